@@ -16,6 +16,7 @@ from tests.contract.standards import ROOT, SCHEMAS
 from tests.serving import Json
 
 from tocsin.catalogue.feed.requests import LONGEST_MESSAGE
+from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.breaking import BreakingKind
 from tocsin.model.change import EventType
 from tocsin.model.channels import WORDED
@@ -182,12 +183,23 @@ def _extend_messages(shapes: dict[str, Json]) -> None:
         "fields": {"kind": {"enum": sorted(BreakingKind)}, **values},
         "required": ["kind", "text"],
     }
+    shapes["announcement"] = {
+        "fields": {
+            "request": "text",
+            "outcome": {"enum": sorted(ChangeOutcome)},
+            "field": "text",
+            "openAnswers": "integer",
+            "text": "text",
+        },
+        "required": ["request", "outcome", "openAnswers", "text"],
+    }
     shapes["changeEvent"]["fields"] |= {
         "userId": "text",
         "idempotencyKey": "text",
         "semanticChanges": semantic_changes,
         "breaking": "boolean",
         "breakingReasons": {"list": {"use": "breakingReason"}},
+        "announcements": {"list": {"use": "announcement"}},
         "reason": "text",
     }
     shapes["entityHistory"]["fields"]["breaking"] = {"list": {"list": {"use": "breakingReason"}}}

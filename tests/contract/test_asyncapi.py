@@ -29,6 +29,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.eventlog.topic_names import topic_names
 from tocsin.ingest.records import RefusedRecord, TopicRecord
+from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeEvent, EventType, LoggedDocument, LoggedEvent
 from tocsin.model.message import CarriedEvent, Delivered, Entry, Outcome
@@ -153,7 +154,9 @@ def logged_events(served: Served, administrator: httpx.Client, orders: Json) -> 
     wide_event = change_event(entity={"name": "wide", "description": "x" * 300_000}, domains=("a", change_event().id))
     nobody_event = change_event(None, user_id="system", user_name=None, entity_fully_qualified_name=None, entity=None)
     reasons = (BreakingReason(kind=BreakingKind.FIELD_REMOVED, field="columns.email"),)
-    further = [wide_event, nobody_event, change_event(breaking_reasons=reasons), change_event(reason="für Zoë")]
+    announcements = (Announcement(request="CR-1", outcome=ChangeOutcome.EARLY, field="columns.email"),)
+    breaking_event = change_event(breaking_reasons=reasons, announcements=announcements)
+    further = [wide_event, nobody_event, breaking_event, change_event(reason="für Zoë")]
     return [*events, *of_types, *(LoggedEvent(9_900 + at, event, {}) for at, event in enumerate(further))]
 
 

@@ -229,3 +229,26 @@ def test_owners_are_those_of_now_and_a_deleted_consumer_is_asked_no_more(
     assert administrator.delete(f"/tables/{world['orders']['id']}?hardDelete=true").is_success
     request = administrator.get("/changes/CR-1").json()
     assert (request["entity"]["name"], request["answers"]["total"]) == ("orders", 1)
+
+
+def test_a_column_removed_early_is_told_in_events_history_and_the_request(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    orders = world["orders"]
+    announce(administrator, orders)
+    columns = [one for one in orders["columns"] if one["name"] != "email"]
+    send_patch(administrator, f"/tables/{orders['id']}", {"op": "replace", "path": "/columns", "value": columns})
+    event = administrator.get("/events?entityUpdated=table&format=tocsin&breaking=true").json()["data"][0]
+    assert event["announcements"] == [
+        {
+            **{"request": "CR-1", "outcome": "early", "field": "columns.email", "openAnswers": 2},
+            "text": "earlier than CR-1 announced",
+        }
+    ]
+    request = administrator.get("/changes/CR-1").json()
+    assert (request["status"], request["outcome"], request["doneAt"]) == ("done", "early", event["timestamp"])
+    assert administrator.get("/changes?status=done").json()["data"][0]["name"] == "CR-1"
+    assert administrator.get("/changes/CR-1/timeline").json()["data"][0]["kind"] == "done"
+    history = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
+    assert len(history["breaking"][0]) == 1
+    assert administrator.put("/changes/CR-1/withdraw", json={}).status_code == 409

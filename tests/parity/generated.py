@@ -20,9 +20,18 @@ _TEXT_FIELDS = [
     *("eventType", "entityType", "userName", "tier", "service", "testStatus", "entityFullyQualifiedName"),
     "previousStatus",
 ]
-_SET_FIELDS = ["changeTarget", "tags", "owners", "domains", "fieldChanged", "fieldsAdded", "testSuites"]
+_SET_FIELDS = [
+    "changeTarget",
+    "tags",
+    "owners",
+    "domains",
+    "fieldChanged",
+    "fieldsAdded",
+    "testSuites",
+    "changeRequest",
+]
 _NUMBER_FIELDS = [
-    *("timestamp", "previousVersion", "currentVersion", "unchangedFor", "reportedAt"),
+    *("openAnswers", "timestamp", "previousVersion", "currentVersion", "unchangedFor", "reportedAt"),
     *("streak", "failures", "failuresBefore", "withoutSuccess", "withoutSuccessBefore"),
 ]
 _PATHS = [
@@ -109,7 +118,16 @@ _leaf = st.one_of(
     st.sampled_from(["matchStatusTransition('a','Failed')", "matchStatusInARow({'a','Failed'}, {1,7})"]),
     st.sampled_from(["user.follows(entity)", "user.isMemberOf('a')"]),
     st.sampled_from(
-        ["isBot()", "isBot", "breaking()", "true", "false", "entity.extension.x", "entity.extension.x.contains(7)"]
+        [
+            "isBot()",
+            "isBot",
+            "breaking()",
+            "announced()",
+            "true",
+            "false",
+            "entity.extension.x",
+            "entity.extension.x.contains(7)",
+        ]
     ),
 )
 

@@ -91,6 +91,8 @@ HAPPENINGS: dict[str, LoggedEvent] = {
             "fieldsUpdated": [{"name": "owners", "oldValue": '[{"name": "bob"}]', "newValue": None}],
         },
         entity={"name": "orders_archive", "columns": [], "owners": [], "tags": []},
+        breakingReasons=[{"kind": "fieldRemoved", "field": 'columns."a.b"', "before": "INT"}],
+        announcements=[{"request": "CR-12", "outcome": "early", "field": 'columns."a.b"', "openAnswers": 3}],
     ),
     "failed": event_at_offset(
         3,

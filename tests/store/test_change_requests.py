@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 
 import pytest
 from sqlalchemy import Engine
-from tests.store.catalogues import JANE, Company, company
+from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.catalogue.changes import MOST_ANNOUNCED, announce, answer_request, move_request, withdraw_request
+from tocsin.conditions.announced import IS_ANNOUNCED, OPEN_ANSWERS
+from tocsin.conditions.breaking import IS_BREAKING, reasons_of_event
+from tocsin.conditions.fields import values_of
 from tocsin.errors import Conflict, Forbidden, NotFound
+from tocsin.flow.track.change_requests import status_at
+from tocsin.model.announcement import ChangeOutcome
+from tocsin.model.change import CHANGE_REQUEST, ChangeEvent
 from tocsin.model.change_request import (
     AnnouncedChange,
     Basis,
@@ -19,6 +26,7 @@ from tocsin.model.change_request import (
     ChangeConsumer,
     ChangeKind,
     ConsumerVerdict,
+    RequestStatus,
 )
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
@@ -153,7 +161,7 @@ def test_a_consumer_that_is_deleted_for_good_is_asked_no_more_and_a_request_outl
     shop: Company, store_engine: Engine
 ) -> None:
     board = ChangeConsumer(shop.ids["revenue"], "dashboard", 1, Basis.ASSET)
-    request = announce_as(shop, consumers=[board])
+    request = announce_as(shop, column="email", consumers=[board])
     answer_as(shop, request, "ready", board)
     for entity_type, entity_id in (("dashboard", board.id), ("table", shop.ids["orders"])):
         shop.writes.delete(entity_type, Key.by_id(entity_id), actor=JANE, hard=True)
@@ -167,3 +175,128 @@ def test_a_consumer_that_is_deleted_for_good_is_asked_no_more_and_a_request_outl
     with pytest.raises(Forbidden, match="only jane may change"):
         shop.writes.within(withdraw, actor=_JOHN)
     shop.writes.within(withdraw, actor=JANE)
+
+
+def drop_column(shop: Company, name: str) -> ChangeEvent:
+    columns = [one["name"] for one in shop.get("table", ORDERS)["columns"]]
+    shop.patch(("remove", f"/columns/{columns.index(name)}", None))
+    return shop.events_after(0)[-1]
+
+
+def announcement_by(event: ChangeEvent) -> tuple[bool, list[str]]:
+    """Return whether an event breaks readers, and how it was announced."""
+    return bool(event.breaking_reasons), [one.in_words() for one in event.announcements or ()]
+
+
+def test_a_column_removed_on_the_date_ends_its_request_and_what_follows_changes_nothing(
+    shop: Company, store_engine: Engine
+) -> None:
+    request, log = announce_as(shop, column="email"), ChangeRequestLog(store_engine)
+    shop.clock.advance(_DAY_MS)
+    event = drop_column(shop, "email")
+    assert announcement_by(event) == (False, ["as announced by CR-1"])
+    assert (event.announcements or ())[0].open_answers == 3
+    assert str(event.current_version) == "1.1"
+    logged = shop.log.read(0, 10_000)[-1]
+    assert [values_of(one, logged) for one in (IS_BREAKING, IS_ANNOUNCED, CHANGE_REQUEST, OPEN_ANSWERS)] == [
+        *((False,), (True,), ("CR-1",), (3.0,)),
+    ]
+    (request_done,) = log.list_done_as_announced(shop.ids["orders"])
+    assert (request_done.name, request_done.done_at_ms, status_at(request_done, request_done.updated_at_ms)) == (
+        "CR-1",
+        shop.clock.now_ms(),
+        "done",
+    )
+    assert [(one.kind, one.user_name) for one in log.steps(request.id, limit=10)] == [("done", "jane")]
+    assert [one.name for one in log.page(RequestFilter(0, RequestStatus.DONE), limit=10)] == ["CR-1"]
+    assert list(log.page(RequestFilter(shop.clock.now_ms(), RequestStatus.DUE), limit=10)) == []
+    for work in (
+        partial(withdraw_request, request_id=request.id, comment=None),
+        partial(move_request, request_id=request.id, due_at_ms=shop.clock.now_ms() + 1, comment=None, consumers=[]),
+    ):
+        with pytest.raises(Conflict, match="CR-1 is done"):
+            shop.writes.within(work, actor=JANE)
+    assert reasons_of_event(shop.log.read(0, 10_000)[-1].event) == ()
+
+
+def test_a_column_removed_early_or_despite_an_objection_breaks_and_says_so(shop: Company) -> None:
+    add_columns(shop, 4)
+    announce_as(shop, column="c0")
+    objected = announce_as(shop, column="c1")
+    withdrawn = announce_as(shop, column="c2")
+    answer_as(shop, objected, "objects", _CONSUMERS[1])
+    shop.writes.within(partial(withdraw_request, request_id=withdrawn.id, comment=None), actor=JANE)
+    assert announcement_by(drop_column(shop, "c0")) == (True, ["earlier than CR-1 announced"])
+    shop.clock.advance(_DAY_MS)
+    assert announcement_by(drop_column(shop, "c1")) == (True, ["despite an objection to CR-2"])
+    event = drop_column(shop, "c2")
+    assert (announcement_by(event), event.announcements) == ((True, []), ())
+    again = announce_as(shop, column="c3")
+    assert (announcement_by(shop.events_after(0)[-2]), again.name) == ((True, []), "CR-4")
+
+
+def test_a_request_that_is_due_stands_until_it_is_done_and_a_deprecation_makes_room(shop: Company) -> None:
+    announce_as(shop, column="id", kind=ChangeKind.DEPRECATION)
+    announce_as(shop, column="email")
+    shop.clock.advance(_DAY_MS)
+    with pytest.raises(Conflict, match="CR-2 announces a change of it already"):
+        announce_as(shop, column="email")
+    assert announce_as(shop, column="id").name == "CR-3"
+    shop.clock.advance(_DAY_MS)
+    assert announcement_by(drop_column(shop, "id")) == (False, ["as announced by CR-3"])
+
+
+def test_an_announced_removal_of_a_schema_is_that_of_its_tables(shop: Company, store_engine: Engine) -> None:
+    work = partial(
+        announce,
+        announcement=announcement(shop),
+        asset_key=("databaseSchema", shop.ids["public"]),
+        consumers=[],
+    )
+    shop.writes.within(work, actor=JANE)
+    shop.clock.advance(_DAY_MS)
+    shop.writes.delete("databaseSchema", Key.by_id(shop.ids["public"]), actor=JANE, recursive=True)
+    deleted = [one for one in shop.events_after(0) if one.event_type == "entitySoftDeleted"]
+    assert [announcement_by(one) for one in deleted] == [(False, ["as announced by CR-1"])] * len(deleted)
+    assert len(deleted) == 2
+    log = ChangeRequestLog(store_engine)
+    stored = log.find("CR-1")
+    assert stored is not None
+    assert stored.outcome is ChangeOutcome.AS_ANNOUNCED
+    assert len(log.steps(stored.id, limit=10)) == 1
+    shop.writes.restore("databaseSchema", shop.ids["public"], actor=JANE)
+    assert announcement_by(shop.events_after(0)[-1]) == (False, [])
+
+
+def test_a_request_follows_an_asset_that_is_renamed(shop: Company) -> None:
+    key = ("domain", shop.ids["commerce"])
+    rename = announcement(shop, kind="rename", newValue="trade")
+    shop.writes.within(partial(announce, announcement=rename, asset_key=key, consumers=[]), actor=JANE)
+    operations = [{"op": "replace", "path": "/name", "value": "odd"}]
+    shop.writes.patch(key[0], Key.by_id(key[1]), operations, actor=JANE)
+    assert announcement_by(shop.events_after(0)[-1]) == (True, ["otherwise than CR-1 announced"])
+    removal = announcement(shop)
+    shop.writes.within(partial(announce, announcement=removal, asset_key=key, consumers=[]), actor=JANE)
+    shop.clock.advance(_DAY_MS)
+    operations[0]["value"] = "commerce"
+    shop.writes.patch(key[0], Key.by_id(key[1]), operations, actor=JANE)
+    shop.writes.delete(key[0], Key.by_id(key[1]), actor=JANE, hard=True)
+    assert announcement_by(shop.events_after(0)[-1]) == (False, ["as announced by CR-2"])
+
+
+def test_who_moves_a_request_and_who_writes_its_asset_do_not_wait_for_each_other(shop: Company) -> None:
+    add_columns(shop, 8)
+    requests = [announce_as(shop, column=f"c{at}") for at in range(8)]
+
+    def act(at: int) -> None:
+        if at % 2:
+            work = partial(withdraw_request, request_id=requests[at // 2].id, comment=None)
+            with suppress(Conflict):
+                shop.writes.within(work, actor=JANE)
+        else:
+            remaining = [one for one in shop.get("table", ORDERS)["columns"] if one["name"] != f"c{at // 2}"]
+            key = Key.by_id(shop.ids["orders"])
+            shop.writes.patch("table", key, [{"op": "replace", "path": "/columns", "value": remaining}], actor=JANE)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(act, range(16)))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from tocsin.errors import Conflict, Forbidden, NotFound
 from tocsin.flow.capture.write import Record
-from tocsin.flow.track.change_requests import check_date, check_open, move, status_at, withdraw
+from tocsin.flow.track.change_requests import check_date, check_open, is_awaited, move, status_at, withdraw
 from tocsin.model.access import Operation
 from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, EventType, FieldChange
 from tocsin.model.change_request import (
@@ -64,8 +64,9 @@ def announce(
         raise not_found(asset_key[0], Key.by_id(asset_key[1]))
     column_path = check_announcement(announcement, asset.entity_type, asset.document, record.at_ms)
     requests = record.transaction.change_requests
-    if present := requests.find_announced(asset.id, column_path, record.at_ms):
-        raise Conflict(f"{present.name} announces a change of it already; withdraw or move that")
+    for present in (one.request for one in requests.standing([asset.id]).get(asset.id, ())):
+        if present.column_path == column_path and is_awaited(present, record.at_ms):
+            raise Conflict(f"{present.name} announces a change of it already; withdraw or move that")
     if not record.actor.is_admin and requests.announced_count(record.actor.id, record.at_ms) >= MOST_ANNOUNCED:
         raise Forbidden(f"You have {MOST_ANNOUNCED} change requests announced, the maximum; withdraw one first.")
     request = requests.announce(
@@ -158,8 +159,9 @@ def _take_step(
     record: Record, request_id: str, change: Callable[[AnnouncedChange], AnnouncedChange]
 ) -> tuple[AnnouncedChange, AnnouncedChange]:
     """Store what a change makes of a request, with an event if the asset is there; return it before and after."""
-    before = _hold_request(record, request_id)
-    asset = _editable(record, before.entity_type, before.entity_id)
+    stored_request = record.transaction.change_requests.find(request_id)
+    asset = None if stored_request is None else _editable(record, stored_request.entity_type, stored_request.entity_id)
+    before = _hold_request(record, request_id)  # after the asset, as who writes that holds both
     if asset is None and not record.actor.is_admin and record.actor.id != before.author_id:
         raise Forbidden(f"The asset of {before.name} is deleted: only {before.author_name} may change the request.")
     after = change(before)
@@ -202,8 +204,10 @@ def _add_step(
 
 def _note(record: Record, asset: Stored, before: AnnouncedChange | None, after: AnnouncedChange) -> Written:
     """Add the event of the asset that says what was announced, moved or withdrawn."""
+    open_count = record.transaction.change_requests.open_count(after.id)
     old_value = None if before is None else _event_value(before, record.at_ms)
-    change = FieldChange(name=CHANGE_REQUEST, old_value=old_value, new_value=_event_value(after, record.at_ms))
+    new_value = _event_value(after, record.at_ms) | {"openAnswers": open_count}
+    change = FieldChange(name=CHANGE_REQUEST, old_value=old_value, new_value=new_value)
     description = ChangeDescription().with_changes(change)
     return record.note(asset, description, event_type=EventType.CHANGE_REQUEST_UPDATED)
 

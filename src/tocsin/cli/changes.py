@@ -12,6 +12,7 @@ from tocsin.cli.assets import AssetFqn, OfType, find_asset
 from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_json, show_rows, show_text
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
+from tocsin.model.announcement import ChangeOutcome, outcome_in_words
 from tocsin.model.entity import Document
 
 app = typer.Typer(help="Announce changes of assets, and answer announcements.", no_args_is_help=True)
@@ -60,7 +61,7 @@ def announce(  # noqa: PLR0913  # each option of the command is a parameter
 @app.command("list")
 def list_requests(
     *,
-    status: Annotated[str, typer.Option(help="announced, due, withdrawn or all.")] = "announced",
+    status: Annotated[str, typer.Option(help="announced, due, done, withdrawn or all.")] = "announced",
     author: Annotated[str | None, typer.Option(help="Name of a user.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of requests.")] = 50,
     as_json: AsJson = False,
@@ -84,8 +85,9 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     if as_json:
         show_json(request | {"consumerAnswers": consumers, "timeline": timeline})
         return
+    outcome = _outcome(request) if request.get("outcome") else {}
     facts = {"why": request["why"], "instead": request["replacement"], "by": request["author"]["name"]}
-    show_facts(_row(request) | facts, as_json=False)
+    show_facts(_row(request) | outcome | facts, as_json=False)
     if hidden_count := request["consumers"]["hidden"]:
         typer.echo(f"{hidden_count} of its consumers you may not see.")
     show_rows([_consumer_row(one) for one in consumers], as_json=False)
@@ -163,6 +165,11 @@ def _row(request: Document) -> Document:
         "date": moment_text(request["date"]),
         "answered": f"{counts['total'] - counts['open']} of {counts['total']}",
     }
+
+
+def _outcome(request: Document) -> Document:
+    words = outcome_in_words(ChangeOutcome(request["outcome"]), request["name"])
+    return {"changed": f"{moment_text(request['doneAt'])}, {words}"}
 
 
 def _consumer_row(consumer: Document) -> Document:

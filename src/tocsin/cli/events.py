@@ -185,6 +185,8 @@ def _show(change: Change, *, as_json: bool) -> None:
     line.append(f"  {_words_of(change)}")
     if change.is_breaking:
         line.append(f"  BREAKING: {'; '.join(change.breaking_reasons)}", style="yellow")
+    if change.announcements is not None:
+        line.append(f"  ({'; '.join(change.announcements) or 'not announced'})")
     line.append(f"  because: {change.reason}" if change.reason else "")
     line.append(f"  by {change.user_name}" if change.user_name else "", style="dim")
     line.append(f"  {change.event['id']}", style="dim")

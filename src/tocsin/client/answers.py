@@ -127,6 +127,12 @@ class Change:
         return reason_texts(self.event.get("breakingReasons") or ())
 
     @property
+    def announcements(self) -> tuple[str, ...] | None:
+        """How change requests announced it, in words; None where it needed no announcement."""
+        announcements = self.event.get("announcements")
+        return None if announcements is None else reason_texts(announcements)
+
+    @property
     def reason(self) -> str | None:
         """Why it was made, as its author says."""
         return self.event.get("reason")

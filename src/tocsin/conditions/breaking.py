@@ -44,7 +44,9 @@ _LONGEST_VALUE = 200
 _ONE_VERSION = Decimal("1.0")
 _NOT_NULL = "NOT_NULL"
 _KEYS = frozenset({"PRIMARY_KEY", "UNIQUE"})
-_TYPE_KEYS = ("dataType", "dataLength", "precision", "scale", "arrayColumnType")
+TYPE_KEYS = ("dataType", "dataLength", "precision", "scale", "arrayColumnType")
+"""Keys of a column that say its type."""
+
 _CONSTRAINTS = "tableConstraints"
 _HIDDEN_VALUES = frozenset({"server"})
 """Keys whose values are not repeated in reasons: addresses."""
@@ -70,8 +72,8 @@ _Changes = Mapping[str, _Move]
 
 def reasons_of_event(event: ChangeEvent) -> tuple[BreakingReason, ...]:
     """Return why an event breaks who reads its asset: as it was recorded, else by its change."""
-    if event.breaking_reasons is not None:
-        return event.breaking_reasons
+    if event.breaking_reasons is not None or event.announcements is not None:
+        return event.breaking_reasons or ()
     if event.event_type not in _JUDGED or event.change_description is None:
         return ()
     return breaking_reasons(event.entity_type, event.change_description, event.entity or {})
@@ -178,7 +180,7 @@ def _removals(field: FieldChange, path: Path) -> Iterator[BreakingReason]:
         yield BreakingReason(kind=BreakingKind.FIELD_REMOVED, field=field.name, **values)
         return
     for member in documents.members(value):
-        name, data_type = str(member.get("name")), _type_of(member)
+        name, data_type = str(member.get("name")), type_of_column(member)
         before = None if data_type.name is None else str(data_type)
         yield BreakingReason(kind=BreakingKind.FIELD_REMOVED, field=fqn.child(field.name, name), before=before)
 
@@ -186,7 +188,7 @@ def _removals(field: FieldChange, path: Path) -> Iterator[BreakingReason]:
 def _narrowed_members(rule: Path, moves: Mapping[Path, _Move], after: Document) -> Iterator[BreakingReason]:
     by_member: dict[Path, dict[str, _Move]] = defaultdict(dict)
     for path, move in moves.items():
-        if is_of_member(rule, path) and (path[-1] in _TYPE_KEYS or path[-1] == "constraint"):
+        if is_of_member(rule, path) and (path[-1] in TYPE_KEYS or path[-1] == "constraint"):
             by_member[path[:-1]][path[-1]] = move
     for path, changes in by_member.items():
         yield from _judge_member(fqn.join(path), changes, _member_at(after, path, len(rule)))
@@ -212,10 +214,10 @@ def _judge_member(field: str, changes: _Changes, member: Document) -> Iterator[B
         yield from _constraint_reasons(field, constraint)
     if changes.keys() == {"constraint"}:
         return
-    now = {key: member.get(key) for key in _TYPE_KEYS}
+    now = {key: member.get(key) for key in TYPE_KEYS}
     old = now | {key: move.before for key, move in changes.items()}
     new = now | {key: move.after for key, move in changes.items()}
-    before, after = _type_of(old), _type_of(new)
+    before, after = type_of_column(old), type_of_column(new)
     verdict = type_change(before, after)
     if verdict is not TypeChange.SAFE:
         kind = BreakingKind.TYPE_NARROWED if verdict is TypeChange.NARROWED else BreakingKind.SIZE_CUT
@@ -230,7 +232,8 @@ def _constraint_reasons(field: str, constraint: _Move) -> Iterator[BreakingReaso
         yield BreakingReason(kind=BreakingKind.NOT_NULL_ADDED, field=field)
 
 
-def _type_of(member: Document) -> ColumnType:
+def type_of_column(member: Document) -> ColumnType:
+    """Return the type that a column, as a document, has."""
     length, precision, scale = (_size(member.get(key)) for key in ("dataLength", "precision", "scale"))
     name, element = (_text(member.get(key)) for key in ("dataType", "arrayColumnType"))
     return ColumnType(name, length, precision, scale, element)

@@ -14,12 +14,14 @@ from functools import cached_property, lru_cache
 from itertools import chain
 
 from tocsin.conditions import documents
+from tocsin.conditions.announced import IS_ANNOUNCED, OPEN_ANSWERS, announced_fields
 from tocsin.conditions.breaking import IS_BREAKING, reasons_of_event
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR, derived_changes, reduce_change
 from tocsin.conditions.nodes import Has, Kind, Node, Scalar
 from tocsin.conditions.paths import ancestor, prefixes, suffixes, unquote
 from tocsin.logic import NEVER
 from tocsin.model.change import (
+    CHANGE_REQUEST,
     LATE,
     RECORDED,
     REPORTED_AT,
@@ -147,6 +149,9 @@ _ROWS = (
     Field("withoutSuccess", Kind.NUMBER, "milliseconds since the last success, or else the first report", _STREAK),
     Field("withoutSuccessBefore", Kind.NUMBER, "the same at the previous report", _STREAK),
     Field(IS_BREAKING, Kind.BOOLEAN, "whether the change breaks who reads the asset"),
+    Field(IS_ANNOUNCED, Kind.BOOLEAN, "whether change requests announced the change, and all that is breaking in it"),
+    Field(CHANGE_REQUEST, Kind.TEXTS, "change requests that the event is about: `CR-12`"),
+    Field(OPEN_ANSWERS, Kind.NUMBER, "number of their consumers that had not answered"),
     Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, source_field=FQN),
     Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, source_field=TESTED_FQN),
     Field(
@@ -310,6 +315,7 @@ def derive(
         "testSuites": list(dict.fromkeys(documents.references(document, "testSuites", "testSuite", full=True))),
         "isBot": actor_is_bot,
         IS_BREAKING: bool(reasons_of_event(event)),
+        **announced_fields(event),
         "unchangedFor": None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms),
         "testedEntityFqn": documents.tested_table(document) if event.entity_type == "testCase" else None,
         "threadType": kind(event) if is_thread else None,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import prod
 
+from tocsin.conditions.announced import IS_ANNOUNCED
 from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.conditions.changes import ANY_PART, CATEGORY, SEPARATOR, VALUE, plain, set_of, values_named
 from tocsin.conditions.fields import CHANGED_TOGETHER, FQN_PATH, TESTED_NAMES, has, text_of_set
@@ -159,6 +160,9 @@ FUNCTIONS: dict[str, Function] = {
     "changedBy": Function(("users",), _any_of("userName"), "the same as `matchUpdatedBy`"),
     "isBot": Function((), lambda: has("isBot", (True,)), "a bot made the change"),
     "breaking": Function((), lambda: has(IS_BREAKING, (True,)), "the change breaks who reads the asset"),
+    "announced": Function(
+        (), lambda: has(IS_ANNOUNCED, (True,)), "change requests announced the change, and all that is breaking in it"
+    ),
     "matchIngestionPipelineState": Function(
         ("states",),
         _of_type("ingestionPipeline", "pipelineStatus"),

@@ -24,8 +24,8 @@ _KEYS_OF_FIELD = {
 }
 _WITHOUT_REFERENCES = frozenset(
     (
-        "isBot isBreaking tags tier testStatus pipelineStatus testedEntityFqn threadType mentions unchangedFor "
-        "reportedAt"
+        "isBot isBreaking isAnnounced changeRequest openAnswers tags tier testStatus pipelineStatus testedEntityFqn "
+        "threadType mentions unchangedFor reportedAt"
     ).split()
 ) | {PLACE}
 """Fields worked out from an event that say nothing of what it refers to."""

@@ -28,7 +28,7 @@ UTC = "UTC"
 _MINUTE = "%Y-%m-%d %H:%M"
 _BRIEF_LIMIT = 80
 _TITLE_LIMIT = 60
-_BREAKING = "breaking: "
+_BREAKING = "breaking"
 _BRACKETS = str.maketrans("<>", "\u2039\u203a")
 
 
@@ -84,10 +84,13 @@ class ChangeLine(NamedTuple):
         is_told = self.lead or len(values) != 1 or self.rank is Rank.DESCRIPTION or len(values[0]) > _TITLE_LIMIT
         return self.text if is_told else self.sentence
 
-    def as_breaking(self) -> ChangeLine:
-        """Return the line of the same change, which breaks who reads the asset."""
-        lead = f"{_BREAKING}{self.lead}" if self.lead else ""
-        return self._replace(text=f"{_BREAKING}{self.text}", lead=lead, rank=Rank.BREAKING)
+    def as_breaking(self, announced: str = "") -> ChangeLine:
+        """Return the line of the same change, which breaks who reads the asset, and how it was ``announced``."""
+        return self.with_mark(f"{_BREAKING}, {announced}" if announced else _BREAKING)._replace(rank=Rank.BREAKING)
+
+    def with_mark(self, mark: str) -> ChangeLine:
+        """Return the line of the same change behind a mark, such as ``as announced by CR-12``."""
+        return self._replace(text=f"{mark}: {self.text}", lead=f"{mark}: {self.lead}" if self.lead else "")
 
     @property
     def is_inline(self) -> bool:

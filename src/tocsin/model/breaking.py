@@ -23,6 +23,8 @@ class BreakingKind(StrEnum):
     SIGNATURE_CHANGED = "signatureChanged"
     VALUE_CHANGED = "valueChanged"
     DELETED_WHILE_READ = "deletedWhileRead"
+    UNLIKE_ANNOUNCED = "unlikeAnnounced"
+    """What a change request announced happened early, otherwise or despite an objection, and breaks no rule beside."""
 
 
 _COLUMN_LISTS = ("columns",)
@@ -34,6 +36,20 @@ _MADE_OF_WORDS = {
     "responseSchema": "schema of the response",
     "dataModel": "data model",
     "tableConstraints": "primary or unique key",
+}
+
+
+_PHRASES = {
+    BreakingKind.FIELD_REMOVED: "{} removed",
+    BreakingKind.TYPE_NARROWED: "{} narrowed",
+    BreakingKind.SIZE_CUT: "{} shortened",
+    BreakingKind.NOT_NULL_ADDED: "{} made NOT NULL",
+    BreakingKind.KEY_CHANGED: "{} changed",
+    BreakingKind.SCHEMA_INCOMPATIBLE: "{} incompatible",
+    BreakingKind.SIGNATURE_CHANGED: "signature changed",
+    BreakingKind.VALUE_CHANGED: "{} changed",
+    BreakingKind.DELETED_WHILE_READ: "deleted while something reads it",
+    BreakingKind.UNLIKE_ANNOUNCED: "{} changed",
 }
 
 
@@ -55,28 +71,13 @@ class BreakingReason(WireModel):
 
     def _event_in_words(self) -> str:
         subject = name_of(self.field or "")
-        match self.kind:
-            case BreakingKind.FIELD_REMOVED:
-                return f"{subject} removed"
-            case BreakingKind.TYPE_NARROWED:
-                return f"{subject} narrowed"
-            case BreakingKind.SIZE_CUT:
-                return f"{subject} shortened"
-            case BreakingKind.NOT_NULL_ADDED:
-                return f"{subject} made NOT NULL"
-            case BreakingKind.KEY_CHANGED:
-                is_of_table = self.field == "tableConstraints"
-                return f"{subject} changed" if is_of_table else f"primary or unique key changed at {subject}"
-            case BreakingKind.SCHEMA_INCOMPATIBLE:
-                return f"{subject} incompatible"
-            case BreakingKind.SIGNATURE_CHANGED:
-                return "signature changed"
-            case BreakingKind.VALUE_CHANGED:
-                return f"{subject} changed"
-            case BreakingKind.DELETED_WHILE_READ:
-                return "deleted while something reads it"
+        if self.kind is BreakingKind.KEY_CHANGED and self.field != "tableConstraints":
+            return f"primary or unique key changed at {subject}"
+        return _PHRASES[self.kind].format(subject).lstrip()
 
     def _values_in_words(self) -> str:
+        if self.kind is BreakingKind.UNLIKE_ANNOUNCED:
+            return f" {self.after}"
         if self.before is not None and self.after is not None:
             return f": {self.before} → {self.after}"
         if self.kind is BreakingKind.FIELD_REMOVED:

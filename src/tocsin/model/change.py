@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 from pydantic import Field, PlainSerializer
 
+from tocsin.model.announcement import Announcement
 from tocsin.model.breaking import BreakingReason
 from tocsin.model.entity import Document, WireModel, version_to_wire
 
@@ -76,7 +77,7 @@ SUITE_SUMMARY = "summary"
 
 OWN_FIELDS = frozenset(
     {VIOLATION, LINEAGE, RETENTION, SILENCE, RENAMED, REMOVED_RECEIVER, CHANGED_SECRETS, FINDING, DESTINATION, EDITORS}
-    | {EDITOR_VIEW, LAG, ALERT_INCIDENT, SUITE_SUMMARY}
+    | {EDITOR_VIEW, LAG, ALERT_INCIDENT, CHANGE_REQUEST, SUITE_SUMMARY}
 )
 """Fields that only Tocsin's own events change, no document."""
 
@@ -86,6 +87,9 @@ BREAKING_REASONS = "breakingReasons"
 
 REASON = "reason"
 """The key under which the log keeps why a change was made, as its author says."""
+
+ANNOUNCEMENTS = "announcements"
+"""The key under which the log keeps what change requests announced of the change."""
 
 
 class EventType(StrEnum):
@@ -221,7 +225,8 @@ class ChangeEvent(WireModel):
     milliseconds UTC. ``entity`` is the whole document after the change (before it, for ``entityDeleted``).
     ``breaking_reasons`` is ours: why the change breaks who reads the asset; None where it does not, or nobody has
     judged it yet (``conditions/breaking.py``). ``reason`` is ours as well: why the change was made, as its author says.
-    Formats name the keys they have, and these are only in ``tocsin``.
+    So is ``announcements``: what change requests announced of the change; None where it needs no announcement, or
+    nobody has looked for one. Formats name the keys they have, and these are only in ``tocsin``.
     """
 
     id: str
@@ -239,6 +244,7 @@ class ChangeEvent(WireModel):
     entity: Document | None = Field(default=None)
     breaking_reasons: tuple[BreakingReason, ...] | None = None
     reason: str | None = None
+    announcements: tuple[Announcement, ...] | None = None
 
     def as_wire(self) -> Document:
         """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept.
@@ -268,13 +274,16 @@ class ChangeEvent(WireModel):
             wire["changeDescription"] = self.change_description.as_wire()
         if self.entity is not None:
             wire["entity"] = self.entity
-        return wire | self._own_keys() if self.breaking_reasons or self.reason is not None else wire
+        has_own_keys = self.breaking_reasons or self.announcements is not None or self.reason is not None
+        return wire | self._own_keys() if has_own_keys else wire
 
     def _own_keys(self) -> Document:
         """Return the keys of ours that it has, besides those of its schema."""
         keys: Document = {}
         if self.breaking_reasons:
             keys[BREAKING_REASONS] = [reason.to_wire() for reason in self.breaking_reasons]
+        if self.announcements is not None:
+            keys[ANNOUNCEMENTS] = [one.to_wire() for one in self.announcements]
         if self.reason is not None:
             keys[REASON] = self.reason
         return keys

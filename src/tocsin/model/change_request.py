@@ -14,6 +14,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from tocsin.clock import LATEST_MS
+from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.entity import Document, WireModel
 
 LONGEST_TEXT = 4_000
@@ -46,6 +47,8 @@ class RequestStatus(StrEnum):
     ANNOUNCED = "announced"
     DUE = "due"
     """Its date has come: answers are final."""
+    DONE = "done"
+    """What it is about has changed."""
     WITHDRAWN = "withdrawn"
 
 
@@ -76,6 +79,8 @@ class RequestStepKind(StrEnum):
     COMMENTED = "commented"
     MOVED = "moved"
     WITHDRAWN = "withdrawn"
+    DONE = "done"
+    """The change is made."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class AnnouncedChange:
     column_path : FQN of the column below that of the asset; None: the asset as a whole
     new_value : the new type or the new name
     replacement : what to use in its place, as text
+    outcome : how the change differs from the announcement; None until it is made
     """
 
     id: str
@@ -105,6 +111,8 @@ class AnnouncedChange:
     new_value: str | None = None
     replacement: str | None = None
     withdrawn_at_ms: int | None = None
+    done_at_ms: int | None = None
+    outcome: ChangeOutcome | None = None
 
     @property
     def name(self) -> str:
@@ -115,6 +123,15 @@ class AnnouncedChange:
     def subject(self) -> Document:
         """Return a reference to its asset, by id and type."""
         return {"id": self.entity_id, "type": self.entity_type}
+
+
+@dataclass(frozen=True)
+class StandingRequest:
+    """A request that is neither withdrawn nor done, how many answers are open, and whether a consumer objects."""
+
+    request: AnnouncedChange
+    open_count: int
+    is_objected: bool
 
 
 @dataclass(frozen=True)

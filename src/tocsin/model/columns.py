@@ -76,3 +76,34 @@ def _columns_below(fqn: str, steps: list[str], value: object) -> Iterator[str]:
     for column in value if isinstance(value, list) else ():  # columns that came or went together
         if isinstance(column, dict) and isinstance(column.get("name"), str):
             yield names.child(at, column["name"])
+
+
+def column_path_in(entity_type: str, path: str) -> str | None:
+    """Return the FQN below that of the asset of the column that a path of the document leads to; None for others."""
+    steps = names.steps_of(path)
+    for list_path in COLUMN_LISTS.get(entity_type, ()):
+        below = steps[len(list_path) :]
+        if tuple(steps[: len(list_path)]) == list_path and below and set(below[1::2]) <= {"children"}:
+            return names.join(below[::2])
+    return None
+
+
+def columns_at(entity_type: str, document: Document, column_path: str) -> dict[str, Document]:
+    """Return the columns whose FQN below that of the asset is ``column_path``, by their paths in the document.
+
+    An API endpoint may have one in its request and one in its response.
+    """
+    first, *steps = names.split(column_path)
+    columns: dict[str, Document] = {}
+    for list_path in COLUMN_LISTS.get(entity_type, ()):
+        path, member = [*list_path, first], _member_named(value_at(document, list_path), first)
+        for step in steps:
+            path, member = [*path, "children", step], _member_named((member or {}).get("children"), step)
+        if member is not None:
+            columns[names.join(path)] = member
+    return columns
+
+
+def _member_named(columns: object, name: str) -> Document | None:
+    members = (one for one in columns if isinstance(one, dict)) if isinstance(columns, list) else ()
+    return next((one for one in members if one.get("name") == name), None)

@@ -16,11 +16,12 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.types import DateType, StructField, StructType
 
 from tocsin.clock import to_datetime
+from tocsin.conditions.announced import IS_ANNOUNCED, OPEN_ANSWERS
 from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.flow.eventlog.lake import ALWAYS, Cut, Extent, ReadingStep, Segment, Window
 from tocsin.lake_files.address import files_at
 from tocsin.lake_files.port import LakeFiles, S3Access, segment_folder
-from tocsin.model.change import BREAKING_REASONS
+from tocsin.model.change import BREAKING_REASONS, CHANGE_REQUEST
 from tocsin.spark.lake_objects import Bucket, LakeSource, read_objects
 from tocsin.spark.log_columns import judge_breaking
 from tocsin.spark.schema import COLUMNS, EVENTS
@@ -55,6 +56,7 @@ _VIEWED = {
     "domains": "domains",
     "isBreaking": COLUMNS[IS_BREAKING],
     BREAKING_REASONS: "event",
+    **{name: COLUMNS[name] for name in (IS_ANNOUNCED, CHANGE_REQUEST, OPEN_ANSWERS)},
     "changeDescription": "event",
     "entity": "event",
 }

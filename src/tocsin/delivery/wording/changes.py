@@ -7,7 +7,7 @@ Next: ``delivery/channels/email/render.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
@@ -15,6 +15,7 @@ from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
 from tocsin.delivery.wording.incidents import INCIDENT, with_reader
+from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import REPORT_LINES, failure_lines, is_report, report_text, status_text
 from tocsin.delivery.wording.threads import thread_text
@@ -30,7 +31,6 @@ from tocsin.delivery.wording.values import (
     value_text,
 )
 from tocsin.model import fqn
-from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ALERT_INCIDENT, LINEAGE, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
@@ -94,7 +94,6 @@ _FIELD_RANKS = {
     **dict.fromkeys(("tags", "tier", "domain", "certification"), Rank.LABEL),
     "description": Rank.DESCRIPTION,
 }
-_PARTS_OF_TYPES = frozenset((*TYPE_KEYS, "constraint"))
 _EXTENSION = "extension"
 _ENTITY_STATUS, _DEPRECATED = "entityStatus", "deprecated"
 _WHOLE = {
@@ -165,7 +164,7 @@ def event_text(
     if event.entity_type == THREAD:
         headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone)
     if not lines and described is not None:
-        lines = _change_lines(described, event.entity or {}, zone, event.breaking_reasons or ())
+        lines = _change_lines(described, event.entity or {}, zone, event)
         lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
     headline = headline or _headline(event, asset, lines)
     report = lines[0] if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label else None
@@ -178,8 +177,7 @@ def event_text(
 def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLine]) -> str:
     """Return what happened to an asset in one line."""
     if fate := _WHOLE.get(event.event_type):
-        is_read = any(reason.kind is BreakingKind.DELETED_WHILE_READ for reason in event.breaking_reasons or ())
-        return f"{asset.title}: {fate}{' while something reads it' if is_read else ''}"
+        return f"{asset.title}: {fate}{marks_of_whole(event)}"
     if not lines:
         return f"{asset.title}: {in_words(event.event_type)}"
     summary = clean_line(lines[0].brief)
@@ -293,31 +291,17 @@ def _described_asset(change: EventChange, value: str) -> str | None:
 
 
 def _change_lines(
-    described: ChangeDescription, entity: Document, zone: str = UTC, reasons: Sequence[BreakingReason] = ()
+    described: ChangeDescription, entity: Document, zone: str = UTC, event: ChangeEvent | None = None
 ) -> list[ChangeLine]:
     """Return the lines of every field change of an entity, those that matter most first (``Rank``).
 
-    A line that tells a reason why the change breaks readers says so; a reason that no line tells has one of its own.
+    A line that tells a reason why the ``event`` breaks readers says so, and how that was announced; a reason that no
+    line tells has one of its own.
     """
     located = _located_lines(described, entity, zone)
-    lines = list(_marked_lines(located, reasons)) if reasons else [line for _, line in located]
+    is_marked = event is not None and (event.breaking_reasons or event.announcements)
+    lines = list(marked_lines(located, event)) if event and is_marked else [line for _, line in located]
     return sorted(lines, key=_rank_of)
-
-
-def _marked_lines(
-    located: Iterable[tuple[Sequence[str], ChangeLine]], reasons: Sequence[BreakingReason]
-) -> Iterator[ChangeLine]:
-    """Yield lines of changes at their paths, those that tell a reason marked, then a line for each other reason."""
-    broken_paths, shown_paths = {reason.field for reason in reasons if reason.field}, set()
-    for path, line in located:
-        places = {fqn.join(path), fqn.join([*path, line.name]) if line.name else ""}
-        if path[-1] in _PARTS_OF_TYPES:
-            places.add(fqn.join(path[:-1]))
-        shown_paths |= broken_paths & places
-        yield line.as_breaking() if broken_paths & places else line
-    for reason in reasons:
-        if reason.field not in shown_paths and reason.kind is not BreakingKind.DELETED_WHILE_READ:
-            yield ChangeLine(reason.in_words()).as_breaking()
 
 
 def _located_lines(

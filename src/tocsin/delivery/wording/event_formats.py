@@ -18,7 +18,7 @@ from tocsin.clock import to_datetime
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.wording.changes import semantic_changes
 from tocsin.errors import InvalidInput
-from tocsin.model.change import BREAKING_REASONS, REASON, ChangeEvent, EventType
+from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, REASON, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
@@ -101,9 +101,11 @@ def as_tocsin(event: Document, _source: str = "") -> Document:
 
 
 def own_facts(event: ChangeEvent) -> Document:
-    """Return whether an event breaks who reads its asset, why, each reason with its words, and why it was made."""
+    """Return whether an event breaks who reads its asset, why, what was announced of it, and why it was made."""
     reasons = reasons_of_event(event)
     facts: Document = {"breaking": bool(reasons), BREAKING_REASONS: [reason.as_json() for reason in reasons]}
+    if event.announcements is not None:
+        facts[ANNOUNCEMENTS] = [one.as_json() for one in event.announcements]
     return facts if event.reason is None else facts | {REASON: event.reason}
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from tocsin.model.change_request import AnnouncedChange, ChangeConsumer, RequestStep
+from tocsin.model.change_request import AnnouncedChange, ChangeConsumer, RequestStep, StandingRequest
 
 
 class ChangeRequests(Protocol):
@@ -14,8 +14,14 @@ class ChangeRequests(Protocol):
     def hold(self, request_id: str) -> AnnouncedChange | None:
         """Return a request and hold it; None if there is none."""
 
-    def find_announced(self, entity_id: str, column_path: str | None, at_ms: int) -> AnnouncedChange | None:
-        """Return the request about an asset, or a column of it, that is announced at a time; None if there is none."""
+    def find(self, request_id: str) -> AnnouncedChange | None:
+        """Return a request, without holding it; None if there is none."""
+
+    def standing(self, entity_ids: Collection[str]) -> dict[str, list[StandingRequest]]:
+        """Return, by asset, the requests that are neither withdrawn nor done."""
+
+    def open_count(self, request_id: str) -> int:
+        """Return how many consumers of a request have not answered."""
 
     def announced_count(self, author_id: str, at_ms: int) -> int:
         """Return how many requests of a person are announced at a time."""

@@ -1,11 +1,11 @@
-"""Deletion and restoration of an entity and its descendants, each with its own event.
+"""Deletion and restoration of an entity and its descendants, each with its requests_by_asset event.
 
 Descendants are deleted before their container and restored after it. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tocsin.access.visibility_parents import gone_kinds
@@ -16,6 +16,7 @@ from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change_request import StandingRequest
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.labels import SOURCES, replace_labels
@@ -51,11 +52,21 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
         _forget(record, [*affected, target])
     also_gone = frozenset(entity.id for entity in (target, *affected))
     record.read_ids = record.transaction.read_by_others([one.id for one in (target, *affected) if not one.is_deleted])
+    record.standing_requests = _requests_about(record, target, affected)
     deletion = record.ids.event()
     for entity in reversed(affected):
         _delete_one(record, entity, also_gone, deletion, hard=hard)
     written = _delete_one(record, target, also_gone, deletion, hard=hard)
     return replace(written, cascaded=tuple(captured.event for captured in record.events[:-1]))
+
+
+def _requests_about(record: Record, target: Stored, below: Sequence[Stored]) -> dict[str, list[StandingRequest]]:
+    """Return the change requests about what is deleted: a removal of the whole announces that of what is below it."""
+    requests_by_asset = record.transaction.change_requests.standing([one.id for one in (target, *below)])
+    of_all = [one for one in requests_by_asset.get(target.id, ()) if one.request.column_path is None]
+    return {target.id: requests_by_asset.get(target.id, [])} | {
+        entity.id: [*of_all, *requests_by_asset.get(entity.id, ())] for entity in below
+    }
 
 
 def list_softly_deleted_below(record: Record, target: Stored) -> list[Stored]:

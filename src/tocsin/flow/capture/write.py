@@ -6,7 +6,7 @@ Source: seeds/002 "Event Generation Process". Next: ``flow/capture/operations.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from tocsin.conditions.breaking import DELETED_WHILE_READ, MAJOR_DELETIONS, breaking_reasons
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
+from tocsin.flow.capture.announced import NOTHING_ANNOUNCED, Judgement, WrittenChange, judge, may_be_announced
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.bounds import BOUNDS, FUTURE_MS, Bounds, check_keys
 from tocsin.flow.capture.curation import curated_paths_after
@@ -24,6 +25,7 @@ from tocsin.flow.capture.secrets import hide_secrets
 from tocsin.flow.capture.version import is_major_upstream, next_version
 from tocsin.model.breaking import BreakingReason
 from tocsin.model.change import LATE, RECORDED, REPORTED_AT, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change_request import RequestStep, RequestStepKind, StandingRequest
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -110,7 +112,8 @@ class Record:
     """What one actor writes at one moment in one transaction; ``events`` gathers what it makes, in order.
 
     ``is_recorded``: the moment is one of a history, not now. ``origin``: the change was made elsewhere. ``read_ids``:
-    what is deleted although something reads it.
+    what is deleted although something reads it. ``standing_requests``: by asset, the change requests about what is
+    deleted.
     """
 
     transaction: Transaction
@@ -124,6 +127,7 @@ class Record:
     is_recorded: bool = False
     origin: ChangeOrigin | None = None
     read_ids: Collection[str] = ()
+    standing_requests: Mapping[str, Sequence[StandingRequest]] | None = None
 
     @property
     def author(self) -> str:
@@ -193,8 +197,10 @@ class Record:
         is_major = bool(reasons) or is_major_upstream(old.entity_type, difference.change)
         if event_type is EventType.ENTITY_SOFT_DELETED and old.id in self.read_ids:
             reasons, is_major = (*reasons, DELETED_WHILE_READ), is_major or old.entity_type in MAJOR_DELETIONS
+        is_deleted = event_type is EventType.ENTITY_SOFT_DELETED
+        verdict = self._judge(old, None if is_deleted else fields, difference.change, reasons)
         if since is not None and not is_major:
-            return self._extend(old, fields, since, difference)
+            return self._extend(old, fields, since, difference, verdict)
         version = next_version(old.version, is_major=is_major)
         description = difference.change.since(old.version)
         values, wire = _with_server_values(old, fields), description.to_wire()
@@ -204,7 +210,7 @@ class Record:
         new = Stored(old.id, old.entity_type, new_fqn, version, stamped, self.actor.id, curated, self.actor.reason)
         self.transaction.update(old, new)
         difference = Difference(description, difference.order)
-        return Written(stamped, self._event(event_type, old, new, difference, reasons))
+        return Written(stamped, self._event(event_type, old, new, difference, verdict))
 
     def _rearrange(self, old: Stored, fields: Document) -> Stored:
         """Store the members of an entity in another order, or its bookkeeping, which is no change."""
@@ -213,7 +219,34 @@ class Record:
         self.transaction.update(old, new)
         return new
 
-    def _extend(self, old: Stored, fields: Document, since: Stored, difference: Difference) -> Written:
+    def _judge(
+        self, old: Stored, after: Document | None, change: ChangeDescription, reasons: tuple[BreakingReason, ...]
+    ) -> Judgement:
+        """Compare a change with what was announced; a change of a history was made before anything was."""
+        if self.is_recorded or not (after is None or reasons or may_be_announced(change)):
+            return Judgement(reasons)
+        standing = self.standing_requests
+        if standing is None:
+            standing = self.transaction.change_requests.standing([old.id])
+        return judge(WrittenChange(old.entity_type, old.document, after, reasons), standing.get(old.id, ()), self.at_ms)
+
+    def _end_requests(self, verdict: Judgement) -> None:
+        """Store that the author has done what requests announced, or something else in its place."""
+        for request in verdict.ended_requests:
+            self.transaction.change_requests.put(request)
+            step = RequestStep(
+                id=self.ids.entity(),
+                request_id=request.id,
+                kind=RequestStepKind.DONE,
+                at_ms=self.at_ms,
+                user_id=self.actor.id,
+                user_name=self.author,
+            )
+            self.transaction.change_requests.add_steps([step])
+
+    def _extend(
+        self, old: Stored, fields: Document, since: Stored, difference: Difference, verdict: Judgement
+    ) -> Written:
         """Make a change part of the present version; one that takes everything back takes the version back."""
         increment = difference.change.since(old.version)
         total = compare(old.entity_type, since.document, fields).change
@@ -221,7 +254,7 @@ class Record:
         if total.is_empty():
             self.transaction.forget_version(old.id, since.version)
             self.transaction.update(old, since)
-            event = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=increment))
+            event = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=increment), verdict)
             return Written(since.document, event)
         total = total.since(since.version)
         descriptions = {"changeDescription": total.to_wire(), _INCREMENT: increment.to_wire()}
@@ -230,9 +263,8 @@ class Record:
         new = replace(old, document=stamped, updated_by_id=self.actor.id, curated=curated)
         before = replace(old, version=since.version)
         self.transaction.update(before, new)
-        return Written(
-            stamped, self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=increment))
-        )
+        event = self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=increment), verdict)
+        return Written(stamped, event)
 
     def revise(self, old: Stored, description: ChangeDescription) -> Written:
         """Make a version of what the document does not show, such as another secret."""
@@ -250,7 +282,8 @@ class Record:
         field_change = FieldChange(name="entity", old_value=_as_in_events(old.document))
         description = ChangeDescription(fields_deleted=(field_change,), previous_version=old.version)
         reasons = (DELETED_WHILE_READ,) if old.id in self.read_ids else ()
-        return Written(old.document, self._event(EventType.ENTITY_DELETED, old, None, Difference(description), reasons))
+        verdict = self._judge(old, None, description, reasons)
+        return Written(old.document, self._event(EventType.ENTITY_DELETED, old, None, Difference(description), verdict))
 
     def note(
         self,
@@ -287,7 +320,7 @@ class Record:
         old: Stored | None,
         new: Stored | None,
         difference: Difference,
-        reasons: tuple[BreakingReason, ...] = (),
+        verdict: Judgement = NOTHING_ANNOUNCED,
     ) -> ChangeEvent:
         subject = new or old
         assert subject is not None, "an event needs an entity"  # noqa: S101
@@ -306,9 +339,11 @@ class Record:
             timestamp=self.at_ms,
             change_description=difference.change,
             entity=_as_in_events(document),
-            breaking_reasons=reasons or None,
+            breaking_reasons=verdict.reasons or None,
+            announcements=verdict.announcements,
             reason=self.actor.reason,
         )
+        self._end_requests(verdict)
         order = {ORDER: difference.order} if difference.order else {}
         last_ms = last_changed_ms(old.document) if old else None
         is_by_bot = self.origin.is_by_bot if self.origin else self.actor.is_bot

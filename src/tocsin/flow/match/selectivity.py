@@ -39,6 +39,7 @@ _BY_VALUE = {
     ("entityType", "table"): 0.5,
     ("isBot", "true"): 0.5,
     ("isBreaking", "false"): 0.98,
+    ("isAnnounced", "false"): 0.99,
     ("isBot", "false"): 0.9,
 }
 _WORD = 1e-3

@@ -1,7 +1,8 @@
 """State machine of change requests: what may be done to one at a given time, and what comes of it.
 
-A request is ``announced`` until its date, then ``due``, unless it is withdrawn. Its date only moves later: consumers
-have answered for the time they were told. Next: ``catalogue/changes.py``.
+A request is ``announced`` until its date, then ``due``, unless it is withdrawn, and ``done`` when what it is about has
+changed (``flow/capture/announced.py``). Its date only moves later: consumers have answered for the time they were told.
+Next: ``catalogue/changes.py``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.model.change_request import AnnouncedChange, RequestStatus
+from tocsin.model.change_request import AnnouncedChange, ChangeKind, RequestStatus
 
 LONGEST_NOTICE_MS = 3 * 366 * 86_400_000
 """How far ahead a change may be announced."""
@@ -19,7 +20,17 @@ def status_at(request: AnnouncedChange, at_ms: int) -> RequestStatus:
     """Return how far a request is at a time."""
     if request.withdrawn_at_ms is not None:
         return RequestStatus.WITHDRAWN
+    if request.done_at_ms is not None:
+        return RequestStatus.DONE
     return RequestStatus.ANNOUNCED if at_ms < request.due_at_ms else RequestStatus.DUE
+
+
+def is_awaited(request: AnnouncedChange, at_ms: int) -> bool:
+    """Return whether what a request announced is still to happen at a time; a deprecation happens on its date."""
+    status = status_at(request, at_ms)
+    return status is RequestStatus.ANNOUNCED or (
+        status is RequestStatus.DUE and request.kind is not ChangeKind.DEPRECATION
+    )
 
 
 def check_date(due_at_ms: int, at_ms: int) -> None:
@@ -38,7 +49,7 @@ def check_open(request: AnnouncedChange, at_ms: int) -> None:
 
     Raises
     ------
-    Conflict : its date has come, or it is withdrawn
+    Conflict : its date has come, or it is withdrawn or done
     """
     status = status_at(request, at_ms)
     if status is not RequestStatus.ANNOUNCED:
@@ -50,10 +61,10 @@ def move(request: AnnouncedChange, due_at_ms: int, at_ms: int) -> AnnouncedChang
 
     Raises
     ------
-    Conflict : it is withdrawn
+    Conflict : it is withdrawn or done
     InvalidInput : the date is not later than before, not ahead, or too far
     """
-    _check_not_withdrawn(request)
+    _check_stands(request)
     check_date(due_at_ms, at_ms)
     if due_at_ms < request.due_at_ms:
         raise InvalidInput(
@@ -68,12 +79,14 @@ def withdraw(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:
 
     Raises
     ------
-    Conflict : it is withdrawn already
+    Conflict : it is withdrawn already, or done
     """
-    _check_not_withdrawn(request)
+    _check_stands(request)
     return replace(request, withdrawn_at_ms=at_ms, updated_at_ms=at_ms)
 
 
-def _check_not_withdrawn(request: AnnouncedChange) -> None:
+def _check_stands(request: AnnouncedChange) -> None:
     if request.withdrawn_at_ms is not None:
         raise Conflict(f"{request.name} is withdrawn")
+    if request.done_at_ms is not None:
+        raise Conflict(f"{request.name} is done: what it announced has changed")

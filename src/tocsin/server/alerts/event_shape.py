@@ -12,7 +12,7 @@ from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.lines import UTC
 from tocsin.delivery.wording.changes import EventText, event_text, semantic_changes
 from tocsin.delivery.wording.reasons import subject_of
-from tocsin.model.change import BREAKING_REASONS, ChangeEvent, EventType
+from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
 from tocsin.model.thread import THREAD
@@ -51,6 +51,12 @@ _KEYS: Shape[EventView] = {
         array(ref("BreakingReason")),
         lambda entry: [reason.as_json() for reason in reasons_of_event(entry.event)],
     ),
+    f"{ANNOUNCEMENTS}?": (
+        array(ref("Announcement")),
+        lambda entry: (
+            [one.as_json() for one in announced] if (announced := entry.event.announcements) is not None else None
+        ),
+    ),
     "eventType": (either(*EventType), lambda entry: entry.event.event_type.value),
     "entityType": (ENTITY_TYPE, lambda entry: entry.event.entity_type),
     "entityId": (TEXT, lambda entry: entry.event.entity_id),
@@ -60,8 +66,8 @@ _KEYS: Shape[EventView] = {
 }
 
 
-BREAKING_KEYS = ("breaking", BREAKING_REASONS)
-"""The keys that say whether, and why, an event breaks who reads its asset."""
+BREAKING_KEYS = ("breaking", BREAKING_REASONS, f"{ANNOUNCEMENTS}?")
+"""The keys that say whether, and why, an event breaks who reads its asset, and what was announced of it."""
 
 
 def event_shape(*keys: str) -> Shape[EventView]:

@@ -44,10 +44,11 @@ _SCHEMAS: dict[str, Document] = {
     "semanticChanges": array(ref("SemanticChange")),
     "breaking": {**FLAG, "description": "Whether the change breaks who reads the asset."},
     "breakingReasons": array(ref("BreakingReason")),
+    "announcements": array(ref("Announcement")),
     REASON: {**TEXT, "description": "Why the change was made, as its author says; left out where nobody does."},
     FULL_EVENT: _ADDRESS,
 }
-_OWN_FACTS = ("breaking", "breakingReasons", REASON)
+_OWN_FACTS = ("breaking", "breakingReasons", "announcements", REASON)
 _REQUIRED = ("id", "eventType", "entityType", "entityId", "timestamp")
 
 
@@ -80,9 +81,7 @@ CLOUD_ATTRIBUTES = tuple(_CLOUD_EVENT)
 EVENT_SCHEMAS: dict[str, Document] = {
     "default": _event([*DEFAULT_KEYS, "idempotencyKey", FULL_EVENT]),
     "seed": _event(SEED_KEYS, {"eventType": either(*sorted(SEED_TYPES)), "userId": ID}),
-    "tocsin": _event(
-        [*DEFAULT_KEYS, "idempotencyKey", "semanticChanges", "breaking", "breakingReasons", REASON, FULL_EVENT]
-    ),
+    "tocsin": _event([*DEFAULT_KEYS, "idempotencyKey", "semanticChanges", *_OWN_FACTS, FULL_EVENT]),
     "openmetadata": _event(
         [*UPSTREAM_KEYS, "domains"],
         {"eventType": either(*_UPSTREAM_TYPES), "entity": {**TEXT, "description": "The entity as JSON."}},

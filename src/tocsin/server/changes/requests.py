@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tocsin.errors import NotFound
 from tocsin.flow.track.change_requests import status_at
+from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change_request import (
     AnnouncedChange,
     ChangeKind,
@@ -54,6 +55,8 @@ REQUEST: Shape[ShownRequest] = {
     ),
     "announcedAt": (TIME, lambda shown: shown.request.announced_at_ms),
     "withdrawnAt": (nullable(TIME), lambda shown: shown.request.withdrawn_at_ms),
+    "doneAt": (nullable(TIME), lambda shown: shown.request.done_at_ms),
+    "outcome": (nullable(either(*ChangeOutcome)), lambda shown: shown.request.outcome and shown.request.outcome.value),
     "updatedAt": (TIME, lambda shown: shown.request.updated_at_ms),
     "answers": (
         exact_object(dict.fromkeys(("total", "open", *(one.value for one in ConsumerVerdict)), COUNT)),

@@ -305,7 +305,10 @@ ANSWERS: dict[str, Document] = {
             "breaking": FLAG,
             "breakingReasons": array(ref("BreakingReason")),
         },
-        {"reason": {**TEXT, "description": "Why the change was made, as its author says."}},
+        {
+            "announcements": array(ref("Announcement")),
+            "reason": {**TEXT, "description": "Why the change was made, as its author says."},
+        },
     ),
     "DestinationStatus": {
         "type": "object",

@@ -86,7 +86,7 @@ class PageQuery(QueryParameters):
 class ChangeRequestQuery(PageQuery):
     """Filters of the list: ``asset`` needs its ``type``, ``author`` is an id or name."""
 
-    status: Literal["announced", "due", "withdrawn"] | None = None
+    status: Literal["announced", "due", "done", "withdrawn"] | None = None
     asset: _Name = Field(default=None, description="Id or fully qualified name of an asset.")
     type: str = Field(default="table", max_length=40, description="Type of that asset.")
     author: _Name = Field(default=None, description="Id or name of a user.")

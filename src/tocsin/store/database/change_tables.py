@@ -24,6 +24,8 @@ change_request = Table(
     Column("announced_at_ms", BigInteger, nullable=False),
     Column("withdrawn_at_ms", BigInteger),
     Column("updated_at_ms", BigInteger, nullable=False),
+    Column("done_at_ms", BigInteger),
+    Column("outcome", String(20)),
     Index(None, "entity_id", "number"),
     Index(None, "author_id", "number"),
 )

@@ -8,6 +8,8 @@ from tocsin.conditions.breaking import DELETED_WHILE_READ
 from tocsin.conditions.changes import ChangeOperation, EventChange
 from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
 from tocsin.delivery.wording.changes import EventText, description_of, event_text
+from tocsin.model.announcement import Announcement, ChangeOutcome
+from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 
 
@@ -96,6 +98,55 @@ def test_changes_that_break_readers_come_first_and_say_so(described: ChangeDescr
 def test_a_deletion_says_that_something_reads_what_is_deleted() -> None:
     event = change_event(None, event_type=EventType.ENTITY_DELETED, breaking_reasons=(DELETED_WHILE_READ,))
     assert event_text(event).headline == "orders: permanently deleted while something reads it"
+
+
+_EMAIL_GONE = deletion_of("columns", [{"name": "email", "dataType": "INT"}])
+_EMAIL_REMOVED = BreakingReason(kind=BreakingKind.FIELD_REMOVED, field="columns.email", before="INT")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("asAnnounced", "orders: as announced by CR-12: column email INT removed"),
+        ("early", "orders: breaking, earlier than CR-12 announced: column email INT removed"),
+        ("otherwise", "orders: breaking, otherwise than CR-12 announced: column email INT removed"),
+        ("objected", "orders: breaking, despite an objection to CR-12: column email INT removed"),
+        (None, "orders: breaking, not announced: column email INT removed"),
+    ],
+)
+def test_a_change_says_how_it_was_announced(outcome: str | None, expected: str) -> None:
+    announcements = () if outcome is None else (announcement_of(outcome, "columns.email"),)
+    reasons = () if outcome == "asAnnounced" else (_EMAIL_REMOVED,)
+    event = change_event(_EMAIL_GONE, breaking_reasons=reasons, announcements=announcements)
+    assert event_text(event).headline == expected
+
+
+def announcement_of(outcome: str, field: str | None = None) -> Announcement:
+    return Announcement(request="CR-12", outcome=ChangeOutcome(outcome), field=field)
+
+
+def test_a_deletion_says_how_it_was_announced() -> None:
+    reasons = (DELETED_WHILE_READ,)
+    headlines = [
+        event_text(change_event(None, event_type=EventType.ENTITY_DELETED, **facts)).headline
+        for facts in (
+            {"announcements": (announcement_of("asAnnounced"),)},
+            {"breaking_reasons": reasons, "announcements": (announcement_of("early"),)},
+            {"breaking_reasons": reasons, "announcements": ()},
+        )
+    ]
+    assert headlines == [
+        "orders: permanently deleted as announced by CR-12",
+        "orders: permanently deleted while something reads it, earlier than CR-12 announced",
+        "orders: permanently deleted while something reads it, not announced",
+    ]
+
+
+def test_what_only_an_announcement_makes_breaking_has_a_line() -> None:
+    early = announcement_of("early")
+    reason = BreakingReason(kind=BreakingKind.UNLIKE_ANNOUNCED, after=early.in_words())
+    event = change_event(update_of("name", "a", "b"), breaking_reasons=(reason,), announcements=(early,))
+    assert event_text(event).headline == "orders: breaking: changed earlier than CR-12 announced … and 1 more"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ in the other files of this package. Next: ``server/entities/response.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,6 +19,7 @@ from tocsin.conditions.breaking import reasons_of_version
 from tocsin.delivery.wording.changes import version_lines
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
+from tocsin.flow.capture.announced import reasons_of_version_left
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -147,8 +148,9 @@ def delete(
 def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
     """Return all versions, newest first, as JSON texts; ``words`` adds descriptions of the changes.
 
-    It also adds, as ``breaking``, why each version breaks who relied on the one before: no reasons where it does not;
-    and, as ``reasons``, why each was written, as its author says: empty where nobody did.
+    It also adds, as ``breaking``, why each version breaks who relied on the one before: no reasons where it does not,
+    or where a change request announced it; and, as ``reasons``, why each was written, as its author says: empty where
+    nobody did.
 
     Where they are too large together (``page_bytes``), the oldest are left out, and a header says so.
     """
@@ -156,17 +158,29 @@ def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool =
     all_versions = caller.parts.catalogue.versions(str(entity_id))
     versions = caller.visibility.visible_documents(all_versions)
     texts = [orjson.dumps(past(kind, one, caller)).decode() for one in versions]
-    descriptions = _descriptions_of(kind, versions, caller.parts.catalogue.reasons(str(entity_id))) if words else {}
+    descriptions = _descriptions_of(kind, versions, caller) if words else {}
     return answer(
         {"entityType": kind.name, "versions": texts, **descriptions},
         headers={OLDEST_LEFT_OUT: "true"} if all_versions.is_cut else None,
     )
 
 
-def _descriptions_of(kind: EntityType, versions: Sequence[Document], stated: Mapping[str, str]) -> Document:
-    breaking = [[reason.as_json() for reason in reasons_of_version(kind.name, one)] for one in versions]
-    reasons = [stated.get(str(one["version"]), "") for one in versions]
-    return {"words": [version_lines(one) for one in versions], "breaking": breaking, "reasons": reasons}
+def _descriptions_of(kind: EntityType, versions: Sequence[Document], caller: Caller) -> Document:
+    breaking = [reasons_of_version(kind.name, one) for one in versions]
+    if any(breaking):
+        announced = caller.parts.changes.list_done_as_announced(versions[0]["id"])
+        breaking = [
+            reasons_of_version_left(
+                kind.name, many, (one for one in announced if one.done_at_ms == version.get("updatedAt"))
+            )
+            for version, many in zip(versions, breaking, strict=True)
+        ]
+    stated = caller.parts.catalogue.reasons(versions[0]["id"]) if versions else {}
+    return {
+        "words": [version_lines(one) for one in versions],
+        "breaking": [[reason.as_json() for reason in many] for many in breaking],
+        "reasons": [stated.get(str(one["version"]), "") for one in versions],
+    }
 
 
 @router.get("/{entity_id}/versions/{version}", openapi_extra=answers("{}", is_linked=True))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, text, tuple_, update
 
 from tocsin.chunks import chunks_of
+from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change_request import (
     AnnouncedChange,
     Basis,
@@ -21,6 +22,7 @@ from tocsin.model.change_request import (
     RequestStatus,
     RequestStep,
     RequestStepKind,
+    StandingRequest,
     number_in,
 )
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
@@ -30,6 +32,8 @@ from tocsin.store.database.page_bytes import BoundedList
 
 _ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
+_STANDS = (_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
+_CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms")
 _ANSWERED = change_request_consumer.outerjoin(change_request_step, _STEP.id == _CONSUMER.step_id)
 
 
@@ -52,18 +56,35 @@ class SqlChangeRequests:
         row = self._connection.execute(query).one_or_none()
         return None if row is None else request_of(row)
 
-    def find_announced(self, entity_id: str, column_path: str | None, at_ms: int) -> AnnouncedChange | None:
-        """Return the request about an asset, or a column of it, that is announced at a time; None if there is none."""
-        is_same = _ROW.column_path.is_(None) if column_path is None else _ROW.column_path == column_path
-        query = select(change_request).where(_ROW.entity_id == entity_id, is_same)
-        query = query.where(_ROW.withdrawn_at_ms.is_(None), _ROW.due_at_ms > at_ms)
-        row = self._connection.execute(query.limit(1)).one_or_none()
+    def find(self, request_id: str) -> AnnouncedChange | None:
+        """Return a request, without holding it; None if there is none."""
+        row = self._connection.execute(select(change_request).where(_ROW.id == request_id)).one_or_none()
         return None if row is None else request_of(row)
+
+    def standing(self, entity_ids: Collection[str]) -> dict[str, list[StandingRequest]]:
+        """Return, by asset, the requests that are neither withdrawn nor done."""
+        query = select(change_request).where(*_STANDS)
+        request_rows = rows_by_key(self._connection, query, _ROW.entity_id, entity_ids)
+        requests = {one.id: one for one in map(request_of, request_rows)}
+        if not requests:
+            return {}
+        counts = _verdict_counts(self._connection, list(requests))
+        standing: dict[str, list[StandingRequest]] = {}
+        for request_id, request in requests.items():
+            of_it = counts[request_id]
+            entry = StandingRequest(request, of_it.get(None, 0), ConsumerVerdict.OBJECTS in of_it)
+            standing.setdefault(request.entity_id, []).append(entry)
+        return standing
+
+    def open_count(self, request_id: str) -> int:
+        """Return how many consumers of a request have not answered."""
+        query = select(func.count()).where(_CONSUMER.request_id == request_id, _CONSUMER.step_id.is_(None))
+        return int(self._connection.execute(query).scalar_one())
 
     def announced_count(self, author_id: str, at_ms: int) -> int:
         """Return how many requests of a person are announced at a time."""
         query = select(func.count()).where(_ROW.author_id == author_id)
-        query = query.where(_ROW.withdrawn_at_ms.is_(None), _ROW.due_at_ms > at_ms)
+        query = query.where(*_STANDS, _ROW.due_at_ms > at_ms)
         return int(self._connection.execute(query).scalar_one())
 
     def announce(self, request: AnnouncedChange, consumers: Sequence[ChangeConsumer]) -> AnnouncedChange:
@@ -86,7 +107,7 @@ class SqlChangeRequests:
 
     def put(self, after: AnnouncedChange) -> None:
         """Replace the state of a request."""
-        values = {name: getattr(after, name) for name in ("due_at_ms", "withdrawn_at_ms", "updated_at_ms")}
+        values = {name: getattr(after, name) for name in _CHANGEABLE}
         self._connection.execute(update(change_request).where(_ROW.id == after.id).values(values))
 
     def add_steps(self, steps: Sequence[RequestStep]) -> None:
@@ -139,24 +160,27 @@ class ChangeRequestLog:
             query = query if value is None else query.where(column == value)
         if criteria.status is RequestStatus.WITHDRAWN:
             query = query.where(_ROW.withdrawn_at_ms.is_not(None))
+        elif criteria.status is RequestStatus.DONE:
+            query = query.where(_ROW.done_at_ms.is_not(None))
         elif criteria.status is not None:
             is_due = _ROW.due_at_ms <= criteria.at_ms
             is_asked = is_due if criteria.status is RequestStatus.DUE else ~is_due
-            query = query.where(_ROW.withdrawn_at_ms.is_(None), is_asked)
+            query = query.where(*_STANDS, is_asked)
         if before is not None:
             query = query.where(_ROW.number < before)
         requests = fetch_rows(self._engine, query.order_by(_ROW.number.desc()).limit(limit))
         return BoundedList(map(request_of, requests))
 
+    def list_done_as_announced(self, entity_id: str) -> list[AnnouncedChange]:
+        """Return the requests about an asset that ended as they announced."""
+        query = select(change_request).where(_ROW.entity_id == entity_id)
+        query = query.where(_ROW.outcome == ChangeOutcome.AS_ANNOUNCED.value)
+        return [request_of(row) for row in fetch_rows(self._engine, query)]
+
     def verdicts(self, request_ids: Collection[str]) -> dict[str, dict[ConsumerVerdict | None, int]]:
         """Return, by request, how many consumers answered what; None counts those that have not."""
-        query = select(_CONSUMER.request_id, _STEP.verdict, func.count()).select_from(_ANSWERED)
-        query = query.group_by(_CONSUMER.request_id, _STEP.verdict)
-        counts: dict[str, dict[ConsumerVerdict | None, int]] = {one: {} for one in request_ids}
         with reading(self._engine) as connection:
-            for request_id, verdict, count in rows_by_key(connection, query, _CONSUMER.request_id, request_ids):
-                counts[request_id][verdict and ConsumerVerdict(verdict)] = count
-        return counts
+            return _verdict_counts(connection, request_ids)
 
     def consumers(
         self, request_id: str, *, limit: int | None = None, after: tuple[int, str] | None = None
@@ -178,10 +202,22 @@ class ChangeRequestLog:
         return [step_of(row) for row in fetch_rows(self._engine, query.order_by(_STEP.at_ms, _STEP.id).limit(limit))]
 
 
+def _verdict_counts(
+    connection: Connection, request_ids: Collection[str]
+) -> dict[str, dict[ConsumerVerdict | None, int]]:
+    query = select(_CONSUMER.request_id, _STEP.verdict, func.count()).select_from(_ANSWERED)
+    query = query.group_by(_CONSUMER.request_id, _STEP.verdict)
+    counts: dict[str, dict[ConsumerVerdict | None, int]] = {one: {} for one in request_ids}
+    for request_id, verdict, count in rows_by_key(connection, query, _CONSUMER.request_id, request_ids):
+        counts[request_id][verdict and ConsumerVerdict(verdict)] = count
+    return counts
+
+
 def request_of(row: Row[Any]) -> AnnouncedChange:  # Any: SQLAlchemy's tuple of columns
     """Return the request in a row."""
     values = {name: getattr(row, name) for name in AnnouncedChange.__dataclass_fields__}
-    return AnnouncedChange(**{**values, "kind": ChangeKind(row.kind)})
+    outcome = None if row.outcome is None else ChangeOutcome(row.outcome)
+    return AnnouncedChange(**{**values, "kind": ChangeKind(row.kind), "outcome": outcome})
 
 
 def step_of(row: Row[Any]) -> RequestStep:  # Any: as above

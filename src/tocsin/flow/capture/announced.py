@@ -1,0 +1,184 @@
+"""Comparison of a change with what change requests announced of it, when it is written.
+
+It reads the requests that stand at that moment and nothing else; the event keeps the result, so that what happens to a
+request afterwards does not alter it. Next: ``flow/capture/write.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from tocsin.conditions.breaking import TYPE_KEYS, type_of_column
+from tocsin.model import fqn
+from tocsin.model.announcement import OF_MEMBERS, Announcement, ChangeOutcome, announcement_of, is_consequence
+from tocsin.model.breaking import BreakingKind, BreakingReason
+from tocsin.model.change import ChangeDescription
+from tocsin.model.change_request import AnnouncedChange, ChangeKind, StandingRequest
+from tocsin.model.columns import column_path_in, columns_at
+from tocsin.model.entity import Document
+from tocsin.model.list_identity import MEMBER_LISTS
+
+
+class WrittenChange(NamedTuple):
+    """What was written of an asset: its documents (``after`` is None if it was deleted) and why it breaks readers."""
+
+    entity_type: str
+    before: Document
+    after: Document | None
+    reasons: tuple[BreakingReason, ...] = ()
+
+
+class Judgement(NamedTuple):
+    """Why a change breaks readers in the light of what was announced, what was, and the requests that it ends.
+
+    ``announcements`` is None where nothing needed an announcement and nothing was announced.
+    """
+
+    reasons: tuple[BreakingReason, ...] = ()
+    announcements: tuple[Announcement, ...] | None = None
+    ended_requests: tuple[AnnouncedChange, ...] = ()
+
+
+NOTHING_ANNOUNCED = Judgement()
+
+
+class _Fate(NamedTuple):
+    """What became of something that a request is about, at a path of the document; None: of the asset."""
+
+    field: str | None
+    is_as_announced: bool
+    is_final: bool
+
+
+def may_be_announced(change: ChangeDescription) -> bool:
+    """Return whether a change is of a kind that requests announce: of columns and their types, or of a name."""
+    return any(_may_be_announced(path) for path in change.paths())
+
+
+def _may_be_announced(path: str) -> bool:
+    last = path.rpartition(".")[2]
+    return last in MEMBER_LISTS or last in TYPE_KEYS or path == "name"
+
+
+def judge(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int) -> Judgement:
+    """Return what the requests about an asset, or what contained it, that stand at a time mean for a change of it.
+
+    Of several about the same column, or the asset, the newest counts.
+    """
+    newest = {one.request.column_path: one for one in sorted(standing, key=lambda one: one.request.number)}
+    announcements: list[Announcement] = []
+    ended: list[AnnouncedChange] = []
+    for entry in newest.values():
+        request, fates = entry.request, list(_fates(entry.request, change))
+        for fate in fates:
+            outcome = _outcome(entry, fate, at_ms)
+            announcement = Announcement(
+                request=request.name, outcome=outcome, field=fate.field, open_answers=entry.open_count
+            )
+            announcements.append(announcement)
+        if fates and all(fate.is_final for fate in fates) and request.entity_id == change.before["id"]:
+            outcome = _outcome(entry, fates[0], at_ms)
+            ended.append(replace(request, done_at_ms=at_ms, outcome=outcome, updated_at_ms=at_ms))
+    if not announcements and not change.reasons:
+        return Judgement()
+    return Judgement(_judged_reasons(change.reasons, announcements), tuple(announcements), tuple(ended))
+
+
+def _outcome(standing: StandingRequest, fate: _Fate, at_ms: int) -> ChangeOutcome:
+    if not fate.is_as_announced:
+        return ChangeOutcome.OTHERWISE
+    if at_ms < standing.request.due_at_ms:
+        return ChangeOutcome.EARLY
+    return ChangeOutcome.OBJECTED if standing.is_objected else ChangeOutcome.AS_ANNOUNCED
+
+
+def _judged_reasons(
+    reasons: Sequence[BreakingReason], announcements: Sequence[Announcement]
+) -> tuple[BreakingReason, ...]:
+    """Return the reasons without those of what happened as announced, and with one for each other announcement."""
+    unlike = [one for one in announcements if one.outcome is not ChangeOutcome.AS_ANNOUNCED]
+    reasons_left = [reason for reason in reasons if not _is_as_announced(reason, announcements)]
+    if not unlike:
+        reasons_left = [reason for reason in reasons_left if not is_consequence(reason, reasons, announcements)]
+    told_fields = {reason.field for reason in reasons_left if announcement_of(reason, announcements)}
+    further_reasons = (
+        BreakingReason(kind=BreakingKind.UNLIKE_ANNOUNCED, field=announcement.field, after=announcement.in_words())
+        for announcement in unlike
+        if announcement.field not in told_fields
+    )
+    return (*reasons_left, *further_reasons)
+
+
+def _is_as_announced(reason: BreakingReason, announcements: Sequence[Announcement]) -> bool:
+    announcement = announcement_of(reason, announcements)
+    return announcement is not None and announcement.outcome is ChangeOutcome.AS_ANNOUNCED
+
+
+def _fates(request: AnnouncedChange, change: WrittenChange) -> Iterator[_Fate]:
+    """Yield what became of what a request is about; nothing while it is as it was."""
+    if request.column_path is None:
+        yield from _fate_of_asset(request, change)
+    elif change.after is not None:
+        columns_now = columns_at(change.entity_type, change.after, request.column_path)
+        for path, before in columns_at(change.entity_type, change.before, request.column_path).items():
+            after = columns_now.get(path)
+            if after is None:
+                yield _Fate(path, _is_gone_as_announced(request, path, change.before, change.after), is_final=True)
+            elif type_of_column(before) != type_of_column(after):
+                yield from _fate_of_retyped(request, path, after, change.reasons)
+
+
+def _fate_of_asset(request: AnnouncedChange, change: WrittenChange) -> Iterator[_Fate]:
+    if change.after is None:
+        # what cannot be renamed in place is deleted and made anew
+        yield _Fate(None, request.kind in (ChangeKind.REMOVAL, ChangeKind.RENAME), is_final=True)
+    elif request.kind is ChangeKind.RENAME and change.after.get("name") != change.before.get("name"):
+        yield _Fate(None, change.after.get("name") == request.new_value, is_final=True)
+
+
+def _is_gone_as_announced(request: AnnouncedChange, path: str, before: Document, after: Document) -> bool:
+    """Return whether a column that is gone was to be removed, or has come back under the name announced."""
+    if request.kind is not ChangeKind.RENAME or request.column_path is None or request.new_value is None:
+        return request.kind is ChangeKind.REMOVAL
+    *above, _ = fqn.split(request.column_path)
+    new_path = fqn.join([*above, request.new_value])
+    *above_in_document, _ = fqn.steps_of(path)
+    place = fqn.join([*above_in_document, request.new_value])
+    came, were = (columns_at(request.entity_type, one, new_path) for one in (after, before))
+    return place in came and place not in were
+
+
+def _fate_of_retyped(
+    request: AnnouncedChange, path: str, after: Document, reasons: Sequence[BreakingReason]
+) -> Iterator[_Fate]:
+    """Yield what another type means for a request about a column: about its type, or about one that was narrowed."""
+    if request.kind is ChangeKind.TYPE:
+        is_as_announced = _type_spelling(request.new_value) in map(_type_spelling, _types_in(after))
+        yield _Fate(path, is_as_announced, is_final=is_as_announced)
+    elif any(one.kind in OF_MEMBERS and one.field == path for one in reasons):
+        yield _Fate(path, is_as_announced=False, is_final=False)
+
+
+def _types_in(column: Document) -> tuple[object, ...]:
+    return str(type_of_column(column)), column.get("dataType"), column.get("dataTypeDisplay")
+
+
+def _type_spelling(data_type: object) -> str:
+    """Return a type without case and blanks, as people spell it in either way."""
+    return "".join(str(data_type).split()).casefold()
+
+
+def reasons_of_version_left(
+    entity_type: str, reasons: Sequence[BreakingReason], as_announced: Iterable[AnnouncedChange]
+) -> tuple[BreakingReason, ...]:
+    """Return the reasons of a version without those of changes that were made as these requests announced."""
+    paths = {one.column_path for one in as_announced}
+    announcements = [
+        Announcement(request="", outcome=ChangeOutcome.AS_ANNOUNCED, field=reason.field)
+        for reason in reasons
+        if (None if reason.field is None else column_path_in(entity_type, reason.field)) in paths
+        if reason.kind in OF_MEMBERS or reason.field is None
+    ]
+    return _judged_reasons(reasons, announcements)

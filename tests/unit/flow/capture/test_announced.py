@@ -1,0 +1,183 @@
+"""Tests of the comparison of changes with what was announced of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tocsin.conditions.breaking import DELETED_WHILE_READ, breaking_reasons
+from tocsin.flow.capture.announced import NOTHING_ANNOUNCED, Judgement, WrittenChange, judge, reasons_of_version_left
+from tocsin.flow.capture.diff import compare
+from tocsin.model.announcement import ChangeOutcome
+from tocsin.model.change_request import AnnouncedChange, ChangeKind, StandingRequest
+from tocsin.model.entity import Document
+
+_DUE_MS = 1_000
+_EMAIL = {"name": "email", "dataType": "VARCHAR", "dataLength": 20}
+_ADDRESS = {"name": "address", "dataType": "STRUCT", "children": [{"name": "zip", "dataType": "INT"}]}
+_BEFORE: Document = {"id": "e", "name": "orders", "columns": [{"name": "id", "dataType": "BIGINT"}, _EMAIL, _ADDRESS]}
+
+
+def request(**fields: Any) -> AnnouncedChange:  # Any: of whatever field
+    announced = AnnouncedChange(
+        id="r",
+        entity_id="e",
+        entity_type="table",
+        kind=ChangeKind.REMOVAL,
+        due_at_ms=_DUE_MS,
+        why="unused",
+        author_id="a",
+        author_name="ann",
+        announced_at_ms=0,
+        updated_at_ms=0,
+        number=12,
+        column_path="email",
+    )
+    return replace(announced, **fields)
+
+
+def verdict_of(
+    after: Document | None, *requests: AnnouncedChange, at_ms: int = _DUE_MS, is_objected: bool = False
+) -> Judgement:
+    if after is None:
+        reasons = (DELETED_WHILE_READ,)
+    else:
+        reasons = breaking_reasons("table", compare("table", _BEFORE, after).change, after)
+    standing = [StandingRequest(one, 3, is_objected) for one in requests]
+    return judge(WrittenChange("table", _BEFORE, after, reasons), standing, at_ms)
+
+
+def with_columns(*columns: Document) -> Document:
+    return _BEFORE | {"columns": list(columns)}
+
+
+def words(verdict: Judgement) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+    """Return why the change breaks, how it was announced, and which requests it ends."""
+    outcomes = [(one.name, one.outcome.value) for one in verdict.ended_requests if one.outcome]
+    announced = [one.in_words() for one in verdict.announcements or ()]
+    return [one.in_words() for one in verdict.reasons], announced, outcomes
+
+
+_ID, _NO_EMAIL = _BEFORE["columns"][0], with_columns(_BEFORE["columns"][0], _ADDRESS)
+_REMOVED = "column email removed (VARCHAR(20))"
+
+
+def test_a_column_gone_on_the_date_is_as_announced_and_breaks_nobody() -> None:
+    assert words(verdict_of(_NO_EMAIL, request())) == ([], ["as announced by CR-12"], [("CR-12", "asAnnounced")])
+
+
+def test_a_column_gone_early_breaks_who_reads_it() -> None:
+    verdict = verdict_of(_NO_EMAIL, request(), at_ms=_DUE_MS - 1)
+    assert words(verdict) == ([_REMOVED], ["earlier than CR-12 announced"], [("CR-12", "early")])
+
+
+def test_a_column_gone_despite_an_objection_breaks_who_reads_it() -> None:
+    verdict = verdict_of(_NO_EMAIL, request(), is_objected=True)
+    assert words(verdict) == ([_REMOVED], ["despite an objection to CR-12"], [("CR-12", "objected")])
+
+
+def test_a_breaking_change_without_a_request_is_not_announced_and_others_need_none() -> None:
+    verdict = verdict_of(_NO_EMAIL)
+    assert (words(verdict), verdict.announcements) == (([_REMOVED], [], []), ())
+    assert verdict_of(_BEFORE) == NOTHING_ANNOUNCED
+    assert words(verdict_of(_NO_EMAIL, request(column_path="id"))) == ([_REMOVED], [], [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "new_value", "after", "expected"),
+    [
+        ("rename", "mail", with_columns(_ID, _EMAIL | {"name": "mail"}, _ADDRESS), "asAnnounced"),
+        ("rename", "mail", _NO_EMAIL, "otherwise"),
+        ("rename", "id", _NO_EMAIL, "otherwise"),
+        ("deprecation", None, _NO_EMAIL, "otherwise"),
+        ("type", "int", with_columns(_ID, {"name": "email", "dataType": "INT"}, _ADDRESS), "asAnnounced"),
+        ("type", "varchar (9)", with_columns(_ID, _EMAIL | {"dataLength": 9}, _ADDRESS), "asAnnounced"),
+        ("type", "VARCHAR", with_columns(_ID, _EMAIL | {"dataLength": 9}, _ADDRESS), "asAnnounced"),
+        ("type", "TEXT", _NO_EMAIL, "otherwise"),
+    ],
+)
+def test_what_was_announced_is_compared_with_what_was_done(
+    kind: str, new_value: str | None, after: Document, expected: str
+) -> None:
+    verdict = verdict_of(after, request(kind=ChangeKind(kind), new_value=new_value))
+    assert [one.outcome for one in verdict.ended_requests] == [expected]
+    assert bool(verdict.reasons) == (expected == "otherwise")
+
+
+def test_another_type_than_announced_breaks_and_the_request_stands() -> None:
+    wider = with_columns(_ID, {"name": "email", "dataType": "TEXT"}, _ADDRESS)
+    verdict = verdict_of(wider, request(kind=ChangeKind.TYPE, new_value="INT"))
+    expected = ["column email changed otherwise than CR-12 announced"]
+    assert words(verdict) == (expected, ["otherwise than CR-12 announced"], [])
+    narrower = with_columns(_ID, {"name": "email", "dataType": "INT"}, _ADDRESS)
+    verdict = verdict_of(narrower, request())
+    assert words(verdict) == (
+        ["column email narrowed: VARCHAR(20) → INT"],
+        ["otherwise than CR-12 announced"],
+        [],
+    )
+    assert verdict_of(wider, request()) == NOTHING_ANNOUNCED
+
+
+def test_a_type_that_loses_nothing_but_comes_early_breaks() -> None:
+    wider = with_columns(_ID, {"name": "email", "dataType": "TEXT"}, _ADDRESS)
+    verdict = verdict_of(wider, request(kind=ChangeKind.TYPE, new_value="TEXT"), at_ms=0)
+    expected = ["column email changed earlier than CR-12 announced"]
+    assert words(verdict) == (expected, ["earlier than CR-12 announced"], [("CR-12", "early")])
+
+
+def test_a_column_in_a_column_is_its_own() -> None:
+    after = with_columns(_ID, _EMAIL, _ADDRESS | {"children": []})
+    assert words(verdict_of(after, request(column_path="address.zip")))[2] == [("CR-12", "asAnnounced")]
+    assert words(verdict_of(after, request(column_path="address"))) == (["column address.zip removed (INT)"], [], [])
+
+
+def test_the_asset_as_a_whole_is_deleted_or_renamed() -> None:
+    removal = request(column_path=None)
+    assert words(verdict_of(None, removal)) == ([], ["as announced by CR-12"], [("CR-12", "asAnnounced")])
+    assert words(verdict_of(None, removal, at_ms=0))[0] == ["deleted while something reads it"]
+    rename = request(column_path=None, kind=ChangeKind.RENAME, new_value="sales")
+    assert words(verdict_of(_BEFORE | {"name": "sales"}, rename))[2] == [("CR-12", "asAnnounced")]
+    assert words(verdict_of(_BEFORE | {"name": "odd"}, rename))[0] == ["changed otherwise than CR-12 announced"]
+    assert words(verdict_of(None, rename))[2] == [("CR-12", "asAnnounced")]
+    deprecation = request(column_path=None, kind=ChangeKind.DEPRECATION)
+    assert words(verdict_of(None, deprecation))[2] == [("CR-12", "otherwise")]
+    assert words(verdict_of(None, request()))[1:] == ([], [])
+
+
+def test_a_removal_of_what_contains_an_asset_announces_that_of_the_asset_and_does_not_end_with_it() -> None:
+    of_schema = request(entity_id="schema", column_path=None)
+    assert words(verdict_of(None, of_schema)) == ([], ["as announced by CR-12"], [])
+
+
+def test_the_newest_request_about_a_column_counts() -> None:
+    older = request(number=3, kind=ChangeKind.DEPRECATION)
+    assert words(verdict_of(_NO_EMAIL, request(), older))[1] == ["as announced by CR-12"]
+
+
+def test_keys_that_go_with_an_announced_column_are_no_reason_of_their_own() -> None:
+    before = _BEFORE | {"tableConstraints": [{"constraintType": "UNIQUE", "columns": ["email"]}]}
+    after = {key: value for key, value in _NO_EMAIL.items() if key != "tableConstraints"}
+    reasons = breaking_reasons("table", compare("table", before, after).change, after)
+    assert {one.kind for one in reasons} == {"fieldRemoved", "keyChanged"}
+    change = WrittenChange("table", before, after, reasons)
+    assert judge(change, [StandingRequest(request(), 0, is_objected=False)], _DUE_MS).reasons == ()
+    assert judge(change, [], _DUE_MS).reasons == reasons
+    assert reasons_of_version_left("table", reasons, [request()]) == ()
+    assert reasons_of_version_left("table", reasons, [request(column_path="id")]) == reasons
+    assert reasons_of_version_left("table", (DELETED_WHILE_READ,), [request(column_path=None)]) == ()
+
+
+@given(st.integers(0, 2_000), st.integers(0, 2_000), st.booleans())
+def test_an_announced_removal_breaks_nobody_exactly_if_it_is_not_early_and_nobody_objects(
+    due_at_ms: int, at_ms: int, is_objected: bool
+) -> None:
+    verdict = verdict_of(_NO_EMAIL, request(due_at_ms=due_at_ms), at_ms=at_ms, is_objected=is_objected)
+    is_as_announced = at_ms >= due_at_ms and not is_objected
+    assert (verdict.reasons == ()) == is_as_announced
+    (ended_request,) = verdict.ended_requests
+    assert (ended_request.outcome is ChangeOutcome.AS_ANNOUNCED, ended_request.done_at_ms) == (is_as_announced, at_ms)

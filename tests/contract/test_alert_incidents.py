@@ -411,3 +411,28 @@ def tag(client: httpx.Client, case: Json, name: str) -> None:
 def test_a_resolution_by_merge_names_what_is_wrong(administrator: httpx.Client, case: Json) -> None:
     for body, status in (({}, 400), ({"into": 7}, 400), ({"into": "INC-9"}, 404), ({"into": "INC-1"}, 409)):
         assert administrator.put("/incidents/INC-1/merge", json=body).status_code == status
+
+
+def test_what_probably_caused_an_incident_is_named_where_it_may_be_seen(
+    administrator: httpx.Client, case: Json, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    second = fail_second(administrator, sqlite_engine, case)
+    sales = administrator.get("/tables/name/warehouse.shop.public.sales").json()
+    ends = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": sales["id"], "type": "table"}}
+    assert administrator.put("/lineage", json={"edge": ends}).is_success
+
+    def causes(client: httpx.Client, name: str) -> list[tuple[str, str]]:
+        documents = client.get(f"/incidents/{name}").json()["probableCauses"]
+        return [(one["name"], one["asset"]["fullyQualifiedName"]) for one in documents]
+
+    assert causes(administrator, "INC-2") == [("INC-1", orders["fullyQualifiedName"])]
+    assert causes(administrator, "INC-1") == []
+    user_id, mallory = person("mallory")
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["testCase"], "condition": PII})
+    tag(administrator, case, "PII.Sensitive")
+    answer = mallory.get("/incidents/INC-2")
+    assert (answer.json()["probableCauses"], answer.json()["entity"]["id"]) == ([], second["id"])
+    assert "INC-1" not in answer.text
+
+
+PII = "matchAnyTag('PII.Sensitive')"

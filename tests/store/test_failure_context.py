@@ -10,7 +10,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.alerts.incidents import Handling, handle
-from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
+from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.model.alert_incident import StepKind
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
@@ -83,6 +83,22 @@ def test_a_failure_names_its_incident_as_it_is_now(store_engine: Engine) -> None
     messages = FailureMessages(store_engine)
     assert messages.context_of(first).incident == FailureIncident("INC-1")
     assert messages.context_of(second).incident == FailureIncident("INC-2", acknowledged_by="ben")
+
+
+def test_a_failure_names_the_incident_upstream_that_probably_caused_it(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed")
+    company.table("totals", owners=[{"type": "user", "name": "ana"}])
+    ends = {"fromEntity": {"type": "table", "id": company.ids["orders"]}}
+    ends["toEntity"] = {"type": "table", "id": company.ids["totals"]}
+    company.writes.put_edge(ends, actor=company.actor("ana"))
+    company.test_case("totals", "late")
+    company.result("totals", "Failed", "late")
+    first, second = dispatches_of(company)
+    messages = FailureMessages(store_engine)
+    cause = ProbableCause("INC-1", "pg.store.public.orders.has_rows", "pg.store.public.orders")
+    assert (messages.context_of(first).causes, messages.context_of(second).causes) == ((), (cause,))
+    seen_names = Permitted(store_engine).names_seen(second, [cause.failing, cause.asset])
+    assert seen_names == (cause.failing, cause.asset)
 
 
 def test_what_surrounds_the_failures_of_a_claim_is_read_together(store_engine: Engine) -> None:

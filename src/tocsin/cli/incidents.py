@@ -52,7 +52,8 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     facts = {key: value for key, value in _row(incident).items() if key != "opened"}
     merged_into = {"merged into": incident["mergedInto"]["name"]} if incident["mergedInto"] else {}
     parts = {"parts": names_of(incident["parts"])} if incident["parts"] else {}
-    show_facts(facts | merged_into | parts, as_json=False)
+    causes = {"probably caused by": ", ".join(map(_cause_text, incident["probableCauses"])) or None}
+    show_facts(facts | merged_into | parts | {key: text for key, text in causes.items() if text}, as_json=False)
     show_rows([_moment(one) for one in incident["timeline"]], as_json=False)
     if not incident["isWhole"]:
         show_text("Not all messages are shown.", answer=incident, as_json=False)
@@ -150,6 +151,10 @@ def _moment(step: Document) -> Document:
     event = _told_text(step) if step["kind"] == "message" else f"{step['kind']}{assigned}"
     remark = ": ".join(step[key] for key in ("reason", "comment") if key in step)
     return {"when": moment_text(step["timestamp"]), "who": who, "what": event, "comment": remark or None}
+
+
+def _cause_text(cause: Document) -> str:
+    return f"{cause['name']} on {cause['asset'].get('fullyQualifiedName') or cause['asset']['id']}"
 
 
 def _told_text(message: Document) -> str:

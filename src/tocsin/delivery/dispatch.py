@@ -31,6 +31,14 @@ class Answered:
     remote_id: str | None = None
 
 
+class ProbableCause(NamedTuple):
+    """An incident upstream by its name, with the full names of what fails there and of the asset that this is about."""
+
+    incident: str
+    failing: str
+    asset: str
+
+
 class FailureIncident(NamedTuple):
     """The incident that a failure belongs to: its name, how bad it is, and who acknowledged it, by name."""
 
@@ -46,6 +54,7 @@ class FailureContext:
     ``since_ms`` is the time of the first failure (epoch milliseconds), None for the first itself; ``last_success_ms``
     that of the last success before it, ``ended_ms`` that of the success that ends it. ``downstream`` are full names,
     the closest first, of assets that everybody may see whom the message is for.
+    ``causes`` are incidents upstream that they may see as well, the farthest first.
     """
 
     since_ms: int | None = None
@@ -54,6 +63,7 @@ class FailureContext:
     last_success_ms: int | None = None
     ended_ms: int | None = None
     incident: FailureIncident | None = None
+    causes: tuple[ProbableCause, ...] = ()
 
 
 class Button(NamedTuple):

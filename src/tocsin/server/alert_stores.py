@@ -37,6 +37,7 @@ from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.holding import Holding
 from tocsin.store.recipients.mutes import Mutes
+from tocsin.store.recipients.related_incidents import RelatedIncidents
 from tocsin.store.recipients.roots import Roots
 from tocsin.store.upkeep.retention.overview import RetentionOverview
 
@@ -56,6 +57,7 @@ class AlertStores:
         self.firings = Firings(engine)
         self.incidents = AlertIncidentLog(engine)
         self.incident_messages = IncidentMessages(engine)
+        self.related_incidents = RelatedIncidents(engine)
         self.holding = Holding(engine)
         self.roots = Roots(engine)
         self.names = Names(engine)

@@ -22,6 +22,7 @@ ONE: dict[str, Any] = {
     "mergedInto": None,
     "parts": [],
 }
+CAUSE = {"id": "c", "name": "INC-3", "asset": {"id": "t", "fullyQualifiedName": "pg.raw.orders"}}
 TIMELINE = [
     {"kind": "opened", "timestamp": 1_760_000_000_000, "eventId": "x"},
     {
@@ -50,14 +51,23 @@ def test_incidents_are_listed(run: Run, small_server: SmallServer) -> None:
 
 
 def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallServer) -> None:
-    small_server.answer("GET", f"{API}/INC-7", {**ONE, "timeline": TIMELINE, "isWhole": False})
+    small_server.answer(
+        "GET", f"{API}/INC-7", {**ONE, "timeline": TIMELINE, "isWhole": False, "probableCauses": [CAUSE]}
+    )
     output = run("incidents", "show", "INC-7").out
+    assert "probably caused by: INC-3 on pg.raw.orders" in output
     assert "told ben by Email: delivered (alert Late)" in output
     assert "Not all messages are shown." in output
     assert "asset: airflow.etl" in output
     assert "assigned to ben" in output
     assert "merged into" not in output
-    part = {**ONE, "mergedInto": {"id": "j", "name": "INC-3"}, "timeline": TIMELINE, "isWhole": True}
+    part = {
+        **ONE,
+        "mergedInto": {"id": "j", "name": "INC-3"},
+        "timeline": TIMELINE,
+        "isWhole": True,
+        "probableCauses": [],
+    }
     small_server.answer("GET", f"{API}/INC-7", part)
     assert "merged into: INC-3" in run("incidents", "show", "INC-7").out
 
@@ -82,7 +92,7 @@ def test_an_incident_is_merged_and_split(run: Run, small_server: SmallServer) ->
     assert small_server.requests[-1].body == {"into": "INC-7", "comment": "one cause"}
     assert run("incidents", "split", "INC-8").out == "INC-8 stands for itself.\n"
     step = {"kind": "merged", "timestamp": 1, "incident": {"id": "i", "name": "INC-8"}}
-    lead = {**ONE, "parts": [{"id": "i", "name": "INC-8"}], "timeline": [step], "isWhole": True}
+    lead = {**ONE, "parts": [{"id": "i", "name": "INC-8"}], "timeline": [step], "isWhole": True, "probableCauses": []}
     small_server.answer("GET", f"{API}/INC-7", lead)
     output = run("incidents", "show", "INC-7").out
     assert ("parts: INC-8" in output, "merged (INC-8)" in output) == (True, True)

@@ -127,6 +127,9 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
         if context.last_success_ms is not None and context.ended_ms is None:
             yield ChangeLine(moment_text(context.last_success_ms, zone), rank=Rank.REPORTED, label="last success")
     yield from _fact("incident", _incident_text(context.incident) if context.incident else "")
+    if context.causes:
+        cause = context.causes[0]
+        yield from _fact("probably caused by", f"{cause.incident} on {'.'.join(fqn.split(cause.asset)[-2:])}")
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
         yield ChangeLine(_names_text(names), rank=Rank.REPORTED, label="downstream")

@@ -302,13 +302,18 @@ class MessageAttempt:
         if not _tells_of_failure(dispatch):
             return None
         context = dispatch.failure
-        if context is not None and not context.downstream:
+        if context is not None and not context.downstream and not context.causes:
             return context
 
         def ask() -> FailureContext:
             whole_context = context or self._parts.failure_messages.context_of(dispatch)
+            causes = whole_context.causes
+            names = [*whole_context.downstream, *(name for cause in causes for name in (cause.failing, cause.asset))]
+            seen_names = frozenset(self._parts.permitted.names_seen(dispatch, names))
             return replace(
-                whole_context, downstream=self._parts.permitted.names_seen(dispatch, whole_context.downstream)
+                whole_context,
+                downstream=tuple(name for name in whole_context.downstream if name in seen_names),
+                causes=tuple(cause for cause in causes if {cause.failing, cause.asset} <= seen_names),
             )
 
         return await _ask_store(ask)

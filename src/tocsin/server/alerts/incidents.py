@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tocsin.catalogue.quality.incidents import KIND as STATUS_KEY
 from tocsin.conditions.test_results import TEST_CASE
 from tocsin.errors import Forbidden, NotFound
+from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import (
     REASONS,
@@ -29,9 +30,12 @@ from tocsin.server.access.references import with_names
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import ID, OPEN, TEXT, TIME, array, either, exact_object, nullable
 from tocsin.server.request import Caller
+from tocsin.store.recipients.related_incidents import FailureTime
 
 ROW = ENTITY_TYPES["eventsubscription"]
 NAME: Document = {"type": "string", "examples": ["INC-7"]}
+MOST_CAUSES = 5
+"""Most incidents that an answer names as probable causes."""
 
 
 def asset_of(incident: AlertIncident) -> Document:
@@ -89,6 +93,23 @@ def _related_incidents(incidents: Sequence[AlertIncident], caller: Caller) -> _R
     leads = log.by_ids({one.part_of for one in incidents if one.part_of})
     parts = [part for many in log.parts({one.id for one in incidents}).values() for part in many]
     return _Related({one.id: one for one in as_shown(caller, [*leads.values(), *parts]) if one is not None})
+
+
+def causes_json(incident: AlertIncident, caller: Caller) -> list[Document]:
+    """Return the incidents upstream that probably caused one: those whose asset, and what it tests, is visible."""
+    lasted = FailureTime(incident.entity_id, incident.opened_offset, incident.recovered_offset or NO_END)
+    causes = caller.parts.alert_stores.related_incidents.causes_of([lasted])[lasted]
+    shown_incidents = [one for one in as_shown(caller, [cause.incident for cause in causes]) if one]
+    standing = caller.parts.access.standing.of({cause.asset_id for cause in causes})
+    assets = {one: {"id": one, "type": kind} for one, (kind, _) in standing.items()}
+    visible_ids = caller.visibility.sees(assets.values())
+    references = with_names([*assets.values(), *map(asset_of, shown_incidents)], caller)
+    shown_ids = {one.id for one in shown_incidents}
+    return [
+        _part_json(cause.incident, references[cause.incident.entity_id]) | {"asset": references[cause.asset_id]}
+        for cause in causes
+        if cause.incident.id in shown_ids and cause.asset_id in visible_ids
+    ][:MOST_CAUSES]
 
 
 def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], caller: Caller) -> list[Document]:
@@ -197,6 +218,11 @@ STEP_MOMENT = exact_object(
     },
 )
 """A moment of a timeline at which something happened to the incident, or a person did something to it."""
+
+
+_PART_KEYS: Document = {"id": ID, "name": NAME, "status": either(*IncidentStatus), "entity": OPEN}
+CAUSE = exact_object({**_PART_KEYS, "asset": OPEN})
+"""An incident that probably caused another one; ``asset`` is what its test checks, or its pipeline."""
 
 
 def _name_json(incident: IncidentName | None) -> Document | None:

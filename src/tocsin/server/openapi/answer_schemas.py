@@ -16,7 +16,7 @@ from tocsin.server.alerts.event_shape import INBOX_ENTRY
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
 from tocsin.server.alerts.incident_messages import MESSAGE_MOMENT
 from tocsin.server.alerts.incident_tasks import TASK
-from tocsin.server.alerts.incidents import INCIDENT, STEP_MOMENT
+from tocsin.server.alerts.incidents import CAUSE, INCIDENT, STEP_MOMENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.alerts.watching import TELLING
@@ -465,6 +465,7 @@ ANSWERS: dict[str, Document] = {
     "AlertIncidentWithTimeline": exact_object(
         {
             **schema_of(INCIDENT)["properties"],
+            "probableCauses": array(CAUSE),
             "timeline": array({"anyOf": [STEP_MOMENT, MESSAGE_MOMENT]}),
             "isWhole": {**FLAG, "description": "False if there are messages that are not shown."},
         }

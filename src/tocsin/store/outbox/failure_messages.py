@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, Row, Select, literal, select, union_all
 
 from tocsin.chunks import chunks_of
-from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext
+from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, ProbableCause
 from tocsin.delivery.wording.reports import is_recovery, reported_at_ms
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.message import MessageStatus
@@ -21,7 +21,8 @@ from tocsin.store.database.engine import reading
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import attempt, message, notification
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
-from tocsin.store.recipients.directory import SqlDirectory
+from tocsin.store.recipients.directory import SqlDirectory, full_names_of
+from tocsin.store.recipients.related_incidents import Cause, FailureTime, causes_of
 
 _HOPS = 3
 _MOST_REPORTS = 500
@@ -89,6 +90,7 @@ class FailureMessages:
             for report in _reports_before(connection, by_place.keys()):
                 reports[report.place].append(report)
             incidents = incidents_at(connection, by_place.keys() - recovered)
+            causes = _causes_of(connection, incidents.keys())
         downstream = self._downstream_of({place.entity_id for place in by_place.keys() - recovered})
         return {
             place: replace(
@@ -98,6 +100,7 @@ class FailureMessages:
                     ended_ms=reported_at_ms(by_place[place].event) if place in recovered else None,
                 ),
                 incident=incidents.get(place),
+                causes=causes.get(place, ()),
             )
             for place in by_place
         }
@@ -111,6 +114,20 @@ class FailureMessages:
         for step in sorted(steps, key=lambda one: (one.hops, one.node_fqn)):
             names[step.root_id][step.node_fqn] = None
         return {entity_id: tuple(each) for entity_id, each in names.items()}
+
+
+def _causes_of(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, tuple[ProbableCause, ...]]:
+    """Return what probably caused the failures at these places, hidden or not."""
+    times = {place: FailureTime(place.entity_id, place.offset) for place in places}
+    causes = causes_of(connection, set(times.values())) if times else {}
+    ids = {one for many in causes.values() for cause in many for one in (cause.incident.entity_id, cause.asset_id)}
+    names = full_names_of(connection, ids) if ids else {}
+
+    def probable(cause: Cause) -> ProbableCause:
+        failing, asset = (names.get(one, "") for one in (cause.incident.entity_id, cause.asset_id))
+        return ProbableCause(cause.incident.name, failing, asset)
+
+    return {place: tuple(map(probable, causes[time])) for place, time in times.items()}
 
 
 class _Reported(NamedTuple):

@@ -27,6 +27,7 @@ from tocsin.server.alerts.incidents import (
     alert_reference,
     as_listed,
     as_shown,
+    causes_json,
     check_may_change,
     found_incident,
     incident_to_change,
@@ -154,7 +155,8 @@ def _incident_answer(incident: AlertIncident, caller: Caller) -> Response:
     steps = caller.parts.alert_stores.incidents.steps(incident.lead_id)
     messages, is_whole = message_moments(incident, caller)
     moments = sorted([*moments_of(incident, steps, caller), *messages], key=itemgetter("timestamp"))
-    return answer(document | {"timeline": moments, "isWhole": is_whole})
+    causes = causes_json(incident, caller)
+    return answer(document | {"probableCauses": causes, "timeline": moments, "isWhole": is_whole})
 
 
 def _number(cursor: str | None) -> int | None:

@@ -1,0 +1,111 @@
+"""Incidents upstream of a failure that last at the same time: what probably caused it.
+
+Lineage counts as it is now. What lies farthest upstream comes first, of several the oldest.
+Next: ``store/outbox/failure_messages.py``, ``server/alerts/incidents.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Engine, select
+
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.model.alert_incident import AlertIncident, IncidentStatus
+from tocsin.store.catalogue.alerts.incidents import ended_offset, incident_of
+from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.tables import lineage_edge
+from tocsin.store.recipients.holding import MOST_HOPS
+from tocsin.store.recipients.subject_assets import find_subject_assets
+
+_MOST_INCIDENTS = 1_000
+"""So many incidents are looked through, the newest."""
+
+_ROW, _EDGE = alert_incident.c, lineage_edge.c
+
+
+class FailureTime(NamedTuple):
+    """An asset that fails, and between which offsets of the log."""
+
+    entity_id: str
+    since: int
+    until: int = NO_END
+
+
+class Cause(NamedTuple):
+    """An incident upstream, and the asset that it is about: of a test, its table."""
+
+    incident: AlertIncident
+    asset_id: str
+
+
+class RelatedIncidents:
+    """The incidents of one store that probably caused others."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def causes_of(self, failures: Collection[FailureTime]) -> dict[FailureTime, list[Cause]]:
+        """Return the incidents upstream of each of these failures, the farthest first; maybe none."""
+        with reading(self._engine) as connection:
+            return causes_of(connection, failures)
+
+
+def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict[FailureTime, list[Cause]]:
+    """Return the incidents upstream of each of these failures, the farthest first; maybe none."""
+    own_assets = find_subject_assets(connection, {failure.entity_id for failure in failures})
+    upstream = _upstream(connection, {own_assets.of(failure.entity_id) for failure in failures})
+    if not any(upstream.values()):
+        return {failure: [] for failure in failures}
+    candidates = _candidates(connection, min(failure.until for failure in failures))
+    assets = find_subject_assets(connection, {incident.entity_id for incident, _ in candidates})
+    return {
+        failure: _farthest_first(
+            [
+                Cause(incident, assets.of(incident.entity_id))
+                for incident, ended in candidates
+                if incident.opened_offset <= failure.until and failure.since <= ended
+            ],
+            upstream[own_assets.of(failure.entity_id)],
+        )
+        for failure in failures
+    }
+
+
+def _farthest_first(candidates: Collection[Cause], hops: Mapping[str, int]) -> list[Cause]:
+    causes = [cause for cause in candidates if cause.asset_id in hops]
+    return sorted(causes, key=lambda cause: (-hops[cause.asset_id], cause.incident.opened_offset))
+
+
+def _candidates(connection: Connection, until: int) -> list[tuple[AlertIncident, int]]:
+    """Return incidents that are not resolved and, for failures that ended, the last that began before, with their ends.
+
+    Both are walks through an index, the newest first.
+    """
+    query = select(alert_incident, ended_offset().label("ended")).where(_ROW.merged_into.is_(None))
+    newest = query.order_by(_ROW.number.desc()).limit(_MOST_INCIDENTS)
+    unresolved = _ROW.status.in_((IncidentStatus.OPEN.value, IncidentStatus.ACKNOWLEDGED.value))
+    selections = [unresolved] if until == NO_END else [unresolved, _ROW.opened_offset <= until]
+    incident_rows = {row.id: row for which in selections for row in connection.execute(newest.where(which))}
+    return [(incident_of(row), row.ended or NO_END) for row in incident_rows.values()]
+
+
+def _upstream(connection: Connection, asset_ids: Collection[str]) -> dict[str, dict[str, int]]:
+    """Return what each of these assets is made from, with the least number of steps; one lookup per step for all."""
+    hops: dict[str, dict[str, int]] = {asset_id: {} for asset_id in asset_ids}
+    frontier: dict[str, set[str]] = {asset_id: {asset_id} for asset_id in asset_ids}  # node: whose upstream it is
+    for level in range(1, MOST_HOPS + 1):
+        above: dict[str, set[str]] = defaultdict(set)
+        for from_id, to_id in rows_by_key(connection, select(_EDGE.from_id, _EDGE.to_id), _EDGE.to_id, frontier):
+            reaching = {one for one in frontier[to_id] if one != from_id and from_id not in hops[one]}
+            for asset_id in reaching:
+                hops[asset_id][from_id] = level
+            above[from_id] |= reaching
+        frontier = {node: reaching for node, reaching in above.items() if reaching}
+        if not frontier:
+            break
+    return hops

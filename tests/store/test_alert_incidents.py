@@ -14,6 +14,7 @@ from tests.notifying import incident_work, notify_all
 from tests.soak import SOAK
 
 from tocsin.alerts.incidents import Handling, handle
+from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.errors import Conflict, NotFound
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
@@ -160,6 +161,24 @@ def test_severity_is_the_worst_of_the_alerts_that_watch_it_else_that_of_the_tier
     company.result("orders", "Failed", "untiered")
     notify_all(company.engine)
     assert severities() == {"untiered": Severity.SEVERITY_1, "tiered": Severity.SEVERITY_4, "etl": None}
+
+
+def test_a_silence_opens_an_incident_as_a_failure_does_and_a_success_ends_it(company: SmallCompany) -> None:
+    company.alert("late", [BELL], "noSuccessFor('1h')", resources=("pipeline",))
+    company.run("etl", "Successful")
+    since_ms = company.clock.now_ms()
+    notify_all(company.engine)
+    company.clock.advance(3_600_000)
+    silence = Silence(company.ids["etl"], since_ms, 3_600_000, company.clock.now_ms())
+    add_silence(company.writes, "pipeline", silence)
+    notify_all(company.engine)
+    assert (states(company), watchers(company)) == ([("INC-1", OPEN, False)], ["late"])
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert (states(company), watchers(company)) == ([("INC-1", OPEN, False)], ["late", "failed"])
+    company.run("etl", "Successful")
+    notify_all(company.engine)
+    assert states(company) == [("INC-1", RESOLVED, True)]
 
 
 def test_an_observability_alert_opens_incidents_without_a_condition(company: SmallCompany) -> None:

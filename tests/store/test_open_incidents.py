@@ -10,6 +10,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.alerts.incidents import Handling, handle
+from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.alert_incident import OpenIncident, StepKind
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
@@ -53,6 +54,17 @@ def test_each_failure_names_the_incident_of_its_alert_until_somebody_has_acknowl
     acknowledging = Handling(StepKind.ACKNOWLEDGED)
     company.writes.within(lambda record: handle(record, with_id.id, acknowledging), actor=company.actor("dia"))
     assert incidents(Messages(store_engine).dispatches([one.message for one in dispatches])) == [(), ()]
+
+
+def test_a_silence_names_its_incident(company: SmallCompany, store_engine: Engine) -> None:
+    company.alert("late", [MAIL], "noSuccessFor('1h')", resources=("pipeline",), poll_interval_s=0)
+    company.run("etl", "Successful")
+    since_ms = company.clock.now_ms()
+    company.clock.advance(3_600_000)
+    silence = Silence(company.ids["etl"], since_ms, asked_ms=3_600_000, at_ms=company.clock.now_ms())
+    add_silence(company.writes, "pipeline", silence)
+    notify_all(store_engine)
+    assert sorted(incidents(claimed_dispatches(store_engine))) == [(), (1,)]
 
 
 def test_what_was_resolved_before_and_the_success_name_none(company: SmallCompany, store_engine: Engine) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.reports import is_failure_report
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
+from tocsin.model.change import EventType
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
@@ -29,13 +30,13 @@ Opened = tuple[int, OpenIncident]
 
 
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
-    """Return these messages, those about failures with the incidents that nobody has acknowledged yet."""
+    """Return these messages, those about failures and silences with the incidents that nobody has acknowledged yet."""
     failing = [
         entry
         for dispatch in dispatches
         if dispatch.message.channel in WORDED
         for entry in dispatch.entries
-        if is_failure_report(entry.event)
+        if is_failure_report(entry.event) or entry.event.event_type is EventType.SLA_VIOLATION
     ]
     if not failing:
         return list(dispatches)

@@ -19,6 +19,7 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import Principal
 from tocsin.flow.track.alert_incidents import Failure, IncidentWork, KnownIncident, Opening, incidents_to_open
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind, number_in
+from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.severity import Severity
@@ -49,16 +50,16 @@ def open_and_resolve(connection: Connection, work: IncidentWork) -> None:
 
 
 def _failures(connection: Connection, offsets: Collection[int]) -> dict[int, Failure]:
-    """Return those of these events that are failures; of what is older than a known report, none is."""
+    """Return those of these events that are failures, silences among them; of what is older than a report, none is."""
     report, newer = status_report.alias("of"), status_report.alias("newer")
     is_history = _is_out_of_order(report, newer)
     place = (report.c.log_offset, _EVENT.id, report.c.entity_id, _EVENT.entity_type, _EVENT.timestamp_ms)
     after, until = func.coalesce(_success(report, is_before=True), 0), _success(report, is_before=False)
-    query = select(report.c.verdict, *place, after, until)
+    query = select(report.c.verdict, _EVENT.event_type, *place, after, until)
     query = query.join(change_event, _EVENT.log_offset == report.c.log_offset).where(~is_history)
     failures: dict[int, Failure] = {}
-    for verdict, offset, *columns in rows_by_key(connection, query, report.c.log_offset, offsets):
-        if verdict is not None and is_failure(verdict):
+    for verdict, event_type, offset, *columns in rows_by_key(connection, query, report.c.log_offset, offsets):
+        if event_type == EventType.SLA_VIOLATION.value or (verdict is not None and is_failure(verdict)):
             failures[offset] = Failure(offset, *columns)
     return failures
 

@@ -1,8 +1,9 @@
-"""Tests of the fields of alerts that OpenMetadata lacks: severity and runbook."""
+"""Tests of the fields of alerts that OpenMetadata lacks: severity, runbook, expiry."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -70,3 +71,23 @@ def test_a_test_has_a_runbook_which_no_event_for_strict_clients_holds(
         assert "runbook" not in json.dumps(event["entity"])
     refused = send_patch(administrator, path, {"op": "add", "path": "/runbook", "value": "javascript:alert(1)"})
     assert (refused.status_code, refused.json()["message"].split(":")[0]) == (400, "runbook"), refused.text
+
+
+def test_an_expiry_is_a_later_moment_and_kept_as_milliseconds(administrator: httpx.Client) -> None:
+    created = alert(administrator, "Trial", expires="2999-12-31T18:00:00+01:00")
+    path = f"{_PATH}/{created['id']}"
+    moment_ms = int(datetime(2999, 12, 31, 17, tzinfo=UTC).timestamp() * 1_000)
+    assert "expires" not in administrator.get(f"{path}?fields=*").json()
+    shown_alert = administrator.get(f"{path}?fields=expires,owners").json()
+    assert shown_alert["expires"] == moment_ms
+    assert [owner["name"] for owner in shown_alert["owners"]] == ["admin"], "somebody must be told"
+    assert send_patch(administrator, path, {"op": "add", "path": "/expires", "value": "3000-01-01"}).is_success
+    assert send_patch(administrator, path, {"op": "remove", "path": "/expires"}).is_success
+    assert "expires" not in administrator.get(f"{path}?fields=expires").json()
+
+
+@pytest.mark.parametrize("moment", ["2020-01-01", 1, 0, -5, True, "soon", 1.5, 10**18, ["2999-01-01"]])
+def test_an_expiry_that_is_over_or_none_is_refused(administrator: httpx.Client, moment: Json) -> None:
+    request = {"name": "Trial", "alertType": "Notification", "resources": ["table"], "expires": moment}
+    answer = administrator.post(_PATH, json=request)
+    assert (answer.status_code, answer.json()["message"].split(":")[0]) == (400, "expires"), answer.text

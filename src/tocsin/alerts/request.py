@@ -20,6 +20,7 @@ from tocsin.alerts.destinations import (
     complete_destinations,
     split_off_secrets,
 )
+from tocsin.alerts.expiry import EXPIRES, expiry_ms
 from tocsin.alerts.named_filters import with_rules
 from tocsin.alerts.remarks import remarks_on
 from tocsin.alerts.rules import check_alert_type, check_amount, check_event_types, check_rules
@@ -88,7 +89,8 @@ class Alert:
     """A subscription that may be stored: its document with masks, secrets by destination id, what is odd about it.
 
     ``cost`` is what its conditions cost the pipeline, ``resources`` what it is about, by their own names.
-    ``needs_owner``: it has conditions on the recipient for a webhook or an address, and no owner to evaluate them for.
+    ``needs_owner``: it has no owner, and expires, which somebody must be told, or has conditions on the recipient for a
+    webhook or an address, which are evaluated for its owner.
     """
 
     document: Document
@@ -164,7 +166,8 @@ def check_alert(draft: AlertDraft, receivers: Receivers | None) -> Alert:
         draft.cost,
         resources=subscription.filtering_rules.resources if subscription.filtering_rules else (),
         remarks=remarks_on(subscription, plan, draft.document),
-        needs_owner=is_personal and not draft.document.get("owners") and _asks_outside(subscription, plan),
+        needs_owner=not draft.document.get("owners")
+        and (subscription.expires is not None or (is_personal and _asks_outside(subscription, plan))),
     )
 
 
@@ -221,6 +224,8 @@ def _normalize(request: Document, before: Document) -> Document:
     request = with_rules(request, before)
     document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
     document["provider"] = provider
+    if EXPIRES in document:
+        document[EXPIRES] = expiry_ms(document[EXPIRES])
     if not isinstance(document["destinations"], list) or len(document["destinations"]) > _MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of at most {_MOST_DESTINATIONS} destinations", field="destinations")
     return document

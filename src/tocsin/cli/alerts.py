@@ -19,7 +19,7 @@ from tocsin.cli.noise import noise
 from tocsin.cli.output import AsJson, console, moment_text, show_json, show_rows, show_text
 from tocsin.cli.yaml_documents import to_yaml
 from tocsin.client import Client, Entity
-from tocsin.clock import to_datetime
+from tocsin.clock import LATEST_MS, SystemClock, to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text, hint
@@ -183,6 +183,26 @@ def enable(name: NameOfAlert, *, why: Why = None) -> None:
 def disable(name: NameOfAlert, *, why: Why = None) -> None:
     """Disable an alert; it notifies nobody until it is enabled."""
     _switch(name, is_on=False, why=why)
+
+
+@app.command()
+def extend(
+    name: NameOfAlert,
+    until: Annotated[str, typer.Argument(help="Date or time, such as 2026-12-31 or 2026-12-31T18:00; UTC.")],
+) -> None:
+    """Let an alert expire later; one that has expired is enabled again.
+
+    Examples
+    tocsin alerts extend PaymentsSchemaChanges 2027-06-30
+    """
+    with Client() as client:
+        alert_id = find_alert(client, name).id
+        before = client.get_subscription(name, fields=("expires",)).document
+        has_expired = not before["enabled"] and before.get("expires", LATEST_MS) <= SystemClock().now_ms()
+        operations: list[Document] = [{"op": "add", "path": "/expires", "value": until}]
+        operations += [{"op": "add", "path": "/enabled", "value": True}] if has_expired else []
+        after = client.patch_subscription(alert_id, operations).document
+    typer.echo(f"Alert {name} expires {moment_text(after['expires'])}{', and is enabled' if has_expired else ''}.")
 
 
 @app.command()

@@ -19,6 +19,7 @@ from tocsin.jobs import (
     backtest,
     editors,
     erasure,
+    expiry,
     lake,
     lake_queries,
     lost_names,
@@ -64,6 +65,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         Job("silences", settings.silence_every_s, lambda: silences.look(silence_parts)),
         Job("audit", settings.audit_every_s, lambda: audit.audit(audit_parts)),
         Job("editors", editors.EVERY_S, editors.EditorsJob(engine).look),
+        Job("expiry", expiry.EVERY_S, expiry.ExpiryJob(engine).look),
         Job("retention", settings.retention_every_s, lambda: retention.apply(retention_parts, stopping.is_set)),
         Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(engine)),
     ]

@@ -62,6 +62,9 @@ EDITORS = "editors"
 EDITOR_VIEW = "editorView"
 """The field of an ``alertNarrowed`` event that says which editor of the alert may view how much of what it covers."""
 
+EXPIRY = "expiry"
+"""The field of an ``alertExpiring`` or ``alertExpired`` event that says when the alert expires."""
+
 LAG = "lag"
 """The field of a ``lagExceeded`` or ``lagRecovered`` event that says which reader of the log lags, and how much."""
 
@@ -77,7 +80,7 @@ SUITE_SUMMARY = "summary"
 
 OWN_FIELDS = frozenset(
     {VIOLATION, LINEAGE, RETENTION, SILENCE, RENAMED, REMOVED_RECEIVER, CHANGED_SECRETS, FINDING, DESTINATION, EDITORS}
-    | {EDITOR_VIEW, LAG, ALERT_INCIDENT, CHANGE_REQUEST, SUITE_SUMMARY}
+    | {EDITOR_VIEW, EXPIRY, LAG, ALERT_INCIDENT, CHANGE_REQUEST, SUITE_SUMMARY}
 )
 """Fields that only Tocsin's own events change, no document."""
 
@@ -128,6 +131,8 @@ class EventType(StrEnum):
     DESTINATION_FAILING = "destinationFailing"
     DESTINATION_STOPPED = "destinationStopped"
     ALERT_NARROWED = "alertNarrowed"
+    ALERT_EXPIRING = "alertExpiring"
+    ALERT_EXPIRED = "alertExpired"
     ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
     CHANGE_REQUEST_UPDATED = "changeRequestUpdated"
     TEST_SUITE_RUN_COMPLETED = "testSuiteRunCompleted"

@@ -297,6 +297,7 @@ class EventSubscription(WireModel):
     (``bot_key_of``), by destination; ``past_rules`` are its rules before renames, newest first. ``triggers`` are the
     alerts that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back. ``severity``
     says how bad it is that it fires, ``runbook`` what is to be done then: an address, or a short text.
+    It ``expires`` at a moment in epoch milliseconds.
     """
 
     id: str
@@ -322,6 +323,7 @@ class EventSubscription(WireModel):
     depends_on: tuple[EntityReference, ...] = ()
     severity: Severity | None = None
     runbook: str | None = None
+    expires: int | None = None
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
     creator_id: str = Field(default="", exclude=True)

@@ -80,12 +80,15 @@ ACTIVITY_FEED_ALERT: Document = {
 }
 """The default alert for in-app notifications."""
 
+_OF_BROKEN_ALERTS = (
+    "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed','alertExpiring','alertExpired'})"
+)
+
 _FORMER_CONDITIONS = {
     "fieldChanged == 'followers' || fieldChanged == 'votes'": "onlyFieldsChanged('followers', 'votes')",
     "fieldChanged == 'usageSummary' || fieldChanged == 'profile'": "onlyFieldsChanged('usageSummary', 'profile')",
-    "matchAnyEventType({'destinationFailing','destinationStopped'})": (
-        "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed'})"
-    ),
+    "matchAnyEventType({'destinationFailing','destinationStopped'})": _OF_BROKEN_ALERTS,
+    "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed'})": _OF_BROKEN_ALERTS,
 }
 """Conditions of earlier versions, with what they are now."""
 
@@ -120,8 +123,8 @@ CONVERSATION_ALERT: Document = {
 BROKEN_ALERTS: Document = {
     "name": "BrokenAlerts",
     "displayName": "Broken alerts",
-    "description": "Mails the owners of an alert, and shows administrators, that a destination of it fails, or that it"
-    " covers less because an editor of it is deleted or may view less.",
+    "description": "Mails the owners of an alert, and shows administrators, that a destination of it fails, that it"
+    " covers less because an editor of it is deleted or may view less, or that it expires.",
     "alertType": "Notification",
     **_OF_TOCSIN,
     "filteringRules": {
@@ -131,7 +134,7 @@ BROKEN_ALERTS: Document = {
                 "name": "failingDestinations",
                 "description": "Half of the five days of nothing but failures, nine tenths of them, and the end.",
                 "effect": "include",
-                "condition": "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed'})",
+                "condition": _OF_BROKEN_ALERTS,
             }
         ],
     },

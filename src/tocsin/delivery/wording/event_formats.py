@@ -61,6 +61,8 @@ OWN_TYPES = frozenset(
         EventType.DESTINATION_FAILING,
         EventType.DESTINATION_STOPPED,
         EventType.ALERT_NARROWED,
+        EventType.ALERT_EXPIRING,
+        EventType.ALERT_EXPIRED,
         EventType.ALERT_INCIDENT_UPDATED,
         EventType.CHANGE_REQUEST_UPDATED,
         EventType.TEST_SUITE_RUN_COMPLETED,

@@ -5,9 +5,10 @@ Next: ``delivery/wording/reports.py``.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, in_words
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, in_words, moment_text
 from tocsin.model.alert_editor import ViewExtent
 from tocsin.model.audit_finding import FindingKind
 from tocsin.model.entity import Document
@@ -53,3 +54,15 @@ def narrowing_lines(_old: Document, view: Document, _alert: Document, _zone: str
     editor = clean_line(str(view.get("displayName") or view.get("name") or "an editor"))
     yield ChangeLine(f"its editor {editor} {_SEEN.get(extent, in_words(extent))}", rank=Rank.REPORTED)
     yield ChangeLine("it tells only of what all of its editors may view", rank=Rank.REPORTED, label="what follows")
+
+
+def expiry_lines(_old: Document, expiry: Document, alert: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield when an alert expires or has expired, and how it goes on."""
+    moment_ms = expiry.get("expires")
+    when = moment_text(moment_ms, zone) if isinstance(moment_ms, int) else "soon"
+    is_over = alert.get("enabled") is False
+    yield ChangeLine(f"{'expired' if is_over else 'expires'} {when}", rank=Rank.REPORTED)
+    follows = "it notifies nobody any more" if is_over else "it is disabled then"
+    name = clean_line(shlex.quote(str(alert.get("name"))))
+    yield ChangeLine(follows, rank=Rank.REPORTED, label="what follows")
+    yield ChangeLine(f"tocsin alerts extend {name} DATE", rank=Rank.REPORTED, label="to keep it")

@@ -14,7 +14,7 @@ from tocsin.clock import LATEST_MS
 from tocsin.delivery.dispatch import FailureContext, FailureIncident
 from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
-from tocsin.delivery.wording.findings import finding_lines, narrowing_lines
+from tocsin.delivery.wording.findings import expiry_lines, finding_lines, narrowing_lines
 from tocsin.delivery.wording.incidents import INCIDENT, alert_incident_line, incident_line
 from tocsin.delivery.wording.values import value_text
 from tocsin.model import fqn
@@ -23,6 +23,7 @@ from tocsin.model.change import (
     CHANGE_REQUEST,
     DESTINATION,
     EDITOR_VIEW,
+    EXPIRY,
     FINDING,
     LAG,
     SILENCE,
@@ -43,6 +44,7 @@ _REPORTING = frozenset(
     {
         *(EventType.FRESHNESS_VIOLATION, EventType.SLA_VIOLATION, EventType.PROFILE_ANOMALY, EventType.USAGE_DROP),
         *(EventType.QUERY_PATTERN_CHANGE, EventType.AUDIT_FINDING, EventType.ALERT_NARROWED),
+        *(EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED),
         EventType.RETENTION_APPLIED,
     }
 )
@@ -374,6 +376,7 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     CHANGE_REQUEST: _change_request_lines,
     DESTINATION: _destination_lines,
     EDITOR_VIEW: narrowing_lines,
+    EXPIRY: expiry_lines,
     FINDING: finding_lines,
     LAG: _single_line(_lag_line),
     SILENCE: _silence_lines,

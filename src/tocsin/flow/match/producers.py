@@ -57,6 +57,8 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.DESTINATION_FAILING: _ALERT,
     EventType.DESTINATION_STOPPED: _ALERT,
     EventType.ALERT_NARROWED: _ALERT,
+    EventType.ALERT_EXPIRING: _ALERT,
+    EventType.ALERT_EXPIRED: _ALERT,
     EventType.LAG_EXCEEDED: _ALERT,
     EventType.LAG_RECOVERED: _ALERT,
     **dict.fromkeys(

@@ -61,7 +61,8 @@ ROWS = (
         keys=(COMMON - words("deleted impersonatedBy"))
         | words(
             "alertType batchSize className config destinations enabled extension filteringRules input "
-            "notificationTemplate pollInterval provider retries tags trigger triggers dependsOn severity runbook"
+            "notificationTemplate pollInterval provider retries tags trigger "
+            "triggers dependsOn severity runbook expires"
         ),
         required=("name", "alertType", "destinations"),
         added={
@@ -71,6 +72,7 @@ ROWS = (
             "dependsOn": {"use": "entityReferenceList"},
             "severity": {"use": "severities"},
             **_RUNBOOK,
+            "expires": "integer",
         },
     ),
     EntityType(

@@ -22,6 +22,9 @@ from tocsin.model.subscription import with_destination_defaults
 from tocsin.server.http.paths import API
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE as ALERT
 
+_OF_ALERTS = frozenset({"severity", RUNBOOK, "expires"})
+"""Own fields of alerts, and of tests, that OpenMetadata's clients refuse."""
+
 ON_REQUEST = frozenset(
     {
         "owners",
@@ -36,8 +39,7 @@ ON_REQUEST = frozenset(
         "follows",
         "triggers",
         "dependsOn",
-        "severity",
-        RUNBOOK,
+        *_OF_ALERTS,
     }
 )
 """What a read leaves out unless ``fields=`` names it; an answer to a write holds what the entity holds."""
@@ -46,7 +48,7 @@ ALL = "*"
 _WHOLE_CHANGE = "changeDescription"
 
 
-_ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus", "severity", RUNBOOK}
+_ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus", *_OF_ALERTS}
 """Fields that strict clients of OpenMetadata do not know of every type: ``*`` leaves them out."""
 
 
@@ -160,4 +162,4 @@ def _without_key(document: Document, key: str) -> Document:
     return {name: value for name, value in document.items() if name != key}
 
 
-_LISTS = ON_REQUEST - {"extension", "severity", RUNBOOK}
+_LISTS = ON_REQUEST - {"extension", *_OF_ALERTS}

@@ -16,6 +16,7 @@ from tocsin.model.change import (
     ALERT_INCIDENT,
     DESTINATION,
     EDITOR_VIEW,
+    EXPIRY,
     FINDING,
     LAG,
     LINEAGE,
@@ -73,13 +74,13 @@ def _of_run(described: ChangeDescription) -> ChangeEvent:
     )
 
 
-def _of_alert(described: ChangeDescription, event_type: EventType) -> ChangeEvent:
+def _of_alert(described: ChangeDescription, event_type: EventType, **fields: object) -> ChangeEvent:
     return change_event(
         described,
         event_type=event_type,
         entity_type="eventsubscription",
         entity_fully_qualified_name="Orders",
-        entity={"id": TEST["id"], "name": "Orders"},
+        entity={"id": TEST["id"], "name": "Orders", **fields},
     )
 
 
@@ -286,6 +287,10 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     ),
     "narrowed_alert": _of_alert(
         update_of(EDITOR_VIEW, ANA | {"mayView": "everything"}, ANA | {"mayView": "part"}), EventType.ALERT_NARROWED
+    ),
+    "expiring_alert": _of_alert(update_of(EXPIRY, None, {"expires": AT_MS}), EventType.ALERT_EXPIRING),
+    "expired_alert": _of_alert(
+        _both(("enabled", True, False), (EXPIRY, None, {"expires": AT_MS})), EventType.ALERT_EXPIRED, enabled=False
     ),
     "lag": change_event(
         addition_of(LAG, {"reader": "queue a", "lagEvents": 12_000, "lagSeconds": 9, "limit": 10_000}),

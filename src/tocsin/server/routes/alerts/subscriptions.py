@@ -18,6 +18,7 @@ from uuid import uuid4
 from fastapi import Query, Response
 from starlette.concurrency import run_in_threadpool
 
+from tocsin.alerts.expiry import check_expiry
 from tocsin.alerts.former_names import with_current_names
 from tocsin.alerts.quotas import check_quotas
 from tocsin.alerts.related import RELATIONS
@@ -77,7 +78,7 @@ ROW = ENTITY_TYPES["eventsubscription"]
 
 _REMOVABLE = frozenset(
     "displayName description owners domains tags extension input config className notificationTemplate "
-    "triggers dependsOn severity runbook".split()
+    "triggers dependsOn severity runbook expires".split()
 )
 _TRIES = 40
 """Every try that fails is a change by another person: so many may change an alert at the same time."""
@@ -248,6 +249,7 @@ def _alert_of_request(request: Document, before: Document | None, caller: Caller
     if alert.needs_owner and not caller.actor.is_bot:
         alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
     check_resources(alert.resources, caller)
+    check_expiry(alert.document, before or {}, caller.parts.clock.now_ms())
     if not alert.document.keys().isdisjoint(RELATIONS):
         check_related(alert.document, before, caller)
     if not caller.actor.is_admin:

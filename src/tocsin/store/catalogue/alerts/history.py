@@ -34,6 +34,8 @@ REPORTS = (
     EventType.DESTINATION_FAILING,
     EventType.DESTINATION_STOPPED,
     EventType.ALERT_NARROWED,
+    EventType.ALERT_EXPIRING,
+    EventType.ALERT_EXPIRED,
     EventType.LAG_EXCEEDED,
     EventType.LAG_RECOVERED,
 )

@@ -1,0 +1,128 @@
+"""Tests of alerts that expire, on both stores: owners are told a week before, once, and when it is disabled."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import Engine, select
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+
+from tocsin.alerts.expiry import check_expiry
+from tocsin.clock import FixedClock
+from tocsin.errors import InvalidInput
+from tocsin.jobs.expiry import ExpiryJob
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
+from tocsin.server.bootstrap import BROKEN_ALERTS
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import notification
+from tocsin.store.eventlog.log import EventLog
+
+DAY_MS = 86_400_000
+EXPIRES_MS = 4_000_000_000_000
+
+
+class Expiring:
+    """A company with an alert of dia's that expires, and one that does not."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.company = engine, SmallCompany(engine)
+        self.company.writes.create("eventsubscription", BROKEN_ALERTS, actor=SYSTEM)
+        to_followers = [{"category": "Followers", "type": "ActivityFeed"}]
+        self.company.alert("for ever", to_followers, "true", resources=("table",))
+        self.alert_id = self.company.alert("trial", to_followers, "true", resources=("table",), enabled=True)
+        owners = [{"id": self.company.ids["dia"], "type": "user"}]
+        self.set("/owners", owners)
+        self.set("/expires", EXPIRES_MS)
+        self.clock = FixedClock(EXPIRES_MS - 30 * DAY_MS)
+        self.job = ExpiryJob(engine, self.clock)
+
+    def set(self, path: str, value: object) -> None:
+        operation = {"op": "add", "path": path, "value": value}
+        self.company.writes.patch("eventsubscription", Key.by_id(self.alert_id), [operation], actor=SYSTEM)
+
+    def look(self, before_ms: int) -> int:
+        self.clock.at_ms = EXPIRES_MS - before_ms
+        return self.job.look()
+
+    def events(self) -> list[ChangeEvent]:
+        kinds = (EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED)
+        logged_events = EventLog(self.engine).read(0, 10_000)
+        return [logged.event for logged in logged_events if logged.event.event_type in kinds]
+
+    def is_enabled(self) -> bool:
+        alert = Subscriptions(self.engine).find(self.alert_id)
+        return alert is not None and alert.enabled
+
+
+@pytest.fixture
+def expiring(store_engine: Engine) -> Expiring:
+    return Expiring(store_engine)
+
+
+def test_an_alert_is_told_of_a_week_before_once_and_disabled_when_it_expires(expiring: Expiring) -> None:
+    assert (expiring.look(7 * DAY_MS + 1), expiring.events()) == (0, [])
+    assert [expiring.look(7 * DAY_MS), expiring.look(3 * DAY_MS), expiring.look(1)] == [1, 0, 0]
+    assert ExpiryJob(expiring.engine, expiring.clock).look() == 0, "another pipeline, or the same after a restart"
+    assert expiring.is_enabled()
+    assert [expiring.look(0), expiring.look(-DAY_MS)] == [1, 0]
+    assert not expiring.is_enabled()
+    announced, expired = expiring.events()
+    assert {announced.entity_id, expired.entity_id} == {expiring.alert_id}
+    assert announced.previous_version == announced.current_version
+    changes = {change.name: change.new_value for change in expired.change_description.fields_updated}
+    assert changes == {"enabled": False, "expiry": {"expires": EXPIRES_MS}}
+
+
+def test_its_owner_is_told_and_nobody_else(expiring: Expiring) -> None:
+    expiring.look(DAY_MS)
+    expiring.look(0)
+    notify_all(expiring.engine)
+    query = select(notification.c.channel, notification.c.recipient)
+    with reading(expiring.engine) as connection:
+        recipients = [tuple(row) for row in connection.execute(query)]
+    assert recipients == [("Email", "dia@example.com")] * 2
+
+
+def test_an_alert_that_is_extended_is_told_of_again_a_week_before(expiring: Expiring) -> None:
+    assert expiring.look(DAY_MS) == 1
+    expiring.set("/expires", EXPIRES_MS + 30 * DAY_MS)
+    assert [expiring.look(0), expiring.look(-30 * DAY_MS + 7 * DAY_MS)] == [0, 1]
+    assert [event.event_type for event in expiring.events()] == [EventType.ALERT_EXPIRING] * 2
+    assert expiring.is_enabled()
+
+
+def test_what_is_disabled_or_was_extended_meanwhile_is_left_alone(expiring: Expiring) -> None:
+    expiring.look(30 * DAY_MS)
+    stale = ExpiryJob(expiring.engine, expiring.clock)
+    stale.look()
+    expiring.set("/enabled", False)
+    assert expiring.look(0) == 0
+    assert expiring.events() == []
+
+
+def test_two_pipelines_disable_it_once(expiring: Expiring) -> None:
+    expiring.clock.at_ms = EXPIRES_MS
+    jobs = [ExpiryJob(expiring.engine, expiring.clock) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        counts = list(pool.map(lambda job: job.look(), jobs))
+    assert (sum(counts), len(expiring.events())) == (1, 1)
+
+
+def test_an_expired_alert_is_enabled_again_only_with_a_later_moment() -> None:
+    expired_alert = {"expires": 5, "enabled": False}
+    check_expiry(expired_alert | {"description": "x"}, expired_alert, 10)
+    check_expiry({"expires": 20, "enabled": True}, expired_alert, 10)
+    check_expiry({"enabled": True}, expired_alert, 10)
+    check_expiry({"expires": 5, "enabled": True, "description": "x"}, {"expires": 5, "enabled": True}, 10)
+    for alert, before in (
+        ({"expires": 5, "enabled": True}, expired_alert),
+        ({"expires": 5}, {}),
+        ({"expires": 10}, expired_alert),
+    ):
+        with pytest.raises(InvalidInput, match="over"):
+            check_expiry(alert, before, 10)

@@ -1,15 +1,24 @@
-"""Tests of the fields of alerts that OpenMetadata lacks: severity, runbook, expiry."""
+"""Tests of the fields of alerts that OpenMetadata lacks: severity, runbook, expiry, to its owner only."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
 
 import httpx
 import pytest
+from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, send_patch
-from tests.contract.test_explain import alert
+from tests.contract.test_explain import Person, alert, describe, explanation_of, own, person
+from tests.notifying import notify_all
 from tests.serving import Json
+
+from tocsin.model.notification import parse_reasons
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import notification
+
+__all__ = ["person"]  # a fixture
 
 _PATH = "/events/subscriptions"
 _PAGE = "https://wiki.example.com/orders"
@@ -91,3 +100,104 @@ def test_an_expiry_that_is_over_or_none_is_refused(administrator: httpx.Client, 
     request = {"name": "Trial", "alertType": "Notification", "resources": ["table"], "expires": moment}
     answer = administrator.post(_PATH, json=request)
     assert (answer.status_code, answer.json()["message"].split(":")[0]) == (400, "expires"), answer.text
+
+
+_TO_ALL = [
+    {"category": "Owners", "type": "Email"},
+    {"category": "Followers", "type": "ActivityFeed"},
+    {"category": "Admins", "type": "ActivityFeed"},
+    {"category": "Users", "type": "Email", "config": {"receivers": ["ben", "ben@example.org"], "sendToOwners": True}},
+    {"category": "Users", "type": "ActivityFeed"},
+]
+
+
+def test_an_alert_to_oneself_tells_its_owner_only_whoever_matches(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    ben_id, ben = person("ben")
+    ann_id, ann = person("ann")
+    own(administrator, orders, ben_id)
+    assert ben.put(f"/tables/{orders['id']}/followers", json=ben_id).is_success
+    described = {"effect": "include", "condition": "fieldChanged == 'description'"}
+    alert(administrator, "ToOwners", described, destinations=[{"category": "Owners", "type": "Email"}])
+    describe(administrator, orders, "before")
+    notify_all(sqlite_engine)
+    before = _sent_to(sqlite_engine)
+    mine = alert(ann, "Mine", described, destinations=_TO_ALL, toMeOnly=True)
+    assert "toMeOnly" not in ann.get(f"{_PATH}/{mine['id']}").json()
+    shown_alert = ann.get(f"{_PATH}/{mine['id']}?fields=toMeOnly,owners").json()
+    assert (shown_alert["toMeOnly"], [owner["id"] for owner in shown_alert["owners"]]) == (True, [ann_id])
+    event_id = describe(administrator, orders, "after")
+    notify_all(sqlite_engine)
+    assert _sent_to(sqlite_engine) - before == {
+        ("Email", "ann@example.org", "Mine"): 1,
+        ("ActivityFeed", ann_id, "Mine"): 1,
+        ("Email", "ben@example.org", "ToOwners"): 1,
+    }
+    assert explanation_of(administrator, event_id, subscription="Mine", user="ben")["answer"].startswith("No")
+    assert explanation_of(ann, event_id, subscription="Mine", user="ann")["answer"].startswith("Yes")
+
+
+def _sent_to(engine: Engine) -> Counter[tuple[str, str, str]]:
+    """Return channel, recipient and each alert of every notification, Tocsin's own alerts excepted."""
+    query = select(notification.c.channel, notification.c.recipient, notification.c.reasons)
+    with reading(engine) as connection:
+        return Counter(
+            (channel, recipient, name)
+            for channel, recipient, reasons in connection.execute(query)
+            for name in {reason.subscription_name for reason in parse_reasons(reasons)} & {"Mine", "ToOwners"}
+        )
+
+
+@pytest.mark.parametrize(
+    "destination",
+    [
+        {"category": "External", "type": "Email", "config": {"receivers": ["boss@example.com"]}},
+        {"category": "External", "type": "Slack", "config": {"endpoint": "https://hooks.slack.com/services/T/B/x"}},
+        {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.com/x"}},
+        {"category": "Owners", "type": "Slack", "config": {"botToken": "xoxb-1-2-abc"}},
+        {"category": "External", "type": "GovernanceWorkflowChangeEvent"},
+    ],
+)
+def test_an_alert_to_oneself_has_no_address_of_its_own(person: Person, destination: Json) -> None:
+    _, ann = person("ann")
+    request = {"name": "Mine", "alertType": "Custom", "resources": ["table"], "toMeOnly": True}
+    answer = ann.post(_PATH, json={**request, "destinations": [destination]})
+    assert answer.status_code == 400, answer.text
+    stored = alert(ann, "Stored", destinations=[{"category": "Users", "type": "Email"}], toMeOnly=True)
+    change = {"op": "add", "path": "/destinations/0", "value": destination}
+    assert send_patch(ann, f"{_PATH}/{stored['id']}", change).status_code == 400
+
+
+def test_nobody_makes_an_alert_to_oneself_for_others(administrator: httpx.Client, person: Person) -> None:
+    ben_id, _ = person("ben")
+    ann_id, ann = person("ann")
+    to_ann, to_ben = ({"id": user_id, "type": "user"} for user_id in (ann_id, ben_id))
+    second = alert(administrator, "Second")
+    team = create_entity(administrator, "/teams", name="shop", teamType="Group")
+    request = {"name": "Mine", "alertType": "Notification", "resources": ["table"], "toMeOnly": True}
+    request["destinations"] = [{"category": "Users", "type": "Email"}]
+    wrong_owners = (
+        ([to_ben], 403),
+        ([{"type": "user", "name": "ben"}], 403),
+        ([{"id": ann_id, "type": "user", "name": "ben"}], 403),
+        ([{"type": "user", "fullyQualifiedName": "ben"}], 403),
+        ([to_ann, to_ben], 400),
+        ([{"id": team["id"], "type": "team"}], 400),
+    )
+    for owners, status in wrong_owners:
+        answer = ann.post(_PATH, json={**request, "owners": owners})
+        assert answer.status_code == status, answer.text
+    mine = ann.post(_PATH, json={**request, "owners": [to_ann]}).json()
+    path = f"{_PATH}/{mine['id']}"
+    for change, status in (
+        ({"op": "replace", "path": "/owners", "value": [to_ben]}, 403),
+        ({"op": "add", "path": "/owners/-", "value": to_ben}, 400),
+        ({"op": "add", "path": "/triggers", "value": [{"id": second["id"], "type": "eventsubscription"}]}, 400),
+    ):
+        answer = send_patch(ann, path, change)
+        assert answer.status_code == status, answer.text
+    removal = send_patch(ann, path, {"op": "remove", "path": "/owners"})
+    assert [owner["id"] for owner in removal.json()["owners"]] == [ann_id]
+    described = send_patch(administrator, path, {"op": "add", "path": "/description", "value": "by an administrator"})
+    assert [owner["id"] for owner in described.json()["owners"]] == [ann_id]

@@ -22,6 +22,7 @@ from tocsin.alerts.destinations import (
 )
 from tocsin.alerts.expiry import EXPIRES, expiry_ms
 from tocsin.alerts.named_filters import with_rules
+from tocsin.alerts.private import check_private
 from tocsin.alerts.remarks import remarks_on
 from tocsin.alerts.rules import check_alert_type, check_amount, check_event_types, check_rules
 from tocsin.conditions.relations import team_of
@@ -89,7 +90,7 @@ class Alert:
     """A subscription that may be stored: its document with masks, secrets by destination id, what is odd about it.
 
     ``cost`` is what its conditions cost the pipeline, ``resources`` what it is about, by their own names.
-    ``needs_owner``: it has no owner, and expires, which somebody must be told, or has conditions on the recipient for a
+    ``needs_owner``: it has no owner, and expires, tells its owner only, or has conditions on the recipient for a
     webhook or an address, which are evaluated for its owner.
     """
 
@@ -127,6 +128,8 @@ def parse_alert(
     subscription = _subscription_of(document)
     check_alert_type(subscription)
     check_rules(subscription)
+    if subscription.to_me_only:
+        check_private(subscription, document)
     plan = plan_of(subscription)  # parses and checks every condition
     cost = check_cost(plan)
     if subscription.trigger.group_by is GroupBy.LINEAGE_ROOT and not plan.opens_incidents:
@@ -149,7 +152,7 @@ def check_alert(draft: AlertDraft, receivers: Receivers | None) -> Alert:
     InvalidInput : something cannot work; the message says where and what would
     """
     subscription, plan, before = draft.subscription, draft.plan, draft.before
-    is_personal = bool(plan.questions)
+    is_personal = bool(plan.questions) or subscription.to_me_only
     for team in filter(None, map(team_of, plan.questions)):
         if receivers is not None and team not in receivers.teams:
             raise InvalidInput(f"unknown team {team!r}", field="filteringRules")
@@ -167,7 +170,11 @@ def check_alert(draft: AlertDraft, receivers: Receivers | None) -> Alert:
         resources=subscription.filtering_rules.resources if subscription.filtering_rules else (),
         remarks=remarks_on(subscription, plan, draft.document),
         needs_owner=not draft.document.get("owners")
-        and (subscription.expires is not None or (is_personal and _asks_outside(subscription, plan))),
+        and (
+            subscription.expires is not None
+            or subscription.to_me_only
+            or (bool(plan.questions) and _asks_outside(subscription, plan))
+        ),
     )
 
 

@@ -297,7 +297,8 @@ class EventSubscription(WireModel):
     (``bot_key_of``), by destination; ``past_rules`` are its rules before renames, newest first. ``triggers`` are the
     alerts that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back. ``severity``
     says how bad it is that it fires, ``runbook`` what is to be done then: an address, or a short text.
-    It ``expires`` at a moment in epoch milliseconds.
+    It ``expires`` at a moment in epoch milliseconds. Whomever its destinations name, an alert ``to_me_only`` tells its
+    one owner and nobody else.
     """
 
     id: str
@@ -324,6 +325,7 @@ class EventSubscription(WireModel):
     severity: Severity | None = None
     runbook: str | None = None
     expires: int | None = None
+    to_me_only: bool = False
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
     creator_id: str = Field(default="", exclude=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tocsin.conditions.relations import FOLLOWS, OWNS, team_of
 from tocsin.model.address import MASK
 from tocsin.model.notification import ReasonKind
-from tocsin.model.subscription import Category, Channel, Destination, EventSubscription, bot_key_of
+from tocsin.model.subscription import TO_PEOPLE, Category, Channel, Destination, EventSubscription, bot_key_of
 
 NO_DEPTH_LIMIT = 2**31 - 1
 """Downstream depth of a destination that sets none: as far as lineage goes."""
@@ -79,11 +79,24 @@ def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] 
     for destination in subscription.destinations:
         if not destination.enabled:
             continue
-        for relation, receiver in (*_receivers_of(destination), *_receivers_by_question(destination, questions)):
+        if subscription.to_me_only:
+            receivers = _sole_owner(subscription, destination)
+        else:
+            receivers = (*_receivers_of(destination), *_receivers_by_question(destination, questions))
+        for relation, receiver in receivers:
             asked_of = owners if relation is ReasonKind.EXTERNAL else ()
             rule = _row(subscription, destination, relation, receiver)
             rules[replace(rule, questions=questions, owners=asked_of)] = None
     return tuple(rules)
+
+
+def _sole_owner(subscription: EventSubscription, destination: Destination) -> tuple[tuple[ReasonKind, str], ...]:
+    """Return the owner of an alert to its owner only, whomever the destination names; nobody by an alert's address."""
+    owners = subscription.owners
+    reaches_person = destination.type in TO_PEOPLE or destination.uses_own_addresses
+    if len(owners) != 1 or owners[0].type != "user" or not owners[0].name or not reaches_person:
+        return ()
+    return ((ReasonKind.USER, owners[0].name),)
 
 
 def _row(

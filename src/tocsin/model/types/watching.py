@@ -62,7 +62,7 @@ ROWS = (
         | words(
             "alertType batchSize className config destinations enabled extension filteringRules input "
             "notificationTemplate pollInterval provider retries tags trigger "
-            "triggers dependsOn severity runbook expires"
+            "triggers dependsOn severity runbook expires toMeOnly"
         ),
         required=("name", "alertType", "destinations"),
         added={
@@ -73,6 +73,7 @@ ROWS = (
             "severity": {"use": "severities"},
             **_RUNBOOK,
             "expires": "integer",
+            "toMeOnly": "boolean",
         },
     ),
     EntityType(

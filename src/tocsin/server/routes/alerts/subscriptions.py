@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from tocsin.alerts.expiry import check_expiry
 from tocsin.alerts.former_names import with_current_names
+from tocsin.alerts.private import check_sole_owner
 from tocsin.alerts.quotas import check_quotas
 from tocsin.alerts.related import RELATIONS
 from tocsin.alerts.request import Alert, changed_secrets, check_alert, parse_alert
@@ -78,7 +79,7 @@ ROW = ENTITY_TYPES["eventsubscription"]
 
 _REMOVABLE = frozenset(
     "displayName description owners domains tags extension input config className notificationTemplate "
-    "triggers dependsOn severity runbook expires".split()
+    "triggers dependsOn severity runbook expires toMeOnly".split()
 )
 _TRIES = 40
 """Every try that fails is a change by another person: so many may change an alert at the same time."""
@@ -250,6 +251,8 @@ def _alert_of_request(request: Document, before: Document | None, caller: Caller
         alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
     check_resources(alert.resources, caller)
     check_expiry(alert.document, before or {}, caller.parts.clock.now_ms())
+    if alert.subscription.to_me_only:
+        check_sole_owner(alert.document, before or {}, caller.actor)
     if not alert.document.keys().isdisjoint(RELATIONS):
         check_related(alert.document, before, caller)
     if not caller.actor.is_admin:

@@ -1,4 +1,4 @@
-"""Tests of the fields of alerts that OpenMetadata lacks: severity, runbook, expiry, to its owner only."""
+"""Tests of the fields of alerts that OpenMetadata lacks, from severity to the names of destinations."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ def test_an_alert_to_oneself_tells_its_owner_only_whoever_matches(
     alert(administrator, "ToOwners", described, destinations=[{"category": "Owners", "type": "Email"}])
     describe(administrator, orders, "before")
     notify_all(sqlite_engine)
-    before = _sent_to(sqlite_engine)
-    mine = alert(ann, "Mine", described, destinations=_TO_ALL, toMeOnly=True)
-    assert "toMeOnly" not in ann.get(f"{_PATH}/{mine['id']}").json()
-    shown_alert = ann.get(f"{_PATH}/{mine['id']}?fields=toMeOnly,owners").json()
+    before = _recipients_in(sqlite_engine)
+    own_alert = alert(ann, "Mine", described, destinations=_TO_ALL, toMeOnly=True)
+    assert "toMeOnly" not in ann.get(f"{_PATH}/{own_alert['id']}").json()
+    shown_alert = ann.get(f"{_PATH}/{own_alert['id']}?fields=toMeOnly,owners").json()
     assert (shown_alert["toMeOnly"], [owner["id"] for owner in shown_alert["owners"]]) == (True, [ann_id])
     event_id = describe(administrator, orders, "after")
     notify_all(sqlite_engine)
-    assert _sent_to(sqlite_engine) - before == {
+    assert _recipients_in(sqlite_engine) - before == {
         ("Email", "ann@example.org", "Mine"): 1,
         ("ActivityFeed", ann_id, "Mine"): 1,
         ("Email", "ben@example.org", "ToOwners"): 1,
@@ -138,7 +138,7 @@ def test_an_alert_to_oneself_tells_its_owner_only_whoever_matches(
     assert explanation_of(ann, event_id, subscription="Mine", user="ann")["answer"].startswith("Yes")
 
 
-def _sent_to(engine: Engine) -> Counter[tuple[str, str, str]]:
+def _recipients_in(engine: Engine) -> Counter[tuple[str, str, str]]:
     """Return channel, recipient and each alert of every notification, Tocsin's own alerts excepted."""
     query = select(notification.c.channel, notification.c.recipient, notification.c.reasons)
     with reading(engine) as connection:
@@ -188,8 +188,8 @@ def test_nobody_makes_an_alert_to_oneself_for_others(administrator: httpx.Client
     for owners, status in wrong_owners:
         answer = ann.post(_PATH, json={**request, "owners": owners})
         assert answer.status_code == status, answer.text
-    mine = ann.post(_PATH, json={**request, "owners": [to_ann]}).json()
-    path = f"{_PATH}/{mine['id']}"
+    own_alert = ann.post(_PATH, json={**request, "owners": [to_ann]}).json()
+    path = f"{_PATH}/{own_alert['id']}"
     for change, status in (
         ({"op": "replace", "path": "/owners", "value": [to_ben]}, 403),
         ({"op": "add", "path": "/owners/-", "value": to_ben}, 400),
@@ -201,3 +201,30 @@ def test_nobody_makes_an_alert_to_oneself_for_others(administrator: httpx.Client
     assert [owner["id"] for owner in removal.json()["owners"]] == [ann_id]
     described = send_patch(administrator, path, {"op": "add", "path": "/description", "value": "by an administrator"})
     assert [owner["id"] for owner in described.json()["owners"]] == [ann_id]
+
+
+def test_destinations_have_names_for_who_asks_for_them(administrator: httpx.Client) -> None:
+    to_owners = {"category": "Owners", "type": "Email", "name": "Owners' mail"}
+    hook = {"category": "External", "type": "Slack", "config": {"endpoint": "https://hooks.slack.com/services/T/B/x"}}
+    created = alert(administrator, "Named", destinations=[to_owners, {**hook, "name": "#data-alerts"}])
+    path = f"{_PATH}/{created['id']}"
+    for fields in ("", "?fields=*", "?fields=owners"):
+        assert not [one for one in administrator.get(f"{path}{fields}").json()["destinations"] if "name" in one]
+    destinations = administrator.get(f"{path}?fields=destinations").json()["destinations"]
+    assert [one["name"] for one in destinations] == ["Owners' mail", "#data-alerts"]
+    status = administrator.get(f"{path}/status").json()["data"]
+    assert [(one["name"], "services/T" in str(one)) for one in status] == [
+        ("Owners' mail", False),
+        ("#data-alerts", False),
+    ]
+    renaming = send_patch(administrator, path, {"op": "replace", "path": "/destinations/1/name", "value": "#data"})
+    assert [one["id"] for one in renaming.json()["destinations"]] == [one["id"] for one in destinations]
+
+
+@pytest.mark.parametrize("name", ["", " ", "a ", "a\nb", "x" * 101, 7, "#data-alerts"])
+def test_a_destination_is_called_by_a_short_text_of_its_own(administrator: httpx.Client, name: Json) -> None:
+    destinations = [{"category": "Owners", "type": "Email", "name": "#data-alerts"}]
+    destinations.append({"category": "Followers", "type": "Email", "name": name})
+    request = {"name": "Named", "alertType": "Notification", "resources": ["table"], "destinations": destinations}
+    answer = administrator.post(_PATH, json=request)
+    assert (answer.status_code, "destinations" in answer.json()["message"]) == (400, True), answer.text

@@ -101,6 +101,26 @@ def split_off_secrets(
     return secrets_by_id
 
 
+def check_destination_names(destinations: Sequence[Destination]) -> None:
+    """Refuse a name of blanks or with control characters, and one that two destinations of an alert have.
+
+    Raises
+    ------
+    InvalidInput : with the place
+    """
+    names: set[str] = set()
+    for index, destination in enumerate(destinations):
+        name = destination.name
+        if name is None:
+            continue
+        if name != name.strip() or not name.isprintable():
+            message = "must be a text without control characters, and without blanks at its ends"
+            raise InvalidInput(message, field=f"destinations[{index}].name")
+        if name in names:
+            raise InvalidInput(f"another destination is called {name!r}", field=f"destinations[{index}].name")
+        names.add(name)
+
+
 def check_destination(
     destination: Destination, receivers: Receivers | None, place: str, *, is_personal: bool = False
 ) -> None:

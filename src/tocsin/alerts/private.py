@@ -1,4 +1,4 @@
-"""Alerts to their owner only (``toMeOnly``): they tell one person, whoever matches, and change nothing for others.
+"""Alerts to their owner only (``toMeOnly``): they tell one person, whomever their destinations name, and nobody else.
 
 Who is told is decided by ``flow/resolve/recipient_rules.py``. Next: ``alerts/request.py``.
 """
@@ -36,7 +36,7 @@ def check_sole_owner(document: Document, before: Document, actor: Actor) -> None
     Raises
     ------
     InvalidInput : there is none, more than one, or a team
-    Forbidden : it is somebody else
+    Forbidden : it is another person
     """
     owners = document.get("owners")
     owner = owners[0] if isinstance(owners, list) and len(owners) == 1 and isinstance(owners[0], dict) else None

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from tocsin.alerts.destinations import (
     Receivers,
     check_destination,
+    check_destination_names,
     complete_destinations,
     split_off_secrets,
 )
@@ -126,6 +127,7 @@ def parse_alert(
     document["destinations"] = complete_destinations(document["destinations"], stored.get("destinations", ()), new_id)
     new_secrets = split_off_secrets(document["destinations"], secrets)
     subscription = _subscription_of(document)
+    check_destination_names(subscription.destinations)
     check_alert_type(subscription)
     check_rules(subscription)
     if subscription.to_me_only:

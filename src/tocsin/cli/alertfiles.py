@@ -142,7 +142,7 @@ def text_of(file: str) -> str:
         raise InvalidInput(f"{file} cannot be read: byte {error.start + 1} is not UTF-8.") from error
 
 
-FILED_FIELDS = ("*", "severity", "runbook", "expires", "toMeOnly")
+FILED_FIELDS = ("*", "severity", "runbook", "expires", "toMeOnly", "destinations")
 """The fields of an alert that belong into a file."""
 
 

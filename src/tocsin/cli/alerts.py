@@ -121,7 +121,8 @@ def export(
 def list_alerts(*, as_json: AsJson = False) -> None:
     """List all alerts, with the worst status of their destinations and the last time that one was sent to."""
     with Client() as client:
-        table = [_row(one, client.subscription_status(one.id)["data"]) for one in client.list_subscriptions()]
+        alerts = client.list_subscriptions(fields="destinations")
+        table = [_row(alert, client.subscription_status(alert.id)["data"]) for alert in alerts]
     show_rows(table, as_json=as_json)
 
 
@@ -153,7 +154,7 @@ def resume(
     name: NameOfAlert,
     *,
     destination: Annotated[
-        str | None, typer.Option(help="Id of a destination (tocsin alerts status --json). Default: all of the alert.")
+        str | None, typer.Option(help="Name or id of a destination (tocsin alerts status). Default: all of the alert.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -166,7 +167,7 @@ def resume(
         alert_id = find_alert(client, name).id
         destinations = client.subscription_status(alert_id)["data"]
         unsent = [one for one in destinations if one["breaker"]["state"] != "closed"]
-        resumed = [one for one in unsent if destination in (None, one["id"])]
+        resumed = [one for one in unsent if destination in (None, one["id"], one.get("name"))]
         answer = [client.resume_destination(alert_id, one["id"]) for one in resumed]
     names = ", ".join(map(_destination, resumed))
     text = f"Resumed {names} of alert {name}." if resumed else f"No destination of alert {name} is paused or stopped."
@@ -348,7 +349,8 @@ def _told_text(telling: Document) -> str:
         names.append(f"{unnamed_count} more")
     whom = "external" if telling["relation"] == "external" else f"{telling['relation']}s"
     listed = f" ({', '.join(names)})" if names else ""
-    return f"{whom}{listed} by {telling['type']}"
+    destination_name = f" ({telling['name']})" if telling.get("name") else ""
+    return f"{whom}{listed} by {telling['type']}{destination_name}"
 
 
 def _status_row(row: Document) -> Document:
@@ -363,7 +365,8 @@ def _status_row(row: Document) -> Document:
 
 
 def _destination(row: Document) -> str:
-    return f"{row['category']} by {row['type']}"
+    way = f"{row['category']} by {row['type']}"
+    return f"{row['name']} ({way})" if row.get("name") else way
 
 
 def _moment(at_ms: int | None) -> str:

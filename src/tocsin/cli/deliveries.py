@@ -146,7 +146,7 @@ def _row(letter: Document) -> Document:
         "message": letter["id"],
         "given up": moment_text(letter["updatedAt"]),
         "alert": letter["alert"]["name"] or letter["alert"]["id"],
-        "by": letter["destination"]["type"],
+        "by": _way(letter),
         "to": letter["recipient"],
         "reason": _reason(letter),
         "attempts": letter["attemptCount"],
@@ -156,7 +156,7 @@ def _row(letter: Document) -> Document:
 
 def _lines(message: Document) -> Iterator[Text]:
     yield Text(f"{message['id']}  {message['status']}", style="bold")
-    yield Text(f"alert {message['alert']['name'] or message['alert']['id']}, by {message['destination']['type']}")
+    yield Text(f"alert {message['alert']['name'] or message['alert']['id']}, by {_way(message)}")
     yield Text(f"to {message['recipient']}")
     for event in message["events"]:
         yield Text(f"event {event['id']}  {event['title']}")
@@ -174,6 +174,12 @@ def _lines(message: Document) -> Iterator[Text]:
         yield Text(f"\n{request['body']}")
     if note := message.get("requestsNote"):
         yield Text(f"\nrequest: {note}")
+
+
+def _way(letter: Document) -> str:
+    """Return the channel, and what the destination is called: ``Slack (#data-alerts)``."""
+    destination = letter["destination"]
+    return f"{destination['type']} ({destination['name']})" if destination.get("name") else str(destination["type"])
 
 
 def _reason(letter: Document) -> str:

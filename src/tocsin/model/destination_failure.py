@@ -44,6 +44,7 @@ class DestinationFailure:
         endpoint = (destination.get("config") or {}).get("endpoint")
         wire = {
             "destinationId": self.destination_id,
+            "name": destination.get("name"),
             "category": destination.get("category"),
             "type": destination.get("type"),
             "endpoint": endpoint,

@@ -29,6 +29,9 @@ BATCH_BY_ALL = "all"
 BATCH_BY_ENTITY_TYPE = "entityType"
 """The ``batchBy`` of a webhook, and the ``groupBy`` of a claim, that gets events of one entity type at a time."""
 
+LONGEST_DESTINATION_NAME = 100
+"""Most characters of what a destination is called."""
+
 CONNECT_S = (1, 30)
 """Least and most seconds that ``timeout`` may grant for a connection."""
 
@@ -218,9 +221,10 @@ class DestinationConfig(WireModel):
 
 
 class Destination(WireModel):
-    """A destination: recipients and channel. ``timeout`` and ``read_timeout`` are seconds."""
+    """A destination: recipients and channel, and what people call it. ``timeout`` and ``read_timeout`` are seconds."""
 
     id: str
+    name: str | None = Field(default=None, min_length=1, max_length=LONGEST_DESTINATION_NAME)
     category: Category
     type: Channel
     timeout: int = 10
@@ -229,6 +233,12 @@ class Destination(WireModel):
     config: DestinationConfig = Field(default_factory=DestinationConfig)
     notify_downstream: bool = False
     downstream_depth: int | None = Field(default=None, ge=1)
+
+    @property
+    def label(self) -> str:
+        """Return what people read of it: ``#data-alerts (External by Slack)``."""
+        way = f"{self.category.value} by {self.type.value}"
+        return f"{self.name} ({way})" if self.name else way
 
     @property
     def uses_own_addresses(self) -> bool:
@@ -262,6 +272,15 @@ DESTINATION_DEFAULTS: Document = {
     "downstreamDepth": None,
 }
 """What destinations are shown with where nothing else is stored."""
+
+
+def without_destination_names(alert: Document) -> Document:
+    """Return an alert's document without the names of its destinations, which strict clients refuse."""
+    destinations = alert.get("destinations")
+    if not isinstance(destinations, list):
+        return alert
+    unnamed = [{key: value for key, value in one.items() if key != "name"} for one in destinations]
+    return {**alert, "destinations": unnamed}
 
 
 def with_destination_defaults(alert: Document) -> Document:

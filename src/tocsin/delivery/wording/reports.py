@@ -325,7 +325,7 @@ def _destination_lines(_old: Document, failure: Document, _destination: Document
     """Yield which destination fails, since when and why, and what becomes of it; nothing where it fails no more."""
     if "failingSince" not in failure:
         return
-    where = " ".join(str(failure[key]) for key in ("type", "endpoint") if failure.get(key)) or "a destination"
+    where = " ".join(str(failure[key]) for key in ("name", "type", "endpoint") if failure.get(key)) or "a destination"
     is_stopped = failure.get("percent") == _WHOLE_TIME
     yield ChangeLine(clean_line(f"{where} {'stopped' if is_stopped else 'fails'}"), rank=Rank.REPORTED)
     code = failure.get("lastFailedStatusCode")

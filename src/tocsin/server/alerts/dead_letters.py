@@ -119,10 +119,11 @@ class ListedLetter(NamedTuple):
     letter: DeadLetter
     alert: EventSubscription | None
 
-    def category(self) -> str | None:
-        """Return the category of its destination, if that is still there."""
+    @property
+    def destination(self) -> Destination | None:
+        """Return its destination, if that is still there."""
         destinations = self.alert.destinations if self.alert else ()
-        return next((one.category.value for one in destinations if one.id == self.letter.destination_id), None)
+        return next((one for one in destinations if one.id == self.letter.destination_id), None)
 
 
 _ALERT: Shape[ListedLetter] = {
@@ -131,7 +132,8 @@ _ALERT: Shape[ListedLetter] = {
 }
 _DESTINATION: Shape[ListedLetter] = {
     "id": (TEXT, lambda listed: listed.letter.destination_id),
-    "category": (nullable(TEXT), lambda listed: listed.category()),
+    "name?": (TEXT, lambda listed: listed.destination.name if listed.destination else None),
+    "category": (nullable(TEXT), lambda listed: listed.destination.category.value if listed.destination else None),
     "type": (either(*Channel), lambda listed: listed.letter.channel),
 }
 _EVENT: Shape[Entry] = {

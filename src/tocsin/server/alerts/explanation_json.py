@@ -125,7 +125,7 @@ ALERT: Shape[AlertTrace] = {
     "obstacles": (array(TEXT), lambda trace: trace.match.obstacles()),
     "destinations": (
         array(TEXT),
-        lambda trace: [f"{one.category.value} by {one.type.value}" for one in trace.subscription.destinations],
+        lambda trace: [one.label for one in trace.subscription.destinations],
     ),
 }
 """An alert that is explained, but for whom it reached."""

@@ -22,11 +22,10 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import ReasonKind
-from tocsin.model.stored import Key
 from tocsin.model.subscription import Category, Channel, EventSubscription
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alerts.explanations import visible_alerts
-from tocsin.server.entities.serialize import past, views_of
+from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import COUNT, OPEN, TEXT, array, either
 from tocsin.server.request import Caller
@@ -40,7 +39,7 @@ class Telling(NamedTuple):
     """Whom a destination of an alert tells, in one way.
 
     ``people`` are those who may be seen, of ``total``; nobody where an event decides who they are. ``addresses`` are
-    those of a destination that tells no people, as the caller may see them.
+    those of a destination that tells no people, as the caller may see them; ``name`` is what the destination is called.
     """
 
     category: Category
@@ -49,6 +48,7 @@ class Telling(NamedTuple):
     people: Sequence[Document] = ()
     total: int = 0
     addresses: Sequence[str] = ()
+    name: str | None = None
 
 
 TELLING: Shape[Telling] = {
@@ -58,6 +58,7 @@ TELLING: Shape[Telling] = {
     "people": (array(OPEN), lambda telling: list(telling.people)),
     "total": (COUNT, lambda telling: telling.total),
     "addresses": (array(TEXT), lambda telling: list(telling.addresses)),
+    "name?": (TEXT, lambda telling: telling.name),
 }
 
 
@@ -72,7 +73,13 @@ def watching_alerts(kind: EntityType, document: Document, caller: Caller) -> lis
     pairs = frozenset((alert.id, document["id"]) for alert in watching)
     hidden = hidden_assets(pairs, caller.policies, caller.parts.alert_stores.events) if pairs else frozenset()
     viewable_alerts = [alert for alert in watching if (alert.id, document["id"]) not in hidden]
-    return [_alert_json(alert, view, caller) for alert in sorted(viewable_alerts, key=attrgetter("name"))]
+    documents = [alert.to_wire() for alert in viewable_alerts]
+    shown_alerts = {one["id"]: one for one in views_of(_ALERT, documents, caller, fields=frozenset())}
+    return [
+        _alert_json(alert, shown_alerts[alert.id], view, caller)
+        for alert in sorted(viewable_alerts, key=attrgetter("name"))
+        if alert.id in shown_alerts
+    ]
 
 
 def _event_about(kind: EntityType, view: Document) -> LoggedEvent:
@@ -94,8 +101,7 @@ def _watches(alert: EventSubscription, asset: LoggedEvent) -> bool:
     return False
 
 
-def _alert_json(alert: EventSubscription, asset: Document, caller: Caller) -> Document:
-    shown_alert = past(_ALERT, caller.parts.catalogue.get(_ALERT.name, Key.by_id(alert.id), "all"), caller)
+def _alert_json(alert: EventSubscription, shown_alert: Document, asset: Document, caller: Caller) -> Document:
     configs = {one["id"]: one.get("config") or {} for one in shown_alert["destinations"]}
     keys = ("id", "name", "displayName", "fullyQualifiedName", "description")
     return {
@@ -109,17 +115,19 @@ def _tellings_of(
     alert: EventSubscription, asset: Document, configs: Mapping[str, Document], caller: Caller
 ) -> Iterator[Telling]:
     """Yield whom each enabled destination tells, by the relation that makes people recipients."""
-    categories = {one.id: one.category for one in alert.destinations}
+    destinations = {one.id: one for one in alert.destinations}
     by_way = attrgetter("destination_id", "relation")
     rules = sorted(recipient_rules(alert, plan_of(alert).questions), key=by_way)
     for (destination_id, relation), group in groupby(rules, key=by_way):
         many = list(group)
-        way = (categories[destination_id], many[0].channel, relation)
+        destination = destinations[destination_id]
+        way = (destination.category, many[0].channel, relation)
         if relation is ReasonKind.EXTERNAL:
-            yield Telling(*way, addresses=_addresses(configs.get(destination_id, {})))
+            yield Telling(*way, addresses=_addresses(configs.get(destination_id, {})), name=destination.name)
             continue
         references = _people(relation, many, asset, caller)
-        yield Telling(*way, visible_references(caller, references)[:_MOST_PEOPLE], len(references))
+        people = visible_references(caller, references)[:_MOST_PEOPLE]
+        yield Telling(*way, people, len(references), name=destination.name)
 
 
 def _addresses(config: Document) -> list[str]:

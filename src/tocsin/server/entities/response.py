@@ -18,7 +18,7 @@ from tocsin.model.member_fqn import with_member_names
 from tocsin.model.phrases import suggestion_for, with_article
 from tocsin.model.pointers import is_reference, references_in
 from tocsin.model.runbook import RUNBOOK
-from tocsin.model.subscription import with_destination_defaults
+from tocsin.model.subscription import with_destination_defaults, without_destination_names
 from tocsin.server.http.paths import API
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE as ALERT
 
@@ -52,6 +52,10 @@ _ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus", *_OF_ALERTS}
 """Fields that strict clients of OpenMetadata do not know of every type: ``*`` leaves them out."""
 
 
+_DESTINATIONS = "destinations"
+"""The field of alerts that is always answered: asked for by its name, with the names of destinations."""
+
+
 def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
     """Return the fields asked for: a comma list of names, or ``*`` for all that OpenMetadata's clients can read.
 
@@ -61,7 +65,7 @@ def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
     """
     names = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
     if ALL in names:
-        return kind.keys - (kind.added.keys() & _ONLY_BY_NAME) | (names & kind.keys)
+        return kind.keys - (kind.added.keys() & _ONLY_BY_NAME) - {_DESTINATIONS} | (names & kind.keys)
     unknown_names = sorted(names - kind.keys)
     if unknown_names:
         name = unknown_names[0]
@@ -92,7 +96,8 @@ def view_of(kind: EntityType, document: Document, root: str, *, fields: frozense
     for key in _ON_WRITES & (kind.keys - kind.added.keys()) if fields is None else ():
         view.setdefault(key, [])
     if kind.name == ALERT:
-        view = with_destination_defaults(view)
+        is_named = fields is None or _DESTINATIONS in fields
+        view = with_destination_defaults(view if is_named else without_destination_names(view))
     if _WHOLE_CHANGE in view:  # of a version that is one change
         view.setdefault("incrementalChangeDescription", view[_WHOLE_CHANGE])
     if "testSuites" in view:  # as suites, which have no type, not as references

@@ -93,6 +93,46 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
     assert (event["userName"], event["entityId"]) == ("ann", failing.case["id"])
 
 
+def merge_into_another(failing: Failing, administrator: httpx.Client) -> None:
+    """Let a test of another table fail, INC-2, and make INC-1 part of that."""
+    create_entity(administrator, "/tables", name="sales", databaseSchema="warehouse.shop.public", columns=[])
+    link = "<#E::table::warehouse.shop.public.sales>"
+    second_case = create_entity(
+        administrator, "/dataQuality/testCases", name="rows", entityLink=link, testDefinition="tableRowCountToEqual"
+    )
+    report_result(administrator, second_case["fullyQualifiedName"], "Failed", int(second_case["updatedAt"]))
+    notify_all(failing.engine)
+    assert administrator.put("/incidents/INC-1/merge", json={"into": "INC-2"}).is_success
+
+
+def test_the_button_of_a_part_acknowledges_what_it_is_part_of_for_who_may_and_else_the_part(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    merge_into_another(failing, administrator)
+
+    def statuses() -> list[str]:
+        return [administrator.get(f"/incidents/INC-{number}").json()["status"] for number in (1, 2)]
+
+    with failing.served.client() as nobody:
+        assert "ann will acknowledge INC-1, the failure" in nobody.get(failing.link()).text
+        assignee = {"assignee": {"type": "user", "id": failing.ann}}
+        assert administrator.put("/incidents/INC-2/assign", json=assignee).is_success
+        page = nobody.get(failing.link())
+        says = "ann will acknowledge INC-2, of which INC-1, the failure of not_null of orders.email is a part."
+        assert says in page.text
+        assert "You have acknowledged INC-2." in nobody.post(failing.link()).text
+    assert statuses() == ["acknowledged", "acknowledged"]
+
+
+def test_the_button_of_a_part_acknowledges_the_part_for_who_may_not_change_the_other(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    merge_into_another(failing, administrator)
+    with failing.served.client() as nobody:
+        assert "You have acknowledged INC-1." in nobody.post(failing.link()).text
+    assert administrator.get("/incidents/INC-2").json()["status"] == "open"
+
+
 def test_the_button_of_an_incident_that_was_merged_acknowledges_the_one_that_stands_for_it(
     failing: Failing, administrator: httpx.Client
 ) -> None:

@@ -10,9 +10,10 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.alerts.incidents import Handling, handle
-from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause
+from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause, ToldPeople
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.model.alert_incident import StepKind
+from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.messages import Messages
@@ -99,6 +100,24 @@ def test_a_failure_names_the_incident_upstream_that_probably_caused_it(store_eng
     assert (messages.context_of(first).causes, messages.context_of(second).causes) == ((), (cause,))
     seen_names = Permitted(store_engine).names_seen(second, [cause.failing, cause.asset])
     assert seen_names == (cause.failing, cause.asset)
+
+
+def test_a_failure_says_who_else_was_told_to_administrators_and_editors_of_the_alert(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed")
+    (to_ana,) = dispatches_of(company)
+    messages = FailureMessages(store_engine)
+    assert messages.context_of(to_ana).audience is None
+    rename = [{"op": "add", "path": "/displayName", "value": "Failures"}]
+    company.writes.patch("eventsubscription", company.key("failed"), rename, actor=company.actor("ana"))
+    assert messages.context_of(to_ana).audience == ToldPeople(("ben",), 1)
+    (looked_ahead,) = messages.with_contexts([to_ana], [to_ana])
+    assert looked_ahead.failure == messages.context_of(to_ana)
+    company.alert("other", [{"category": "Followers", "type": "Email"}], "testStatus == 'Failed'", poll_interval_s=0)
+    company.clock.advance(60_000)
+    company.result("orders", "Failed")
+    company.writes.patch("user", company.key("ana"), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM)
+    (again,) = dispatches_of(company)
+    assert messages.context_of(again).audience == ToldPeople(("ben", "cem"), 2)
 
 
 def test_what_surrounds_the_failures_of_a_claim_is_read_together(store_engine: Engine) -> None:

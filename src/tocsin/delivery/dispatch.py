@@ -39,6 +39,13 @@ class ProbableCause(NamedTuple):
     asset: str
 
 
+class ToldPeople(NamedTuple):
+    """Whom else a failure was told of: some names, and how many people there are in all."""
+
+    names: tuple[str, ...]
+    total: int
+
+
 class FailureIncident(NamedTuple):
     """The incident that a failure belongs to: its name, how bad it is, and who acknowledged it, by name."""
 
@@ -54,7 +61,8 @@ class FailureContext:
     ``since_ms`` is the time of the first failure (epoch milliseconds), None for the first itself; ``last_success_ms``
     that of the last success before it, ``ended_ms`` that of the success that ends it. ``downstream`` are full names,
     the closest first, of assets that everybody may see whom the message is for.
-    ``causes`` are incidents upstream that they may see as well, the farthest first.
+    ``causes`` are incidents upstream that they may see as well, the farthest first. ``audience`` is whom else the
+    failure was told of, where the reader may know.
     """
 
     since_ms: int | None = None
@@ -64,6 +72,7 @@ class FailureContext:
     ended_ms: int | None = None
     incident: FailureIncident | None = None
     causes: tuple[ProbableCause, ...] = ()
+    audience: ToldPeople | None = None
 
 
 class Button(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.dispatch import FailureContext, FailureIncident
+from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
 from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
 from tocsin.delivery.wording.findings import expiry_lines, finding_lines, narrowing_lines
@@ -129,12 +129,22 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
         if context.last_success_ms is not None and context.ended_ms is None:
             yield ChangeLine(moment_text(context.last_success_ms, zone), rank=Rank.REPORTED, label="last success")
     yield from _fact("incident", _incident_text(context.incident) if context.incident else "")
+    if context.audience is not None:
+        yield from _fact("told", _audience_text(context.audience))
     if context.causes:
         cause = context.causes[0]
         yield from _fact("probably caused by", f"{cause.incident} on {'.'.join(fqn.split(cause.asset)[-2:])}")
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
         yield ChangeLine(_names_text(names), rank=Rank.REPORTED, label="downstream")
+
+
+def _audience_text(people: ToldPeople) -> str:
+    """Return people in words: ``ana, ben and 3 more``; nothing for nobody."""
+    left_count = people.total - len(people.names)
+    if not people.names:
+        return f"{count_text(left_count, 'other person', 'other people')}" if left_count > 0 else ""
+    return f"{', '.join(people.names)}{f' and {left_count:,} more' if left_count else ''}"
 
 
 def _incident_text(incident: FailureIncident) -> str:

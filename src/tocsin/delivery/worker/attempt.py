@@ -302,18 +302,21 @@ class MessageAttempt:
         if not _tells_of_failure(dispatch):
             return None
         context = dispatch.failure
-        if context is not None and not context.downstream and not context.causes:
+        if context is not None and not (context.downstream or context.causes or context.audience):
             return context
 
         def ask() -> FailureContext:
             whole_context = context or self._parts.failure_messages.context_of(dispatch)
-            causes = whole_context.causes
-            names = [*whole_context.downstream, *(name for cause in causes for name in (cause.failing, cause.asset))]
+            causes, audience = whole_context.causes, whole_context.audience
+            people = audience.names if audience else ()
+            upstream = (name for cause in causes for name in (cause.failing, cause.asset))
+            names = [*whole_context.downstream, *people, *upstream]
             seen_names = frozenset(self._parts.permitted.names_seen(dispatch, names))
             return replace(
                 whole_context,
                 downstream=tuple(name for name in whole_context.downstream if name in seen_names),
                 causes=tuple(cause for cause in causes if {cause.failing, cause.asset} <= seen_names),
+                audience=audience and audience._replace(names=tuple(name for name in people if name in seen_names)),
             )
 
         return await _ask_store(ask)

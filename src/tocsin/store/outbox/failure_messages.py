@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, Row, Select, literal, select, union_all
 
 from tocsin.chunks import chunks_of
-from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, ProbableCause
+from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, ProbableCause, ToldPeople
 from tocsin.delivery.wording.reports import is_recovery, reported_at_ms
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.message import MessageStatus
@@ -21,6 +21,7 @@ from tocsin.store.database.engine import reading
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import attempt, message, notification
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
+from tocsin.store.outbox.told_people import told_people
 from tocsin.store.recipients.directory import SqlDirectory, full_names_of
 from tocsin.store.recipients.related_incidents import Cause, FailureTime, causes_of
 
@@ -68,15 +69,28 @@ class FailureMessages:
 
     def context_of(self, dispatch: Dispatch) -> FailureContext:
         """Return what surrounds the failure or recovery that a message is about."""
-        return self.contexts_of((dispatch,))[place_of(dispatch)]
+        context = self.contexts_of((dispatch,))[place_of(dispatch)]
+        return replace(context, audience=self._told_people((dispatch,)).get(dispatch.message.id))
 
     def with_contexts(self, dispatches: Sequence[Dispatch], reporting: Sequence[Dispatch]) -> Sequence[Dispatch]:
         """Return messages, those about failures and recoveries, ``reporting``, with what surrounds these."""
         if not reporting:
             return dispatches
         contexts = self.contexts_of(reporting)
-        ids = {one.message.id for one in reporting}
-        return [replace(one, failure=contexts[place_of(one)]) if one.message.id in ids else one for one in dispatches]
+        people, ids = self._told_people(reporting), {one.message.id for one in reporting}
+
+        def with_context(dispatch: Dispatch) -> Dispatch:
+            if dispatch.message.id not in ids:
+                return dispatch
+            context = replace(contexts[place_of(dispatch)], audience=people.get(dispatch.message.id))
+            return replace(dispatch, failure=context)
+
+        return list(map(with_context, dispatches))
+
+    def _told_people(self, dispatches: Sequence[Dispatch]) -> dict[str, ToldPeople]:
+        failures = [dispatch for dispatch in dispatches if not is_recovery(dispatch.event)]
+        with reading(self._engine) as connection:
+            return told_people(connection, failures)
 
     def contexts_of(self, dispatches: Iterable[Dispatch]) -> dict[ReportPlace, FailureContext]:
         """Return what surrounds the failures and recoveries of these messages, and all downstream, hidden or not.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.delivery.channels.samples import EVENTS, REFUSED
 from tests.unit.delivery.events import addition_of, change_event, update_of
 
-from tocsin.delivery.dispatch import FailureContext, FailureIncident, ProbableCause
+from tocsin.delivery.dispatch import FailureContext, FailureIncident, ProbableCause, ToldPeople
 from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.incidents import INCIDENT
@@ -251,6 +251,12 @@ def test_a_failure_says_since_when_and_what_lies_downstream() -> None:
         "downstream: b.c, table0, table1, table2, table3 and 3 more",
     ]
     assert list(failure_lines(FailureContext())) == []
+    for people, text in (
+        (ToldPeople((), 0), []),
+        (ToldPeople((), 1), ["told: 1 other person"]),
+        (ToldPeople(("ana", "ben"), 5), ["told: ana, ben and 3 more"]),
+    ):
+        assert [line.labelled_text for line in failure_lines(FailureContext(audience=people))] == text
     causes = (ProbableCause("INC-3", "pg.a.raw.orders.not_null", "pg.a.raw.orders"), ProbableCause("INC-2", "x", "x"))
     assert [one.labelled_text for one in failure_lines(FailureContext(causes=causes))] == [
         "probably caused by: INC-3 on raw.orders"

@@ -73,7 +73,8 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     if incident.status is not IncidentStatus.OPEN:
         return link_page("Acknowledge", escape(state_of(incident)), asks=False)
     failure = f", the failure of {clicked.asset_name}" if clicked.asset_name else ""
-    return link_page("Acknowledge", escape(f"{clicked.caller.actor.name} will acknowledge {incident.name}{failure}."))
+    part = f", of which {clicked.incident}{failure} is a part" if incident.name != clicked.incident else failure
+    return link_page("Acknowledge", escape(f"{clicked.caller.actor.name} will acknowledge {incident.name}{part}."))
 
 
 @router.post(

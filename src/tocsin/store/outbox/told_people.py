@@ -1,0 +1,87 @@
+"""People whom a failure was told of, for messages to those who may know: administrators, and editors of the alert.
+
+One statement finds who may know among the readers of a claim; another one, only for those, whom a failure was told of.
+Next: ``store/outbox/failure_messages.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, or_, select, union_all
+from sqlalchemy.sql.expression import literal
+
+from tocsin.delivery.dispatch import Dispatch, ToldPeople
+from tocsin.store.database.alert_tables import alert_editor
+from tocsin.store.database.engine import is_sqlite
+from tocsin.store.database.keys import is_one_of
+from tocsin.store.database.tables import notification, person
+
+_MOST_NAMED = 5
+_NOTE, _PERSON, _EDITOR = notification.c, person.c, alert_editor.c
+_EVERY_ALERT = ""
+
+
+class _Failure(NamedTuple):
+    """The place of a failure in the log, and the alerts of which the recipients are asked for; none: of all."""
+
+    offset: int
+    alert_ids: frozenset[str]
+
+
+def told_people(connection: Connection, dispatches: Sequence[Dispatch]) -> dict[str, ToldPeople]:
+    """Return whom else the failures of these messages were told of, by the message, where its reader may know."""
+    alerts_by_reader = _alerts_known(
+        connection, {one.first.recipient_id for one in dispatches if one.first.recipient_id}
+    )
+    failures: dict[str, _Failure] = {}
+    for dispatch in dispatches:
+        known_alerts = alerts_by_reader.get(dispatch.first.recipient_id or "", set())
+        own_alerts = {reason.subscription_id for reason in dispatch.first.reasons} & known_alerts
+        if _EVERY_ALERT in known_alerts or own_alerts:
+            alert_ids = frozenset() if _EVERY_ALERT in known_alerts else frozenset(own_alerts)
+            failures[dispatch.message.id] = _Failure(dispatch.first.log_offset, alert_ids)
+    people = {failure: _people(connection, failure) for failure in set(failures.values())}
+    return {
+        dispatch.message.id: _without_reader(people[failures[dispatch.message.id]], dispatch.first.recipient_id)
+        for dispatch in dispatches
+        if dispatch.message.id in failures
+    }
+
+
+def _alerts_known(connection: Connection, readers: Collection[str]) -> Mapping[str, set[str]]:
+    """Return the alerts of which each of these people may know the recipients."""
+    alerts: dict[str, set[str]] = defaultdict(set)
+    if not readers:
+        return alerts
+    administrators = select(_PERSON.user_id, literal(_EVERY_ALERT)).where(_PERSON.is_admin, ~_PERSON.deleted)
+    editors = select(_EDITOR.user_id, _EDITOR.subscription_id).where(_EDITOR.is_editor)
+    query = union_all(
+        administrators.where(is_one_of(connection, _PERSON.user_id, readers)),
+        editors.where(is_one_of(connection, _EDITOR.user_id, readers)),
+    )
+    for user_id, alert_id in connection.execute(query):
+        alerts[user_id].add(alert_id)
+    return alerts
+
+
+def _people(connection: Connection, failure: _Failure) -> tuple[list[tuple[str, str]], int]:
+    """Return ids and names of some people whom a failure was told of, in order, and how many there are."""
+    count = func.count().over()
+    query = select(_PERSON.user_id, _PERSON.name, count).join(notification, _NOTE.recipient_id == _PERSON.user_id)
+    query = query.where(_NOTE.log_offset == failure.offset)
+    if failure.alert_ids:
+        position = func.instr if is_sqlite(connection) else func.strpos
+        query = query.where(or_(*(position(_NOTE.reasons, one) > 0 for one in sorted(failure.alert_ids))))
+    page = query.group_by(_PERSON.user_id, _PERSON.name).order_by(_PERSON.name).limit(_MOST_NAMED + 1)
+    people = connection.execute(page).all()
+    return [(row[0], row[1]) for row in people], people[0][2] if people else 0
+
+
+def _without_reader(people: tuple[list[tuple[str, str]], int], reader: str | None) -> ToldPeople:
+    """Return people but for the reader, to whom the message goes that names them."""
+    first_people, count = people
+    names = [name for user_id, name in first_people if user_id != reader]
+    return ToldPeople(tuple(names[:_MOST_NAMED]), max(0, count - 1))

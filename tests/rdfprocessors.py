@@ -46,7 +46,9 @@ def by_rdflib(document: bytes) -> Graph:
 
 def by_oxigraph(document: bytes) -> Graph:
     quads = pyoxigraph.parse(document, pyoxigraph.RdfFormat.JSON_LD)
-    return _read(pyoxigraph.serialize((quad.triple for quad in quads), format=pyoxigraph.RdfFormat.N_TRIPLES))
+    text = pyoxigraph.serialize((quad.triple for quad in quads), format=pyoxigraph.RdfFormat.N_TRIPLES)
+    assert text is not None
+    return _read(text)
 
 
 def by_jsonld_js(document: bytes) -> Graph:

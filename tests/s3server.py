@@ -91,7 +91,7 @@ class _LimitedStorage:
 def _serve() -> None:
     """Start the server with one user and the bucket; print its address and the user's key; serve until input ends."""
     import boto3
-    from moto.server import DomainDispatcherApplication, create_backend_app
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)

@@ -32,4 +32,4 @@ def seed_validator() -> Draft7Validator:
         path = SCHEMAS / uri.removeprefix("https://open-metadata.org/schema/")
         return Resource.from_contents(json.loads(path.read_text()), default_specification=DRAFT7)
 
-    return Draft7Validator(schema, registry=Registry(retrieve=retrieve), format_checker=FormatChecker())
+    return Draft7Validator(schema, registry=Registry(retrieve=retrieve), format_checker=FormatChecker())  # type: ignore[call-arg]  # attrs hides it

@@ -42,7 +42,7 @@ def with_parts(parts: WorkerParts, **values: Any) -> WorkerParts:
     """Return parts with some values replaced, in whichever record they are."""
     records = {field.name: getattr(parts, field.name) for field in fields(parts)}
     for name, record in records.items():
-        if is_dataclass(record) and name not in values:
+        if is_dataclass(record) and not isinstance(record, type) and name not in values:
             inside = {field.name: values.pop(field.name) for field in fields(record) if field.name in values}
             records[name] = replace(record, **inside)
     return replace(parts, **{**records, **values})

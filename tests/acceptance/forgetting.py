@@ -40,9 +40,9 @@ def letting_go(replace: Set = setattr) -> None:
 
 def letting_go_in_a_pipeline() -> None:
     """Do so in the process of a pipeline whose search is faster than its query of streaks."""
-    from tocsin.jobs import streak_stream  # here, where Spark is anyway
+    from tocsin.jobs import match_stream, streak_stream  # here, where Spark is anyway
 
-    notify, has_searched = streak_stream.notify, threading.Event()
+    notify, has_searched = match_stream.notify, threading.Event()
 
     def advance(self: Notifications, query_name: str, log_offset: int, **how: Any) -> None:  # Any: as it is passed on
         _advance_and_let_go(self, query_name, log_offset, **how)
@@ -54,11 +54,12 @@ def letting_go_in_a_pipeline() -> None:
         return notify(*arguments)
 
     setattr(Notifications, "advance", advance)  # noqa: B010  mypy refuses to assign to a method
-    streak_stream.notify = notify_then
+    setattr(streak_stream, "notify", notify_then)  # noqa: B010  likewise, to a name that it imports
 
 
 def _rows_of_now(*arguments: Any) -> dict[str, list[Any]]:  # Any: rows of a private type
-    rows_by_key = _HELD(*arguments[:-1], NO_END)
+    connection, current, relation, ids, _ = arguments
+    rows_by_key = _HELD(connection, current, relation, ids, NO_END)
     return {one: [row._replace(span=(0, NO_END)) for row in many] for one, many in rows_by_key.items()}
 
 

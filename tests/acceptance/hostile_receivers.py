@@ -67,7 +67,7 @@ class HostileReceivers:
 
     async def handle_DATA(self, _server: object, _session: object, envelope: Envelope) -> str:  # noqa: N802
         is_taken = self.chance.random() < 0.8
-        identity = str(message_from_bytes(bytes(envelope.content), policy=policy.default)["Message-ID"])
+        identity = str(message_from_bytes(envelope.original_content or b"", policy=policy.default)["Message-ID"])
         for address in envelope.rcpt_tos:
             self.arrived[address].append(Arrival(identity.strip("<>").partition("@")[0], "", is_taken))
         return "250 accepted" if is_taken else "451 greylisted"

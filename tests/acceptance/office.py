@@ -57,8 +57,8 @@ class Office:
     def mails(self, alert: str) -> list[tuple[str, str]]:
         """Return the recipients and texts of the mails that name an alert as a reason."""
         mention = re.compile(rf"\(alert {re.escape(alert)}[;)]")
-        mails = [one for one in self.receiver.arrivals() if one["kind"] == "mail"]
-        return [(one["to"][0], one["text"]) for one in mails if mention.search(one["text"])]  # type: ignore[index, arg-type]
+        mails: list[Json] = [one for one in self.receiver.arrivals() if one["kind"] == "mail"]
+        return [(one["to"][0], one["text"]) for one in mails if mention.search(one["text"])]
 
     def posts(self, path: str) -> list[Json]:
         """Return what arrived at a path."""

@@ -15,8 +15,9 @@ import pytest
 from sqlalchemy import Engine, func, insert, select
 from tests.company import SmallCompany
 from tests.otheraccount import RPC_RESPONSE, answers_to, command_lines, listening_ports, open_blocks_request, type_of
+from tests.quickspark import QUICK_JAVA
 from tests.spark.test_match_stream import expected_notifications, stored_notifications
-from tests.sparksession import CANARY, QUICK_JAVA, SHORT_LIVED
+from tests.sparksession import CANARY, SHORT_LIVED
 
 from tocsin.store.database.tables import follow, notification, person
 

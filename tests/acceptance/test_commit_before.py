@@ -82,7 +82,7 @@ def test_the_pipeline_continues_from_the_store_and_checkpoints_of_the_commit_bef
     assert notified == expected_notifications_in(engine)
     assert earlier.items() <= notified.items()
     assert {message_id: at for message_id, at in creation_times(engine).items() if message_id in created} == created
-    names = [reason["subscriptionName"] for row in notified.values() for reason in row[4]]  # type: ignore[attr-defined]
+    names = [reason["subscriptionName"] for row in notified.values() for reason in row[4]]
     assert names.count("streak") == 1
 
 

@@ -121,7 +121,7 @@ def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have
         assert run(tmp_path, point, "streaks") == (0 if point == "nowhere" else -signal.SIGKILL)
     notified = stored_notifications(engine)
     assert notified == expected_notifications(company)
-    names = [reason["subscriptionName"] for row in notified.values() for reason in row[4]]  # type: ignore[attr-defined]
+    names = [reason["subscriptionName"] for row in notified.values() for reason in row[4]]
     assert (names.count("row"), names.count("change")) == (9, 5)
 
 

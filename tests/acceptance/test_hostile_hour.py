@@ -69,7 +69,7 @@ class HostileSetup:
         put("databaseSchema", {"name": "public", "database": "pg.store"})
         for number in range(TABLES):
             owner, follower = PEOPLE[number % 2], PEOPLE[2 + number % 2]
-            table = {"name": f"t{number}", "databaseSchema": "pg.store.public"}
+            table: dict[str, Any] = {"name": f"t{number}", "databaseSchema": "pg.store.public"}
             table |= {"columns": [{"name": "id", "dataType": "INT"}], "owners": [{"type": "user", "name": owner}]}
             table_id = str(put("table", table).id)
             self.client.add_follower("table", table_id, ids[follower])

@@ -32,10 +32,10 @@ def test_whatever_goes_wrong_is_caught_at_the_boundaries_only(sources: Mapping[P
 def _functions_that_catch_everything(tree: ast.AST, name: str = "") -> Iterator[str]:
     """Yield the functions with a handler of all exceptions, unless it undoes something and raises the exception."""
     for node in ast.iter_child_nodes(tree):
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if isinstance(node, ast.ExceptHandler) and _is_broad(node):
             yield name
-        yield from _functions_that_catch_everything(node, node.name if is_function else name)  # type: ignore[union-attr]  # a function
+        inner_name = node.name if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else name
+        yield from _functions_that_catch_everything(node, inner_name)
 
 
 def _is_broad(handler: ast.ExceptHandler) -> bool:

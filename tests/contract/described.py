@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from tests.serving import Json
 
@@ -22,7 +22,7 @@ class Described:
 
     def __init__(self, document: Json) -> None:
         self.document = document
-        resource = Resource(contents=document, specification=DRAFT202012)
+        resource = DRAFT202012.create_resource(document)
         self._registry: Registry[Any] = Registry().with_resource("urn:api", resource)
 
     def operations(self) -> Iterator[tuple[str, str, Json]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -101,16 +102,16 @@ def name_in_rules(client: httpx.Client) -> None:
     assert expect_status(client.get("/metadata/types/name/notebook"))["category"] == "entity"
 
 
-def expect_status(answer: httpx.Response, status: int = 200) -> dict[str, object]:
+def expect_status(answer: httpx.Response, status: int = 200) -> dict[str, Any]:
     """Return what an answer says, which is the one expected."""
     assert answer.status_code == status, answer.text
-    document: dict[str, object] = answer.json()
+    document: dict[str, Any] = answer.json()
     return document
 
 
 def main(path: Path) -> None:
     """Add the types, and see a server handle them."""
-    assets.ROWS = (*assets.ROWS, FOLDER, NOTEBOOK)
+    assets.ROWS = (*assets.ROWS, FOLDER, NOTEBOOK)  # type: ignore[assignment]  # a longer table
     from tests.serving import running_server
 
     from tocsin.store.database.engine import open_engine

@@ -104,6 +104,6 @@ def _is_right(error: ValidationError) -> bool:
     """
     if error.validator == "pattern" and str(error.instance).endswith("-cp"):
         return True  # upstream's own names of some kinds of custom property
-    if error.validator == "multipleOf":
-        return bool(round(error.instance, 1) == error.instance)
+    if error.validator == "multipleOf" and isinstance(error.instance, float):
+        return round(error.instance, 1) == error.instance
     return error.validator == "oneOf" and error.absolute_path[-1] == "config" and "valid under each" in error.message

@@ -70,7 +70,8 @@ def test_events_that_may_not_be_seen_are_not_in_a_history(
     hide = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
     assert send_patch(administrator, f"/tables/{fired_alert['people']['id']}", hide).is_success
     for query in ("", "?limit=1", "?limit=2", "?kind=firing"):
-        entries, after = [], ""
+        entries: list[Json] = []
+        after: str | None = ""
         while after is not None:
             page = mallory.get(f"{path}{query or '?limit=500'}{after}").json()
             entries += page["data"]

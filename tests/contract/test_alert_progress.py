@@ -16,7 +16,7 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 from tocsin.flow.eventlog.readers import STREAK_STREAM
-from tocsin.model.message import Delivered, OutcomeReason, Rejected
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 
@@ -34,7 +34,7 @@ def hooks(administrator: httpx.Client, orders: Json, sqlite_engine: Engine, outb
     request = alert(name="Hooks", filteringRules={"resources": ["table"]}, destinations=[HOOK])
     response = administrator.post(PATH, json=request)
     assert response.status_code == 201, response.text
-    ends = {"arrived": Delivered(200), "failed": BROKEN, "muted": Rejected(OutcomeReason.MUTED)}
+    ends: dict[str, Outcome] = {"arrived": Delivered(200), "failed": BROKEN, "muted": Rejected(OutcomeReason.MUTED)}
     for name, outcome in ends.items():
         table(administrator, name)
         notify_all(sqlite_engine)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import httpx
 import pytest
 from jsonschema import Draft7Validator, FormatChecker
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT7
 from sqlalchemy import Engine
 from tests.contract.test_inbox import CatalogueWriter, Listener
@@ -64,7 +64,7 @@ class Messages:
 
     def __init__(self, document: Json) -> None:
         self.document = document
-        resource = Resource(contents=document, specification=DRAFT7)
+        resource = DRAFT7.create_resource(document)
         self._registry: Registry[Json] = Registry().with_resource("urn:document", resource)
 
     def check(self, name: str, payload: Json, headers: Json = None) -> None:
@@ -164,7 +164,7 @@ def logged_events(served: Served, administrator: httpx.Client, orders: Json) -> 
 def test_records_of_the_relay_are_as_the_document_says(logged_events: list[LoggedEvent], payload_format: str) -> None:
     messages = Messages(asyncapi_document(Settings(relay_format=payload_format)))
     form = RecordForm(topic="t", payload_format=payload_format, source=SOURCE, limit_bytes=200_000)
-    names = set()
+    names: set[str] = set()
     documents = [LoggedDocument(one.offset, one.event.as_wire()) for one in logged_events]
     for record in records_of(documents, form):
         headers = {**{name: value.decode() for name, value in record.headers}, RELAY_HEADER: "a-relay"}
@@ -201,7 +201,8 @@ async def test_requests_of_webhooks_are_as_the_document_says(
 ) -> None:
     name = f"webhook.{payload_format}.array" if is_array else f"webhook.{payload_format}"
     config = {"endpoint": "https://example.org/hook", "payloadFormat": payload_format, "compression": "gzip"}
-    keys, header_names = set(), set()
+    keys: set[str] = set()
+    header_names: set[str] = set()
     for secret in (None, "whsec_TWZLUTlyOEc= second"):
         destination = Destination(
             id="d",

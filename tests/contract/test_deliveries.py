@@ -85,7 +85,8 @@ def ana(served: Served) -> Iterator[httpx.Client]:
 def messages_of(client: httpx.Client, **query: Json) -> list[Json]:
     answer = client.get(PATH, params=query)
     assert answer.status_code == 200, answer.text
-    return answer.json()["data"]
+    messages: list[Json] = answer.json()["data"]
+    return messages
 
 
 def start_replay(client: httpx.Client, **selection: Json) -> Json:

@@ -120,7 +120,7 @@ def _routes(served: Served) -> list[tuple[str, str]]:
         (method, route.path.removeprefix(API))
         for route in routes
         if route.path.startswith(API)
-        for method in route.methods
+        for method in route.methods or ()
     )
 
 

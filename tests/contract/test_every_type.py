@@ -212,7 +212,8 @@ def test_a_window_of_time_holds_every_version_once(client: httpx.Client, entitie
     new = create(client, name, "lasting").json()
     later = send_patch(client, f"{path_of(name)}/{new['id']}", "Changed.").json()
     span = {"startTs": start, "endTs": later["updatedAt"]}
-    versions, after = [], {}
+    versions: list[tuple[str, float]] = []
+    after: dict[str, str] = {}
     while True:
         page = client.get(path, params={**span, **after, "limit": 3}).json()
         versions += [(one["id"], one["version"]) for one in page["data"]]
@@ -223,7 +224,14 @@ def test_a_window_of_time_holds_every_version_once(client: httpx.Client, entitie
     assert {(new["id"], new["version"]), (new["id"], later["version"]), (entities[name]["id"], 0.1)} <= set(versions)
     client.delete(f"{path_of(name)}/{new['id']}", params={"hardDelete": "true"})
     assert client.get(path, params={**span, "limit": 500}).json()["paging"]["total"] == len(versions) - 2
-    for wrong in ({}, {"startTs": 1}, {"startTs": "x", "endTs": 2}, {**span, "limit": 501}, {**span, "after": "!!"}):
+    wrong_spans: tuple[Json, ...] = (
+        {},
+        {"startTs": 1},
+        {"startTs": "x", "endTs": 2},
+        {**span, "limit": 501},
+        {**span, "after": "!!"},
+    )
+    for wrong in wrong_spans:
         assert_refused(client.get(path, params=wrong), 400)
     assert_refused(client.get(path, params={**span, "after": "YQ", "before": "YQ"}), 400)
 

@@ -351,7 +351,7 @@ def now_ms() -> int:
 
 def _last_failure(client: httpx.Client, case: Json) -> str:
     read = client.get("/events", params={"entityId": case["id"], "format": "tocsin"}).json()["data"]
-    return next(one["id"] for one in reversed(read) if one["eventType"] == "testCaseFailure")
+    return str(next(one["id"] for one in reversed(read) if one["eventType"] == "testCaseFailure"))
 
 
 def move_creation_back(engine: Engine, alert: Json, days: int) -> None:

@@ -274,7 +274,8 @@ def test_what_is_not_there_is_not_found(administrator: httpx.Client, orders: Jso
         assert administrator.get(path).status_code == 404
     for about in ("<#E::table::no.such>", "<#E::spaceship::x>"):
         assert administrator.post("/feed", json={"about": about, "message": "x"}).status_code == 404
-    for broken in ([1], {}, [{"op": "replace"}], [{"op": "remove", "path": "/nothing"}], "x"):
+    wrong_patches: tuple[Json, ...] = ([1], {}, [{"op": "replace"}], [{"op": "remove", "path": "/nothing"}], "x")
+    for broken in wrong_patches:
         assert administrator.patch(f"/feed/{begin(administrator)['id']}", content=json.dumps(broken)).status_code == 400
 
 

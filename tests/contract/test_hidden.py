@@ -134,8 +134,8 @@ def test_the_condition_of_an_alert_is_read_by_those_who_may_view_the_alert_and_b
         filteringRules=rules,
         destinations=[{"category": "Followers", "type": "ActivityFeed"}],
     )
-    is_readable = dict.fromkeys(("table", "eventsubscription"), False)
-    for hidden in is_readable:
+    is_readable: dict[str, set[bool]] = {}
+    for hidden in ("table", "eventsubscription"):
         user_id, client = served.person(f"without-{hidden}")
         restrict(administrator, user_id, {"effect": "deny", "resources": ["table", hidden], "operations": ["ViewAll"]})
         with client:

@@ -177,7 +177,8 @@ def test_answers_do_not_tell_whether_a_hidden_entity_exists(served: Served, orde
             cloud_event(table(name, columns="none")),
         ]
         text = orjson.dumps([one | {"id": ""} for one in send(client, events)["data"]]).decode()
-        return orjson.loads(text.replace(name, "NAME"))
+        answers: list[Json] = orjson.loads(text.replace(name, "NAME"))
+        return answers
 
     with make_bot(served, "blind", may, hides) as blind:
         assert outcomes(blind, "orders") == outcomes(blind, "nothing")

@@ -99,7 +99,7 @@ def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
 async def deliver_until(engine: Engine, is_done: Callable[[], bool]) -> None:
     """Run a worker with the senders that the table names until something has arrived."""
     url = engine.url.render_as_string(hide_password=False)
-    settings = Settings(database_url=url, secrets_key=SecretStr(KEY))  # type: ignore[arg-type]
+    settings = Settings(database_url=url, secrets_key=SecretStr(KEY))
     stop = asyncio.Event()
     async with build(settings) as parts:
         assert parts.attempts.senders.keys() == {name.value for name in SENDERS}

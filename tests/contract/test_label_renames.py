@@ -71,7 +71,8 @@ def rename_all(client: httpx.Client) -> None:
 def events(client: httpx.Client, **query: Json) -> list[Json]:
     answer = client.get("/events", params={"limit": 1_000, **query})
     assert answer.status_code == 200, answer.text
-    return answer.json()["data"]
+    found_events: list[Json] = answer.json()["data"]
+    return found_events
 
 
 def test_a_rename_is_an_event_of_what_is_renamed_and_of_nothing_that_carries_it(

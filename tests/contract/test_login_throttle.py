@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -14,7 +15,8 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import TooManyRequests, Unauthenticated
 from tocsin.model.people import SYSTEM, Person
-from tocsin.server.login.throttle import LoginThrottle, source_of
+from tocsin.server.http.connections import source_of
+from tocsin.server.login.throttle import LoginThrottle
 from tocsin.settings import Settings
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
@@ -46,6 +48,7 @@ class ThrottleSetup:
         try:
             self.throttle.authenticate(login, password, address)
         except TooManyRequests as refused:
+            assert refused.retry_after_s is not None
             return refused.retry_after_s
         except Unauthenticated:
             return "wrong"
@@ -66,7 +69,7 @@ def test_as_many_passwords_are_checked_of_many_tries_at_once_as_of_one_after_ano
 
 def test_delays_double_up_to_the_longest_and_failures_are_forgotten_in_time(door: ThrottleSetup) -> None:
     assert [door.outcome_of() for _ in range(6)] == ["wrong"] * 5 + [1]
-    waits = []
+    waits: list[Any] = []
     for _ in range(7):
         door.clock.advance(1000 * (waits[-1] if waits else 1))
         assert door.outcome_of() == "wrong"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import httpx
 import pytest
@@ -48,14 +49,14 @@ class Source:
         self._tests()
         self._links(person)
 
-    def put(self, collection: str, name: str, *, fqn: str = "", **fields: object) -> Document:
+    def put(self, collection: str, name: str, *, fqn: str = "", **fields: Any) -> Document:
         """Keep an entity, new or with the ``id`` among its fields."""
         self._number += 1
         document = {"id": table_id(self._number), "name": name, "fullyQualifiedName": fqn or name, "deleted": False}
         stamps = {"updatedAt": now_ms(), "updatedBy": "upstream.admin", "version": 0.1}
         return self.fake.put(collection, document | stamps | fields)
 
-    def change(self, collection: str, kind: str, document: Document, **fields: object) -> None:
+    def change(self, collection: str, kind: str, document: Document, **fields: Any) -> None:
         """Change an entity, with its event."""
         after = self.fake.put(collection, document | {"updatedAt": now_ms(), "version": 0.2} | fields)
         event_type = "entitySoftDeleted" if fields.get("deleted") else "entityUpdated"
@@ -97,7 +98,7 @@ class Source:
     def _tests(self) -> None:
         definition = self.put("dataQuality/testDefinitions", DEFINITION, entityType="TABLE", testPlatforms=["dbt"])
         fqn = self.tables[0]["fullyQualifiedName"]
-        basic = {"basic": True, "basicEntityReference": reference("table", self.tables[0])}
+        basic: Document = {"basic": True, "basicEntityReference": reference("table", self.tables[0])}
         suite = self.put("dataQuality/testSuites", f"{fqn}.testSuite", **basic)
         fields = {"testSuite": reference("testSuite", suite), "entityLink": f"<#E::table::{fqn}>"}
         fields["testDefinition"] = reference("testDefinition", definition)
@@ -175,7 +176,7 @@ def _change(source: Source) -> None:
     names = {"name": f"{CANARY}_renamed", "fullyQualifiedName": f"{CANARY}_renamed"}
     source.change("glossaries", "glossary", source.glossary, **names)
     source.fake.lists["glossaryTerms"][source.term["id"]] |= {"fullyQualifiedName": f"{CANARY}_renamed.word"}
-    result = {"timestamp": now_ms(), "testCaseStatus": "Failed", "result": CANARY}
+    result: Document = {"timestamp": now_ms(), "testCaseStatus": "Failed", "result": CANARY}
     change = {"fieldsUpdated": [{"name": "testCaseResult", "newValue": result}]}
     source.fake.tell("entityUpdated", "testCase", source.case, result["timestamp"], changeDescription=change)
     source.change("tables", "table", source.tables[1], deleted=True)

@@ -13,7 +13,7 @@ from tests.serving import Json, Served, table
 from tocsin.server.access.samples import MASK
 
 _ORDERS = "warehouse.shop.public.orders"
-_PROFILE = {
+_PROFILE: Json = {
     "tableProfile": {"timestamp": 1_700_000_000_000, "rowCount": 42, "columnCount": 2},
     "columnProfile": [
         {"name": "email", "timestamp": 1_700_000_000_000, "min": "anna@example.org", "nullCount": 2},
@@ -36,7 +36,9 @@ def private(administrator: httpx.Client, orders: Json) -> Json:
 
 
 def _events(client: httpx.Client, entity_id: str) -> list[Json]:
-    return client.get("/events", params={"entityId": entity_id, "limit": 1000, "format": "tocsin"}).json()["data"]
+    answer = client.get("/events", params={"entityId": entity_id, "limit": 1000, "format": "tocsin"})
+    events: list[Json] = answer.json()["data"]
+    return events
 
 
 def test_a_profile_is_kept_and_reported_without_a_version(administrator: httpx.Client, orders: Json) -> None:
@@ -191,13 +193,14 @@ def test_a_sample_shows_nowhere_else(administrator: httpx.Client, private: Json)
 
 def test_a_sample_can_be_taken_away_and_must_fit_the_table(administrator: httpx.Client, orders: Json) -> None:
     path = f"/tables/{orders['id']}/sampleData"
-    for sample in (
+    samples: tuple[Json, ...] = (
         {"columns": ["spoon"], "rows": []},
         {"columns": ["id"], "rows": [[1, 2]]},
         {"columns": "id", "rows": []},
         {"rows": []},
         {"columns": [], "rows": [], "more": 1},
-    ):
+    )
+    for sample in samples:
         assert administrator.put(path, json=sample).status_code == 400, sample
     assert administrator.put(path, json=_SAMPLE).is_success
     assert administrator.delete(path).is_success

@@ -38,7 +38,7 @@ def validator_of(nobody: httpx.Client, path: str) -> Draft7Validator:
 
     schema = nobody.get(path).json()
     Draft7Validator.check_schema(schema)
-    return Draft7Validator(schema, registry=Registry(retrieve=retrieve), format_checker=FormatChecker())
+    return Draft7Validator(schema, registry=Registry(retrieve=retrieve), format_checker=FormatChecker())  # type: ignore[call-arg]  # attrs hides it
 
 
 def test_events_are_valid(nobody: httpx.Client, administrator: httpx.Client, orders: Json) -> None:

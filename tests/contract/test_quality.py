@@ -89,7 +89,7 @@ def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: ht
     alice.close()
     failed = _fail(administrator, 1)
     assert problems("tests/testCase.json", failed) == []
-    steps = [
+    steps: list[Json] = [
         {"testCaseResolutionStatusType": "Ack", "severity": "Severity2"},
         {
             "testCaseResolutionStatusType": "Assigned",
@@ -113,14 +113,15 @@ def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: ht
     answered = administrator.get(f"{_INCIDENTS}/stateId/{failed['incidentId']}").json()["data"]
     assert [one["testCaseResolutionStatusType"] for one in answered] == ["Resolved", "Assigned", "Ack", "New"]
     assert [problem for one in answered for problem in problems("tests/testCaseResolutionStatus.json", one)] == []
-    for query, expected in (
+    expected_by_query: tuple[tuple[Json, list[str]], ...] = (
         ({"latest": "true"}, ["Resolved"]),
         ({"assignee": "alice"}, ["Assigned"]),
         ({"testCaseFQN": _CASE, "limit": 2}, ["Resolved", "Assigned"]),
         ({"originEntityFQN": _ORDERS, "testCaseResolutionStatusType": "New"}, ["New"]),
         ({"originEntityFQN": "nowhere"}, []),
         ({"startTs": 1, "endTs": 2}, []),
-    ):
+    )
+    for query, expected in expected_by_query:
         page = administrator.get(_INCIDENTS, params=query).json()
         assert [one["testCaseResolutionStatusType"] for one in page["data"]] == expected, query
     patch = [{"op": "replace", "path": "/severity", "value": "Severity1"}]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pyoxigraph
@@ -61,10 +62,16 @@ def store(company: Served, administrator: httpx.Client, mart: Json) -> pyoxigrap
     """What the program of the page loads."""
     program = _block("python").replace("http://localhost:8585", company.url)
     token = administrator.headers["Authorization"].removeprefix("Bearer ")
-    names = {"token": token, "mart": mart["fullyQualifiedName"]}
+    names: dict[str, Any] = {"token": token, "mart": mart["fullyQualifiedName"]}
     exec(compile(program, "docs/linked-data.md", "exec"), names)
-    loaded: pyoxigraph.Store = names["store"]  # type: ignore[assignment]  # what the program leaves
+    loaded: pyoxigraph.Store = names["store"]  # what the program leaves
     return loaded
+
+
+def _solutions(store: pyoxigraph.Store, query: str) -> pyoxigraph.QuerySolutions:
+    answer = store.query(query)
+    assert isinstance(answer, pyoxigraph.QuerySolutions)
+    return answer
 
 
 def test_who_changed_what_a_mart_was_derived_from(
@@ -74,7 +81,7 @@ def test_who_changed_what_a_mart_was_derived_from(
     query = _queries()[0].replace("MART", mart["fullyQualifiedName"])
     query = query.replace("SINCE", time_text(begin)).replace("UNTIL", time_text(end))
     names = ("source", "who", "field")
-    answers = {(*(one[name].value for name in names), _time_ms(one["when"].value)) for one in store.query(query)}
+    answers = {(*(one[name].value for name in names), _time_ms(one["when"].value)) for one in _solutions(store, query)}
     origins = upstream_ids(administrator, mart)
     events = administrator.get("/events", params={"limit": 10_000, "format": "default"}).json()["data"]
     expected = {
@@ -89,14 +96,14 @@ def test_who_changed_what_a_mart_was_derived_from(
 
 
 def test_what_bots_changed(store: pyoxigraph.Store) -> None:
-    counts = [(one["bot"].value, int(one["changes"].value)) for one in store.query(_queries()[1])]
+    counts = [(one["bot"].value, int(one["changes"].value)) for one in _solutions(store, _queries()[1])]
     assert counts
     assert [count for _, count in counts] == sorted((count for _, count in counts), reverse=True)
 
 
 def test_which_event_made_each_version(administrator: httpx.Client, store: pyoxigraph.Store, mart: Json) -> None:
     query = _queries()[2].replace("MART", mart["fullyQualifiedName"])
-    numbers = [one["number"].value for one in store.query(query)]
+    numbers = [one["number"].value for one in _solutions(store, query)]
     versions = administrator.get(f"/tables/{mart['id']}/versions").json()["versions"]
     assert len(numbers) == len(versions)
     assert numbers[0] == "0.1"

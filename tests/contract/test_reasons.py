@@ -16,14 +16,15 @@ WHY = "X-Tocsin-Why"
 
 def describe(client: httpx.Client, asset: Json, text: str, why: str | bytes | None = None) -> httpx.Response:
     operations = [{"op": "add", "path": "/description", "value": text}]
-    headers = {**PATCH, **({WHY: why} if why is not None else {})}
+    headers: dict[str, Json] = {**PATCH, **({WHY: why} if why is not None else {})}
     return client.patch(f"/tables/{asset['id']}", content=json.dumps(operations), headers=headers)
 
 
 def reasons(client: httpx.Client, asset: Json) -> list[str]:
     history = client.get(f"/tables/{asset['id']}/versions?words=true").json()
     assert len(history["reasons"]) == len(history["versions"])
-    return history["reasons"]
+    stated: list[str] = history["reasons"]
+    return stated
 
 
 def test_a_version_keeps_why_it_was_written(administrator: httpx.Client, orders: Json) -> None:

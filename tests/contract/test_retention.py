@@ -117,7 +117,7 @@ def test_only_administrators_see_and_change_retention(served: Served) -> None:
             ("POST", f"{ROOT}/holds"),
             ("DELETE", f"{ROOT}/holds/{uuid4()}"),
         ):
-            answer = somebody.request(method, path, **({"json": {}} if method in ("PUT", "POST") else {}))
+            answer = somebody.request(method, path, json={} if method in ("PUT", "POST") else None)
             assert answer.status_code == 403, (method, path, answer.text)
 
 

@@ -178,7 +178,11 @@ def test_the_client_finds_people_by_mail_and_by_name(
 
 
 def test_only_the_fields_asked_for_are_in_the_source(searcher: httpx.Client) -> None:
-    parameters = [("q", "orders"), ("include_source_fields", "name"), ("include_source_fields", "fullyQualifiedName")]
+    parameters: list[tuple[str, str | int | float | bool | None]] = [
+        ("q", "orders"),
+        ("include_source_fields", "name"),
+        ("include_source_fields", "fullyQualifiedName"),
+    ]
     (hit,) = searcher.get("/search/query", params=parameters).json()["hits"]["hits"]
     assert hit["_source"] == {"name": "orders", "fullyQualifiedName": "warehouse.shop.public.orders"}
 

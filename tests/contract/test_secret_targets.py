@@ -225,7 +225,7 @@ def test_an_alert_that_goes_elsewhere_asks_for_its_secrets(
         assert (refused.status_code, "send the secret again" in refused.json()["message"]) == (400, True), refused.text
     read = administrator.get(path).json()["destinations"]
     for endpoint in ("https://evil.example/hook", read[0]["config"]["endpoint"].replace("hooks.", "evil.")):
-        request = {**ALERT, "destinations": [{**read[0], "config": {**read[0]["config"], "endpoint": endpoint}}]}
+        request: Json = {**ALERT, "destinations": [{**read[0], "config": {**read[0]["config"], "endpoint": endpoint}}]}
         assert administrator.put("/events/subscriptions", json=request).status_code == 400
         without_id = {**ALERT, "destinations": [{**request["destinations"][0], "id": None}]}
         assert administrator.put("/events/subscriptions", json=without_id).status_code == 400

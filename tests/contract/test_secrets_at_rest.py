@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -67,7 +68,7 @@ def sent(
 ) -> Iterator[tuple[Settings, list[Json]]]:
     """Alerts over all channels of which every message became a dead letter; with the settings of the worker."""
     database = str(sqlite_engine.url.render_as_string(hide_password=False))
-    plain = {
+    plain: dict[str, Any] = {
         "data_dir": tmp_path / "data",
         "database_url": database,
         "log_level": "info",

@@ -178,7 +178,7 @@ def test_the_recipient_of_a_direct_message_mutes_its_asset_and_nobody_else_does(
 def test_nothing_happens_for_who_is_not_known_or_may_not(failing: Failing, administrator: httpx.Client) -> None:
     number = incident_of(administrator, "Quality")
     token, unknown = failing.acknowledging("channel", number=number), "Tocsin knows nobody with your e-mail address"
-    joined = {
+    joined: dict[str, tuple[str | None, dict[str, Any]]] = {
         "UNEW": ("new@example.org", {}),
         "UNOMAIL": (None, {}),
         "UBOT": ("ann@example.org", {"is_bot": True}),

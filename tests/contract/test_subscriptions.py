@@ -21,7 +21,7 @@ from tocsin.store.upkeep.fsck.inspection import inspect
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 MASK = "*********"
-HOOK = {
+HOOK: Json = {
     "category": "External",
     "type": "Webhook",
     "config": {

@@ -193,7 +193,14 @@ def test_only_templates_of_users_can_be_assigned(administrator: httpx.Client) ->
     assert administrator.patch(path, json=patch).status_code == 400
     removal = [{"op": "remove", "path": "/notificationTemplate"}]
     assert "notificationTemplate" not in administrator.patch(path, json=removal).json()
-    for wrong in ({"id": response.json()["id"], "type": "notificationTemplate"}, {"id": "x"}, "x", 7, []):
+    no_references: tuple[Json, ...] = (
+        {"id": response.json()["id"], "type": "notificationTemplate"},
+        {"id": "x"},
+        "x",
+        7,
+        [],
+    )
+    for wrong in no_references:
         answer = administrator.post("/events/subscriptions", json={**ALERT, "name": "N", "notificationTemplate": wrong})
         assert answer.status_code in (400, 404), answer.text
 

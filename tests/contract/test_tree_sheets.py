@@ -22,8 +22,8 @@ def furnished(administrator: httpx.Client, orders: Json) -> Json:
     inner = {"name": "zip.code", "dataType": "VARCHAR", "dataLength": 5, "tags": [{"tagFQN": "PII.Sensitive"}]}
     columns = [{"name": "address", "dataType": "STRUCT", "description": "Where.", "children": [inner]}]
     people = table(administrator, "people", columns=columns, description="All of them.")
-    procedure = {"name": "sum", "databaseSchema": "warehouse.shop.public"}
-    procedure["storedProcedureCode"] = {"code": "SELECT 1", "language": "SQL"}
+    code = {"code": "SELECT 1", "language": "SQL"}
+    procedure = {"name": "sum", "databaseSchema": "warehouse.shop.public", "storedProcedureCode": code}
     assert administrator.post("/storedProcedures", json=procedure).status_code == 201
     return people
 

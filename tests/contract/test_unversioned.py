@@ -100,7 +100,7 @@ def _create_holder(client: httpx.Client, at: str) -> tuple[str, str]:
     """Make something with members of this kind; return its path and where they are."""
     two = [{"name": "a", "dataType": "INT"}, {"name": "b", "dataType": "INT"}]
     fields = [one | {"dataType": "STRING"} for one in two]
-    kinds = {
+    kinds: dict[str, tuple[str, Json, str]] = {
         "struct": (
             "tables",
             {

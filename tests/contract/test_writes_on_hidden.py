@@ -491,7 +491,8 @@ def world(
 
 def test_every_route_that_writes_is_sorted(served: Served) -> None:
     routes = [route for route in served.app.router.routes if isinstance(route, APIRoute)]
-    writes = {f"{m} {one.path.removeprefix(API)}" for one in routes for m in one.methods if m not in ("GET", "HEAD")}
+    methods = [(route.path.removeprefix(API), method) for route in routes for method in route.methods or ()]
+    writes = {f"{method} {path}" for path, method in methods if method not in ("GET", "HEAD")}
     assert writes == {*ON_ASSET, *BY_ROW, *MAKES, *NO_ASSET}
 
 

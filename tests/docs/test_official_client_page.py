@@ -28,7 +28,7 @@ def left_out_methods() -> set[str]:
 def _keys_in(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Dict(keys=keys):
-            yield from (key.value for key in keys if isinstance(key, ast.Constant))
+            yield from (key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))
         case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(words)), attr="split")):
             yield from words.split()
 

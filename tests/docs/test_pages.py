@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from click import Command
+from typer._click.core import Command
 from typer.core import TyperGroup
 from typer.main import get_command
 

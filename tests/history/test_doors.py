@@ -191,8 +191,8 @@ def _through(
 ) -> tuple[dict[str, list[Json]], float]:
     """Send a history by one write path; return its events by entity, and the duration."""
     with _writes(engine, lines) as send_first:
-        for batch in first_requests(lines):
-            send_first(batch)
+        for first_batch in first_requests(lines):
+            send_first(first_batch)
     with door(engine, lines) as send:
         end, started = EventLog(engine).readable_end(), time.monotonic()
         for batch in requests(lines):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -219,7 +219,7 @@ _facts = st.fixed_dictionaries(
 event_parts = st.tuples(_wire, st.booleans(), st.none() | _moments, _facts)
 """What one event is made of."""
 
-Parts = tuple[dict[str, object], bool, int | None, dict[str, object]]
+Parts = tuple[dict[str, Any], bool, int | None, dict[str, object]]
 
 
 def log_of(parts: list[Parts]) -> list[LoggedEvent]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 from tests.parity.engines import pairs_from_spark
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.spark
 def _change_of(offset: int, entity_type: str, *fields: str) -> LoggedEvent:
     changes = [{"name": field, "oldValue": "a", "newValue": "b"} for field in fields]
     entity = {"id": "1", "name": "orders", "fullyQualifiedName": "shop.orders"}
-    described = {"changeDescription": {"fieldsUpdated": changes}, "entity": entity}
+    described: dict[str, Any] = {"changeDescription": {"fieldsUpdated": changes}, "entity": entity}
     return event_at_offset(offset, eventType="entityUpdated", entityType=entity_type, **described)
 
 

@@ -148,7 +148,7 @@ def _compare(spark: SparkSession, conditions: dict[tuple[str, str], Node], log: 
 
 def _describe(
     pairs: set[tuple[int, int]], conditions: dict[tuple[str, str], Node], log: list[LoggedEvent]
-) -> list[tuple[object, ...]]:
+) -> list[tuple[str, str, str | None]]:
     names = list(conditions)
     return [(*names[number], log[offset].event.user_name) for number, offset in sorted(pairs)][:5]
 

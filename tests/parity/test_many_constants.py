@@ -34,7 +34,7 @@ _OF_TEXTS = (
 )
 
 
-def _event(offset: int, values: list[object]) -> LoggedEvent:
+def _event(offset: int, values: object) -> LoggedEvent:
     entity = {"name": "t", "extension": {"a": values}}
     return event_at_offset(offset, eventType="entityUpdated", entityType="table", entity=entity)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from itertools import product
 from random import Random
+from typing import Any
 
 from pyspark.sql import SparkSession
 from tests.parity.engines import on_columns, python
@@ -14,7 +16,13 @@ from tocsin.conditions.check import parse_and_check
 from tocsin.model.change import LoggedEvent
 
 SEED = 26
-_SIGNS = {"==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _VALUES = (0, -0.0, 1, 2.5, -3, 10**12, "", "a", "B", "é", "1", True, False, None, {"x": 1}, [1])
 _MANY = 4_000
 
@@ -27,10 +35,7 @@ def _event(offset: int, **extension: object) -> LoggedEvent:
 
 def _compares(sign: str, left: list[object], right: list[object]) -> bool:
     """As the documentation has it: some value compares so with some value of its kind."""
-    return any(
-        _kind(a) is _kind(b) is not None and _SIGNS[sign](a, b)  # type: ignore[operator]
-        for a, b in product(left, right)
-    )
+    return any(_kind(a) is _kind(b) is not None and _SIGNS[sign](a, b) for a, b in product(left, right))
 
 
 def _kind(value: object) -> type | None:

@@ -39,9 +39,9 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import notifications_for
-from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, without_hidden
+from tocsin.jobs.backtest import BacktestParts, backtest, without_hidden
 from tocsin.jobs.lake import LakeParts, grow
-from tocsin.jobs.requests import Runner
+from tocsin.jobs.requests import ReportProgress, Runner
 from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
@@ -78,9 +78,17 @@ def parts(history: LakeParts, store_engine: Engine) -> BacktestParts:
     return BacktestParts(history, store_engine, events_per_step=40)  # two steps
 
 
-def backtest_of(company: SmallCompany, alert: Document, *, by: str = "admin", **window: int | None) -> Backtest:
-    limits = {"since_ms": None, "until_ms": None, **window}
-    return Backtest("b0", company.ids[by], STARTED_MS, alert, state=JobState.WAITING, **limits)
+def backtest_of(
+    company: SmallCompany,
+    alert: Document,
+    *,
+    by: str = "admin",
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+) -> Backtest:
+    return Backtest(
+        "b0", company.ids[by], STARTED_MS, alert, state=JobState.WAITING, since_ms=since_ms, until_ms=until_ms
+    )
 
 
 def stored_alert(company: SmallCompany, name: str) -> Document:

@@ -118,7 +118,11 @@ def test_postgresql_ends_and_comes_back(spark: SparkSession, cluster: Cluster, t
     engine = open_engine(cluster.url("faults"))
     migrate(engine)
     company = company_in(engine)
-    ends = {"stop": cluster.stop, "kill": cluster.kill, "stop_fast": partial(cluster.stop, "fast")}
+    ends: dict[str, Callable[[], None]] = {
+        "stop": cluster.stop,
+        "kill": cluster.kill,
+        "stop_fast": partial(cluster.stop, "fast"),
+    }
     with keep_main_query(spark, engine, tmp_path / "match_stream") as heard:
         for number, end in enumerate(ENDS):
             company.describe("orders", f"before {number}", by="dia")

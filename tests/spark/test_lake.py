@@ -185,7 +185,7 @@ def test_the_folders_of_many_days_are_listed_without_a_task_for_each(company: Sm
         events = lake_events(parts.session, parts.place, [segment], ALWAYS)
         assert list(context.statusTracker().getJobIdsForGroup("listing")) == []
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
     assert rows(events) == everything(parts)
 
 

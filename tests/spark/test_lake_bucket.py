@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
@@ -27,6 +28,7 @@ from tocsin.jobs.lake import LakeParts, grow, rewrite_segment, show_history, swe
 from tocsin.jobs.lake_delta import DeltaLog, storage_options
 from tocsin.jobs.lake_queries import LakeQueries, QueryLimits
 from tocsin.lake_files.bucket import BucketFiles
+from tocsin.lake_files.port import S3Access
 from tocsin.spark.lake import HistoryLocation, history, lake_events, register_history
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
@@ -57,7 +59,7 @@ def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, part
     show_history(parts)
     answer = LakeQueries(parts).answer("SELECT count(*) AS n FROM change_events", QueryLimits(10, 60))
     assert answer.records == [{"n": parts.log.readable_end()}]
-    assert str(parts.place.access.secret_key) not in str(show_history(parts)._jdf.queryExecution())
+    assert str(access_of(parts).secret_key) not in str(show_history(parts)._jdf.queryExecution())
     kept_ids = {segment.id for segment in parts.lake.segments()}
     sweep(parts, before_ms=2)
     assert set(parts.place.files().segment_ids()) == kept_ids
@@ -65,17 +67,28 @@ def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, part
 
 def test_a_query_of_a_file_that_is_gone_says_so(company: SmallCompany, parts: LakeParts) -> None:
     grow(parts)
-    queries, files = LakeQueries(parts), parts.place.files()
+    queries, files = LakeQueries(parts), bucket_of(parts)
     (first, *_) = files.files_of(parts.lake.segments()[0].id)
     files.remove_file(first.path)
     with pytest.raises(Unavailable, match=r"lacks .*parquet\. Ask again"):
         queries.answer("SELECT count(*) FROM change_events", QueryLimits(10, 60))
 
 
+def access_of(parts: LakeParts) -> S3Access:
+    assert parts.place.access is not None
+    return parts.place.access
+
+
+def bucket_of(parts: LakeParts) -> BucketFiles:
+    files = parts.place.files()
+    assert isinstance(files, BucketFiles)
+    return files
+
+
 class CrashingLake(Lake):
     """A lake that a crash keeps from recording a segment."""
 
-    def keep(self, *_: object, **__: object) -> bool:
+    def keep(self, *_: Any, **__: Any) -> bool:
         raise KeyboardInterrupt
 
 
@@ -94,7 +107,7 @@ def test_what_a_killed_writer_left_is_read_by_nobody_and_removed(
     assert read_rows(parts) == before
     assert grow(parts).added == len(before)
     first = parts.lake.segments()[0]
-    (path, *_) = [file.path for file in parts.place.files().listed_files(first.id)]
+    (path, *_) = [file.path for file in bucket_of(parts).listed_files(first.id)]
     with parts.place.files().open(path) as content:
         parts.place.files().write(path.replace("part-", "part-again-"), content)  # of an attempt that was given up
     assert read_rows(parts) == before
@@ -104,7 +117,7 @@ def test_what_a_killed_writer_left_is_read_by_nobody_and_removed(
 
 def test_of_two_who_write_the_same_part_one_wins(company: SmallCompany, parts: LakeParts, store_engine: Engine) -> None:
     class Slow(Lake):
-        def keep(self, *arguments: object, **options: object) -> bool:
+        def keep(self, *arguments: Any, **options: Any) -> bool:
             if not parts.lake.segments():
                 grow(parts)
             return super().keep(*arguments, **options)
@@ -143,8 +156,8 @@ def test_a_bucket_that_is_away_fails_the_lake_alone_and_the_next_run_goes_on(
     segments = parts.lake.segments()
     company.describe("orders", "one more")
     for access, way_out in (
-        (replace(parts.place.access, endpoint="http://127.0.0.1:9"), "Check lake_s3_endpoint"),
-        (replace(parts.place.access, secret_key="wrong"), "Check lake_s3_key_id"),
+        (replace(access_of(parts), endpoint="http://127.0.0.1:9"), "Check lake_s3_endpoint"),
+        (replace(access_of(parts), secret_key="wrong"), "Check lake_s3_key_id"),
     ):
         with pytest.raises(Unavailable, match=way_out):
             grow(replace(parts, place=replace(parts.place, access=access)))
@@ -199,7 +212,7 @@ if __name__ == "__main__":
 @contextmanager
 def pipeline(parts: LakeParts, master: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Run a process that appends the log to the lake, reads everything and says what it found."""
-    question = json.dumps([master, parts.place.root, parts.place.url, asdict(parts.place.access)])
+    question = json.dumps([master, parts.place.root, parts.place.url, asdict(access_of(parts))])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with (folder / "errors").open("w") as errors:
         program = [sys.executable, "-c", _PIPELINE]
@@ -228,11 +241,12 @@ def test_two_executors_that_share_no_folder_write_and_read(
 ) -> None:
     end = parts.log.readable_end()
     with pipeline(parts, "local-cluster[2,1,1024]", tmp_path) as process:
+        assert process.stdout is not None
         answer = process.stdout.read()
         assert process.wait(60) == 0, (tmp_path / "errors").read_text()[-3000:]
     assert json.loads(answer.splitlines()[-1]) == {"added": end, "offsets": list(range(1, end + 1))}
     assert not [path for path in tmp_path.rglob("*.parquet") if "segment=" in str(path)]
-    assert str(parts.place.access.secret_key) not in (tmp_path / "errors").read_text()
+    assert str(access_of(parts).secret_key) not in (tmp_path / "errors").read_text()
 
 
 @pytest.mark.soak

@@ -71,7 +71,8 @@ def by_duckdb(parts: LakeParts, version: int) -> Rows:
     dataset = DeltaTable(parts.place.root, version=version).to_pyarrow_dataset()
     connection = duckdb.connect()
     connection.register("lake", dataset)
-    return connection.sql("SELECT * FROM lake").to_arrow_table().to_pylist()
+    lake_rows: Rows = connection.sql("SELECT * FROM lake").to_arrow_table().to_pylist()
+    return lake_rows
 
 
 def by_spark(parts: LakeParts, version: int) -> Rows:

@@ -349,7 +349,8 @@ def test_a_later_query_asks_java_a_few_hundred_times(
     session = spark.newSession()
     event_row = session.createDataFrame([(1, "table", "{}")], "offset long, entityType string, entity string")
     event_row.createOrReplaceTempView("change_events")
-    client, commands = spark.sparkContext._gateway._gateway_client, []  # type: ignore[union-attr]
+    commands: list[str] = []
+    client = spark.sparkContext._gateway._gateway_client  # type: ignore[union-attr]
     monkeypatch.setattr(client, "send_command", _noting(client.send_command, commands))
     assert LakeSql(session).frame_of("SELECT abs(offset) FROM change_events WHERE offset > 1") is not None
     assert len([command for command in commands if not command.startswith("m")]) < 700, "without what is freed"

@@ -15,13 +15,13 @@ from tests.parity.logged import events_frame
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.nodes import Has
 from tocsin.conditions.normal_form import normal_form
-from tocsin.conditions.operands import THREAD_KEYS
 from tocsin.flow.match import local
 from tocsin.flow.match.extracted_paths import MANY_MORE, MOST
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan
 from tocsin.logic import Or
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.thread import THREAD_KEYS
 from tocsin.spark.anchors import number_of
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.schema import EVENTS
@@ -64,17 +64,18 @@ def test_replayed_events_have_the_time_of_the_history_on_spark_and_in_python(com
 
 
 def test_late_reports_match_nothing_on_spark_and_in_python(compiling_spark: SparkSession) -> None:
-    reports = [one for one in LOG if one.reported_at_ms is not None]
-    older = [replace(one, derived=one.derived | {"reportedAt": one.reported_at_ms - 1}) for one in reports]
+    times = {one.offset: one.reported_at_ms for one in LOG if one.reported_at_ms is not None}
+    reports = [one for one in LOG if one.offset in times]
+    older = [replace(one, derived=one.derived | {"reportedAt": times[one.offset] - 1}) for one in reports]
     late = [replace(one, offset=one.offset + 1_000, derived=one.derived | {"late": True}) for one in reports]
     log = [*(one for one in LOG if one not in reports), *older, *late]
-    for moment in {one.reported_at_ms for one in reports}:
+    for moment in set(times.values()):
         subscription_plan = plan("since", at=(0, moment))
         match_rows = matches(events_frame(compiling_spark, log), index_of([subscription_plan])).collect()
         offsets = {one.offset for one in log if local.matches(subscription_plan, one)}
         assert {row.log_offset for row in match_rows} == offsets
         assert offsets.isdisjoint(
-            {one.offset for one in (*late, *(one for one in older if one.reported_at_ms < moment))}
+            {one.offset for one in (*late, *(one for one in older if times[one.offset] <= moment))}
         )
         assert {one.offset for one in LOG if one not in reports} <= offsets
 

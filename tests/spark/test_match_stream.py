@@ -6,6 +6,7 @@ import json
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -91,7 +92,7 @@ def is_restored(backup: Path, settings: Settings, clock: FixedClock) -> bool:
     return True
 
 
-def stored_notifications(engine: Engine) -> dict[str, tuple[object, ...]]:
+def stored_notifications(engine: Engine) -> dict[str, tuple[Any, ...]]:
     row_columns = notification.c
     columns = (
         row_columns.id,
@@ -106,17 +107,17 @@ def stored_notifications(engine: Engine) -> dict[str, tuple[object, ...]]:
     return {row.id: (*row[1:5], json.loads(row.reasons)) for row in notification_rows}
 
 
-def expected_notifications(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[object, ...]]:
+def expected_notifications(company: SmallCompany, *, after: int = 0) -> dict[str, tuple[Any, ...]]:
     """What ``flow/once`` says of every event in the log of a company after an offset."""
     return expected_notifications_in(company.engine, after=after)
 
 
-def expected_notifications_in(engine: Engine, *, after: int = 0) -> dict[str, tuple[object, ...]]:
+def expected_notifications_in(engine: Engine, *, after: int = 0) -> dict[str, tuple[Any, ...]]:
     """What ``flow/once`` says of every event in the log of a store after an offset."""
     alerts = Subscriptions(engine).list_enabled()
     earlier = Reports(engine).before
     dependencies = dependencies_of(engine, alerts, FixedClock(STARTED_MS))
-    notified = {}
+    notified: dict[str, tuple[Any, ...]] = {}
     for plain in EventLog(engine).read(after, 10_000):
         logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]

@@ -43,8 +43,13 @@ def company(sqlite_engine: Engine) -> SmallCompany:
 @pytest.fixture
 def settings(company: SmallCompany, tmp_path: Path) -> Settings:
     url = company.engine.url.render_as_string(hide_password=False)
-    limits = {"lake_query_memory": "512m", "lake_query_seconds": 30}
-    return Settings(data_dir=tmp_path, database_url=url, spark_conf=SHORT_LIVED, **limits)
+    return Settings(
+        data_dir=tmp_path,
+        database_url=url,
+        spark_conf=SHORT_LIVED,
+        lake_query_memory="512m",
+        lake_query_seconds=30,
+    )
 
 
 @pytest.fixture

@@ -226,7 +226,7 @@ def test_one_spark_reads_the_log_in_as_many_sessions_as_there_are_queries(spark:
 def test_what_looked_for_data_sources_has_ended(spark: SparkSession) -> None:
     """It would print a traceback when Spark closes its connection, a minute later or at the end of a command."""
     register_source(spark.newSession(), LogSource)
-    java = spark.sparkContext._gateway.jvm.java.lang.ProcessHandle.current()
+    java = spark.sparkContext._jvm.java.lang.ProcessHandle.current()  # type: ignore[union-attr]
 
     def commands() -> list[str]:
         return [process.info().commandLine().orElse("") for process in java.children().toList()]

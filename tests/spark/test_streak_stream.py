@@ -92,7 +92,7 @@ def company_with_alerts(engine: Engine) -> SmallCompany:
 
 def names(engine: Engine) -> list[str]:
     """Return the names of the alerts that notified somebody, once per notification, sorted."""
-    return sorted(str(reason["subscriptionName"]) for row in stored_notifications(engine).values() for reason in row[4])  # type: ignore[attr-defined]
+    return sorted(str(reason["subscriptionName"]) for row in stored_notifications(engine).values() for reason in row[4])
 
 
 @ON_BOTH_STORES

@@ -6,9 +6,11 @@ import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine, Row, delete, select
 from tests.company import SmallCompany
 from tests.notifying import incident_work, notify_all
 from tests.soak import SOAK
@@ -253,7 +255,7 @@ def test_an_alert_that_does_not_name_the_type_hears_of_results_and_not_of_who_ac
     assert (before, len(inbox(company, "dia"))) == (1, 1)
 
 
-def inbox(company: SmallCompany, name: str) -> list[object]:
+def inbox(company: SmallCompany, name: str) -> list[Row[Any]]:
     from tocsin.store.database.tables import notification
 
     with company.engine.connect() as connection:
@@ -371,7 +373,7 @@ def test_acknowledging_while_a_success_resolves_it_leaves_it_resolved(company: S
             assert incident is not None
             with suppress(Conflict):
                 company.writes.within(
-                    lambda record, held=incident.id: handle(record, held, Handling(StepKind.ACKNOWLEDGED)),
+                    partial(handle, incident_id=incident.id, handling=Handling(StepKind.ACKNOWLEDGED)),
                     actor=company.actor("ben"),
                 )
 

@@ -30,6 +30,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.upkeep.erasure.columns import NAMING, REMOVED, UNTOUCHED
 from tocsin.store.upkeep.erasure.requests import Erasures
 from tocsin.store.upkeep.erasure.rewriting import Rewriting
+from tocsin.store.upkeep.fsck.finding import Damage
 from tocsin.store.upkeep.fsck.inspection import inspect
 
 NAME, ADDRESS, FULL_NAME = "zoe.quist", "zoe.quist@example.com", "Zoë Quist"
@@ -79,7 +80,7 @@ def traces(engine: Engine) -> Iterator[str]:
         yield from (f"event {logged.offset}: {needle}" for needle in (NAME, "quist") if needle in document)
 
 
-def damage(engine: Engine) -> dict[str, int]:
+def damage(engine: Engine) -> dict[Damage, int]:
     return dict(inspect(engine, lambda _done, _total: None, deep=True).counts)
 
 

@@ -49,7 +49,7 @@ def row_counts(engine: Engine) -> tuple[int, int, int]:
     return of_notifications, of_results, of_portions
 
 
-def without_times(stored: list[list[tuple[object, ...]]]) -> list[list[tuple[object, ...]]]:
+def without_times(stored: list[list[tuple[object, ...]]]) -> list[Sequence[tuple[object, ...]]]:
     results, firings, notifications, messages = stored
     parsed = [(identity, json.loads(str(reasons))) for identity, reasons in notifications]
     return [[row[:3] for row in results], firings, parsed, messages]

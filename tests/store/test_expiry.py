@@ -74,6 +74,7 @@ def test_an_alert_is_told_of_a_week_before_once_and_disabled_when_it_expires(exp
     announced, expired = expiring.events()
     assert {announced.entity_id, expired.entity_id} == {expiring.alert_id}
     assert announced.previous_version == announced.current_version
+    assert expired.change_description is not None
     changes = {change.name: change.new_value for change in expired.change_description.fields_updated}
     assert changes == {"enabled": False, "expiry": {"expires": EXPIRES_MS}}
 

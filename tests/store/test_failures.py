@@ -14,7 +14,7 @@ from tocsin.clock import FixedClock
 from tocsin.delivery.worker.failure_reports import FailureReports, failure_reports
 from tocsin.errors import Conflict
 from tocsin.flow.track.breaker import PROBE_WAIT_MS, as_probe
-from tocsin.model.change import ChangeEvent
+from tocsin.model.change import ChangeEvent, FieldChange
 from tocsin.model.destination_failure import DestinationFailure
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Retry
 from tocsin.store.database.engine import writing
@@ -73,9 +73,14 @@ def failing(store_engine: Engine) -> Failing:
     return Failing(store_engine)
 
 
+def update_in(event: ChangeEvent) -> FieldChange:
+    assert event.change_description is not None
+    return event.change_description.fields_updated[0]
+
+
 def percents(events: list[ChangeEvent]) -> list[tuple[str, int, int]]:
     """Return type, percent and hours since the beginning of each report."""
-    updates = [(one, one.change_description.fields_updated[0].new_value) for one in events]
+    updates = [(one, update_in(one).new_value) for one in events]
     return [(one.event_type, of["percent"], round((one.timestamp - NOW_MS) / HOUR_MS)) for one, of in updates]
 
 
@@ -87,7 +92,7 @@ def test_the_alert_says_at_50_90_and_100_percent_that_a_destination_fails(failin
         ("destinationFailing", 90, 108),
         ("destinationStopped", 100, 120),
     ]
-    update = events[2].change_description.fields_updated[0]
+    update = update_in(events[2])
     assert update.name == "destination"
     assert update.new_value == {
         "destinationId": "d",

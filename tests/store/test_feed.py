@@ -217,7 +217,10 @@ def test_reactions_and_corrections_ring_no_bell(talk: FeedSetup) -> None:
 def test_a_patch_that_changes_nothing_leaves_nothing(talk: FeedSetup) -> None:
     question = talk.begin("dia", "Hello")
     end = EventLog(talk.engine).readable_end()
-    same = [{"op": "replace", "path": "/message", "value": "Hello"}, {"op": "add", "path": "/resolved", "value": False}]
+    same: list[Document] = [
+        {"op": "replace", "path": "/message", "value": "Hello"},
+        {"op": "add", "path": "/resolved", "value": False},
+    ]
     assert talk.writes.patch(question.document["id"], same, actor=talk.actor("dia")).event is None
     assert EventLog(talk.engine).readable_end() == end
 

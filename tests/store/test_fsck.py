@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, delete, func, insert, select, text, update
@@ -89,7 +90,7 @@ def _rename(connection: Connection, shop: Company) -> None:
 def _orphan(connection: Connection, shop: Company) -> None:
     schema = shop.ids["public"]
     for table, key in ((tables.entity, tables.entity.c.id), (tables.entity_version, tables.entity_version.c.entity_id)):
-        deletion = {"document": func.replace(table.c.document, '"deleted":false', '"deleted":true')}
+        deletion: dict[str, Any] = {"document": func.replace(table.c.document, '"deleted":false', '"deleted":true')}
         deletion |= {"deleted": True} if table is tables.entity else {}
         connection.execute(update(table).where(key == schema).values(deletion))
 

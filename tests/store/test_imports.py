@@ -22,7 +22,7 @@ TERM = (
     "parent,name*,displayName,description,synonyms,relatedTerms,references,tags,reviewers,owner,glossaryStatus,color\n"
 )
 RELAXED = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-TEXTS = st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=15)
+TEXTS = st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=15)
 WORDS = st.text(
     alphabet=st.characters(categories=("L", "N", "P", "Zs"), exclude_characters=":"), min_size=1, max_size=9
 )

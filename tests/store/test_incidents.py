@@ -36,7 +36,7 @@ def _on_case(shop: Company, work: Callable[[Record, Stored], Written]) -> Writte
 
 
 def _take(shop: Company, status: str, details: Document | None = None, **fields: str) -> Written:
-    request = {"testCaseReference": _CASE, "testCaseResolutionStatusType": status, **fields}
+    request: Document = {"testCaseReference": _CASE, "testCaseResolutionStatusType": status, **fields}
     request |= {"testCaseResolutionStatusDetails": details} if details else {}
     return _on_case(shop, lambda record, case: take_step(record, case, request))
 

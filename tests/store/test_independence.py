@@ -21,6 +21,7 @@ from tests.workers import worker_parts
 
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.worker.attempt import Attempts
+from tocsin.model.entity import Document
 from tocsin.model.message import Delivered, Outcome
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM, Actor
@@ -118,7 +119,7 @@ def _team(small: Small) -> dict[str, str]:
 def _alert(small: Small, name: str, choice: Made) -> str:
     receivers = {"Owners": [], "External": [TO_BERT], "Users": ["bert"]}[choice.category]
     to = {"id": destination_id(name), "category": choice.category, "type": "Email", "config": {"receivers": receivers}}
-    request = {"name": name, "alertType": "Notification", "destinations": [to]}
+    request: Document = {"name": name, "alertType": "Notification", "destinations": [to]}
     request["filteringRules"] = {"resources": ["table"]}
     actor = Actor(small.ids[choice.maker], choice.maker)
     return str(small.company.writes.create("eventsubscription", request, actor=actor).document["id"])

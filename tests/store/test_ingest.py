@@ -131,7 +131,7 @@ def test_a_snapshot_is_put_with_names_for_the_ids_of_the_other_system(shop: Comp
 def test_a_cloud_event_carries_a_change_event_or_an_entity(shop: Company, writes: IngestWrites) -> None:
     envelope = {"specversion": "1.0", "source": SOURCE, "time": "2024-01-15T12:00:00Z"}
     wrapped = {**envelope, "id": "1", "type": "com.example.changed", "data": update("description", None, "Orders.")}
-    request = {**envelope, "id": "2", "type": "com.example.entityCreated", "entitytype": "table"}
+    request: Document = {**envelope, "id": "2", "type": "com.example.entityCreated", "entitytype": "table"}
     request["data"] = shop.table("carts")
     deletion = {
         **request,

@@ -34,13 +34,13 @@ EVERY_MS = 10_000
 class Lagging:
     """A company whose readers may have 4 unread events; ``SEARCH_STREAM`` is the one that lags."""
 
-    def __init__(self, engine: Engine, *, has_alert: bool = True, **settings: object) -> None:
+    def __init__(self, engine: Engine, *, has_alert: bool = True, limits: dict[str, int] | None = None) -> None:
         self.engine, self.company = engine, SmallCompany(engine)
         self.clock = self.company.clock
         if has_alert:
             self.make_alert()
-        limits = {MATCH_STREAM: 0, STREAK_STREAM: 0, "lake": 0}
-        self.settings = Settings(event_lag_limit=4, event_lag_limits=limits | dict(settings))  # type: ignore[arg-type]
+        unwatched = {MATCH_STREAM: 0, STREAK_STREAM: 0, "lake": 0}
+        self.settings = Settings(event_lag_limit=4, event_lag_limits=unwatched | (limits or {}))
         self.reports = self.worker()
         self.read()
 
@@ -147,7 +147,7 @@ def test_what_could_not_be_told_is_told_later(store_engine: Engine) -> None:
 
 
 def test_a_switched_off_measurement_and_unwatched_readers_tell_nothing(store_engine: Engine) -> None:
-    lagging = Lagging(store_engine, **{SEARCH_STREAM: 0})
+    lagging = Lagging(store_engine, limits={SEARCH_STREAM: 0})
     lagging.happen(9)
     assert [lagging.measure() for _ in range(3)] == [0, 0, 0]
     never = lag_reports(Settings(event_lag_limit=1, event_lag_every_s=0), store_engine, lagging.clock)
@@ -160,9 +160,8 @@ def test_gaps_in_the_offsets_are_no_events(store_engine: Engine) -> None:
     log = EventLog(store_engine)
     last = log.list_events(EventSelection(), limit=1, after=log.readable_end() - 1)[0]
     with writing(store_engine) as connection:
-        row = dict(
-            connection.execute(change_event.select().order_by(change_event.c.log_offset.desc())).first()._mapping
-        )  # type: ignore[union-attr]
+        newest = change_event.select().order_by(change_event.c.log_offset.desc()).limit(1)
+        row = dict(connection.execute(newest).mappings().one())
         connection.execute(insert(change_event), row | {"log_offset": last.offset + 1_000, "id": "another"})
     with writing(store_engine) as connection:
         if store_engine.dialect.name == "postgresql":

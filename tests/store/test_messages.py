@@ -7,13 +7,14 @@ import multiprocessing
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, insert, select, text, update
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, finish_of, some_id, states
 from tests.unit.delivery.events import NOW_MS
 
-from tocsin.model.message import Delivered, OutcomeReason, Rejected, Retry
+from tocsin.model.message import Delivered, Message, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.database.engine import open_engine, reading, writing
 from tocsin.store.database.tables import attempt, destination_status, entity, message, notification
@@ -26,7 +27,9 @@ LEASE_MS = 90_000
 LATER_MS = NOW_MS + 10_000
 
 
-def claim(messages: Messages, session_id: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **options):
+def claim(
+    messages: Messages, session_id: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **options: Any
+) -> list[Message]:
     """Claim under a session, which is begun where there is none."""
     Sessions(messages._engine).begin(session_id, lease_ms=LEASE_MS, now_ms=now_ms)
     return messages.claim(session_id, limit, now_ms=now_ms, **options)
@@ -180,7 +183,11 @@ def test_one_lost_lease_does_not_spoil_its_group(store_engine: Engine) -> None:
 def test_standings_of_a_group_add_up_in_its_order(store_engine: Engine) -> None:
     add_messages(store_engine, 3)
     messages = Messages(store_engine)
-    outcomes = [Delivered(200), Retry(OutcomeReason.TIMEOUT), Rejected(OutcomeReason.REDIRECT, status_code=302)]
+    outcomes: list[Outcome] = [
+        Delivered(200),
+        Retry(OutcomeReason.TIMEOUT),
+        Rejected(OutcomeReason.REDIRECT, status_code=302),
+    ]
     group = [finish_of(one, outcome) for one, outcome in zip(claim(messages), outcomes, strict=True)]
     messages.record("a", group, now_ms=LATER_MS)
     standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
@@ -20,7 +22,7 @@ NIGHT = Preferences(quiet_hours=QuietHours(start="22:00", end="08:00"))
 OWNERS = [{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}]
 
 
-def company_of(engine: Engine, **alert: object) -> SmallCompany:
+def company_of(engine: Engine, **alert: Any) -> SmallCompany:
     """Return a company whose owners hear of everything, by mail and in the app."""
     company = SmallCompany(engine)
     company.put("classification", {"name": "Priority", "description": ""})

@@ -84,6 +84,8 @@ class _Broker:
             self.now_s += self.taking_s
         self.ids += [record.key for record in records]
 
+    def restart(self, position: LogPosition) -> None: ...
+
     def close(self) -> None: ...
 
 

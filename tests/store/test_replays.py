@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
@@ -33,7 +34,7 @@ def messages(store_engine: Engine) -> Messages:
 
 
 def give_up(
-    messages: Messages, count: int, outcome: Outcome = BROKEN, *, at_ms: int = LATER_MS, **to: str
+    messages: Messages, count: int, outcome: Outcome = BROKEN, *, at_ms: int = LATER_MS, **to: Any
 ) -> list[str]:
     """Add messages and give them up for ``outcome``; return their ids."""
     ids = add_messages(messages._engine, count, **to)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import Engine
-from tests.store.catalogues import SYSTEM, company
+from tests.store.catalogues import company
 
 from tocsin.access.nodes import Tagged
 from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, NEVER
+from tocsin.model.people import SYSTEM
 from tocsin.model.report import Line, StoredReport
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.observations.across import ReportsAcross

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from itertools import count
 from threading import Event, Thread
@@ -197,6 +197,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(company: SmallCompany) -> No
     plan, progress = plan_at(company), RetentionProgress(company.engine)
     assert progress.claim("killed", now_ms=1_000)
     portions = EventRemoval(company.engine, portion=4).remove(plan, "killed", lambda: 1_000)
+    assert isinstance(portions, Generator)
     next(portions)
     portions.close()
     assert not progress.claim("next", now_ms=2_000), "one run works at a time"

@@ -9,6 +9,7 @@ from tests.conftest import KEY
 from tests.store.catalogues import company
 from tests.stores import drop_newest_tables
 
+from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.model.subscription import bot_key_of
@@ -49,7 +50,7 @@ def an_alert(engine: Engine) -> str:
         ],
     }
     alert_id = str(shop.writes.create("eventsubscription", request, actor=SYSTEM).document["id"])
-    secrets_by_destination = {
+    secrets_by_destination: dict[str, Document] = {
         HOOK_ID: {"headers": {"X-Key": "key"}, "endpoint": HOOK["endpoint"]},
         BOT_ID: {"botToken": TOKEN},
     }
@@ -75,6 +76,7 @@ def an_alert(engine: Engine) -> str:
 def test_bodies_in_clear_are_sealed_and_masked_in_all_versions_and_events(older: Engine) -> None:
     alert_id = an_alert(older)
     sent = Subscriptions(older).with_secrets(alert_id)
+    assert sent is not None
     migrate(older)
     seal_alerts(older)
     with older.connect() as connection:

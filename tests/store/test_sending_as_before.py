@@ -79,4 +79,5 @@ def test_alerts_that_did_neither_stay_as_they_are(older: Engine, batch_size: int
     before = Subscriptions(older).find(alert_id)
     migrate(older)
     assert Subscriptions(older).find(alert_id) == before
+    assert before is not None
     assert not before.sends_arrays

@@ -22,6 +22,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.store.catalogue.entities.history import History
 from tocsin.store.database.documents import Row
 from tocsin.store.database.engine import is_sqlite, open_engine, writing
+from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.snapshots import EVENT_TEXT, VERSION_TEXT, Texts, rows_to_store
 from tocsin.store.database.tables import change_event, document_snapshot, entity, entity_version
@@ -91,6 +92,7 @@ def test_a_page_holds_as_many_large_versions_as_fit(store_engine: Engine) -> Non
     page = small.versions(creation.document["id"])
     assert (len(page), page.is_cut) == (2, True)
     log = EventLog(store_engine, page_bytes=120_000).read(EventLog(store_engine).readable_end() - 4, 100)
+    assert isinstance(log, BoundedList)
     assert (len(log), log.is_cut) == (2, True)
 
 

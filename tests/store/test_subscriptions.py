@@ -138,7 +138,10 @@ def test_keeping_secrets_replaces_all_of_them(subscriptions: Subscriptions) -> N
 
 
 def test_secrets_lie_sealed(subscriptions: Subscriptions, store_engine: Engine) -> None:
-    secrets_by_destination = {"one": {"secretKey": "xyzzy"}, "two": {"headers": {"Authorization": "xyzzy"}}}
+    secrets_by_destination: dict[str, Document] = {
+        "one": {"secretKey": "xyzzy"},
+        "two": {"headers": {"Authorization": "xyzzy"}},
+    }
     subscriptions.keep_secrets("s", secrets_by_destination)
     assert "xyzzy" not in _stored_secrets(store_engine)
     assert reseal(store_engine) == 2

@@ -10,13 +10,14 @@ from tests.notifying import notify_all
 from tocsin.catalogue.writes import Writes
 from tocsin.flow.capture.ports import Collision
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS
+from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import EventType
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.tables import past_relation, tombstone
-from tocsin.store.eventlog.log import EventLog, EventSelection
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.recipients.directory import SqlDirectory

@@ -60,7 +60,7 @@ def write(engine: Engine, name: str, finish: Callable[[], Any] = lambda: None) -
 
 
 @contextmanager
-def engine_with(url: str, **limits: float) -> Iterator[Engine]:
+def engine_with(url: str, **limits: Any) -> Iterator[Engine]:
     """Yield an engine whose writers share the store within these limits."""
     engine = open_engine(url, synchronous="NORMAL", pool_size=20, writers=replace(WRITER_LIMITS, **limits))
     yield engine
@@ -92,7 +92,7 @@ def behind(engine: Engine, *later: Callable[[], Any]) -> list[Future[Any]]:
     """Make calls that all wait while one writer has its turn; return them done."""
     with ThreadPoolExecutor(len(later) + 1) as pool:
         begun, go = threading.Event(), threading.Event()
-        first = pool.submit(write, engine, "w0", lambda: (begun.set(), go.wait(10)))
+        first = pool.submit(write, engine, "w0", lambda: begun.set() or go.wait(10))  # type: ignore[func-returns-value]  # None
         begun.wait(10)
         calls = [pool.submit(call) for call in later]
         until(lambda: engine.get_execution_options()["tocsin_turns"].waiting_count == len(later))

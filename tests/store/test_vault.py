@@ -13,6 +13,7 @@ from tests.store.catalogues import JANE
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidSetting, Unavailable, WrongKey, WrongSealOfKeys
+from tocsin.model.entity import Document
 from tocsin.settings import Settings
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.observations.reads import ObservationReads
@@ -63,7 +64,7 @@ def test_any_known_key_opens_and_the_first_seals() -> None:
 def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     engines = [open_engine("sqlite://") for _ in range(2)]
-    sealed = []
+    sealed: list[Document] = []
     for engine in engines:
         use_vault(engine, Settings(data_dir=folder))
         with engine.connect() as connection:

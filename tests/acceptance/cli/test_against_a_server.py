@@ -18,7 +18,7 @@ from tocsin.client import Client
 from tocsin.errors import Unavailable
 
 EMAIL = "ada@example.com"
-STATES = [
+STATES: list[tuple[str, str, dict[str, object]]] = [
     ("databaseService", "shop", {"name": "shop"}),
     ("database", "shop.sales", {"name": "sales"}),
     ("databaseSchema", "shop.sales.public", {"name": "public"}),

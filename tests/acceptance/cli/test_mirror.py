@@ -176,7 +176,7 @@ def change_everything(upstream: httpx.Client) -> str:
     t2_id = upstream.get(f"/tables/name/{SCHEMA}.t2").json()["id"]
     assert upstream.delete(f"/tables/{t2_id}").is_success
     for number in (3, 4):
-        table_id = upstream.get(f"/tables/name/{SCHEMA}.t{number}").json()["id"]
+        table_id = str(upstream.get(f"/tables/name/{SCHEMA}.t{number}").json()["id"])
         assert upstream.delete(f"/tables/{table_id}" + ("?hardDelete=true" if number == 4 else "")).is_success
         if number == 3:
             assert upstream.put("/tables/restore", json={"id": table_id}).is_success

@@ -22,8 +22,16 @@ from tests.acceptance.cli.conftest import WITHIN_S, Shell, command
 def test_it_prints_and_ends_as_one_that_is_started(
     shell: Shell, arguments: tuple[str, ...], text: str, code: int
 ) -> None:
-    words, places = command(*arguments), {"cwd": shell.folder, "env": shell.environment}
-    started = subprocess.run(words, **places, input=text, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    started = subprocess.run(
+        command(*arguments),
+        cwd=shell.folder,
+        env=shell.environment,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=WITHIN_S,
+        check=False,
+    )
     forked = shell.run(*arguments, input_text=text)
     assert (forked.returncode, forked.stdout, forked.stderr) == (code, started.stdout, started.stderr)
     assert started.returncode == code

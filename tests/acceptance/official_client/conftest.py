@@ -71,8 +71,11 @@ def runner_of() -> Iterator[Callable[[Path], subprocess.Popen[str]]]:
         def start(environment: Path) -> subprocess.Popen[str]:
             command = [str(python_of(environment)), "-W", "ignore", "run.py"]
             variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            process = stack.enter_context(subprocess.Popen(command, cwd=FLOWS, env=variables, text=True, **pipes))
+            process = stack.enter_context(
+                subprocess.Popen(
+                    command, cwd=FLOWS, env=variables, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
+            )
             stack.callback(process.kill)  # to take its modules apart would take it a second
             return process
 

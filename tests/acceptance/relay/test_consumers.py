@@ -87,7 +87,7 @@ def test_records_are_cloud_events(kafka: Kafka, office: Office, relay_format: st
     assert len(messages) == len(events)
     read = from_binary_event if relay_format == "seed" else from_structured_event
     for message in messages:
-        headers = {name: value for name, value in message.headers() or [] if isinstance(value, bytes)}
+        headers = {name: value for name, value in dict(message.headers() or ()).items() if isinstance(value, bytes)}
         cloud_event = read(KafkaMessage(headers, message.key(), message.value() or b""))
         event = events[cloud_event.get_id()]
         assert cloud_event.get_type() == f"org.open-metadata.{event.event_type}"

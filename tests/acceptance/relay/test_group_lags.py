@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Message, TopicPartition
 from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, wait_until_relayed
 from tests.kafka import Kafka, offsets_of
 from tests.waiting import until
@@ -36,13 +36,13 @@ def consume(kafka: Kafka, topic: str, group: str, count: int) -> list[int]:
     )
     with closing(consumer):
         consumer.subscribe([topic])
-        messages = []
+        messages: list[Message[bytes, bytes]] = []
         until_s = time.monotonic() + 60
         while len(messages) < count and time.monotonic() < until_s:
             message = consumer.poll(0.2)
             if message is not None and message.error() is None:
                 messages.append(message)
-                consumer.commit(message, asynchronous=False)
+                consumer.commit(message=message, asynchronous=False)
     return offsets_of(messages)
 
 

@@ -141,7 +141,7 @@ def make_feed(kafka: Kafka, make_office: Callable[[str | None], Office]) -> Iter
             topic = f"feed-{uuid4().hex[:8]}"
             for future in kafka.admin.create_topics([NewTopic(topic, 4)]).values():
                 future.result(30)
-            changes = {"ingest_topic": topic, "ingest_group": f"group-{topic}", "ingest_bot": BOT}
+            changes: dict[str, object] = {"ingest_topic": topic, "ingest_group": f"group-{topic}", "ingest_bot": BOT}
             changes |= {"relay_max_event_bytes": 65_536}
             return Feed(kafka, office, office.settings.model_copy(update=changes), stack)
 
@@ -177,7 +177,7 @@ def test_events_in_all_modes_are_applied_by_the_bot(feed: Feed) -> None:
     feed.send(description("First."))
     envelope = {"specversion": "1.0", "id": "1", "source": "x", "type": "y", "data": description("Second.", "First.")}
     feed.send(envelope, headers=[("content-type", b"application/cloudevents+json")])
-    attributes = {name: envelope[name].encode() for name in ("specversion", "source", "type")} | {"id": b"2"}
+    attributes = {name: str(envelope[name]).encode() for name in ("specversion", "source", "type")} | {"id": b"2"}
     feed.send(description("Third.", "Second."), headers=[(f"ce_{name}", value) for name, value in attributes.items()])
     feed.send(None)
     with feed.ingesting():

@@ -175,7 +175,10 @@ def test_an_event_that_is_too_large_goes_without_its_entity_and_says_where_it_is
     assert thin
     for message in thin:
         headers = dict(message.headers() or [])
-        assert headers["ce_dataref"].endswith(b"/api/v1/events/" + headers["ce_id"])
+        reference, event_id = headers["ce_dataref"], headers["ce_id"]
+        assert isinstance(reference, bytes)
+        assert isinstance(event_id, bytes)
+        assert reference.endswith(b"/api/v1/events/" + event_id)
         assert "entity" not in orjson.loads(message.value() or b"")
         assert len(message.value() or b"") <= 10_000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 
@@ -34,10 +35,12 @@ Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 @contextlib.asynccontextmanager
 async def talking(talk: Talk) -> AsyncIterator[str]:
     """A receiver that follows ``talk`` on every connection, and hangs up at its end."""
-    talks: set[asyncio.Task[None]] = set()
+    talks: set[asyncio.Task[Any]] = set()
 
     async def follow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        talks.add(asyncio.current_task())
+        task = asyncio.current_task()
+        assert task is not None
+        talks.add(task)
         try:
             await talk(reader, writer)
         finally:
@@ -50,8 +53,8 @@ async def talking(talk: Talk) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
-        for task in talks:
-            task.cancel()
+        for talk_task in talks:
+            talk_task.cancel()
         await asyncio.gather(*talks, return_exceptions=True)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from email import message_from_bytes, policy
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from tests.acceptance.worker.test_slack_bot import Workspace, bot, people, sende
 from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
 from tests.conftest import KEY
+from tests.mails import read_mail, text_of
 from tests.notifying import notify_all
 
 from tocsin.alerts.incidents import Handling, handle
@@ -68,13 +68,13 @@ async def test_a_mail_to_a_person_knows_them_until_somebody_has_acknowledged_the
         company.run("load", "Failed")
         notify_all(store_engine)
         await until(lambda: len(mailbox.mails) == 2)
-    first, second = (message_from_bytes(content, policy=policy.default) for _, content in mailbox.mails)
-    text, html = (first.get_body((kind,)).get_content() for kind in ("plain", "html"))  # type: ignore[attr-defined]
+    first, second = (read_mail(content) for _, content in mailbox.mails)
+    text, html = text_of(first), text_of(first, "html")
     (token,) = TOKEN.findall(text)
     request = request_of(token, b"key", 0)
     assert request is not None
     assert (request.incident_number, TOKEN.findall(html)) == (1, [token])
-    assert "Acknowledge" not in second.get_body(("plain",)).get_content()  # type: ignore[attr-defined]
+    assert "Acknowledge" not in text_of(second)
 
 
 @pytest.mark.parametrize(

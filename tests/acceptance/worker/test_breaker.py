@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.test_worker import LIMITS, ON_ONE_STORE, Receiver, receiver, statuses, to, until, working
@@ -31,6 +32,10 @@ def let_probe(engine: Engine) -> None:
         connection.execute(update(destination_status).values(probe_at_ms=1))
 
 
+def _has_arrived(receiver: Receiver, count: int) -> bool:
+    return len(receiver.arrived) == count
+
+
 async def test_a_failing_destination_is_paused_and_resumes_after_a_restart(
     store_engine: Engine, receiver: Receiver
 ) -> None:
@@ -45,7 +50,7 @@ async def test_a_failing_destination_is_paused_and_resumes_after_a_restart(
     async with working(store_engine, limits):
         for number in (1, 2, 3):
             let_probe(store_engine)
-            await until(lambda number=number: len(receiver.arrived) == arrived + number)
+            await until(partial(_has_arrived, receiver, arrived + number))
             await until(lambda: count_in_hand(store_engine) == 0)  # it is recorded
     assert statuses(store_engine) == {"awaitingRetry": arrived, "pending": 100 - arrived}
     add_alert(store_engine, [to(receiver, "/hook")], retries=1)

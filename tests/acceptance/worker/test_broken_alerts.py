@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from email import message_from_bytes, policy
 
 from sqlalchemy import Engine, select
 from tests.acceptance.worker.senders import webhook_sender
 from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
 from tests.acceptance.worker.test_worker import LIMITS, Receiver, receiver, statuses, until, working
 from tests.company import SmallCompany
+from tests.mails import read_mail, text_of
 from tests.notifying import notify_all
 
 from tocsin.clock import SystemClock
@@ -108,5 +108,5 @@ def only_mail(mailbox: Mailbox) -> tuple[str, str]:
     """Return subject and text of the only mail."""
     ((receivers, content),) = mailbox.mails
     assert receivers == ["dia@example.com"]
-    mail = message_from_bytes(content, policy=policy.default)
-    return mail["Subject"], mail.get_body(("plain",)).get_content()
+    mail = read_mail(content)
+    return mail["Subject"], text_of(mail)

@@ -13,6 +13,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.clock import SystemClock
+from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.preferences import Frequency, Preferences
@@ -30,7 +31,7 @@ __all__ = ["receiver"]
 class Hourly:
     """A company with an hourly alert for the owner of ``revenue``, whose changes were found two hours ago."""
 
-    def __init__(self, engine: Engine, destination: dict[str, object], *, changes: int = 3) -> None:
+    def __init__(self, engine: Engine, destination: Document, *, changes: int = 3) -> None:
         self.company = SmallCompany(engine)
         self.alert = self.company.alert("hourly", [destination], "fieldChanged == 'description'")
         self.patch("/trigger", {"triggerType": "Scheduled", "cronExpression": "0 0 * * * ?"})

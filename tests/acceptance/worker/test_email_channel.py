@@ -6,7 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 
 import pytest
-from aiosmtpd.smtp import SMTP, Envelope
+from aiosmtpd.smtp import SMTP, Envelope, Session
 from tests.unit.delivery.events import MESSAGE_ID, NOW_MS, dispatch
 
 from tocsin.delivery.channels.email.connections import MailServer
@@ -26,13 +26,15 @@ class Mailbox:
         self.mails: list[tuple[list[str], bytes]] = []
         self._rcpt, self._content = rcpt, content
 
-    async def handle_RCPT(self, _server, _session, envelope: Envelope, address: str, _options) -> str:  # noqa: N802
+    async def handle_RCPT(  # noqa: N802  aiosmtpd's name
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: list[str]
+    ) -> str:
         if self._rcpt.startswith("250"):
             envelope.rcpt_tos.append(address)
         return self._rcpt
 
-    async def handle_DATA(self, _server, _session, envelope: Envelope) -> str:  # noqa: N802  aiosmtpd's name
-        self.mails.append((list(envelope.rcpt_tos), bytes(envelope.content)))
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802
+        self.mails.append((list(envelope.rcpt_tos), envelope.original_content or b""))
         return self._content
 
 
@@ -74,6 +76,7 @@ async def test_the_reply_decides(mailbox: Mailbox, kind: type, reason: OutcomeRe
     async with mail_server(mailbox) as port:
         outcome = await send_to(port)
     assert isinstance(outcome, kind)
+    assert not isinstance(outcome, Delivered)
     assert outcome.reason is reason
 
 

@@ -28,6 +28,7 @@ from tocsin.clock import SystemClock
 from tocsin.delivery.channels.webhook.signature import is_signed
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
 from tocsin.model.message import Delivered
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -94,7 +95,7 @@ async def test_one_event_through_five_alerts_and_three_reasons_is_one_mail(sqlit
     company, mailbox = SmallCompany(sqlite_engine), Mailbox()
     company.writes.follow("table", company.ids["revenue"], company.ids["dia"], actor=company.actor("dia"))
     by_name = {"category": "Users", "type": "Email", "config": {"receivers": ["dia"]}}
-    kinds = [BY_MAIL, {"category": "Followers", "type": "Email"}, by_name, BY_MAIL, by_name]
+    kinds: list[Document] = [BY_MAIL, {"category": "Followers", "type": "Email"}, by_name, BY_MAIL, by_name]
     for number, kind in enumerate(kinds):
         company.alert(f"alert {number}", [kind], "fieldChanged == 'description'", poll_interval_s=0)
     notify_all(sqlite_engine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import subprocess
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -40,6 +41,7 @@ class CountingMailServer:
         self.mails: list[bytes] = []
         self.extensions: list[str] = []
         self.connections: list[SMTP] = []
+        self._counts: Counter[Session] = Counter()
         self._most_each, self._tls, self._context = most_each, tls, None
         if certificate is not None:
             self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -86,8 +88,8 @@ class CountingMailServer:
     async def handle_MAIL(  # noqa: N802  aiosmtpd's
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        session.mails = getattr(session, "mails", 0) + 1
-        if session.mails > self._most_each:
+        self._counts[session] += 1
+        if self._counts[session] > self._most_each:
             return "421 4.4.2 enough for one connection"
         envelope.mail_from = address
         envelope.mail_options.extend(options)
@@ -101,7 +103,7 @@ class CountingMailServer:
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802
         self.receivers += envelope.rcpt_tos
-        self.mails.append(bytes(envelope.content or b""))
+        self.mails.append(envelope.original_content or b"")
         return "250 OK"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from email import message_from_bytes, policy
 
 import pytest
 from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
 from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.company import destination_id
+from tests.mails import read_mail, text_of
 from tests.notifying import notify_all
 from tests.store.test_access import Small
 
@@ -77,8 +77,7 @@ async def mailing(engine: Engine, mailbox: Mailbox) -> AsyncIterator[None]:
 
 def mail_texts(mailbox: Mailbox) -> list[str]:
     """Return the text of every mail that came."""
-    mails = [message_from_bytes(content, policy=policy.default) for _, content in mailbox.mails]
-    return [mail.get_body(("plain",)).get_content() for mail in mails]
+    return [text_of(read_mail(content)) for _, content in mailbox.mails]
 
 
 async def test_an_alert_of_somebody_who_may_not_see_it_keeps_no_mail_of_others_back(sqlite_engine: Engine) -> None:

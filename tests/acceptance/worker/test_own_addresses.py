@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -53,7 +54,7 @@ def give(company: SmallCompany, entity_type: str, name: str, addresses: Document
 
 
 @asynccontextmanager
-async def sending(engine: Engine, **parts: object) -> AsyncIterator[None]:
+async def sending(engine: Engine, **parts: Any) -> AsyncIterator[None]:
     async with HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
         slack = SlackSender(requests, base_url="https://t.example", api_url="https://slack.example/api")
         async with working(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from email import message_from_bytes, policy
 from email.message import EmailMessage
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_ser
 from tests.acceptance.worker.test_slack_bot import Workspace, bot, people, sender
 from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
+from tests.mails import read_mail, text_of
 from tests.notifying import notify_all
 
 from tocsin.delivery.channels.email.connections import MailServer
@@ -39,6 +40,9 @@ class Loading:
         self.company.alert("Broken", [destination], rule, poll_interval_s=0, trigger=trigger)
         notify_all(engine)
 
+    def _has_delivered(self, count: int) -> bool:
+        return statuses(self.engine) == ({("delivered", 1): count} if count else {})
+
     async def run(self, *, per_change: int, reported: tuple[str, ...] = RUNS) -> None:
         """Report runs one after the other; the first failure after a success makes so many messages, and so the end."""
         delivered = 0
@@ -46,7 +50,7 @@ class Loading:
             self.company.run("load", status)
             notify_all(self.engine)
             delivered += per_change if before != status else 0
-            await until(lambda sent=delivered: statuses(self.engine) == ({("delivered", 1): sent} if sent else {}))
+            await until(partial(self._has_delivered, delivered))
 
 
 @asynccontextmanager
@@ -122,7 +126,7 @@ async def test_mail_programs_show_it_below_the_first_mail(sqlite_engine: Engine)
         await loading.run(per_change=2)
     mails: dict[str, list[EmailMessage]] = {}
     for (receiver,), content in mailbox.mails:
-        mails.setdefault(receiver, []).append(message_from_bytes(content, policy=policy.default))  # type: ignore[arg-type]
+        mails.setdefault(receiver, []).append(read_mail(content))
     assert mails.keys() == {"ana@example.com", "ben@example.com"}
     for failure, end in mails.values():
         assert (failure["Subject"], failure["In-Reply-To"]) == ("load: run failed", None)
@@ -164,8 +168,7 @@ async def test_a_mail_about_a_failure_says_since_when_and_what_lies_downstream(s
         working(sqlite_engine, senders={"Email": channel}),
     ):
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2})
-    texts = [message_from_bytes(content, policy=policy.default) for _, content in mailbox.mails]
-    first, second = sorted((one.get_body(("plain",)).get_content() for one in texts), key=len)  # type: ignore[union-attr,attr-defined]
+    first, second = sorted((text_of(read_mail(content)) for _, content in mailbox.mails), key=len)
     assert "- Downstream: revenue" in first
     assert "- Downstream: revenue" in second
     assert "Failing since" not in first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -24,7 +25,7 @@ class Workspace:
     """
 
     def __init__(self, *, takes: int = 1_000, fault: tuple[int, str] | None = None) -> None:
-        self.messages: list[dict[str, object]] = []
+        self.messages: list[dict[str, Any]] = []
         self.answers: Counter[int] = Counter()
         self._left, self._fault = takes, fault
 

@@ -160,7 +160,8 @@ async def test_a_person_whom_slack_does_not_know_is_told_in_the_status_and_other
 async def test_what_two_bots_tell_a_person_are_two_messages(sqlite_engine: Engine) -> None:
     """A bot of anybody's workspace takes no message away from the company's."""
     second_workspace, workspace = Workspace(token="xoxb-of-another"), Workspace()
-    people(second_workspace, "ana"), people(workspace, "ana", "ben")
+    people(second_workspace, "ana")
+    people(workspace, "ana", "ben")
     company = SmallCompany(sqlite_engine)
     company.alert("a", [bot("Owners", botToken=second_workspace.token)], poll_interval_s=0)
     company.alert("b", [bot("Owners")], poll_interval_s=0)

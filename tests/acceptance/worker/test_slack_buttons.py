@@ -45,7 +45,7 @@ def blocks_of(post: dict[str, Any]) -> list[dict[str, Any]]:
 
 def choices(post: dict[str, Any]) -> dict[str, str]:
     """Return the values of a message's buttons by their texts; the whole is one that Slack takes."""
-    values_by_text = {}
+    values_by_text: dict[str, str] = {}
     for block in blocks_of(post):
         parsed_block = Block.parse(block)
         assert parsed_block is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 from aiohttp import web
 from sqlalchemy import Engine
@@ -42,7 +43,7 @@ class Endpoint:
         return [len(json.loads(body)) for _, body in self.arrived]
 
 
-async def send_message(dispatch: Dispatch, endpoint: Endpoint, **config: object) -> Outcome:
+async def send_message(dispatch: Dispatch, endpoint: Endpoint, **config: Any) -> Outcome:
     async with receiver(endpoint.answer) as url, webhook_sender(egress_of(LOOPBACK)) as channel:
         return await channel.send(dispatch, destination(url, **config), now_ms=NOW_MS)
 

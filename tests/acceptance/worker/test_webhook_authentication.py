@@ -52,7 +52,7 @@ class WebhookServer:
             self.headers.append({name.lower(): value for name, value in request.headers.items()})
             self.bodies.append(await request.read())
             return web.Response(status=401 if self.authorizations[-1] in self.refused else 200)
-        self.forms.append(dict(await request.post()))
+        self.forms.append({name: str(value) for name, value in (await request.post()).items()})
         if self.token_text is not None:
             return web.Response(status=self.token_status, text=self.token_text, headers=self.token_headers)
         granted = {"access_token": f"t{len(self.forms)}", "token_type": "Bearer", **self.grants}
@@ -164,6 +164,7 @@ async def test_without_a_token_nothing_is_sent_and_the_answer_is_not_shown(
         site.token_headers = {"Retry-After": "70", "Location": "/elsewhere"}
         (outcome,) = await send_at(site.destination())
     assert isinstance(outcome, kind)
+    assert not isinstance(outcome, Delivered)
     assert (outcome.reason, outcome.status_code) == (reason, None)
     assert outcome.detail == f"no access token from the token URL: it answered {status}"
     assert getattr(outcome, "after_s", None) == (None if status == 302 else 70)

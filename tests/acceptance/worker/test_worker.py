@@ -13,7 +13,8 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import pytest
 from aiohttp import web
@@ -103,7 +104,7 @@ LIMITS = Limits(lease_s=60.0, poll_s=0.02, grace_s=5.0)
 
 
 @contextlib.asynccontextmanager
-async def working(engine: Engine, limits: Limits = LIMITS, **replaced_parts: object) -> AsyncIterator[None]:
+async def working(engine: Engine, limits: Limits = LIMITS, **replaced_parts: Any) -> AsyncIterator[None]:
     """Run a worker on ``engine`` while the context lasts."""
     stop = asyncio.Event()
     async with webhook_sender(egress_of(("127.0.0.0/8",))) as webhook:
@@ -127,7 +128,7 @@ def statuses(engine: Engine) -> Counter[str]:
     return Counter(status for status, _ in states(engine).values())
 
 
-def to(receiver: Receiver, path: str, name: str = "d", **fields: object) -> dict[str, object]:
+def to(receiver: Receiver, path: str, name: str = "d", **fields: Any) -> dict[str, object]:
     return {"id": name, "config": {"endpoint": receiver.url + path}, **fields}
 
 
@@ -239,12 +240,16 @@ async def test_stopping_finishes_what_is_in_flight_and_gives_back_the_rest(
     assert len(Messages(sqlite_engine).claim("next", 64, now_ms=NOW_MS + 1_000)) == 32
 
 
+def _is_to_be_retried(engine: Engine, message_id: str, tried: int) -> bool:
+    return states(engine)[message_id] == ("awaitingRetry", tried)
+
+
 async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, receiver: Receiver) -> None:
     add_alert(sqlite_engine, [to(receiver, "/status/503")], retries=2)
     (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
         for tried in (1, 2):
-            await until(lambda tried=tried: states(sqlite_engine)[message_id] == ("awaitingRetry", tried))
+            await until(partial(_is_to_be_retried, sqlite_engine, message_id, tried))
             with writing(sqlite_engine) as connection:  # the wait is over
                 connection.execute(update(message).values(due_at_ms=0))
         await until(lambda: states(sqlite_engine)[message_id] == ("retryLimitReached", 3))
@@ -254,7 +259,7 @@ async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, r
 
 @pytest.mark.parametrize("path", ["/status/503", None])
 async def test_without_retries_one_attempt_is_all(sqlite_engine: Engine, receiver: Receiver, path: str | None) -> None:
-    away = {"id": "d", "config": {"endpoint": "http://127.0.0.1:1/hook"}}
+    away: dict[str, object] = {"id": "d", "config": {"endpoint": "http://127.0.0.1:1/hook"}}
     add_alert(sqlite_engine, [to(receiver, path) if path else away], retries=0)
     (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
@@ -350,7 +355,7 @@ async def test_what_was_switched_off_meanwhile_gets_nothing(
 
 async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, receiver: Receiver) -> None:
     class Broken:
-        async def send(self, *_: object, **__: object) -> Outcome:
+        async def send(self, *_: Any, **__: Any) -> Outcome:
             raise KeyError("a bug")
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
@@ -410,7 +415,7 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine:
     class Away(Messages):
         failures = 1
 
-        def record(self, *args: object, **options: object) -> set[str]:
+        def record(self, *args: Any, **options: Any) -> set[str]:
             if self.failures:
                 self.failures -= 1
                 raise ConnectionError("the store is away")
@@ -584,7 +589,7 @@ async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
     class Forgetful(Messages):
         failures = 1
 
-        def claim(self, *args: object, **options: object) -> list[Message]:
+        def claim(self, *args: Any, **options: Any) -> list[Message]:
             claimed = super().claim(*args, **options)
             if self.failures:
                 self.failures -= 1

@@ -89,8 +89,8 @@ async def test_two_processes_keep_the_limits_of_a_destination_and_lose_nothing_w
     store_engine: Engine, store_url: str
 ) -> None:
     async with answering() as answers:
-        hook = {"id": "d", "config": {"endpoint": f"{answers.url}/hook"}}
-        chat = {"id": "chat", "type": "Slack", "config": {"endpoint": f"{answers.url}/chat"}}
+        hook: dict[str, object] = {"id": "d", "config": {"endpoint": f"{answers.url}/hook"}}
+        chat: dict[str, object] = {"id": "chat", "type": "Slack", "config": {"endpoint": f"{answers.url}/chat"}}
         add_alert(store_engine, [hook, chat])
         hooks = add_messages(store_engine, 800)
         add_messages(store_engine, 3, destination_id="chat", channel="Slack", target="chat")

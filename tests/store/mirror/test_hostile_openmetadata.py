@@ -160,13 +160,14 @@ def test_what_somebody_deleted_here_is_left_out_of_references(mirror: Mirrored, 
     collection, key = ("users", "owners") if kind == "user" else ("domains", "domains")
     fields: Document = {"email": "a@example.com"} if kind == "user" else {"domainType": "Aggregate", "description": "A"}
     target = put(mirror, collection, 70, "target", **fields)
-    change_table(mirror, **{key: [reference(kind, target)]})
+    references: Document = {key: [reference(kind, target)]}
+    change_table(mirror, **references)
     assert mirror.run(ALL_WITH_PEOPLE).errors == []
     admin = People(mirror.engine).by_name("admin")
     assert admin is not None
     actor = Actor(admin.id, admin.name, is_admin=True)
     mirror.writes.delete(kind, Key.by_name("target"), actor=actor, hard=hard)
-    after = change_table(mirror, **{key: [reference(kind, target)]}, description="Changed.")
+    after = change_table(mirror, **references, description="Changed.")
     mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
     assert mirror.run(ALL_WITH_PEOPLE).errors == []
     assert mirror.table()["description"] == "Changed."

@@ -123,7 +123,7 @@ def test_results_of_the_source_do_not_reach_tests_of_ours_that_are_not_mapped(mi
         service=reference("pipelineService", upstream_service),
     )
     assert mirror.run(Mapping()).errors == []
-    status = {"timestamp": now_ms(), "executionStatus": "Failed", "taskStatus": []}
+    status: Document = {"timestamp": now_ms(), "executionStatus": "Failed", "taskStatus": []}
     change = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": status}]}
     end = mirror.end()
     mirror.fake.tell("entityUpdated", "pipeline", pipeline, status["timestamp"], changeDescription=change)
@@ -143,7 +143,7 @@ def test_a_case_of_a_standard_test_comes_although_the_sources_definition_is_not_
     table = mirror.fake.lists["tables"][table_id(0)]
     suite_fields = {"basic": True, "basicEntityReference": reference("table", table)}
     suite = put(mirror, "dataQuality/testSuites", 81, f"{ORDERS}.testSuite", **suite_fields)
-    case_fields = {"fullyQualifiedName": f"{ORDERS}.rows", "entityLink": f"<#E::table::{ORDERS}>"}
+    case_fields: Document = {"fullyQualifiedName": f"{ORDERS}.rows", "entityLink": f"<#E::table::{ORDERS}>"}
     case_fields |= {"testDefinition": reference("testDefinition", theirs), "testSuite": reference("testSuite", suite)}
     put(mirror, "dataQuality/testCases", 82, "rows", **case_fields)
     assert mirror.run(Mapping(("snow",))).errors == []

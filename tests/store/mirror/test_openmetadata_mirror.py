@@ -28,6 +28,7 @@ from tocsin.alerts.explanations.matching import match_trace
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import Conflict, InvalidSetting
 from tocsin.model.access import Operation
+from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
@@ -315,7 +316,7 @@ def test_results_of_tests_and_runs_of_pipelines_come_as_reports(mirror: Mirrored
     mirror.fake.put("services/pipelineServices", service)
     mirror.fake.put("pipelines", pipeline | {"service": reference("pipelineService", service)})
     assert mirror.run(Mapping(("air", "snow"))).errors == []
-    status = {"timestamp": now_ms(), "executionStatus": "Failed", "taskStatus": []}
+    status: Document = {"timestamp": now_ms(), "executionStatus": "Failed", "taskStatus": []}
     change = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": status}]}
     mirror.fake.tell("entityUpdated", "pipeline", pipeline, status["timestamp"], changeDescription=change)
     report = mirror.run(Mapping(("air", "snow")))
@@ -455,7 +456,7 @@ def test_tests_of_the_source_and_their_results_come_and_tests_of_people_keep_a_t
     assert mirror.run(mapping).errors == []
     stored = mirror.catalogue.get("testCase", Key.by_name(f"{ORDERS}.rows"))
     assert stored["id"] == table_id(82)
-    result = {"timestamp": now_ms(), "testCaseStatus": "Failed", "result": "0 rows"}
+    result: Document = {"timestamp": now_ms(), "testCaseStatus": "Failed", "result": "0 rows"}
     change = {"fieldsUpdated": [{"name": "testCaseResult", "newValue": result}]}
     mirror.fake.tell("entityUpdated", "testCase", case, result["timestamp"], changeDescription=change)
     assert mirror.run(mapping).errors == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from tocsin.alerts.noise import Fired, rule_shares, suggestions
 from tocsin.conditions.check import parse_and_check
@@ -13,18 +14,18 @@ from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription
 
 
-def firing_of(number: int, notified: int = 1, opened: int = 0, *, is_bot: bool = False, **keys: object) -> Fired:
+def firing_of(number: int, notified: int = 1, opened: int = 0, *, is_bot: bool = False, **keys: Any) -> Fired:
     wire = {"id": str(number), "eventType": "entityUpdated", "entityType": "table", "entityId": "t", "timestamp": 7}
     event = ChangeEvent.model_validate({**wire, "userName": f"user{number}", **keys})
     logged = LoggedEvent(number, event, derive(event, actor_is_bot=is_bot))
     return logged, Firing(number, notified, notified, notified, opened)
 
 
-def update_of(name: str) -> dict[str, object]:
+def update_of(name: str) -> dict[str, Any]:
     return {"changeDescription": {"fieldsUpdated": [{"name": name}]}}
 
 
-def tier(number: int) -> dict[str, object]:
+def tier(number: int) -> dict[str, Any]:
     return {"entity": {"tags": [{"tagFQN": f"Tier.Tier{number}"}]}}
 
 

@@ -33,12 +33,12 @@ def test_a_surprise_is_one_line_and_its_traceback_is_kept(capsys: pytest.Capture
 
 def test_a_missing_library_names_the_extra_to_install() -> None:
     with pytest.raises(MissingExtra, match=r"needs no_such_library.*tocsin\[server\]"), needing("server"):
-        import no_such_library  # noqa: F401
+        import no_such_library  # type: ignore[import-not-found]  # noqa: F401
 
 
 def test_a_missing_module_of_our_own_is_no_missing_extra() -> None:
     with pytest.raises(ModuleNotFoundError), needing("server"):
-        import tocsin.no_such_module  # noqa: F401
+        import tocsin.no_such_module  # type: ignore[import-untyped]  # noqa: F401
 
 
 def test_a_wrong_setting_names_its_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

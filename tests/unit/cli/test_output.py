@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ WORDS = st.text("abc-_.", min_size=1, max_size=40)
 CELLS = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
 
 
-def printed_rows(records: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> str:
+def printed_rows(records: Sequence[Mapping[str, object]], capsys: pytest.CaptureFixture[str]) -> str:
     show_rows(records, as_json=False)
     return capsys.readouterr().out
 
@@ -28,7 +30,7 @@ def test_no_word_is_broken_at_any_width(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cells: list[list[str]], width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    records: list[dict[str, object]] = [dict(zip("ABCD", row, strict=True)) for row in cells]
+    records: Sequence[Mapping[str, object]] = [dict(zip("ABCD", row, strict=True)) for row in cells]
     printed = [word for word in printed_rows(records, capsys).split() if word not in records[0]]
     assert sorted(printed) == sorted(word for row in cells for text in row for word in text.split())
 

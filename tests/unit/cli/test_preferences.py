@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
@@ -37,7 +38,7 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
     small_server.answer("GET", PATH, SET)
     small_server.answer("PUT", PATH, DEFAULTS)
 
-    def request_of(*options: str) -> object:
+    def request_of(*options: str) -> Any:
         assert run("preferences", *options).code == 0
         return small_server.requests[-1].body
 

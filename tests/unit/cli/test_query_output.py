@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +14,7 @@ from tocsin.cli.query_output import OutputFormat, check_target, show_answer
 from tocsin.errors import InvalidInput
 from tocsin.model.query_answer import QueryAnswer
 
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"name": "=cmd()", "count": -1, "is_new": True, "fields": [{"name": "a"}]},
     {"name": None, "count": 2.5, "is_new": False, "fields": None},
 ]

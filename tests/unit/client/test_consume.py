@@ -275,7 +275,7 @@ def test_a_name_is_a_file_of_the_person(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_wrong_options_are_refused_before_anything_is_read(client: Client, small_server: SmallServer) -> None:
     for options in ({"batch_size": 0}, {"batch_size": 10_001}, {"group_by": "day"}):
         with pytest.raises(InvalidInput):
-            client.consume(lambda _: None, **options)  # type: ignore[arg-type]  # that is the point
+            client.consume(lambda _: None, **options)
     for start in (-1, "later"):
         with pytest.raises(InvalidInput):
             client.consume(lambda _: None, ApiSource(start=start))  # type: ignore[arg-type]  # that is the point

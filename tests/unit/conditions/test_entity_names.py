@@ -72,7 +72,7 @@ def test_a_condition_that_would_become_too_long_stays_as_it_is() -> None:
 
 
 def test_arguments_of_named_filters_name_what_their_conditions_name() -> None:
-    types_by_argument = {}
+    types_by_argument: dict[str, tuple[str, ...]] = {}
     for row in FILTERS.values():
         condition = row.condition
         for argument in row.arguments:

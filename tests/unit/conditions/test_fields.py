@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tocsin.conditions.fields import CLOSURES, STORED, Provenance, derive
@@ -9,12 +11,12 @@ from tocsin.model.change import LATE, RECORDED, ChangeEvent
 from tocsin.model.entity import Document
 
 
-def derived_fields(*, is_bot: bool = False, **keys: object) -> Document:
+def derived_fields(*, is_bot: bool = False, **keys: Any) -> Document:
     wire = {"id": "1", "eventType": "entityUpdated", "entityType": "table", "entityId": "2", "timestamp": 3, **keys}
     return derive(ChangeEvent.model_validate(wire), actor_is_bot=is_bot)
 
 
-def update_of(name: str, old: object = None, new: object = None) -> dict[str, object]:
+def update_of(name: str, old: object = None, new: object = None) -> dict[str, Any]:
     return {"changeDescription": {"fieldsUpdated": [{"name": name, "oldValue": old, "newValue": new}]}}
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tocsin.conditions.backtracking import PatternError
 from tocsin.conditions.patterns import (
     MAX_PATTERN,
     MAX_VALUE,
-    PatternError,
     backtracking_pattern,
     is_match,
     literal_inside,

@@ -58,7 +58,7 @@ def test_what_the_alert_asks_of_the_asset_it_asks_of_the_success_as_well(conditi
 
 
 def test_an_alert_without_the_option_is_about_failures_only() -> None:
-    plain = subscription((rule("testStatus == 'Failed'"),))
+    plain = subscription([rule("testStatus == 'Failed'")])
     with_option = plain.model_copy(update={"trigger": Trigger(send_resolved=True)})
     nodes = [plan_of(one).node for one in (plain, with_option)]
     assert [holds(node, success_after(failuresBefore=1)) for node in nodes if node] == [False, True]

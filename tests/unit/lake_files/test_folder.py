@@ -57,10 +57,10 @@ def test_a_removed_segment_has_no_files_and_may_be_removed_again(tmp_path: Path)
     files.write("segment=a/_SUCCESS", io.BytesIO(b""))
     files.remove_segment("a")
     files.remove_segment("a")
-    assert files.exists()
+    assert FolderFiles(tmp_path).exists()
     assert files.segment_ids() == []
     assert files.files_of("a") == []
 
 
 def test_a_lake_that_was_never_written_is_not_there(tmp_path: Path) -> None:
-    assert not files_at(str(tmp_path / "none")).exists()
+    assert not FolderFiles(tmp_path / "none").exists()

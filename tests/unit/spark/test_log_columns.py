@@ -8,6 +8,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from tocsin.model.entity import Document
 from tocsin.spark import log_columns
 from tocsin.spark.log_columns import to_arrow
 
@@ -27,7 +28,7 @@ EVENT = {
 DERIVED = {"fieldsUpdated": ["a", "a"], "tags": [], "isBot": False, "tier": None, "unchangedFor": 5}
 
 
-def columns_of(*changes: dict[str, object], derived: str = json.dumps(DERIVED)) -> dict[str, list[object]]:
+def columns_of(*changes: Document, derived: str = json.dumps(DERIVED)) -> dict[str, list[object]]:
     log_rows = [(number, json.dumps(EVENT | change), derived) for number, change in enumerate(changes, 7)]
     batch = to_arrow(log_rows)
     assert [(row["log_offset"], row["event"]) for row in batch.to_pylist()] == [row[:2] for row in log_rows]
@@ -90,6 +91,7 @@ def test_values_of_any_kind_are_the_same_read_together_and_singly(seed: int) -> 
         ]
         together, singly = (read(texts, fields) for read in (log_columns._read_together, log_columns._read_singly))
         assert together is not None, "ordinary events are read at once"
+        assert singly is not None
         assert together.keys() == singly.keys()
         assert [name for name in singly if not _is_same(together[name], singly[name])] == []
 

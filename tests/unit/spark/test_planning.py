@@ -12,11 +12,12 @@ from importlib.machinery import ModuleSpec
 from subprocess import PIPE
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import BinaryIO
+from typing import IO, cast
 
 import pytest
 from pyspark.serializers import SpecialLengths, UTF8Deserializer, read_int, write_int, write_with_length
 from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
 from pyspark.worker_util import pickleSer
 from tests.unit.cli.test_supervisor import is_running
 from tests.waiting import until
@@ -71,17 +72,19 @@ def test_a_planning_process_prints_nothing_when_its_driver_ends_while_it_waits_f
     ):
         assert daemon.stdin and daemon.stdout and daemon.stderr
         connection.connect(UTF8Deserializer().loads(daemon.stdout))
-        with connection.makefile("rwb") as stream:
+        with cast(IO[bytes], connection.makefile("rwb")) as stream:
             planning_process = read_int(stream)
             _ask_for(source, stream)
-            assert _schema_in_answer(stream) == source({}).schema().jsonValue()
+            schema = source({}).schema()
+            assert isinstance(schema, StructType)
+            assert _schema_in_answer(stream) == schema.jsonValue()
         connection.close()
         until(lambda: not is_running(planning_process))
         daemon.stdin.close()
         assert daemon.stderr.read() == b""
 
 
-def _ask_for(source: type[DataSource], stream: BinaryIO) -> None:
+def _ask_for(source: type[DataSource], stream: IO[bytes]) -> None:
     """Ask as Spark does for a data source without options."""
     write_with_length(f"{sys.version_info.major}.{sys.version_info.minor}".encode(), stream)
     write_with_length(b"/", stream)  # files: none
@@ -97,7 +100,7 @@ def _ask_for(source: type[DataSource], stream: BinaryIO) -> None:
     stream.flush()
 
 
-def _schema_in_answer(stream: BinaryIO) -> object:
+def _schema_in_answer(stream: IO[bytes]) -> object:
     """Return the schema in the answer, which is read to its end: the source, its schema, and accumulators."""
     assert stream.read(read_int(stream))
     assert read_int(stream) == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tocsin.catalogue.sheets.cells import extension, extension_cell, join_parts, people, people_cell, split_parts
 from tocsin.errors import InvalidInput
 
-TEXTS = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=12)
+TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=12)
 KEYS = st.text(alphabet="abcXYZ_9", min_size=1, max_size=6)
 VALUES = st.recursive(
     st.one_of(TEXTS, st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False)),

@@ -20,7 +20,7 @@ from tocsin.catalogue.sheets.rows import (
 )
 
 KIND = SheetKind("", (Header("name", "", (), required=True), Header("note", "", ()), Header("tags", "", ())))
-TEXTS = st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)
+TEXTS = st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
 @given(st.lists(st.tuples(TEXTS.filter(str.strip), TEXTS, TEXTS)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,10 @@ def test_no_text_makes_an_invalid_message(old: str, name: str) -> None:
         preview_of(channel, message)
 
 
+def _odd_template(body: str, _entry: object) -> ChosenTemplate:
+    return ChosenTemplate(Template("Odd", "x", body))
+
+
 def test_what_fails_keeps_the_default_text_and_says_why() -> None:
     plain = dispatch()
     for body, says in (
@@ -138,7 +143,7 @@ def test_what_fails_keeps_the_default_text_and_says_why() -> None:
     ):
         result, problem = with_texts(
             plain,
-            lambda _, body=body: ChosenTemplate(Template("Odd", "x", body)),
+            partial(_odd_template, body),
             PLACE,
             entries=plain.entries,
             accounts=TemplateAccounts(),

@@ -199,8 +199,8 @@ def test_the_example_of_a_helper_can_be_rendered(name: str) -> None:
     render_html(HELPERS[name].example, CONTEXT, Budget())
 
 
-VALUES = [None, True, 0, -1, 1.5, "", "x", "{", "[1", [], [None, 1, {}], {}, {"a": [1]}, 10**30]
-OTHERS = [None, False, 3, "a", [], {}, float("inf"), "1e400"]
+VALUES: list[Any] = [None, True, 0, -1, 1.5, "", "x", "{", "[1", [], [None, 1, {}], {}, {"a": [1]}, 10**30]
+OTHERS: list[Any] = [None, False, 3, "a", [], {}, float("inf"), "1e400"]
 
 
 @pytest.mark.parametrize("name", sorted(HELPERS))

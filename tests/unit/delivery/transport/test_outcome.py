@@ -54,7 +54,7 @@ def test_what_is_no_answer_leads_where_the_schema_says(reason: OutcomeReason, ki
 )
 def test_mail_replies_are_for_later_or_for_good(code: int, reason: OutcomeReason | None) -> None:
     outcome = of_smtp_code(code)
-    assert isinstance(outcome, Delivered) if reason is None else outcome.reason is reason
+    assert (None if isinstance(outcome, Delivered) else outcome.reason) is reason
 
 
 def test_no_more_than_the_limit_of_an_answer_is_kept() -> None:

@@ -26,7 +26,8 @@ def render_body(event: ChangeEvent, payload_format: str) -> Body:
 
 
 def rendered_body(payload_format: str = "default", **fields: Any) -> dict[str, Any]:
-    return json.loads(render_body(change_event(**fields), payload_format).payload)
+    body: dict[str, Any] = json.loads(render_body(change_event(**fields), payload_format).payload)
+    return body
 
 
 def exactly(text: str | bytes) -> Any:
@@ -44,7 +45,7 @@ def upstream() -> Draft7Validator:
         return Resource.from_contents(exactly(path.read_text()), default_specification=DRAFT7)
 
     schema = exactly((SCHEMAS / "type" / "changeEvent.json").read_text())
-    return Draft7Validator(schema, registry=Registry(retrieve=retrieve))
+    return Draft7Validator(schema, registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]  # attrs hides it
 
 
 @pytest.mark.skipif(not seedschema.is_here(), reason=seedschema.MISSING)

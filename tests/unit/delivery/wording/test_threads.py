@@ -10,7 +10,8 @@ import pytest
 from tests.unit.delivery.events import NOW_MS, addition_of, change_event, dispatch, update_of
 
 from tocsin.delivery.channels.email.render import MailSettings, render_mail
-from tocsin.delivery.wording.changes import asset_of, event_text
+from tocsin.delivery.wording.assets import asset_of
+from tocsin.delivery.wording.changes import event_text
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.notification import Reason, ReasonKind
 

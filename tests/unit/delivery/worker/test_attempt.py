@@ -25,7 +25,13 @@ class StoredRoutes:
 
     def of_all(self, subscription_ids: Collection[str]) -> dict[str, dict[str, Route] | UnreadableError]:
         self.readings.append(set(subscription_ids))
-        routes = {"a": {"d": D}, "b": {"d": D}, "c": {"d": D}, "gone": {}, "odd": ValueError("odd means nothing")}
+        routes: dict[str, dict[str, Route] | UnreadableError] = {
+            "a": {"d": D},
+            "b": {"d": D},
+            "c": {"d": D},
+            "gone": {},
+            "odd": ValueError("odd means nothing"),
+        }
         return {one: routes[one] for one in subscription_ids}
 
 

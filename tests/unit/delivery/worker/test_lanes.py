@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 from tests.unit.delivery.events import dispatch
 
@@ -132,8 +133,7 @@ async def test_the_number_of_lanes_may_change() -> None:
 
     message = dispatch().message
     tasks = {
-        name: asyncio.create_task(lanes.through(replace(message, id=name), lambda name=name: send(name)))
-        for name in "abcdef"
+        name: asyncio.create_task(lanes.through(replace(message, id=name), partial(send, name))) for name in "abcdef"
     }
     await asyncio.sleep(0)
     assert (begun, sum(lanes.busy_counts.values())) == (["a", "b", "c"], 3)

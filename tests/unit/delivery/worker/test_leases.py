@@ -102,5 +102,5 @@ def test_an_own_address_has_few_messages_in_hand() -> None:
     room = Capacity(80, {}, counts={lane: 1}, most_own=3)
     assert [room.take(one, 0) for one in messages] == [True, True, False, False]
     assert room.take(replace(ONE, target="own:user:ben:root"), 0)
-    assert (room.refused, room.full_lanes) == ({"2", "3"}, {lane})
+    assert (room.refused, room.full_lanes) == ({"2", "3"}, frozenset({lane}))
     assert Capacity(80, {}, counts={ONE.destination_id: 9}, most_own=3).full_lanes == frozenset()

@@ -13,6 +13,7 @@ from tocsin.conditions.breaking import DELETED_WHILE_READ, breaking_reasons
 from tocsin.flow.capture.announced import NOTHING_ANNOUNCED, Judgement, WrittenChange, judge, reasons_of_version_left
 from tocsin.flow.capture.diff import compare
 from tocsin.model.announcement import ChangeOutcome
+from tocsin.model.breaking import BreakingReason
 from tocsin.model.change_request import AnnouncedChange, ChangeKind, StandingRequest
 from tocsin.model.entity import Document
 
@@ -43,9 +44,8 @@ def request(**fields: Any) -> AnnouncedChange:  # Any: of whatever field
 def verdict_of(
     after: Document | None, *requests: AnnouncedChange, at_ms: int = _DUE_MS, is_objected: bool = False
 ) -> Judgement:
-    if after is None:
-        reasons = (DELETED_WHILE_READ,)
-    else:
+    reasons: tuple[BreakingReason, ...] = (DELETED_WHILE_READ,)
+    if after is not None:
         reasons = breaking_reasons("table", compare("table", _BEFORE, after).change, after)
     standing = [StandingRequest(one, 3, is_objected) for one in requests]
     return judge(WrittenChange("table", _BEFORE, after, reasons), standing, at_ms)

@@ -136,7 +136,7 @@ def test_moves_do_not_nest_a_document_deeper_than_a_body_may_be(times: int) -> N
     nest = [{"op": "move", "from": f"/k{at}", "path": f"/k{at + 1}/x"} for at in range(times)]
     with pytest.raises(InvalidInput, match=_TOO_DEEP):
         json_patch.apply("table", _table(), spread + nest)
-    copied = [*spread, *nest, {"op": "copy", "from": f"/k{times}", "path": "/y"}]
+    copied: list[Document] = [*spread, *nest, {"op": "copy", "from": f"/k{times}", "path": "/y"}]
     with pytest.raises(InvalidInput, match=_TOO_DEEP):
         json_patch.apply("table", _table(), copied)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -130,7 +131,7 @@ def test_folding_in_two_parts_is_folding_at_once(notified: list[StatusReport], c
     assert streak == streak_of_reports(notified)
 
 
-def _event(**keys: object) -> LoggedEvent:
+def _event(**keys: Any) -> LoggedEvent:
     return event_at_offset(7, eventType="entityUpdated", entityType="pipeline", **keys)
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.directories import Company, company
 
 from tocsin.flow.resolve.counted import Moment, SimilarEvents, count_recipients
+from tocsin.flow.resolve.directory import Principal
 from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule, recipient_rules
 from tocsin.model.notification import ReasonKind
@@ -126,14 +127,14 @@ class ExpectedRecipients:
             for principal in self._principals(relation, node, rule.receiver):
                 if not principal.since_offset <= head.offset <= principal.until_offset:
                     continue
-                people = {principal.principal_id: None}
+                people: dict[str, str | None] = {principal.principal_id: None}
                 if principal.principal_type == "team":
                     people = {
                         member.user_id: member.team_name for member in self._company.members([principal.principal_id])
                     }
                 yield from ((user, node, hops, team) for user, team in people.items() if user in self._able())
 
-    def _principals(self, relation: ReasonKind, node: str, receiver: str) -> list[object]:
+    def _principals(self, relation: ReasonKind, node: str, receiver: str) -> list[Principal]:
         if relation in BY_ASSET:
             return list(self._company.stakeholders([node], relation))
         if relation is ReasonKind.ADMIN:

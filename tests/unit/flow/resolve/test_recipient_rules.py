@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tocsin.flow.resolve.recipient_rules import NO_DEPTH_LIMIT, recipient_rules
@@ -9,8 +11,8 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import AlertType, Category, Channel, Destination, DestinationConfig, EventSubscription
 
 
-def rules_of_category(category: Category, channel: Channel = Channel.EMAIL, **config: object) -> list[tuple[str, str]]:
-    destination = Destination(id="d", category=category, type=channel, config=DestinationConfig(**config))  # type: ignore[arg-type]
+def rules_of_category(category: Category, channel: Channel = Channel.EMAIL, **config: Any) -> list[tuple[str, str]]:
+    destination = Destination(id="d", category=category, type=channel, config=DestinationConfig(**config))
     return [(row.relation.value, row.receiver) for row in recipient_rules(subscription(destination))]
 
 
@@ -39,8 +41,7 @@ def test_a_relation_needs_no_receiver(category: Category, relations: list[str]) 
 
 
 def test_flags_add_to_the_category_and_never_double_it() -> None:
-    flags = {"send_to_owners": True, "send_to_followers": True, "send_to_admins": True}
-    assert rules_of_category(Category.OWNERS, **flags) == [
+    assert rules_of_category(Category.OWNERS, send_to_owners=True, send_to_followers=True, send_to_admins=True) == [
         ("owner", ""),
         ("creator", ""),
         ("follower", ""),
@@ -105,9 +106,9 @@ def test_a_disabled_destination_asks_for_nobody() -> None:
     ],
 )
 def test_people_are_found_by_address_for_mail_and_bots(
-    channel: Channel, config: dict[str, object], by_address: bool
+    channel: Channel, config: dict[str, Any], by_address: bool
 ) -> None:
-    destination_config = DestinationConfig(send_to_owners=True, **config)  # type: ignore[arg-type]
+    destination_config = DestinationConfig(send_to_owners=True, **config)
     destination = Destination(id="d", category=Category.ADMINS, type=channel, config=destination_config)
     assert {row.by_address for row in recipient_rules(subscription(destination))} == {by_address}
 

@@ -115,7 +115,7 @@ def test_a_standing_on_the_wire_holds_upstreams_schema(outcome: Outcome) -> None
     schema = json.loads((SCHEMAS / "events" / "subscriptionStatus.json").read_text())
     types = json.loads((SCHEMAS / "type" / "basic.json").read_text())
     resource = Resource.from_contents(types, default_specification=DRAFT7)
-    validator = Draft7Validator(schema, registry=Registry(retrieve=lambda _uri: resource))
+    validator = Draft7Validator(schema, registry=Registry(retrieve=lambda _uri: resource))  # type: ignore[call-arg]  # attrs hides it
     standing = after(outcome)
     assert [error.message for error in validator.iter_errors(standing.to_wire())] == []
 

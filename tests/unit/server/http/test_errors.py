@@ -62,7 +62,7 @@ def test_the_place_is_named_once() -> None:
 
 
 def test_what_pydantic_found_becomes_one_line() -> None:
-    errors = [
+    errors: list[dict[str, object]] = [
         {"type": "missing", "loc": ("body", "destinations", 0, "type"), "msg": "Field required"},
         {"type": "extra_forbidden", "loc": ("colour",), "msg": "Extra inputs are not permitted"},
     ]

@@ -25,7 +25,7 @@ async def route(raw: str, query: str = "") -> tuple[str | None, int | None]:
 
     scope = {"type": "http", "path": "?", "raw_path": raw.encode(), "query_string": query.encode(), "headers": []}
     await RawPaths(inner)(scope, receive, send)
-    return (routed_paths or [None])[0], (statuses or [None])[0]
+    return next(iter(routed_paths), None), next(iter(statuses), None)
 
 
 @pytest.mark.parametrize(

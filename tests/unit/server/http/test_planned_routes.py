@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import httpx
@@ -59,7 +59,7 @@ async def answer_a_document(whose: Annotated[str, Depends(person)]) -> dict[str,
 
 def _client(route_type: type[PlannedRoute] | None) -> httpx.AsyncClient:
     app, router = FastAPI(openapi_url=None), APIRouter()
-    options = {} if route_type is None else {"route_class_override": route_type}
+    options: dict[str, Any] = {} if route_type is None else {"route_class_override": route_type}
     for path, endpoint in (
         ("/of/{entity_id}", answer_in_thread),
         ("/now", answer_at_once),

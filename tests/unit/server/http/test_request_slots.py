@@ -25,7 +25,8 @@ async def settle() -> None:
 
 
 async def test_one_person_waits_and_another_does_not() -> None:
-    shares, finish, hers = Shares(2, 3), asyncio.Event(), []
+    shares, finish = Shares(2, 3), asyncio.Event()
+    hers: list[Taken] = []
     many = [asyncio.create_task(hold(shares, MALLORY, finish, hers)) for _ in range(5)]
     await settle()
     assert len(hers) == 2
@@ -39,7 +40,8 @@ async def test_one_person_waits_and_another_does_not() -> None:
 
 
 async def test_who_went_while_waiting_takes_no_place() -> None:
-    shares, finish, places = Shares(1, 9), asyncio.Event(), []
+    shares, finish = Shares(1, 9), asyncio.Event()
+    places: list[Taken] = []
     first = asyncio.create_task(hold(shares, MALLORY, finish, places))
     await settle()
     cancelled, last = (asyncio.create_task(hold(shares, MALLORY, finish, places)) for _ in range(2))
@@ -56,7 +58,8 @@ async def test_who_went_while_waiting_takes_no_place() -> None:
 
 
 async def test_a_turn_that_comes_as_its_request_goes_is_handed_on() -> None:
-    shares, finish, places = Shares(1, 9), asyncio.Event(), []
+    shares, finish = Shares(1, 9), asyncio.Event()
+    places: list[Taken] = []
     first = asyncio.create_task(hold(shares, MALLORY, finish, places))
     await settle()
     cancelled, last = (asyncio.create_task(hold(shares, MALLORY, finish, places)) for _ in range(2))
@@ -70,7 +73,8 @@ async def test_a_turn_that_comes_as_its_request_goes_is_handed_on() -> None:
 
 
 async def test_administrators_and_bots_have_a_wider_share() -> None:
-    shares, finish, places = Shares(1, 0), asyncio.Event(), []
+    shares, finish = Shares(1, 0), asyncio.Event()
+    places: list[Taken] = []
     tasks = [asyncio.create_task(hold(shares, Actor("3", "a", is_admin=True), finish, places)) for _ in range(WIDER)]
     await settle()
     assert len(places) == WIDER

@@ -6,11 +6,12 @@ from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.headerregistry import Address
-from email.policy import default
+from email.message import EmailMessage
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.mails import read_mail, text_of
 from tests.tracing import trace_calls, trace_of
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.events import (
@@ -44,14 +45,14 @@ from tocsin.model.notification import ReasonKind
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 
 
-def read_mail(notified, sender=SENDER):
-    return message_from_bytes(render_mail(notified, sender, now_ms=NOW_MS).content, policy=default)
+def rendered_mail(notified: Dispatch, sender: MailSettings = SENDER) -> EmailMessage:
+    return read_mail(render_mail(notified, sender, now_ms=NOW_MS).content)
 
 
-def parts(notified=None):
-    read = read_mail(notified or dispatch())
-    text, html = (read.get_body((kind,)).get_content().replace("\r\n", "\n") for kind in ("plain", "html"))
-    return read, text, html
+def parts(notified: Dispatch | None = None) -> tuple[EmailMessage, str, str]:
+    mail = rendered_mail(notified or dispatch())
+    text, html = (text_of(mail, kind).replace("\r\n", "\n") for kind in ("plain", "html"))
+    return mail, text, html
 
 
 def test_a_mail_names_the_change_the_actor_and_the_reason() -> None:
@@ -70,7 +71,7 @@ def test_a_mail_names_the_change_the_actor_and_the_reason() -> None:
 def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
     notified = dispatch()
     sender = MailSettings("tocsin@acme.example", "https://tocsin.acme.example", b"key")
-    message = read_mail(notified, sender)
+    message = rendered_mail(notified, sender)
     link = message["List-Unsubscribe"].strip("<>")
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     start = "https://tocsin.acme.example/api/v1/unsubscribe/"
@@ -78,8 +79,8 @@ def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
     assert about_of(UNSUBSCRIBE, link.removeprefix(start), b"key") == notified.first.notification_id
     assert about_of(UNSUBSCRIBE, link.removeprefix(start), b"other key") is None
     assert about_of(UNSUBSCRIBE, f"{notified.first.notification_id}.x", b"key") is None
-    assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
-    assert read_mail(notified)["List-Unsubscribe"] is None
+    assert all(link in text_of(message, kind) for kind in ("plain", "html"))
+    assert rendered_mail(notified)["List-Unsubscribe"] is None
 
 
 LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
@@ -113,8 +114,8 @@ def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, publi
     assert unfolded[b"To"] == notified.message.target.encode()
     assert unfolded[b"From"] == sender.address.encode()
     assert unfolded[b"Message-ID"] == f"<{MESSAGE_ID}@{host}>".encode()
-    read = message_from_bytes(wire, policy=default)
-    assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", notified.message.target)
+    mail = read_mail(wire)
+    assert (mail["List-Unsubscribe"], mail["To"].addresses[0].addr_spec) == (f"<{link}>", notified.message.target)
 
 
 def _header_separator(fold: re.Match[bytes]) -> bytes:
@@ -124,7 +125,7 @@ def _header_separator(fold: re.Match[bytes]) -> bytes:
 def test_a_subject_that_is_not_ascii_is_still_encoded() -> None:
     wire = render_mail(dispatch(change_event(entity={"name": "gr\u00f6\u00dfe"})), SENDER, now_ms=NOW_MS).content
     assert b"Subject: =?utf-8?" in wire
-    assert message_from_bytes(wire, policy=default)["Subject"] == "gr\u00f6\u00dfe: column email VARCHAR removed"
+    assert read_mail(wire)["Subject"] == "gr\u00f6\u00dfe: column email VARCHAR removed"
 
 
 def test_old_and_new_values_stand_under_their_change() -> None:
@@ -149,7 +150,7 @@ def test_a_mail_to_a_person_has_buttons_to_open_and_to_mute_the_asset() -> None:
     (mute,) = re.findall(r"https://\S*/api/v1/mute/\S+", read_text(to_dana, sender))
     request = request_of(mute.rpartition("/")[2], b"key", NOW_MS)
     assert request == MuteLink(to_dana.first.notification_id, NOW_MS + MUTED_FOR_MS)
-    html = read_mail(to_dana, sender).get_body(("html",)).get_content()
+    html = text_of(rendered_mail(to_dana, sender), "html")
     assert re.search(rf'<a [^>]*href="{re.escape(mute)}"[^>]*>Mute the asset for a day</a>', html)
     assert re.search(r'<a [^>]*href="[^"]*testCases/[^"]*"[^>]*>Open in Tocsin</a>', html)
     in_vain = (to_nobody, replace(to_dana, reaches_recipient=False), replace(to_dana, entries=to_dana.entries * 2))
@@ -157,7 +158,7 @@ def test_a_mail_to_a_person_has_buttons_to_open_and_to_mute_the_asset() -> None:
 
 
 def read_text(message: Dispatch, sender: MailSettings) -> str:
-    return str(read_mail(message, sender).get_body(("plain",)).get_content())
+    return text_of(rendered_mail(message, sender))
 
 
 @pytest.mark.parametrize(
@@ -227,18 +228,18 @@ def digest(count: int) -> Dispatch:
 
 
 def test_a_digest_lists_every_change_with_its_reason_and_says_what_it_is_about() -> None:
-    message = read_mail(digest(6))
-    text = message.get_body(("plain",)).get_content()
+    message = rendered_mail(digest(6))
+    text = text_of(message)
     assert message["Subject"] == "6 changes: orders, revenue, returns and 1 more"
     assert text.count("You receive this because you own it (alert schema changes).") == 6
-    assert message.get_body(("html",)).get_content().count("<h2") == 6
+    assert text_of(message, "html").count("<h2") == 6
 
 
 def test_a_digest_counts_what_it_has_no_room_for() -> None:
-    text = read_mail(digest(CHANGES_LIMIT + 3)).get_body(("plain",)).get_content()
+    text = text_of(rendered_mail(digest(CHANGES_LIMIT + 3)))
     assert text.count("You receive this") == CHANGES_LIMIT
     assert "And 3 more changes" in text
-    plain_text = read_mail(replace(digest(9), shares=SHARES_OF_FIVE)).get_body(("plain",)).get_content()
+    plain_text = text_of(rendered_mail(replace(digest(9), shares=SHARES_OF_FIVE)))
     assert plain_text.count("You receive this") == 5
     assert "And 4 more changes" in plain_text
 
@@ -312,7 +313,7 @@ def test_encoded_words_have_at_most_75_characters_and_read_as_meant(name: str) -
     sent_by = str(make_header(decode_header(message_from_bytes(wire)["From"])))
     assert sent_by == f"{'Größe ' * 20}<tocsin@acme.example>"
     if expected := clean_line(name, limit=150):
-        assert message_from_bytes(wire, policy=default)["Subject"] == expected
+        assert read_mail(wire)["Subject"] == expected
 
 
 @given(st.from_regex(r"[a-z.+]{1,9}@[a-z.-]{1,9}", fullmatch=True))
@@ -334,7 +335,7 @@ def test_a_part_is_read_as_it_was_written_and_cannot_end_itself(text: str) -> No
     wire = compose_mail([("Subject", "s")], boundary="b", text=lines, html=f"{lines}\n--=_b--\n")
     assert wire.isascii()
     assert max(map(len, wire.split(b"\r\n"))) <= 76
-    plain, html = message_from_bytes(wire, policy=default).iter_parts()
+    plain, html = read_mail(wire).iter_parts()
     assert plain.get_content().replace("\r\n", "\n").removesuffix("\n") == lines.removesuffix("\n")
     assert html.get_content().replace("\r\n", "\n").endswith("\n--=_b--\n")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from uuid import uuid5
 
 from sqlalchemy import Engine
+from tests.prefilled import fill
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
@@ -30,6 +31,10 @@ class SmallCompany:
 
     def __post_init__(self) -> None:
         self.writes = Writes(SqlCatalogue(self.engine), self.clock)
+        self.ids |= fill(self.engine, f"small company at {self.clock.now_ms()}", self._write)
+
+    def _write(self) -> dict[str, str]:
+        """Write people, teams and tables; return their ids by their names."""
         for name in PEOPLE:
             self.put("user", {"name": name, "email": f"{name}@example.com"})
         self.put("team", {"name": "shop", "teamType": "Department", "users": [{"id": self.ids["ana"], "type": "user"}]})
@@ -43,6 +48,7 @@ class SmallCompany:
         self.writes.follow("table", self.ids["orders"], self.ids["cem"], actor=self.actor("cem"))
         edge = {side: {"type": "table", "id": self.ids[name]} for side, name in _EDGE.items()}
         self.writes.put_edge(edge, actor=SYSTEM)
+        return self.ids
 
     def put(self, entity_type: str, request: Document) -> Document:
         """Put an entity as the system and remember its id by its name."""

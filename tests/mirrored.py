@@ -13,6 +13,7 @@ from tests.openmetadata import (
     now_ms,
     table_id,
 )
+from tests.prefilled import Ids, fill
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock, SystemClock
@@ -46,11 +47,15 @@ class Mirrored:
         self.engine, self.fake = engine, fake
         self.catalogue, self.records = SqlCatalogue(engine), MirrorRecords(engine)
         self.writes = Writes(self.catalogue, CLOCK)
-        if People(engine).by_name(ADMINISTRATOR["name"]) is None:
-            first_start(engine, Settings())
-        prepare(self.writes)
+        fill(engine, "what a mirror needs", self._prepare)
         self.waited: list[float] = []
         self.clock: Clock = CLOCK
+
+    def _prepare(self) -> Ids:
+        if People(self.engine).by_name(ADMINISTRATOR["name"]) is None:
+            first_start(self.engine, Settings())
+        prepare(self.writes)
+        return {}
 
     def run(self, mapping: Mapping = MAPPED, **options: Any) -> RunReport:
         bot = People(self.engine).by_name(BOT["name"])

@@ -22,11 +22,13 @@ from argon2.low_level import hash_secret
 from fastapi import FastAPI
 from pydantic import SecretStr
 from sqlalchemy import Engine
+from tests.prefilled import fill
 
 from tocsin.logs import set_up_logs
 from tocsin.server.app import StreamingServer, build_app, server_config
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
+from tocsin.store.database.vault import use_vault
 
 Json = Any  # Any: whatever JSON the server answers
 KEY = "dGVzdHMgc2VhbCB3aXRoIHRoaXMga2V5LCAzMmJ5dGU="
@@ -116,6 +118,12 @@ def _loopback_settings(_variables: frozenset[tuple[str, str]]) -> Settings:
     return Settings(**_LOOPBACK)
 
 
+def start_store(engine: Engine, settings: Settings) -> str:
+    """Do the first start of a store, unless it was done; return the administrator's password."""
+    use_vault(engine, settings)
+    return fill(engine, "first start", lambda: {"password": first_start(engine, settings) or ""})["password"]
+
+
 @contextmanager
 def running_server(
     engine: Engine, settings: Settings | None = None, *, password: str | None = None, token: str | None = None
@@ -126,7 +134,7 @@ def running_server(
     """
     settings = settings or server_settings()
     set_up_logs(settings)
-    password = password or first_start(engine, settings) or ""
+    password = password or start_store(engine, settings)
     app = build_app(settings, engine)
     server = StreamingServer(server_config(app, settings, log_config=None, within_s=2), app)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Engine
+from tests.prefilled import fill
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
@@ -26,11 +27,18 @@ ORDERS = "pg.shop.public.orders"
 class Company:
     """A store with one of each type in it, and the ways in."""
 
+    engine: Engine
     catalogue: SqlCatalogue
     writes: Writes
     log: EventLog
     clock: FixedClock
     ids: dict[str, str]
+
+    def write(self) -> dict[str, str]:
+        """Create one of each type; return their ids by their names."""
+        for entity_type, request in (*_REQUESTS, ("table", self.table())):
+            self.ids[request["name"]] = self.writes.create(entity_type, request, actor=SYSTEM).document["id"]
+        return self.ids
 
     def table(self, name: str = "orders", **fields: Any) -> Document:
         """Return a request for a table in the schema."""
@@ -54,12 +62,8 @@ class Company:
 def company(engine: Engine) -> Company:
     """Fill an empty store with one of each type."""
     catalogue, clock = SqlCatalogue(engine), FixedClock(1_705_320_000_000)
-    writes = Writes(catalogue, clock)
-    ids: dict[str, str] = {}
-    for entity_type, request in _REQUESTS:
-        ids[request["name"]] = writes.create(entity_type, request, actor=SYSTEM).document["id"]
-    created = Company(catalogue, writes, EventLog(engine), clock, ids)
-    ids["orders"] = writes.create("table", created.table(), actor=SYSTEM).document["id"]
+    created = Company(engine, catalogue, Writes(catalogue, clock), EventLog(engine), clock, {})
+    created.ids.update(fill(engine, "one of each type", created.write))
     return created
 
 

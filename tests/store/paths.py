@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from tests.prefilled import Ids, fill
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company
 
 from tocsin.catalogue.people.teams import set_users, take_out
@@ -45,6 +46,10 @@ def description_of(event: ChangeEvent) -> str:
 
 def furnish(shop: Company) -> None:
     """Add what assets are described by, and describe ``orders`` by it; it is at version 0.2 then."""
+    shop.ids.update(fill(shop.engine, "what assets are described by", lambda: _furnish(shop)))
+
+
+def _furnish(shop: Company) -> Ids:
     for entity_type, request in _DESCRIBING:
         shop.ids[request["name"]] = shop.writes.create(entity_type, request, actor=JANE).document["id"]
     shop.patch(
@@ -54,6 +59,7 @@ def furnish(shop: Company) -> None:
         ("add", "/tags", [_label("PII.Contact"), _label("Business.Revenue.Net", "Glossary")]),
         ("add", "/columns/1/tags", [_label("PII.Contact.Email")]),
     )
+    return shop.ids
 
 
 def _patch(*operations: tuple[str, str, Any], target: tuple[str, str] = ("table", ORDERS)) -> Step:

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy import event as events
 from tests.drafts import EVENT, draft, reason
+from tests.prefilled import Ids, fill
 from tests.store.catalogues import Company, add_tags, company
 from tests.unit.access.people import rule
 
@@ -52,6 +53,9 @@ class Small:
         self.company: Company = company(engine)
         self.subjects = SqlSubjects(engine)
         self.ids: dict[str, str] = {}
+        self.ids |= fill(engine, "people with policies", self._write)
+
+    def _write(self) -> Ids:
         self.policy("Everybody", rule("allow", "ViewAll"))
         self.policy("Describe", rule("allow", "EditDescription"))
         self.policy("OnlyUs", rule("deny", "All", on="table", when="!matchTeam()"))
@@ -62,6 +66,7 @@ class Small:
         self.make("user", "anna", email="anna@example.org", teams=["Tills"])
         self.make("user", "bert", email="bert@example.org")
         self.make("user", "droid", email="droid@example.org", isBot=True)
+        return self.ids
 
     def make(self, entity_type: str, name: str, **fields: Any) -> str:
         written = self.company.writes.create(entity_type, {"name": name, **fields}, actor=SYSTEM)

@@ -20,11 +20,11 @@ from structlog.testing import capture_logs
 from tests.company import SmallCompany
 from tests.kafka import Kafka, running_kafka
 from tests.postgres import binaries
+from tests.serving import start_store
 from tests.waiting import until
 
 from tocsin.cli.java import java_program
 from tocsin.relay.build import relay_of
-from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
@@ -133,10 +133,12 @@ class Office:
 
 
 @pytest.fixture
-def make_office(kafka: Kafka, tmp_path: Path) -> Iterator[Callable[[str | None], Office]]:
+def make_office(kafka: Kafka, sqlite_template: Path, tmp_path: Path) -> Iterator[Callable[[str | None], Office]]:
     with ExitStack() as stack:
 
         def make(database_url: str | None) -> Office:
+            if database_url is None:
+                (tmp_path / "tocsin.db").write_bytes(sqlite_template.read_bytes())
             broker = Settings(kafka_servers=kafka.servers, database_url=database_url)
             return new_office(stack, tmp_path, broker)
 
@@ -149,7 +151,7 @@ def new_office(stack: ExitStack, data_dir: Path, broker: Settings) -> Office:
     topics = {"kafka_topic": f"events-{name}", "pulsar_topic": f"events-{name}"}
     settings = broker.model_copy(update={"data_dir": data_dir, "relay_name": name, **topics})
     engine = open_engine(settings.store_url(), synchronous="OFF")
-    first_start(engine, settings)
+    start_store(engine, settings)
     office = Office(engine, SmallCompany(engine), settings)
     stack.callback(engine.dispose)
     stack.enter_context(office.processes)

@@ -68,6 +68,9 @@ class Company:
                 hops.update(dict.fromkeys(frontier, level))
             yield from (DownstreamStep(root, node, f"fqn.{node}", distance) for node, distance in hops.items())
 
+    def refused_assets(self, entity_ids: Collection[str]) -> Iterator[DownstreamStep]:
+        return iter(())
+
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         return filter(self._knows, self._stakeholders(node_ids, relation))
 

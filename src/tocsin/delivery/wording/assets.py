@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tocsin.delivery.lines import clean_line, in_words
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
-from tocsin.model.change import ChangeEvent
+from tocsin.model.change import VIOLATION, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -21,10 +21,11 @@ _TYPE_WORDS = {"eventsubscription": "alert"}
 
 
 class ChangedAsset(NamedTuple):
-    """A changed asset, or the one that a thread is about: its type and id, and what people call it.
+    """A changed asset, or the one that a thread or a refused access is about: its type and id, and what people call it.
 
     ``page`` is the address of its page below that of the server; the first page for a type that has none. ``checks`` is
-    what a test checks, a table or one of its columns (``orders.email``), and empty of all else.
+    what a test checks, a table or one of its columns (``orders.email``), and empty of all else. ``full_name`` is the
+    FQN if that is not the event's.
     """
 
     entity_type: str
@@ -32,6 +33,7 @@ class ChangedAsset(NamedTuple):
     name: str
     page: str
     checks: str = ""
+    full_name: str = ""
 
     @property
     def title(self) -> str:
@@ -42,8 +44,11 @@ class ChangedAsset(NamedTuple):
 def asset_of(event: ChangeEvent) -> ChangedAsset:
     """Return the asset that changed, or the one, or the part of one (``orders.email``), that a thread is about."""
     entity, entity_type, entity_id = event.entity or {}, event.entity_type, event.entity_id
-    checks = ""
-    if entity_type == THREAD:
+    checks, refused = "", refused_asset(event)
+    if refused is not None:
+        entity_type, entity_id = str(refused.get("type") or ""), str(refused["id"])
+        name = refused.get("displayName") or fqn.steps_of(str(refused.get("fullyQualifiedName") or refused["id"]))[-1]
+    elif entity_type == THREAD:
         about = entity.get("entityRef")
         reference = about if isinstance(about, dict) else {}
         name = reference.get("displayName") or reference.get("name") or event.entity_fully_qualified_name
@@ -57,7 +62,17 @@ def asset_of(event: ChangeEvent) -> ChangedAsset:
         checks = _place_checked_by(entity) if entity_type == TEST_CASE else ""
     row = ENTITY_TYPES.get(entity_type)
     page = f"/#/{row.collection}/{entity_id}" if row else "/"
-    return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page, checks)
+    full_name = str(refused.get("fullyQualifiedName") or "") if refused else ""
+    return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page, checks, full_name)
+
+
+def refused_asset(event: ChangeEvent) -> Document | None:
+    """Return the reference to the asset on which an access was refused; None for other events, and for mere counts."""
+    if event.event_type is not EventType.POLICY_VIOLATION or event.change_description is None:
+        return None
+    values = (change.new_value for change in event.change_description.fields_added if change.name == VIOLATION)
+    assets = (value.get("entity") for value in values if isinstance(value, dict))
+    return next((asset for asset in assets if isinstance(asset, dict) and asset.get("id")), None)
 
 
 def type_text(entity_type: str) -> str:

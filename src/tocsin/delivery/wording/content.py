@@ -209,7 +209,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         texts = entry.carried.texts if variant else {}
         if (key := (Section, base_url, lines_each, variant)) not in texts:
             text = event_text(event, entry.reasons, dispatch.failure, zone=dispatch.zone, reader_id=reader_id)
-            owners = owners_of(event) if event.entity and event.entity.get("owners") else ()
+            full_name = text.asset.full_name or event.entity_fully_qualified_name
+            is_of_asset = not text.asset.full_name and event.entity and event.entity.get("owners")
+            owners = owners_of(event) if is_of_asset else ()
             lines, body = ([], template_text.body) if template_text else (text.lines, ())
             before, after = event.previous_version, event.current_version
             more_owners_count = max(0, len(owners) - MOST_OWNERS)
@@ -217,7 +219,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             owner_names = ", ".join(one.text for one in owners[:MOST_OWNERS])
             texts[key] = Section(
                 headline=template_text.subject if template_text else text.headline,
-                full_name=clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
+                full_name=clean_line(full_name or event.entity_id, limit=_LINE_LIMIT),
                 entity_type=type_text(text.asset.entity_type),
                 lines=tuple(lines[:lines_each]),
                 more_count=max(0, len(lines) + len(body) - lines_each),

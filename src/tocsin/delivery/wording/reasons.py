@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tocsin.delivery.wording.assets import TEST_CASE, asset_of, checked_table
+from tocsin.delivery.wording.assets import TEST_CASE, asset_of, checked_table, refused_asset
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
@@ -29,7 +29,8 @@ def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "") -
 
 
 def subject_of(event: ChangeEvent) -> str:
-    """Return what the entity of an event is about: the table that a test checks, the asset of a thread."""
+    """Return what the entity of an event is about: the table that a test checks, the asset of a thread or refusal."""
     if event.entity_type == TEST_CASE:
         return f"{checked_table(event) or 'the table'}, which this test checks"
-    return asset_of(event).name if event.entity_type == THREAD else "it"
+    is_of_another = event.entity_type == THREAD or refused_asset(event) is not None
+    return asset_of(event).name if is_of_another else "it"

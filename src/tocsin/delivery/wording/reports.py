@@ -317,18 +317,22 @@ def _change_request_lines(before: Value, after: Value, _entity: Document, zone: 
     yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
 
 
-def _violation_line(_old: Value, details: Value) -> ChangeLine:
-    """Return who was refused what on which asset; of those that were only counted, how many."""
+def _violation_lines(_old: Document, details: Document, policy: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield who was refused what on which asset, of those that were only counted how many, and by which policy."""
     repeated = details.get("repeated")
     user, asset = details.get("user"), details.get("entity")
     if not (isinstance(user, dict) and isinstance(asset, dict)):
-        return ChangeLine(f"{repeated} more requests refused" if repeated else "a request was refused")
+        yield ChangeLine(f"{repeated} more requests refused" if repeated else "a request was refused")
+        return
     name = asset.get("fullyQualifiedName") or asset.get("name") or ""
     where = f"{asset.get('type', '')} {name}".strip()
     repeats = f", {repeated} more times" if repeated else ""
     who = user.get("displayName") or user.get("name") or "somebody"
     refusal = f"{who} was refused {details.get('operation', 'access')} on {where}{repeats}"
-    return ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT))
+    yield ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
+    policy_name = str(policy.get("displayName") or policy.get("name") or "")
+    rule = f", rule {details['rule']}" if isinstance(details.get("rule"), str) else ""
+    yield from _fact("by policy", f"{policy_name}{rule}" if policy_name else "")
 
 
 def _destination_lines(_old: Document, failure: Document, _destination: Document, zone: str) -> Iterator[ChangeLine]:
@@ -390,6 +394,6 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     FINDING: finding_lines,
     LAG: _single_line(_lag_line),
     SILENCE: _silence_lines,
-    VIOLATION: _single_line(_violation_line),
+    VIOLATION: _violation_lines,
 }
 """What says a report in words, by the field that holds it."""

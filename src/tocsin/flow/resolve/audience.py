@@ -71,11 +71,16 @@ def _mutes(
 def reach_of(
     entity_ids: Collection[str], rules: Sequence[RecipientRule], directory: Directory
 ) -> tuple[DownstreamStep, ...]:
-    """Return what each entity reaches downstream, as far as ``rules`` ask for it, itself included."""
+    """Return what each entity reaches downstream, as far as ``rules`` ask for it, itself included.
+
+    An event of a policy that tells of a refused access reaches the asset as well.
+    """
     depth = max((rule.downstream_depth for rule in rules), default=0)
+    steps: Iterable[DownstreamStep] = (DownstreamStep(entity_id, entity_id, "", 0) for entity_id in entity_ids)
     if depth:
-        return tuple(directory.reach(entity_ids, depth))
-    return tuple(DownstreamStep(root_id=one, node_id=one, node_fqn="", hops=0) for one in entity_ids)
+        steps = directory.reach(entity_ids, depth)
+    asks_of_assets = any(rule.relation in BY_ASSET for rule in rules)
+    return (*steps, *(directory.refused_assets(entity_ids) if asks_of_assets else ()))
 
 
 def _principals(

@@ -229,7 +229,8 @@ def _ways(rules: Sequence[RecipientRule], context: _EventContext) -> Iterator[_W
             via = step.node_fqn if step.hops else None
             for spans in audience.placed.get((rule.relation, step.node_id), ()):
                 principal = _nearest_span(offset, spans)
-                of_subject = True if principal.is_of_subject and not step.hops else None
+                is_of_subject = principal.is_of_subject or step.node_id != step.root_id
+                of_subject = True if is_of_subject and not step.hops else None
                 reason = _reason(rule, via=via, hops=step.hops, of_subject=of_subject)
                 yield _Way(rule, principal, reason, step.node_id)
 

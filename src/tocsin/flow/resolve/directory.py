@@ -118,6 +118,9 @@ class Directory(Protocol):
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterable[DownstreamStep]:
         """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included."""
 
+    def refused_assets(self, entity_ids: Collection[str]) -> Iterable[DownstreamStep]:
+        """Return the asset of each refused access that an event of one of these, a policy, tells of: for that alone."""
+
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterable[Principal]:
         """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""
 

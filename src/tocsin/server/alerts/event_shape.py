@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.lines import UTC
+from tocsin.delivery.wording.assets import refused_asset
 from tocsin.delivery.wording.changes import EventText, event_text, semantic_changes
 from tocsin.delivery.wording.reasons import subject_of
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
@@ -79,14 +80,16 @@ TITLE: Shape[Worded[Any]] = {"title": (TEXT, lambda worded: worded.text.headline
 CHANGES: Shape[Worded[Any]] = {"changes": (array(TEXT), lambda worded: [line.sentence for line in worded.text.lines])}
 
 
-def _thread_subject(entry: EventView) -> object:
-    """Return the asset that a thread is about; None of other events."""
+def _subject_of(entry: EventView) -> object:
+    """Return the asset that a thread, or a refused access, is about; None of other events."""
     event = entry.event
+    if (refused := refused_asset(event)) is not None:
+        return refused
     return event.entity["entityRef"] if event.entity and event.entity_type == THREAD else None
 
 
 INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
-    "about?": (OPEN, _thread_subject),
+    "about?": (OPEN, _subject_of),
     "id": (TEXT, lambda worded: worded.entry.id),
     **event_shape("eventId", "eventType", "entityType", "entityId", "entityFullyQualifiedName"),
     **TITLE,

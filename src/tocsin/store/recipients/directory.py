@@ -11,8 +11,10 @@ from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
 
+from tocsin.access.visibility import subjects_of
 from tocsin.flow.resolve.directory import EVERYBODY, DownstreamStep, HeldAddress, Member, Portion, Principal
 from tocsin.model import fqn
+from tocsin.model.change import EventType
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
@@ -22,10 +24,14 @@ from tocsin.store.catalogue.people.own_addresses import held_addresses
 from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import former_name
 from tocsin.store.database.keys import is_one_of, rows_by_key
-from tocsin.store.database.tables import entity, follow, past_relation, person
+from tocsin.store.database.tables import change_event, entity, follow, past_relation, person
+from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.mutes import mutes_in
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
+
+_MOST_REFUSALS = 10_000
+"""Refused accesses that are looked up at once: more than any micro-batch has."""
 
 _PEOPLE = select(*(person.c["user_id" if name == "id" else name] for name in Person._fields))
 
@@ -99,6 +105,21 @@ class SqlDirectory:
             name = names.get(node, last_name or ("" if hops == 0 else None))
             if name is not None:
                 yield DownstreamStep(root, node, name, hops, since, until)
+
+    def refused_assets(self, entity_ids: Collection[str]) -> Iterator[DownstreamStep]:
+        """Return the asset of each refused access that a policy's event tells of, for that event alone."""
+        refused_at = change_event.c.log_offset
+        with reading(self._engine) as connection:
+            policies = self._subject_assets(connection, entity_ids).policies
+            if not policies:
+                return
+            is_refusal = change_event.c.event_type == EventType.POLICY_VIOLATION
+            query = select(refused_at).where(is_one_of(connection, change_event.c.entity_id, policies), is_refusal)
+            query = query.where(refused_at >= self._from).order_by(refused_at).limit(_MOST_REFUSALS)
+            refusals = events_at(connection, list(connection.scalars(query)))
+        for offset, event in refusals.items():
+            for asset in subjects_of(event)[1:]:
+                yield DownstreamStep(event.entity_id, str(asset["id"]), "", 0, offset, offset)
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         """Return the principals in this relation to each node; a thread has the owners and followers of its asset.

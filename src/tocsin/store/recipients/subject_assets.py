@@ -17,15 +17,19 @@ from tocsin.store.database.feed_tables import thread, tombstone_part
 from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.tables import change_event, entity, past_relation
 
-_TEST, _TABLE = "testCase", "table"
+_TEST, _TABLE, _POLICY = "testCase", "table", "policy"
 _TABLE_PARTS = 4
 
 
 class SubjectAssets(NamedTuple):
-    """The id of the asset that each thing is about, by its own: that of threads, and the table of test cases."""
+    """The id of the asset that each thing is about, by its own: that of threads, and the table of test cases.
+
+    ``policies`` are those of the things that are policies: what each of their events is about, it says itself.
+    """
 
     of_threads: Mapping[str, str]
     of_tests: Mapping[str, str]
+    policies: frozenset[str] = frozenset()
 
     def of(self, entity_id: str) -> str:
         """Return the asset that an entity is about; itself where it is about none."""
@@ -43,15 +47,18 @@ class KnownSubjects:
         self._ids = set[str]()
         self._threads: dict[str, str] = {}
         self._tests: dict[str, str] = {}
+        self._policies: frozenset[str] = frozenset()
 
     def of(self, connection: Connection, ids: Collection[str]) -> SubjectAssets:
         """Return what each of these is about."""
         if unknown := set(ids) - self._ids:
-            threads, tests = find_subject_assets(connection, unknown)
+            threads, tests, policies = find_subject_assets(connection, unknown)
             self._threads |= threads
             self._tests |= tests
+            self._policies |= policies
             self._ids |= unknown
-        return SubjectAssets(_assets_among(self._threads, ids), _assets_among(self._tests, ids))
+        threads, tests = _assets_among(self._threads, ids), _assets_among(self._tests, ids)
+        return SubjectAssets(threads, tests, self._policies.intersection(ids))
 
 
 def _assets_among(assets: Mapping[str, str], ids: Collection[str]) -> dict[str, str]:
@@ -63,14 +70,16 @@ def find_subject_assets(connection: Connection, ids: Collection[str]) -> Subject
     threads: dict[str, str] = {}
     tests: dict[str, str] = {}
     tested: dict[str, str] = {}
+    policies: dict[str, str] = {}
     for chunk in chunks_of(sorted(ids)):
         for kind, entity_id, about in connection.execute(union_all(*_queries(connection, chunk))):
-            {"thread": threads, "name": tested, "table": tests}[kind][entity_id] = about
-    return SubjectAssets(threads, tests | _tables(connection, tested))
+            {"thread": threads, "name": tested, "table": tests, _POLICY: policies}[kind][entity_id] = about
+    return SubjectAssets(threads, tests | _tables(connection, tested), frozenset(policies))
 
 
 def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
     deleted_part, past, test = tombstone_part.c, past_relation.c, entity.alias("test").c
+    policy = entity.alias("policy").c
     is_test = select(change_event.c.id).where(
         change_event.c.entity_id == past.entity_id, change_event.c.entity_type == _TEST
     )
@@ -86,6 +95,9 @@ def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
             is_one_of(connection, test.id, ids), test.entity_type == _TEST
         ),
         deleted_subjects.where(is_test.exists()),
+        select(literal(_POLICY), policy.id, policy.id).where(
+            is_one_of(connection, policy.id, ids), policy.entity_type == _POLICY
+        ),
     ]
 
 

@@ -30,7 +30,7 @@ FAILED = {
 OPENED = {"testCaseResolutionStatusType": "New", "stateId": "5"}
 REFUSED = {
     "operation": "EditTags",
-    "entity": {"type": "table", "fullyQualifiedName": "acme.shop.public.orders"},
+    "entity": {"id": "o-1", "type": "table", "fullyQualifiedName": "acme.shop.public.orders"},
     "user": {"id": "7", "type": "user", "name": "ann"},
 }
 OWNERS = [

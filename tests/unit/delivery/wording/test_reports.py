@@ -28,7 +28,7 @@ from tocsin.model.severity import Severity
 
 
 def line_of(field: str, old: Any, new: Any) -> ChangeLine:
-    return event_text(change_event(update_of(field, old, new))).lines[0]
+    return event_text(change_event(update_of(field, old, new))).all_lines[0]
 
 
 def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_more_change() -> None:

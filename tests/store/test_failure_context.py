@@ -11,6 +11,7 @@ from tests.notifying import notify_all
 
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause, ToldPeople
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.people import SYSTEM
@@ -130,6 +131,28 @@ def test_what_surrounds_the_failures_of_a_claim_is_read_together(store_engine: E
     assert [one.failure for one in sent] == contexts
     assert len(together) * 3 == len(one_by_one)
     assert messages.with_contexts(dispatches, ()) is dispatches
+
+
+def test_a_failed_run_says_how_long_it_usually_takes(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    company.pipeline("etl", owners=[{"id": company.ids["ana"], "type": "user"}])
+    company.alert("failed", [{"category": "Owners", "type": "Email"}], "pipelineStatus == 'Failed'", poll_interval_s=0)
+    for minutes, status in ((9, "Failed"), (10, "Successful"), (60, "Failed"), (11, "Successful"), (30, "Successful")):
+        run_for(company, minutes, status)
+    run_for(company, 90, "Failed")
+    *_, second, third = dispatches_of(company)
+    messages = FailureMessages(store_engine)
+    assert (messages.context_of(second).usual_ms, messages.context_of(third).usual_ms) == (None, 11 * 60_000)
+    lines = event_text(third.event, (), messages.context_of(third)).lines
+    assert [one.text for one in lines if one.label in ("took", "usually takes")] == ["1 h 30 min", "11 min"]
+
+
+def run_for(company: SmallCompany, minutes: int, status: str) -> None:
+    """Report a run that took so long."""
+    company.clock.advance(86_400_000)
+    start_ms = company.clock.now_ms()
+    run = {"timestamp": start_ms, "endTime": start_ms + minutes * 60_000, "executionStatus": status}
+    company.writes.add_pipeline_status("airflow.etl", run, actor=SYSTEM)
 
 
 def test_a_success_says_how_long_something_has_failed(store_engine: Engine) -> None:

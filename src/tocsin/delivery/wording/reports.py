@@ -119,6 +119,8 @@ def report_text(asset: ChangedAsset, summary: str) -> str:
 
 def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLine]:
     """Yield since when something fails or has failed, its last success, its incident, and what lies downstream."""
+    if context.usual_ms is not None:
+        yield ChangeLine(span_text(context.usual_ms), rank=Rank.REPORTED, label="usually takes")
     if context.since_ms is not None:
         times = f"{moment_text(context.since_ms, zone)}, {count_text(context.count, 'time')} in a row"
         if context.ended_ms is None:

@@ -5,7 +5,7 @@ One question serves all messages of a claim. Next: ``delivery/channels``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, Row, Select, literal, select, union_a
 
 from tocsin.chunks import chunks_of
 from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, ProbableCause, ToldPeople
-from tocsin.delivery.wording.reports import is_recovery, reported_at_ms
+from tocsin.delivery.wording.reports import RUN, is_recovery, reported_at_ms
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.message import MessageStatus
 from tocsin.model.status import SUCCESS, is_failure
@@ -21,6 +21,7 @@ from tocsin.store.database.engine import reading
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import attempt, message, notification
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
+from tocsin.store.outbox.run_durations import usual_durations
 from tocsin.store.outbox.told_people import told_people
 from tocsin.store.recipients.directory import SqlDirectory, full_names_of
 from tocsin.store.recipients.related_incidents import Cause, FailureTime, causes_of
@@ -105,6 +106,7 @@ class FailureMessages:
                 reports[report.place].append(report)
             incidents = incidents_at(connection, by_place.keys() - recovered)
             causes = _causes_of(connection, incidents.keys())
+            durations = usual_durations(connection, _times_of_runs(by_place))
         downstream = self._downstream_of({place.entity_id for place in by_place.keys() - recovered})
         return {
             place: replace(
@@ -115,6 +117,7 @@ class FailureMessages:
                 ),
                 incident=incidents.get(place),
                 causes=causes.get(place, ()),
+                usual_ms=durations.get(place),
             )
             for place in by_place
         }
@@ -142,6 +145,15 @@ def _causes_of(connection: Connection, places: Collection[ReportPlace]) -> dict[
         return ProbableCause(cause.incident.name, failing, asset)
 
     return {place: tuple(map(probable, causes[time])) for place, time in times.items()}
+
+
+def _times_of_runs(by_place: Mapping[ReportPlace, Dispatch]) -> dict[ReportPlace, int]:
+    """Return when the runs began that some of these messages are about."""
+    return {
+        place: reported_at_ms(dispatch.event)
+        for place, dispatch in by_place.items()
+        if dispatch.event.change_description and RUN in dispatch.event.change_description.paths()
+    }
 
 
 class _Reported(NamedTuple):

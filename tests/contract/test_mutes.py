@@ -60,6 +60,8 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
         assert (clicked.status_code, clicked.json()) == (200, {"unsubscribed": ["Mail"]})
         (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
         assert (mute["kind"], mute["channel"], mute["unsubscribed"], mute["until"]) == ("alert", "Email", True, None)
+        pressed = nobody.post(f"/unsubscribe/{token}", headers=BROWSER)
+        assert "ann@example.org receives no more mail from: Mail." in pressed.text
         assert nobody.post(f"/unsubscribe/{mail}.forged").status_code == 404
         assert nobody.get("/unsubscribe/x").status_code == 404
     second = describe(administrator, orders, "two")
@@ -92,6 +94,10 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
             (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
             assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", orders["id"], None)
             assert mute["until"] == now_ms + 86_400_000
+        pressed = nobody.post(f"/mute/{link}", headers=BROWSER)
+        assert "<h1>Muted</h1>" in pressed.text
+        assert "no notifications about orders until" in pressed.text
+        assert "<form" not in pressed.text
         expired_link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms - 1), key)
         unsubscribing = sign_token(UNSUBSCRIBE, notified[0]["id"], key)
         for wrong in (
@@ -118,6 +124,9 @@ def test_mutes_are_ones_own(served: Served, administrator: httpx.Client, orders:
         assert client_of_ben.put(f"/users/{ann}/mutes", json=mute).status_code == 403
         assert client_of_ben.get(f"/users/{ann}/mutes").status_code == 403
         assert administrator.put(f"/users/{ann}/mutes", json=mute).status_code == 200
+
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @pytest.mark.parametrize(

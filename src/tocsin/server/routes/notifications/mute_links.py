@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
-from fastapi import Response
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.delivery.links.mute import MuteLink, request_of
@@ -18,7 +18,7 @@ from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
-from tocsin.server.routes.notifications.unsubscribe import Token, link_page
+from tocsin.server.routes.notifications.unsubscribe import Token, is_browser, link_page
 
 router = DeclaredRoutes(tags=["inbox"])
 
@@ -32,10 +32,12 @@ def ask_to_mute(token: Token, parts: PartsHere) -> Response:
 
 
 @router.post("/mute/{token}", openapi_extra=answers("MutedByLink", never="409"))
-def mute(token: Token, parts: PartsHere) -> Response:
-    """Mute the asset of a message for its recipient, for a day from the message on."""
+def mute(token: Token, request: Request, parts: PartsHere) -> Response:
+    """Mute the asset of a message for its recipient, for a day from the message on; a browser gets a page."""
     link, notification = _muting_asked(token, parts)
     parts.alert_stores.mutes.put(mute_of(link, notification, parts))
+    if is_browser(request):
+        return link_page("Muted", escape(effect_of(link, asset_name_of(notification, parts))), asks=False)
     return answer({"muted": True, "until": link.until_ms})
 
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from html import escape
 from typing import Annotated
 
-from fastapi import Path, Response
+from fastapi import Path, Request, Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of
@@ -70,15 +70,24 @@ def ask(token: Token, parts: PartsHere) -> Response:
 
 
 @router.post("/unsubscribe/{token}", openapi_extra=answers("Unsubscribed", never="409"))
-def unsubscribe(token: Token, parts: PartsHere) -> Response:
-    """Unsubscribe the recipient of a mail from its alerts."""
+def unsubscribe(token: Token, request: Request, parts: PartsHere) -> Response:
+    """Unsubscribe the recipient of a mail from its alerts; a browser gets a page that says so."""
     notifications, now_ms = _notifications(token, parts), parts.clock.now_ms()
     alerts = {reason.subscription_id: reason.subscription_name for one in notifications for reason in one.reasons}
     channel = notifications[0].channel
     muted = {(_who(one, reason), reason.subscription_id) for one in notifications for reason in one.reasons}
     for who, alert_id in sorted(muted):
         parts.alert_stores.mutes.put(Mute(who, MuteKind.ALERT, alert_id, channel, since_ms=now_ms, unsubscribed=True))
-    return answer({"unsubscribed": sorted(alerts.values())})
+    names = sorted(alerts.values())
+    if is_browser(request):
+        whom, alerts_text = escape(notifications[0].recipient), escape(", ".join(names))
+        return link_page("Unsubscribed", f"{whom} receives no more mail from: {alerts_text}.", asks=False)
+    return answer({"unsubscribed": names})
+
+
+def is_browser(request: Request) -> bool:
+    """Return whether a person presses the button of a page: programs of mail ask for anything."""
+    return "text/html" in request.headers.get("accept", "")
 
 
 def _who(notification: Notification, reason: Reason) -> str:

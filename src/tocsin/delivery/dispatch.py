@@ -62,7 +62,7 @@ class FailureContext:
     that of the last success before it, ``ended_ms`` that of the success that ends it. ``downstream`` are full names,
     the closest first, of assets that everybody may see whom the message is for.
     ``causes`` are incidents upstream that they may see as well, the farthest first. ``audience`` is whom else the
-    failure was told of, where the reader may know. ``usual_ms`` is how long a run takes that succeeds, if that is known.
+    failure was told of, where the reader may know. ``usual_ms`` is how long a successful run takes, if that is known.
     """
 
     since_ms: int | None = None

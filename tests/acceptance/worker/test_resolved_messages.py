@@ -173,3 +173,22 @@ async def test_a_mail_about_a_failure_says_since_when_and_what_lies_downstream(s
     assert "- Downstream: revenue" in second
     assert "Failing since" not in first
     assert "- Failing since: 2025-10-09 08:53 UTC, 3 times in a row" in second
+
+
+async def test_a_mail_about_a_breaking_change_says_what_lies_downstream(sqlite_engine: Engine) -> None:
+    company, mailbox = SmallCompany(sqlite_engine), Mailbox()
+    company.alert("Breaking", [{"category": "Users", "type": "Email", "config": {"receivers": ["dia"]}}], "isBreaking")
+    notify_all(sqlite_engine)
+    company.clock.advance(1_000)
+    company.table("orders", columns=[{"name": "email", "dataType": "VARCHAR", "dataLength": 80}])
+    notify_all(sqlite_engine)
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
+        working(sqlite_engine, senders={"Email": channel}),
+    ):
+        await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
+    ((_, content),) = mailbox.mails
+    lines = [line for line in text_of(read_mail(content)).splitlines() if line.startswith("- ")]
+    assert lines[0].endswith(": column id INT removed")
+    assert lines[1:] == ["- Downstream: revenue"]

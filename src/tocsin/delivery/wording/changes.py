@@ -17,7 +17,16 @@ from tocsin.delivery.wording.assets import ChangedAsset, asset_of
 from tocsin.delivery.wording.incidents import INCIDENT, with_reader
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
 from tocsin.delivery.wording.reasons import why_text
-from tocsin.delivery.wording.reports import REPORT_LINES, failure_lines, is_report, report_text, status_text
+from tocsin.delivery.wording.reports import (
+    REPORT_LINES,
+    downstream_lines,
+    failure_lines,
+    is_failure_report,
+    is_recovery,
+    is_report,
+    report_text,
+    status_text,
+)
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import (
     TYPE_KEYS,
@@ -156,7 +165,7 @@ def event_text(
     The headline is such as ``orders: column email VARCHAR removed … and 2 more``: it names the change that matters most
     (``Rank``) and counts the others. It addresses the recipient by their ``reasons``: ``ann mentioned you in a
     conversation about orders``. The lines are in the order of their ranks, labels that columns bring among them, last
-    what surrounds the ``failure`` that the event reports.
+    what surrounds the ``failure`` that the event reports, or the change that breaks readers.
     """
     asset, described = asset_of(event), with_reader(event.change_description, reader_id)
     headline = ""
@@ -169,9 +178,16 @@ def event_text(
     headline = headline or _headline(event, asset, lines)
     report = lines[0] if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label else None
     lines = [*(lines[1:] if report else lines), *_meaning_lines(event)]
-    lines = sorted((*lines, *failure_lines(failure, zone)), key=_rank_of) if failure else lines
+    lines = sorted((*lines, *_surroundings(event, failure, zone)), key=_rank_of) if failure else lines
     lines = _with_reason(event, lines)
     return EventText(asset, headline, lines, why_text(event, reasons), report)
+
+
+def _surroundings(event: ChangeEvent, context: FailureContext, zone: str) -> Iterator[ChangeLine]:
+    """Return what surrounds a failure or its end; of a change that breaks readers, what lies downstream."""
+    if is_failure_report(event) or is_recovery(event):
+        return failure_lines(context, zone)
+    return downstream_lines(context, Rank.BREAKING)
 
 
 def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLine]) -> str:

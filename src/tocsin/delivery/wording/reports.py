@@ -136,9 +136,14 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
     if context.causes:
         cause = context.causes[0]
         yield from _fact("probably caused by", f"{cause.incident} on {'.'.join(fqn.split(cause.asset)[-2:])}")
+    yield from downstream_lines(context, Rank.REPORTED)
+
+
+def downstream_lines(context: FailureContext, rank: Rank) -> Iterator[ChangeLine]:
+    """Yield what lies downstream, in a line of that rank."""
     if context.downstream:
         names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
-        yield ChangeLine(_names_text(names), rank=Rank.REPORTED, label="downstream")
+        yield ChangeLine(_names_text(names), rank=rank, label="downstream")
 
 
 def _audience_text(people: ToldPeople) -> str:

@@ -133,10 +133,10 @@ class Attempts:
     async def look_ahead(self, dispatches: Sequence[Dispatch]) -> Sequence[Dispatch]:
         """Ask together what messages need that will be sent soon; where that fails, each asks for itself.
 
-        That is what rights and mutes allow, the zones of their readers, and what surrounds failures, with which the
-        messages about them are returned.
+        That is what rights and mutes allow, the zones of their readers, and what surrounds failures and breaking
+        changes, with which the messages about them are returned.
         """
-        permitted, reporting = self._parts.permitted, list(filter(_tells_of_failure, dispatches))
+        permitted, reporting = self._parts.permitted, list(filter(_has_surroundings, dispatches))
         if not reporting and all(map(permitted.is_certain, dispatches)):
             return dispatches
 
@@ -298,8 +298,8 @@ class MessageAttempt:
         return await _ask_store(lambda: self._parts.failure_messages.find_answered(dispatch))
 
     async def _failure(self, dispatch: Dispatch) -> FailureContext | None:
-        """Return what surrounds the failure that a message for people is about, or that it says is over."""
-        if not _tells_of_failure(dispatch):
+        """Return what surrounds the failure, its end or the breaking change that a message for people is about."""
+        if not _has_surroundings(dispatch):
             return None
         context = dispatch.failure
         if context is not None and not (context.downstream or context.causes or context.audience):
@@ -322,11 +322,11 @@ class MessageAttempt:
         return await _ask_store(ask)
 
 
-def _tells_of_failure(dispatch: Dispatch) -> bool:
-    """Return whether a message tells people of one failure, or that one is over."""
+def _has_surroundings(dispatch: Dispatch) -> bool:
+    """Return whether a message tells people of one failure, that one is over, or of one change that breaks readers."""
     if dispatch.message.channel not in WORDED or len(dispatch.entries) > 1:
         return False
-    return is_failure_report(dispatch.event) or is_recovery(dispatch.event)
+    return dispatch.first.carried.is_breaking or is_failure_report(dispatch.event) or is_recovery(dispatch.event)
 
 
 def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:

@@ -74,7 +74,7 @@ class FailureMessages:
         return replace(context, audience=self._told_people((dispatch,)).get(dispatch.message.id))
 
     def with_contexts(self, dispatches: Sequence[Dispatch], reporting: Sequence[Dispatch]) -> Sequence[Dispatch]:
-        """Return messages, those about failures and recoveries, ``reporting``, with what surrounds these."""
+        """Return messages, those of ``reporting`` with what surrounds the failure, recovery or breaking change."""
         if not reporting:
             return dispatches
         contexts = self.contexts_of(reporting)

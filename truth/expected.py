@@ -20,7 +20,7 @@ from truth.facts import Event, Facts, facts_of
 from truth.history import Key
 from truth.predicted import surprises as surprises_of
 from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script
-from truth.steps import ADMIN, DropAlert, Principal, Remove, RemoveUser, SetAlert, Step, SwitchAlert
+from truth.steps import ADMIN, DropAlert, Principal, Remove, RemoveUser, Restore, SetAlert, Step, SwitchAlert
 from truth.values import is_bot
 
 ALL = 10**9
@@ -153,12 +153,27 @@ class _Judging:
             self.world.apply(step)
         for event in events:
             self._judge(event, step)
+        if isinstance(step, Remove | Restore):
+            self._tell_as_one(step.key, events)
         if is_before:
             self.world.apply(step)
         self._alerts.follow(step)
         if isinstance(step, SetAlert) and events:
             self._made_ms.setdefault(step.alert, events[0].timestamp_ms)
         self._number += 1
+
+    def _tell_as_one(self, key: Key, events: Sequence[Event]) -> None:
+        """Leave out what an alert says of entities below another one, to whom it says of that what became of all."""
+        whole_event = next((one for one in events if one.key == key), None)
+        if whole_event is None:
+            return
+        parts = {one.id for one in events if one.event_type == whole_event.event_type} - {whole_event.id}
+        of_whole = {at[1:]: reasons for at, reasons in self.notifications.items() if at[0] == whole_event.id}
+        for at in [one for one in self.notifications if one[0] in parts]:
+            alerts = {reason.alert for reason in of_whole.get(at[1:], ())}
+            left_reasons = frozenset(reason for reason in self.notifications.pop(at) if reason.alert not in alerts)
+            if left_reasons:
+                self.notifications[at] = left_reasons
 
     def hear(self, events: Sequence[Event]) -> None:
         """Judge the events of another writer."""

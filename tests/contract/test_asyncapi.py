@@ -157,6 +157,7 @@ def logged_events(served: Served, administrator: httpx.Client, orders: Json) -> 
     announcements = (Announcement(request="CR-1", outcome=ChangeOutcome.EARLY, field="columns.email"),)
     breaking_event = change_event(breaking_reasons=reasons, announcements=announcements)
     further = [wide_event, nobody_event, breaking_event, change_event(reason="für Zoë")]
+    further += [change_event(below_count=2), change_event(part_of=wide_event.id)]
     return [*events, *of_types, *(LoggedEvent(9_900 + at, event, {}) for at, event in enumerate(further))]
 
 
@@ -227,7 +228,9 @@ async def test_requests_of_webhooks_are_as_the_document_says(
     assert header_names == properties.keys() - {"Authorization"} - of_one_reason
 
 
-_OF_SOME = frozenset({"x-tocsin-breaking", "x-tocsin-runbook", "x-tocsin-severity", "x-tocsin-why"})
+_OF_SOME = frozenset(
+    {"x-tocsin-breaking", "x-tocsin-recursive", "x-tocsin-runbook", "x-tocsin-severity", "x-tocsin-why"}
+)
 
 
 def test_headers_that_no_destination_can_set_are_in_the_document() -> None:

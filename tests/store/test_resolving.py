@@ -75,7 +75,7 @@ def _match(logged: LoggedEvent, alert: str) -> dict[str, object]:
     event = logged.event
     return {
         **{"log_offset": logged.offset, "event_id": event.id, "entity_id": event.entity_id, "user_id": event.user_id},
-        **{"timestamp_ms": event.timestamp, "subscription_id": alert, "asked": 1},
+        **{"timestamp_ms": event.timestamp, "part_of": event.part_of, "subscription_id": alert, "asked": 1},
     }
 
 
@@ -178,7 +178,7 @@ def test_what_is_too_old_notifies_nobody_and_has_a_result(store_engine: Engine) 
 
 def test_the_cases_of_one_alert_are_one_match() -> None:
     cases = (("a", 1), ("b", 0b10), ("c", 0b100), ("b", 0b1000))
-    of_event = {"log_offset": 1, "event_id": "e", "entity_id": "t", "user_id": "u", "timestamp_ms": 5}
+    of_event = {"log_offset": 1, "event_id": "e", "entity_id": "t", "user_id": "u", "timestamp_ms": 5, "part_of": None}
     matching = [{**of_event, "subscription_id": alert, "asked": asked} for alert, asked in cases]
     (event_match,) = matched_events(
         [pa.RecordBatch.from_pylist(matching[:2]), pa.RecordBatch.from_pylist(matching[2:])]

@@ -87,14 +87,17 @@ class Visibility:
         return tuple(dict.fromkeys(_without_hidden(one, visible_names) for one in reasons))
 
     def visible_events(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent | None]:
-        """Return each event without what may not be seen of it; None where none of it may."""
+        """Return each event without what may not be seen of it; None where none of it may.
+
+        How many entities lay below a deleted one is for those who may see everything: others may not see each of them.
+        """
         if self.is_whole:
             return list(events)
         is_visible = self.sees_events(events)
         visible_events = [event for event, is_seen in zip(events, is_visible, strict=True) if is_seen]
         hidden_names = iter(self.hidden_names_in_each([_parts(event) for event in visible_events]))
         return [
-            event_without(event, next(hidden_names)) if is_seen else None
+            event_without(event, next(hidden_names)).by_itself() if is_seen else None
             for event, is_seen in zip(events, is_visible, strict=True)
         ]
 

@@ -23,6 +23,7 @@ from tocsin.logic import NEVER
 from tocsin.model.change import (
     CHANGE_REQUEST,
     LATE,
+    PART_OF,
     RECORDED,
     REPORTED_AT,
     SILENCE,
@@ -152,6 +153,7 @@ _ROWS = (
     Field(IS_ANNOUNCED, Kind.BOOLEAN, "whether change requests announced the change, and all that is breaking in it"),
     Field(CHANGE_REQUEST, Kind.TEXTS, "change requests that the event is about: `CR-12`"),
     Field(OPEN_ANSWERS, Kind.NUMBER, "number of their consumers that had not answered"),
+    Field(PART_OF, Kind.TEXT, "id of the event of the whole that the event is part of", _EVENT, is_internal=True),
     Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, source_field=FQN),
     Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, source_field=TESTED_FQN),
     Field(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Protocol
 
@@ -32,6 +33,7 @@ from tocsin.flow.resolve.portions import (
     resolve_audiences,
 )
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
+from tocsin.flow.resolve.wholes import FindWholes, TellingAlerts, alerts_by_whole, telling_alerts_of, without_told_parts
 from tocsin.flow.resolve.withholding import (
     AlertAssets,
     Reads,
@@ -138,6 +140,7 @@ class Lookups:
     events: Events
     find_held_back: FindHeldBack
     find_roots: FindRoots
+    find_wholes: FindWholes
     find_preferences: Callable[[Sequence[NotificationDraft]], Preferred]
     ids: NotificationIds
     find_decisions: Callable[[Mapping[int, Collection[str]]], Rights] | None = None
@@ -302,12 +305,29 @@ def _is_whole(event: MatchedEvent, alerts: AlertFacts) -> bool:
 def drafts_of(batch: Batch, context: Context, audiences: Audiences | None = None) -> Iterator[list[NotificationDraft]]:
     """Yield whom a batch notifies, as far as they may view what it is about, a bounded number at a time.
 
-    ``audiences`` are those of the batch, where the caller has them.
+    ``audiences`` are those of the batch, where the caller has them. Who is told of a whole is not told of its parts.
     """
-    lookups = context.lookups
+    lookups, telling_alerts = context.lookups, find_telling_alerts(batch, context, audiences)
     drafts = _group(_resolve(batch, context, audiences), _find_roots(batch, context))
     for drafts_part in chunks_of(drafts, context.drafts_at_once):
-        yield only_visible(drafts_part, lookups.policies, lookups.events)
+        yield without_told_parts(only_visible(drafts_part, lookups.policies, lookups.events), telling_alerts)
+
+
+def find_telling_alerts(batch: Batch, context: Context, audiences: Audiences | None = None) -> TellingAlerts:
+    """Return whom alerts tell of the wholes that events of a batch are parts of; of the people of these audiences.
+
+    An alert that waits for incidents may not tell of the whole, so that it tells of each part.
+    """
+    alerts = alerts_by_whole(batch.events)
+    wholes = context.lookups.find_wholes(alerts) if alerts else ()
+    if not wholes:
+        return {}
+    matched = run((withhold, trigger, leave_out_old), Batch(wholes), context)
+    depending = {pair for pair in matched.pairs if pair[1] in context.alerts.depending}
+    telling = replace(matched, events=events_without(matched.events, depending))
+    people = None if audiences is None else audiences.portions
+    drafts = drafts_of(telling, context, audiences_in(telling, context, people))
+    return telling_alerts_of(chain.from_iterable(drafts))
 
 
 def shows_everything(context: Context) -> bool:
@@ -326,12 +346,13 @@ def counted_drafts(
     """
     alerts, by_offset = context.alerts, {events.first.head.offset: events for events in similar}
     batch = run((*MATCHING, *NOTIFYING), Batch([events.first for events in similar]), context)
+    telling_alerts = find_telling_alerts(batch, context)
     notifying_events = [by_offset[event.head.offset]._replace(first=event) for event in batch.events]
     directory, people_at_once = context.lookups.directory, context.people_at_once
     for head, recipients, offsets in count_recipients(
         notifying_events, alerts.rules, directory, people_at_once=people_at_once
     ):
-        yield [recipient.draft(head) for recipient in recipients], offsets
+        yield without_told_parts([recipient.draft(head) for recipient in recipients], telling_alerts), offsets
 
 
 def schedule(parts: Iterable[list[NotificationDraft]], context: Context) -> Iterator[list[ScheduledNotification]]:

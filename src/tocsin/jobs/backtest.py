@@ -52,7 +52,7 @@ from tocsin.store.upkeep.retention.progress import RetentionProgress
 EVENTS_PER_STEP = 200_000
 MATCHES_AT_ONCE = 20_000
 
-_OF_EVENT = ("entity_id", "user_id", "timestamp_ms", "entity_type", "entity_fqn")
+_OF_EVENT = ("entity_id", "user_id", "timestamp_ms", "part_of", "entity_type", "entity_fqn")
 
 KEPT_DAYS = 30
 """For how long the result of a backtest can be read."""
@@ -124,7 +124,7 @@ def without_hidden(events: DataFrame, index: Index, viewable: Callable[[pa.Table
 def similar_rows(matched: pa.Table, held_back: Collection[Pair]) -> pa.Table:
     """Return ``backtest_tasks.SIMILAR`` of ``matched`` (one row per match, in the order of the log).
 
-    One row per entity, author, answers and alerts that are held back.
+    One row per entity, author, answers, alerts that are held back, and whole that the events are part of.
     """
     alerts_by_offset = defaultdict[int, list[str]](list)
     for offset, alert in sorted(held_back):
@@ -134,11 +134,11 @@ def similar_rows(matched: pa.Table, held_back: Collection[Pair]) -> pa.Table:
         if alerts_by_offset
         else pa.repeat("", matched.num_rows)
     )
-    keys = ["entity_id", "user_id", "asked", "held_back"]
+    keys = ["entity_id", "user_id", "asked", "held_back", "part_of"]
     groups = matched.append_column("held_back", held_back_alerts).group_by(keys, use_threads=False)
     groups_of_events = groups.aggregate([("log_offset", "list"), ("timestamp_ms", "list")])
     return groups_of_events.select(SIMILAR).sort_by(
-        [("entity_id", "ascending"), ("asked", "ascending"), ("held_back", "ascending")]
+        [(key, "ascending") for key in ("entity_id", "asked", "held_back", "part_of")]
     )
 
 
@@ -154,7 +154,7 @@ class _Run:
         self.request, self.parts, self.viewer, self.tally = request, parts, viewer, BacktestTally()
         self.window = Window(request.since_ms, request.until_ms)
         self.index = index_of(between_reports([plan]))
-        self.asks_of_breaking = plan.asks_of_breaking
+        self.plan, self.asks_of_breaking = plan, plan.asks_of_breaking
         self.at_reports = index_of(at_reports([plan])) if plan.asks_of_streaks else None
         self.alerts = alerts_involved_in(alert, parts.subscriptions.list_enabled)
         self.held_back_matches = HeldBackMatches(parts.holding, self.alerts.facts.depending, self._hidden_assets)
@@ -226,7 +226,7 @@ class _Run:
     def _count_recipients(self, matched: pa.Table, held_back: frozenset[Pair]) -> list[RecipientRow]:
         """Return the would-be recipients of these, as rows of ``COUNTED``."""
         session = self.parts.history.session
-        work = Count(self.parts.store, self.alerts.own_id, self.alerts.facts, self.request.requested_by, held_back)
+        work = Count(self.parts.store, self.plan, self.alerts.facts, self.request.requested_by, held_back)
         frame = session.createDataFrame(similar_rows(matched, held_back))
         counted: list[RecipientRow] = in_tasks(frame.coalesce(_cores(session)), work, COUNTED).toArrow().to_pylist()
         return counted

@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType
 
 from tocsin.chunks import chunks_of
+from tocsin.flow.match.plan import Plan
 from tocsin.flow.pipeline import (
     MATCHING,
     NOTIFYING,
@@ -37,6 +38,7 @@ from tocsin.jobs.resolving import EVENTS_AT_ONCE, Resolving, StoreAddress, open_
 from tocsin.model.match_result import Pair
 from tocsin.model.notification_draft import EventHead, NotificationDraft
 from tocsin.spark.schema import NUMBER, TEXT, struct_of
+from tocsin.store.recipients.wholes import Wholes
 
 COUNTED = struct_of(
     *(("channel", TEXT), ("key", TEXT), ("target", TEXT), ("recipient_id", TEXT)),
@@ -53,11 +55,11 @@ columns are null.
 """
 
 
-SIMILAR = ("entity_id", "user_id", "asked", "held_back", "log_offset_list", "timestamp_ms_list")
+SIMILAR = ("entity_id", "user_id", "asked", "held_back", "part_of", "log_offset_list", "timestamp_ms_list")
 """Columns of what a task takes: one row for the matches of one entity that one person changed.
 
-They have the same ``asked`` answers and are held back from the same alerts, whose ids stand in ``held_back`` with
-spaces between. The rows of an entity follow each other.
+They have the same ``asked`` answers, are ``part_of`` the same whole if of any, and are held back from the same alerts,
+whose ids stand in ``held_back`` with spaces between. The rows of an entity follow each other.
 """
 
 
@@ -66,11 +68,11 @@ class Count:
     """The work of a task of a backtest, for ``spark/tasks.in_tasks``: from matches to rows of ``COUNTED``.
 
     ``asker_id`` is who started the backtest: an alert that is not stored yet would be theirs. ``held_back`` are
-    the matches that incidents hold back. ``alert_id`` is the alert that is evaluated.
+    the matches that incidents hold back. ``plan`` is that of the alert that is evaluated.
     """
 
     store: StoreAddress
-    alert_id: str
+    plan: Plan
     alerts: AlertFacts
     asker_id: str
     held_back: Collection[Pair]
@@ -79,7 +81,7 @@ class Count:
         """Take rows of ``SIMILAR`` and yield rows of ``COUNTED``."""
         counts = _Counts()
         with closing(open_resolving(self.store)) as resolving:
-            for similar in chunks_of(_similar_events(batches, self.alert_id), EVENTS_AT_ONCE):
+            for similar in chunks_of(_similar_events(batches, self.plan.subscription_id), EVENTS_AT_ONCE):
                 for drafts, offsets in self._drafts_of(similar, resolving):
                     counts.add(drafts, offsets)
         yield counts.rows()
@@ -103,6 +105,7 @@ class Count:
             resolving.lookups(may_claim=False),
             events=RememberedEvents(resolving.events, (self.asker_id,)),
             find_held_back=self._find_held_back,
+            find_wholes=Wholes(resolving.engine, lambda _alerts, _since_offset: [self.plan]).of,
         )
         return Context(self.alerts, lookups, now_ms=0)
 
@@ -116,12 +119,12 @@ def _similar_events(batches: Iterable[pa.RecordBatch], alert_id: str) -> Iterato
     """Yield the events of rows of ``SIMILAR``, those of an entity together."""
     columns = ((batch[name].to_pylist() for name in SIMILAR) for batch in batches)
     records = chain.from_iterable(zip(*lists, strict=True) for lists in columns)
-    for (entity_id, answers, _), entity_rows in groupby(records, lambda row: (row[0], row[2], row[3])):
+    for (entity_id, answers, _, part_of), entity_rows in groupby(records, lambda row: (row[0], *row[2:5])):
         moments_by_author = {
-            row[1]: [Moment(*moment) for moment in zip(row[4], row[5], strict=True)] for row in entity_rows
+            row[1]: [Moment(*moment) for moment in zip(row[5], row[6], strict=True)] for row in entity_rows
         }
         first = min(moments[0] for moments in moments_by_author.values())
-        head = EventHead(first.log_offset, "", entity_id, None, first.timestamp_ms)
+        head = EventHead(first.log_offset, "", entity_id, None, first.timestamp_ms, part_of)
         yield SimilarEvents(MatchedEvent(head, {alert_id: answers}), moments_by_author)
 
 

@@ -60,10 +60,11 @@ from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.holding import Holding
 from tocsin.store.recipients.roots import Roots
+from tocsin.store.recipients.wholes import Wholes
 
 T = TypeVar("T")
 
-OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms")
+OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms", "part_of")
 """The columns of an event that its matches carry along; see ``spark/match.matches``."""
 
 COUNTS = struct_of(("matched", NUMBER), ("notified", NUMBER), nullable=False)
@@ -106,7 +107,7 @@ class Resolving:
         self.permission_cache = PermissionCache(SqlSubjects(engine))
         self.notifications, self.preferences = Notifications(engine), SqlPreferences(engine)
         self.portions = EventPortions(engine)
-        self.holding, self.roots = Holding(engine), Roots(engine)
+        self.holding, self.roots, self.wholes = Holding(engine), Roots(engine), Wholes(engine)
 
     def close(self) -> None:
         """Close the connections to the store after a task: nobody knows when its process has another, or ends."""
@@ -137,6 +138,7 @@ class Resolving:
             events=RememberedEvents(self.events),
             find_held_back=partial(self.holding.hold_back, is_new=may_claim),
             find_roots=self.roots.of,
+            find_wholes=self.wholes.of,
             find_preferences=self.preferences.of_recipients,
             ids=read_ids(self.engine),
         )

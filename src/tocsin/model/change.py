@@ -94,6 +94,9 @@ REASON = "reason"
 ANNOUNCEMENTS = "announcements"
 """The key under which the log keeps what change requests announced of the change."""
 
+PART_OF, BELOW_COUNT = "partOf", "belowCount"
+"""The keys under which the log keeps the whole that an event is part of, and how many parts a whole has."""
+
 
 class EventType(StrEnum):
     """Kind of change that an event records: OpenMetadata's 21, then Tocsin's own."""
@@ -231,7 +234,9 @@ class ChangeEvent(WireModel):
     ``breaking_reasons`` is ours: why the change breaks who reads the asset; None where it does not, or nobody has
     judged it yet (``conditions/breaking.py``). ``reason`` is ours as well: why the change was made, as its author says.
     So is ``announcements``: what change requests announced of the change; None where it needs no announcement, or
-    nobody has looked for one. Formats name the keys they have, and these are only in ``tocsin``.
+    nobody has looked for one. So are ``below_count``, of the event of an entity that was deleted, restored or renamed
+    with all below it: how many these are; and ``part_of``, of the event of each of these: the id of the former, the
+    whole. Formats name the keys they have, and these are only in ``tocsin``.
     """
 
     id: str
@@ -250,6 +255,8 @@ class ChangeEvent(WireModel):
     breaking_reasons: tuple[BreakingReason, ...] | None = None
     reason: str | None = None
     announcements: tuple[Announcement, ...] | None = None
+    below_count: int | None = None
+    part_of: str | None = None
 
     def as_wire(self) -> Document:
         """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept.
@@ -279,8 +286,7 @@ class ChangeEvent(WireModel):
             wire["changeDescription"] = self.change_description.as_wire()
         if self.entity is not None:
             wire["entity"] = self.entity
-        has_own_keys = self.breaking_reasons or self.announcements is not None or self.reason is not None
-        return wire | self._own_keys() if has_own_keys else wire
+        return wire | self._own_keys()
 
     def _own_keys(self) -> Document:
         """Return the keys of ours that it has, besides those of its schema."""
@@ -289,9 +295,16 @@ class ChangeEvent(WireModel):
             keys[BREAKING_REASONS] = [reason.to_wire() for reason in self.breaking_reasons]
         if self.announcements is not None:
             keys[ANNOUNCEMENTS] = [one.to_wire() for one in self.announcements]
-        if self.reason is not None:
-            keys[REASON] = self.reason
+        for key, value in ((REASON, self.reason), (BELOW_COUNT, self.below_count), (PART_OF, self.part_of)):
+            if value is not None:
+                keys[key] = value
         return keys
+
+    def by_itself(self) -> ChangeEvent:
+        """Return the event without what it says of events of other entities."""
+        if self.below_count is None and self.part_of is None:
+            return self
+        return self.model_copy(update={"below_count": None, "part_of": None})
 
     def in_brief(self) -> ChangeEvent:
         """Return the event without the large values of its entity, such as the columns of a wide table."""

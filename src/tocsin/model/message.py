@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from tocsin.model.alert_incident import OpenIncident
-from tocsin.model.change import BREAKING_REASONS, REASON, ChangeEvent
+from tocsin.model.change import BELOW_COUNT, BREAKING_REASONS, REASON, ChangeEvent
 from tocsin.model.entity import Document, WireModel
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
@@ -150,13 +150,20 @@ class CarriedEvent:
     @property
     def is_breaking(self) -> bool:
         """Return whether the event was recorded as one that breaks who reads its asset."""
-        may_be = not self._text or f'"{BREAKING_REASONS}":' in self._text
-        return may_be and bool(self.event.breaking_reasons)
+        return self._may_have(BREAKING_REASONS) and bool(self.event.breaking_reasons)
+
+    @property
+    def is_recursive(self) -> bool:
+        """Return whether the event includes all below its entity, for its recipients."""
+        return self._may_have(BELOW_COUNT) and self.event.below_count is not None
+
+    def _may_have(self, key: str) -> bool:
+        return not self._text or f'"{key}":' in self._text
 
     @property
     def stated_reason(self) -> str | None:
         """Return why the change was made, as its author says."""
-        return self.event.reason if not self._text or f'"{REASON}":' in self._text else None
+        return self.event.reason if self._may_have(REASON) else None
 
     def as_wire(self) -> Document:
         """Return the event as JSON, as ``ChangeEvent.as_wire`` does."""

@@ -18,19 +18,23 @@ from tocsin.model.subscription import Channel
 
 
 class EventHead(NamedTuple):
-    """What notifications need of an event: ``offset`` in the log, ``user_id`` of the person who made the change."""
+    """What notifications need of an event: ``offset`` in the log, ``user_id`` of the person who made the change.
+
+    ``part_of`` is the id of the event of the whole that it is part of (``model/change.ChangeEvent``), None if of none.
+    """
 
     offset: int
     event_id: str
     entity_id: str
     user_id: str | None
     timestamp_ms: int
+    part_of: str | None = None
 
 
 def head_of(logged: LoggedEvent) -> EventHead:
     """Return the head of an event."""
     event = logged.event
-    return EventHead(logged.offset, event.id, event.entity_id, event.user_id, event.timestamp)
+    return EventHead(logged.offset, event.id, event.entity_id, event.user_id, event.timestamp, event.part_of)
 
 
 class Reasons(NamedTuple):

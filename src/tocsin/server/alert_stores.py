@@ -39,6 +39,7 @@ from tocsin.store.recipients.holding import Holding
 from tocsin.store.recipients.mutes import Mutes
 from tocsin.store.recipients.related_incidents import RelatedIncidents
 from tocsin.store.recipients.roots import Roots
+from tocsin.store.recipients.wholes import Wholes
 from tocsin.store.upkeep.retention.overview import RetentionOverview
 
 
@@ -60,6 +61,7 @@ class AlertStores:
         self.related_incidents = RelatedIncidents(engine)
         self.holding = Holding(engine)
         self.roots = Roots(engine)
+        self.wholes = Wholes(engine)
         self.names = Names(engine)
         self.history = AlertHistory(engine, page_bytes=page_bytes)
         self.messages = Messages(engine)
@@ -85,6 +87,7 @@ class AlertStores:
             events=self.events,
             find_held_back=partial(self.holding.hold_back, is_new=False),
             find_roots=self.roots.of,
+            find_wholes=self.wholes.of,
             find_preferences=self.preferences.of_recipients,
             ids=self.notification_ids(),
         )

@@ -7,8 +7,8 @@ Next: ``alerts/explanations/answer.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
@@ -28,7 +28,7 @@ from tocsin.model.notification import NotificationIds, Reason
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.own_address import own_address_of
 from tocsin.model.people import Person
-from tocsin.model.subscription import EventSubscription
+from tocsin.model.subscription import Channel, EventSubscription
 
 _STOPS = {
     Stop.SELF: "{name} made the change; nobody is notified of their own changes",
@@ -99,6 +99,7 @@ class ExplanationInput:
     """Input for explaining one event: the audience (bots and deleted users included), policies, stored notifications.
 
     ``editors`` are the ids of the alerts' creators and editors, whose rights count for notifications to no person.
+    ``telling_alerts`` are those that tell of the whole that the event is part of, by channel and key of who is told.
     """
 
     logged: LoggedEvent
@@ -108,6 +109,7 @@ class ExplanationInput:
     editors: Mapping[str, Sequence[str]]
     records: Mapping[str, NotificationRecord]
     ids: NotificationIds
+    telling_alerts: Mapping[tuple[Channel, str], Collection[str]] = field(default_factory=dict)
 
 
 def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
@@ -185,12 +187,14 @@ def _possible_recipient(
     stored = inputs.records.get(inputs.ids.of(logged.offset, logged.event.id, first.channel, key))
     reasons = stored.notification.reasons if stored else ()
     record = stored if stored and stored.names(alert_id) else None
+    is_told = record is None and alert_id in inputs.telling_alerts.get((first.channel, key), ())
+    part = _part_objection(first) if is_told else None
     notified_because = {_place(one) for one in reasons if one.subscription_id == alert_id}
 
     def obstacle(candidate: Candidate) -> Obstacle | None:
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
         stood = candidate.stop in _OF_NOW and _place(candidate.reason) in notified_because
-        return None if stood else _obstacle(candidate, *closed_and_answers) or hidden
+        return None if stood else _obstacle(candidate, *closed_and_answers) or hidden or part
 
     stated = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
     is_due = matched and any(way.obstacle is None for way in stated)
@@ -220,6 +224,12 @@ def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers) -
         candidate.stop.value,
         f"{says}: {answers.text_for(candidate.person)}" if candidate.stop is Stop.NOT_MEANT else says,
     )
+
+
+def _part_objection(candidate: Candidate) -> Obstacle:
+    """Return the objection to a part of a change that the same alert tells the recipient of as a whole."""
+    name = _name(candidate.person, candidate.target)
+    return Obstacle("partOfWhole", f"{name} hears of it in one message with the change of what it lies below")
 
 
 def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle | None:

@@ -36,6 +36,7 @@ OWN_HEADERS = frozenset(
         "x-openmetadata-signature",
         "x-om-signature",
         "x-tocsin-breaking",
+        "x-tocsin-recursive",
         "x-tocsin-offset",
         "x-tocsin-reason",
         "x-tocsin-runbook",

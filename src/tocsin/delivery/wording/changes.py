@@ -175,7 +175,7 @@ def event_text(
     if not lines and described is not None:
         lines = _change_lines(described, event.entity or {}, zone, event)
         lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
-    headline = headline or _headline(event, asset, lines)
+    headline = headline or f"{_headline(event, asset, lines)}{_below_text(event)}"
     report = lines[0] if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label else None
     lines = [*(lines[1:] if report else lines), *_meaning_lines(event)]
     lines = sorted((*lines, *_surroundings(event, failure, zone)), key=_rank_of) if failure else lines
@@ -201,6 +201,11 @@ def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLin
         return report_text(asset, summary)
     more_count = sum(not line.label for line in lines) - 1
     return f"{asset.title}: {summary}{f' … and {more_count:,} more' if more_count > 0 else ''}"
+
+
+def _below_text(event: ChangeEvent) -> str:
+    """Return how many entities below shared the fate of one, as its headline ends: ``, and 5,000 below it``."""
+    return "" if event.below_count is None else f", and {event.below_count:,} below it"
 
 
 def _meaning_lines(event: ChangeEvent) -> Iterator[ChangeLine]:

@@ -18,7 +18,15 @@ from tocsin.clock import to_datetime
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.wording.changes import semantic_changes
 from tocsin.errors import InvalidInput
-from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, REASON, ChangeEvent, EventType
+from tocsin.model.change import (
+    ANNOUNCEMENTS,
+    BELOW_COUNT,
+    BREAKING_REASONS,
+    PART_OF,
+    REASON,
+    ChangeEvent,
+    EventType,
+)
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
@@ -97,9 +105,14 @@ def as_default(event: Document, _source: str = "") -> Document:
 
 
 def as_tocsin(event: Document, _source: str = "") -> Document:
-    """Return the event in the default form, the meaning of each change, and the facts of ours."""
+    """Return the event in the default form, the meaning of each change, and the facts of ours.
+
+    ``recursive``, as in OpenMetadata 2, says of a deletion, restore or rename that it includes all below the entity.
+    """
     change_event = ChangeEvent.model_validate(event)
-    return {**as_default(event), "semanticChanges": semantic_changes(change_event), **own_facts(change_event)}
+    places = {key: event[key] for key in (BELOW_COUNT, PART_OF) if key in event}
+    meaning = {"semanticChanges": semantic_changes(change_event), **own_facts(change_event)}
+    return {**as_default(event), **meaning, RECURSIVE: BELOW_COUNT in event, **places}
 
 
 def own_facts(event: ChangeEvent) -> Document:
@@ -145,6 +158,7 @@ def cloud_attributes(event: Document, source: str) -> dict[str, str]:
         "time": to_datetime(event["timestamp"]).isoformat().replace("+00:00", "Z"),
         **({BREAKING: "true"} if event.get(BREAKING_REASONS) else {}),
         **({REASON: event[REASON]} if REASON in event else {}),
+        **({RECURSIVE: "true"} if BELOW_COUNT in event else {}),
     }
 
 
@@ -167,6 +181,9 @@ def check_format(config: DestinationConfig, place: str) -> None:
 
 BREAKING = "breaking"
 """The extension of CloudEvents that says that an event breaks who reads its asset; ``reason`` says why it was made."""
+
+RECURSIVE = "recursive"
+"""The extension of CloudEvents that says that an event includes all below its entity."""
 
 FULL_EVENT, DATA_REFERENCE = "fullEvent", "dataref"
 """The keys of a thin event, and of a CloudEvent, that hold the address of the whole one."""

@@ -6,7 +6,6 @@ Descendants are deleted before their container and restored after it. Next: ``fl
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from tocsin.access.visibility_parents import gone_kinds
 from tocsin.errors import InvalidInput, NotFound
@@ -40,7 +39,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     Conflict : a rule of its type keeps it.
     """
     record.rules.check_removal(record, target)
-    is_for_good = hard or not _can_be_soft(target)
+    is_for_good, since = hard or not _can_be_soft(target), len(record.events)
     affected = _descendants_of(record, target) if is_for_good else list_softly_deleted_below(record, target)
     if affected and not recursive:
         raise InvalidInput(
@@ -57,7 +56,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     for entity in reversed(affected):
         _delete_one(record, entity, also_gone, deletion, hard=hard)
     written = _delete_one(record, target, also_gone, deletion, hard=hard)
-    return replace(written, cascaded=tuple(captured.event for captured in record.events[:-1]))
+    return record.join(written, {entity.id for entity in affected}, since=since)
 
 
 def _requests_about(record: Record, target: Stored, below: Sequence[Stored]) -> dict[str, list[StandingRequest]]:
@@ -108,8 +107,9 @@ def restore(record: Record, target: Stored) -> Written:
     if not target.is_deleted:
         raise NotFound(f"{target.entity_type} {target.fqn} is not deleted")
     check_above(record, target)
+    since = len(record.events)
     written = _restore_one(record, target)
-    return replace(written, cascaded=restore_under(record, target))
+    return record.join(written, {event.entity_id for event in restore_under(record, target)}, since=since)
 
 
 def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:

@@ -96,7 +96,7 @@ def _with_service_type(record: Record, old: Stored, fields: Document) -> Documen
 
 def rename(record: Record, old: Stored, draft: Draft) -> Written:
     """Move an entity with its descendants, and update everything that names one of them."""
-    under = record.transaction.descendants(types_below(old.entity_type), old.fqn)
+    under, since = record.transaction.descendants(types_below(old.entity_type), old.fqn), len(record.events)
     affected = [old, *under]
     renaming = _renaming(affected, old.fqn, draft.fqn)
     carriers = _relabel(record, old, renaming.by_label)
@@ -109,7 +109,7 @@ def rename(record: Record, old: Stored, draft: Draft) -> Written:
         after[entity.id] = replace(entity, fqn=fqn, document=moved.document)
     _rename_referrers(record, renaming)
     record.rules.after_renaming(record, [(entity, renaming.by_id[entity.id]) for entity in affected])
-    return replace(written, cascaded=tuple(captured.event for captured in record.events[1:]))
+    return record.join(written, {entity.id for entity in under}, since=since)
 
 
 def _check_allowed(kind: EntityType, old: Document, new: Document) -> None:

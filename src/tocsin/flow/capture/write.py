@@ -300,6 +300,24 @@ class Record:
         description = description.since(old.version)
         return Written(new.document, self._event(event_type, old, new, Difference(description)))
 
+    def join(self, whole_change: Written, parts: Collection[str], *, since: int) -> Written:
+        """Note which of the events from number ``since`` on are parts of one change; return it with all others.
+
+        The parts are those of entities that lie below that of ``whole_change``, which alerts tell of in their place.
+        """
+        event = whole_change.event
+        assert event is not None, "what is below an entity does not change without it"  # noqa: S101
+        if parts:
+            event = event.model_copy(update={"below_count": len(parts)})
+            as_part = {"part_of": event.id}
+            for number, captured in enumerate(self.events[since:], start=since):
+                if captured.event.id == event.id:
+                    self.events[number] = replace(captured, event=event)
+                elif captured.event.entity_id in parts:
+                    self.events[number] = replace(captured, event=captured.event.model_copy(update=as_part))
+        other_events = tuple(captured.event for captured in self.events[since:] if captured.event.id != event.id)
+        return replace(whole_change, event=event, cascaded=other_events)
+
     def _curated_paths(
         self, entity_type: str, curated: frozenset[str] | None, states: tuple[Document, Document]
     ) -> frozenset[str] | None:

@@ -113,7 +113,7 @@ def only_visible(
             for reason in draft.reasons.in_order
             if all(sight.may_view(viewer, draft.event.offset) for viewer in _viewers(reason, draft, editors))
         )
-        return _with_reasons(draft, visible_reasons) if visible_reasons else None
+        return with_reasons(draft, visible_reasons) if visible_reasons else None
 
     policies.of_many({draft.recipient_id for draft in judged_drafts if draft.recipient_id})
     return [narrowed for draft in drafts if (narrowed := narrow(draft)) is not None]
@@ -151,7 +151,7 @@ def _to_endpoints(draft: NotificationDraft) -> Iterator[Reason]:
     return (reason for reason in draft.reasons.in_order if is_to_endpoint(reason.kind, draft.channel))
 
 
-def _with_reasons(draft: NotificationDraft, reasons: tuple[Reason, ...]) -> NotificationDraft:
+def with_reasons(draft: NotificationDraft, reasons: tuple[Reason, ...]) -> NotificationDraft:
     """Return a draft with only these of its reasons."""
     if len(reasons) == len(draft.reasons.in_order):
         return draft

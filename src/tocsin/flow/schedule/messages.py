@@ -119,10 +119,10 @@ class Schedule:
 
 
 def _by_asset(slot: Slot, draft: NotificationDraft) -> Slot:
-    """Return a slot whose grouping key names the asset, where it is meant per asset."""
+    """Return a slot whose grouping key names the asset, where it is meant per asset; for parts of a whole, that."""
     if not slot.by_asset:
         return slot
-    asset_id = draft.assets_by_group.get(str(slot.grouping_key), draft.event.entity_id)
+    asset_id = draft.assets_by_group.get(str(slot.grouping_key), draft.event.part_of or draft.event.entity_id)
     return slot._replace(grouping_key=f"{slot.grouping_key}{_OF_ASSET}{asset_id}")
 
 

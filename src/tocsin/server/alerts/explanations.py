@@ -306,6 +306,7 @@ def _recipients_of(
         editors=parts.alert_stores.events.editors_of([alert.id for alert in candidates]),
         records=_records(question, caller),
         ids=parts.alert_stores.notification_ids(),
+        telling_alerts=_telling_alerts(logged, [alert for alert in candidates if alert.id in matching], caller),
     )
     everybody = None if question.person is None else question.person.id
     return {
@@ -314,6 +315,19 @@ def _recipients_of(
         )
         for alert in candidates
     }
+
+
+def _telling_alerts(
+    logged: LoggedEvent, matching: Sequence[EventSubscription], caller: Caller
+) -> Mapping[tuple[Channel, str], Collection[str]]:
+    """Return which alerts tell whom of the whole that an event is part of; nothing if it is not."""
+    whole_id = logged.event.part_of
+    if whole_id is None:
+        return {}
+    lookups, now_ms = caller.parts.alert_stores.lookups(caller.policies), caller.parts.clock.now_ms()
+    event = MatchedEvent(head_of(logged), dict.fromkeys((alert.id for alert in matching), EVERYBODY))
+    context = pipeline.Context(pipeline.alert_facts_of(matching), lookups, now_ms)
+    return pipeline.find_telling_alerts(pipeline.Batch([event]), context).get(whole_id, {})
 
 
 def _records(question: ExplanationScope, caller: Caller) -> dict[str, NotificationRecord]:

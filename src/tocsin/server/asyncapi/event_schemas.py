@@ -13,14 +13,15 @@ from tocsin.delivery.wording.event_formats import (
     DEFAULT_KEYS,
     FULL_EVENT,
     OWN_TYPES,
+    RECURSIVE,
     SEED_KEYS,
     SEED_TYPES,
     UPSTREAM_KEYS,
 )
 from tocsin.flow.eventlog.topic_names import TOPIC_TYPES
-from tocsin.model.change import REASON, EventType
+from tocsin.model.change import BELOW_COUNT, PART_OF, REASON, EventType
 from tocsin.model.entity import Document
-from tocsin.server.http.json_schema import FLAG, ID, NUMBER, TEXT, TIME, URL, array, either, exact_object, ref
+from tocsin.server.http.json_schema import COUNT, FLAG, ID, NUMBER, TEXT, TIME, URL, array, either, exact_object, ref
 
 _ADDRESS: Document = {**URL, "description": "Address of the whole event, if it was too large; with a token."}
 _SCHEMAS: dict[str, Document] = {
@@ -46,9 +47,12 @@ _SCHEMAS: dict[str, Document] = {
     "breakingReasons": array(ref("BreakingReason")),
     "announcements": array(ref("Announcement")),
     REASON: {**TEXT, "description": "Why the change was made, as its author says; left out where nobody does."},
+    RECURSIVE: {**FLAG, "description": "Whether a deletion, restore or rename includes all below the entity."},
+    BELOW_COUNT: {**COUNT, "description": "How many entities below it includes; left out where some may be hidden."},
+    PART_OF: {**ID, "description": "Id of the event of the deletion, restore or rename that includes this one."},
     FULL_EVENT: _ADDRESS,
 }
-_OWN_FACTS = ("breaking", "breakingReasons", "announcements", REASON)
+_OWN_FACTS = ("breaking", "breakingReasons", "announcements", REASON, RECURSIVE, BELOW_COUNT, PART_OF)
 _REQUIRED = ("id", "eventType", "entityType", "entityId", "timestamp")
 
 
@@ -71,6 +75,7 @@ _CLOUD_EVENT: Document = {
 
 EXTENSIONS: dict[str, Document] = {
     BREAKING: {"const": "true", "description": "The change breaks who reads the asset; else left out."},
+    RECURSIVE: {"const": "true", "description": "It includes all below the entity; else left out."},
     REASON: _SCHEMAS[REASON],
 }
 """The attributes that only some events have as CloudEvents."""

@@ -68,6 +68,7 @@ _OTHER_HEADERS: dict[str, Document] = {
     "X-Tocsin-Breaking": {"const": "true", "description": "An event in the body breaks who reads its asset."},
     "X-Tocsin-Severity": {"enum": [*Severity], "description": "How bad it is, by its alerts: the worst of them."},
     "X-Tocsin-Runbook": {**TEXT, "description": "What is to be done, by the first of its alerts that says so."},
+    "X-Tocsin-Recursive": {"const": "true", "description": "An event in the body includes all below its entity."},
     WHY_HEADER: {
         **TEXT,
         "description": "Why the change was made, as its author says, or all changes of an array; as RFC 8187 has it.",

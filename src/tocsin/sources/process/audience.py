@@ -6,7 +6,7 @@ Each event is judged by itself, after all that is in the log. Next: ``flow/pipel
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -94,6 +94,7 @@ class RehearsalAudience:
         self._events, self._reports = RehearsedEvents(engine), Reports(engine)
         self._offset = EventLog(engine).readable_end()
         self._waiting: list[LoggedEvent] = []
+        self._wholes: dict[str, LoggedEvent] = {}
         self._event_count = 0
         self._people: dict[str, _RecipientCounts] = {}
         self._addresses: Counter[tuple[str, str]] = Counter()
@@ -141,6 +142,7 @@ class RehearsalAudience:
             events=self._events,
             find_held_back=partial(Holding(self._engine).hold_back, is_new=False),
             find_roots=Roots(self._engine).of,
+            find_wholes=self._find_wholes,
             find_preferences=SqlPreferences(self._engine).of_recipients,
             ids=read_ids(self._engine),
         )
@@ -150,10 +152,15 @@ class RehearsalAudience:
         now_ms = self._clock.now_ms()
         oldest_ms = None if self._max_age_ms is None else now_ms - self._max_age_ms
         context = Context(self._facts, self._lookups, now_ms, oldest_ms)
+        self._events.by_offset = {logged.offset: logged.event for logged in events}
+        self._wholes = {logged.event.id: logged for logged in events if logged.event.below_count is not None}
         for portion in chunks_of(events, _EVENTS_AT_ONCE):
-            self._events.by_offset = {logged.offset: logged.event for logged in portion}
             batch = run((*MATCHING, *NOTIFYING), Batch([self._match_of(logged) for logged in portion]), context)
             self._count(list(chain.from_iterable(drafts_of(batch, context))))
+
+    def _find_wholes(self, alerts_by_whole: Mapping[str, Collection[str]]) -> list[MatchedEvent]:
+        """Return wholes, which come with their parts, with the alerts that match them."""
+        return [self._match_of(self._wholes[one]) for one in alerts_by_whole if one in self._wholes]
 
     def _match_of(self, logged: LoggedEvent) -> MatchedEvent:
         answers = {alert.id: accepted_answers(plan_of(alert), logged) for alert in self._alerts}

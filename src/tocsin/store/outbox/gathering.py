@@ -17,6 +17,7 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.schedule.decide import Slot
 from tocsin.flow.schedule.messages import ScheduledNotification, in_slot, next_slot, slot_order, waiting_slot
 from tocsin.model.message import MessageStatus
+from tocsin.model.notification_draft import EventHead
 from tocsin.model.subscription import Channel
 from tocsin.store.database.bulk import BulkInsert
 from tocsin.store.database.bulk import Row as ValueRow
@@ -34,6 +35,9 @@ MESSAGES = BulkInsert(
         *("grouping_key", "due_at_ms", "wait_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count"),
     ),
 )
+
+_PARTS_WAIT_MS = 5_000
+"""How long parts of a whole wait for each other, from the time of their events."""
 
 _LOOK_BACK_MS = 86_400_000
 """How long an unsent message of a real-time alert accepts further notifications."""
@@ -114,7 +118,10 @@ class _Pace:
         self, notification: ScheduledNotification, groups: Sequence[Group | None]
     ) -> ScheduledNotification:
         """Return a notification in the slot of the alert that sends it first; turns of the others are ``planned``."""
-        turns = list(map(self._turn, notification.slots, groups))
+        turns = [
+            self._turn(slot, group, notification.draft.event)
+            for slot, group in zip(notification.slots, groups, strict=True)
+        ]
         first = turns[0]
         if len(turns) > 1:
             first = min(turns, key=lambda turn: slot_order(turn.slot, now_ms=notification.created_at_ms))
@@ -125,11 +132,16 @@ class _Pace:
             return notification._replace(slot=first.slot, message_id=first.message_id)
         return notification if first.slot is notification.slot else in_slot(notification, first.slot)
 
-    def _turn(self, slot: Slot, group: Group | None) -> _Turn:
-        """Return when an alert would send a notification, after the last message of its group."""
+    def _turn(self, slot: Slot, group: Group | None, event: EventHead) -> _Turn:
+        """Return when an alert would send a notification, after the last message of its group.
+
+        A part of a whole waits for the others, which may be in later micro-batches.
+        """
         if group is None:
             return _Turn(slot)
         last = self._latest.get(group)
+        if last is None and event.part_of is not None:
+            return _Turn(waiting_slot(slot, max(slot.due_at_ms, event.timestamp_ms + _PARTS_WAIT_MS)))
         if last is None:
             is_alone = self._counts[group] == 1
             return _Turn(slot if is_alone else waiting_slot(slot, slot.due_at_ms))

@@ -221,7 +221,10 @@ def _visible_entry(entry: Entry, viewers: Viewers) -> Entry:
     """Return a notification with what one of its reasons shows at least: each alone would show as much."""
     hidden = set.intersection(*(_hidden_names(entry, viewers(entry, reason)) for reason in entry.reasons))
     reasons = (_reason_for(reason, viewers(entry, reason)) for reason in entry.reasons)
-    visible_entry = entry.with_event(event_without(entry.event, hidden))
+    visible_event = event_without(entry.event, hidden)
+    if not any(all(one.is_whole for one in viewers(entry, reason)) for reason in entry.reasons):
+        visible_event = visible_event.by_itself()
+    visible_entry = entry.with_event(visible_event)
     return replace(visible_entry, reasons=tuple(dict.fromkeys(reasons)))
 
 

@@ -150,6 +150,9 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         event_type=EventType.ENTITY_SOFT_DELETED,
         breaking_reasons=(DELETED_WHILE_READ,),
     ),
+    "deleted_with_all_below": _of_orders(
+        update_of("deleted", False, True), event_type=EventType.ENTITY_SOFT_DELETED, below_count=5_000
+    ),
     "permanently_deleted": _of_orders(None, event_type=EventType.ENTITY_DELETED),
     "restored": _of_orders(update_of("deleted", True, False), event_type=EventType.ENTITY_RESTORED),
     "created": _of_orders(None, event_type=EventType.ENTITY_CREATED),

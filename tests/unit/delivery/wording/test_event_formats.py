@@ -67,7 +67,7 @@ def test_our_own_form_says_what_each_change_means() -> None:
     described = addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}])
     body = rendered_body("tocsin", described=described)
     meanings = body.pop("semanticChanges")
-    assert (body.pop("breaking"), body.pop("breakingReasons")) == (False, [])
+    assert (body.pop("breaking"), body.pop("breakingReasons"), body.pop("recursive")) == (False, [], False)
     assert body == rendered_body(described=described)
     assert meanings == [
         {
@@ -78,6 +78,17 @@ def test_our_own_form_says_what_each_change_means() -> None:
             "text": "tag PII.Sensitive added to column email",
         }
     ]
+
+
+@pytest.mark.parametrize("facts", [{"below_count": 5_000}, {"part_of": "an-event"}])
+def test_only_our_own_form_and_an_attribute_say_what_an_event_includes(facts: dict[str, Any]) -> None:
+    is_whole = "below_count" in facts
+    own_body = rendered_body("tocsin", **facts)
+    assert own_body["recursive"] is is_whole
+    assert (own_body.get("belowCount"), own_body.get("partOf")) == (facts.get("below_count"), facts.get("part_of"))
+    for payload_format in ("default", "seed", "openmetadata"):
+        assert rendered_body(payload_format, **facts) == rendered_body(payload_format)
+    assert rendered_body("cloudEvents", **facts).get("recursive") == ("true" if is_whole else None)
 
 
 BREAKING = (BreakingReason(kind=BreakingKind.TYPE_NARROWED, field="columns.a", before="TEXT", after="INT"),)

@@ -124,8 +124,12 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
     """Return the headers that say what is in a body."""
     first = body.entries[0]
     reasons = tuple(reason for entry in body.entries for reason in entry.reasons)
-    is_breaking = any(entry.carried.is_breaking for entry in body.entries)
-    stated_reasons = {entry.carried.stated_reason for entry in body.entries}
+    carried_events = [entry.carried for entry in body.entries]
+    marks = {
+        "X-Tocsin-Breaking": any(one.is_breaking for one in carried_events),
+        "X-Tocsin-Recursive": any(one.is_recursive for one in carried_events),
+    }
+    stated_reasons = {one.stated_reason for one in carried_events}
     links = [f'<{address}>; rel="alternate"' for address in body.full_events[:_MOST_LINKS]]
     return (
         {
@@ -133,7 +137,7 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
             "X-Tocsin-Offset": str(first.log_offset),
             "X-Tocsin-Reason": _reason_line(reasons),
         }
-        | ({"X-Tocsin-Breaking": "true"} if is_breaking else {})
+        | {header: "true" for header, is_meant in marks.items() if is_meant}
         | _why(stated_reasons)
         | ({"Link": ", ".join(links)} if links else {})
     )

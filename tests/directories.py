@@ -23,7 +23,7 @@ from tocsin.model.subscription import (
     EventSubscription,
 )
 
-PARTS = (ReasonKind.CREATOR, ReasonKind.ASSIGNEE, ReasonKind.MENTION, ReasonKind.PARTICIPANT)
+PARTS = (ReasonKind.CREATOR, ReasonKind.ASSIGNEE, ReasonKind.MENTION, ReasonKind.PARTICIPANT, ReasonKind.ASKED)
 
 
 @dataclass

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from sqlalchemy import Engine
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_explain import Person, person
 from tests.contract.test_impact import feed
+from tests.notifying import notify_all
 from tests.serving import Json, table
 
 __all__ = ["person"]  # a fixture
@@ -27,7 +29,7 @@ def world(administrator: httpx.Client, orders: Json, person: Person) -> dict[str
     feed(administrator, orders, counts, "id")
     feed(administrator, clean, sales)
     entities = {"orders": orders, "clean": clean, "sales": sales, "counts": counts}
-    return {**entities, "bob": bob_id, "as_ann": ann, "as_bob": bob}
+    return {**entities, "ann": ann_id, "bob": bob_id, "as_ann": ann, "as_bob": bob}
 
 
 def announcement(orders: Json, **fields: Json) -> Json:
@@ -108,6 +110,7 @@ def test_owners_and_members_of_teams_answer_and_change_their_answers(
     timeline = administrator.get("/changes/CR-1/timeline?limit=2").json()
     further = administrator.get("/changes/CR-1/timeline", params={"after": timeline["paging"]["after"]}).json()
     assert [(one["kind"], one["user"]["name"], one.get("answer")) for one in (*timeline["data"], *further["data"])] == [
+        ("announced", "admin", None),
         ("answered", "bob", "needsTime"),
         ("answered", "ann", "ready"),
         ("answered", "ann", "objects"),
@@ -137,7 +140,7 @@ def test_only_who_may_edit_the_asset_announces_moves_and_withdraws(
         body = {"move": later, "answer": {"answer": "ready", "consumers": [new["id"]]}}.get(path)
         assert administrator.put(f"/changes/CR-2/{path}", json=body).status_code == 409, path
     kinds = [one["kind"] for one in administrator.get("/changes/CR-2/timeline").json()["data"]]
-    assert kinds == ["moved", "withdrawn"]
+    assert kinds == ["announced", "moved", "withdrawn"]
 
 
 def test_a_column_has_one_request_at_a_time(administrator: httpx.Client, world: dict[str, Json]) -> None:
@@ -248,7 +251,20 @@ def test_a_column_removed_early_is_told_in_events_history_and_the_request(
     request = administrator.get("/changes/CR-1").json()
     assert (request["status"], request["outcome"], request["doneAt"]) == ("done", "early", event["timestamp"])
     assert administrator.get("/changes?status=done").json()["data"][0]["name"] == "CR-1"
-    assert administrator.get("/changes/CR-1/timeline").json()["data"][0]["kind"] == "done"
+    assert administrator.get("/changes/CR-1/timeline").json()["data"][-1]["kind"] == "done"
     history = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
     assert len(history["breaking"][0]) == 1
     assert administrator.put("/changes/CR-1/withdraw", json={}).status_code == 409
+
+
+def test_who_answers_for_a_consumer_is_told_once_and_nobody_who_may_not_see_the_asset(
+    administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
+) -> None:
+    announce(administrator, world["orders"])
+    notify_all(sqlite_engine)
+    for name, through in (("ann", ""), ("bob", " through team analysts")):
+        inbox = world[f"as_{name}"].get(f"/users/{world[name]}/notifications").json()["data"]
+        (entry,) = (one for one in inbox if one["eventType"] == "changeRequestUpdated")
+        assert [one["sentence"] for one in entry["reasons"]] == [
+            f"you are asked about it{through} (alert ChangeRequests)"
+        ]

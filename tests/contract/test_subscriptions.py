@@ -656,10 +656,17 @@ def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, creat
 
 def test_alerts_are_listed_by_type(administrator: httpx.Client, created: Json) -> None:
     names = [one["name"] for one in administrator.get("/events/subscriptions?limit=100").json()["data"]]
-    assert names == ["ActivityFeedAlert", "BrokenAlerts", "ConversationAlert", "EventLag", "SchemaChanges"]
+    assert names == [
+        "ActivityFeedAlert",
+        "BrokenAlerts",
+        "ChangeRequests",
+        "ConversationAlert",
+        "EventLag",
+        "SchemaChanges",
+    ]
     page = administrator.get("/events/subscriptions?alertType=Notification&limit=10").json()
-    assert [one["name"] for one in page["data"]] == ["BrokenAlerts", "EventLag", "SchemaChanges"]
-    assert page["paging"]["total"] == 3
+    assert [one["name"] for one in page["data"]] == ["BrokenAlerts", "ChangeRequests", "EventLag", "SchemaChanges"]
+    assert page["paging"]["total"] == 4
     first = administrator.get("/events/subscriptions?limit=1").json()
     assert first["data"][0]["name"] == "ActivityFeedAlert"
     second = administrator.get(f"/events/subscriptions?limit=1&after={first['paging']['after']}").json()

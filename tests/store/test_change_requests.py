@@ -16,8 +16,9 @@ from tocsin.conditions.breaking import IS_BREAKING, reasons_of_event
 from tocsin.conditions.fields import values_of
 from tocsin.errors import Conflict, Forbidden, NotFound
 from tocsin.flow.track.change_requests import status_at
+from tocsin.jobs.change_requests import ChangeRequestsJob
 from tocsin.model.announcement import ChangeOutcome
-from tocsin.model.change import CHANGE_REQUEST, ChangeEvent
+from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, ChangeEvent
 from tocsin.model.change_request import (
     AnnouncedChange,
     Basis,
@@ -28,10 +29,12 @@ from tocsin.model.change_request import (
     ConsumerVerdict,
     RequestStatus,
 )
+from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog, RequestFilter
 from tocsin.store.database.engine import reading
+from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.upkeep.fsck.dangling import follow_pointers
 
 _DAY_MS = 86_400_000
@@ -99,7 +102,7 @@ def test_two_who_answer_at_once_leave_one_answer_and_both_steps(shop: Company, s
     assert (same.answer.user_id, same.answer.verdict) == (entry.answer.user_id, entry.answer.verdict)
     assert still_open.answer is None
     assert log.verdicts([request.id]) == {request.id: {None: 1, entry.answer.verdict: 2}}
-    assert len(log.steps(request.id, limit=10)) == 4
+    assert len(log.steps(request.id, limit=10)) == 5
 
 
 def test_five_thousand_consumers_are_asked_and_answer_in_pages(shop: Company, store_engine: Engine) -> None:
@@ -166,7 +169,7 @@ def test_a_consumer_that_is_deleted_for_good_is_asked_no_more_and_a_request_outl
     for entity_type, entity_id in (("dashboard", board.id), ("table", shop.ids["orders"])):
         shop.writes.delete(entity_type, Key.by_id(entity_id), actor=JANE, hard=True)
     log = ChangeRequestLog(store_engine)
-    assert (log.consumers(request.id), len(log.steps(request.id, limit=10))) == ([], 1)
+    assert (log.consumers(request.id), len(log.steps(request.id, limit=10))) == ([], 2)
     assert log.find("CR-1") is not None
     with reading(store_engine) as connection:
         findings = list(follow_pointers(connection, lambda _count: None))
@@ -207,7 +210,10 @@ def test_a_column_removed_on_the_date_ends_its_request_and_what_follows_changes_
         shop.clock.now_ms(),
         "done",
     )
-    assert [(one.kind, one.user_name) for one in log.steps(request.id, limit=10)] == [("done", "jane")]
+    assert [(one.kind, one.user_name) for one in log.steps(request.id, limit=10)] == [
+        ("announced", "jane"),
+        ("done", "jane"),
+    ]
     assert [one.name for one in log.page(RequestFilter(0, RequestStatus.DONE), limit=10)] == ["CR-1"]
     assert list(log.page(RequestFilter(shop.clock.now_ms(), RequestStatus.DUE), limit=10)) == []
     for work in (
@@ -263,7 +269,7 @@ def test_an_announced_removal_of_a_schema_is_that_of_its_tables(shop: Company, s
     stored = log.find("CR-1")
     assert stored is not None
     assert stored.outcome is ChangeOutcome.AS_ANNOUNCED
-    assert len(log.steps(stored.id, limit=10)) == 1
+    assert len(log.steps(stored.id, limit=10)) == 2
     shop.writes.restore("databaseSchema", shop.ids["public"], actor=JANE)
     assert announcement_by(shop.events_after(0)[-1]) == (False, [])
 
@@ -300,3 +306,69 @@ def test_who_moves_a_request_and_who_writes_its_asset_do_not_wait_for_each_other
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(act, range(16)))
+
+
+def people_asked(shop: Company, engine: Engine) -> list[tuple[str, str]]:
+    """Return who is asked by events about requests of orders: in the order of the log, with what the event says."""
+    events = {one.offset: one.event for one in shop.log.read(0, 10_000)}
+    principals = list(SqlDirectory(engine).stakeholders([shop.ids["orders"]], ReasonKind.ASKED))
+    assert all(principal.since_offset == principal.until_offset for principal in principals)
+    places = sorted((principal.since_offset, principal.principal_id) for principal in principals)
+    return [(str(_status_in(events[offset].change_description)), user_id) for offset, user_id in places]
+
+
+def _status_in(change: ChangeDescription | None) -> object:
+    assert change is not None
+    (field,) = (*change.fields_added, *change.fields_updated)
+    return field.new_value["status"]
+
+
+def give_owner(shop: Company, user_id: str) -> None:
+    owners = [{"id": user_id, "type": "user"}]
+    key = Key.by_id(shop.ids["revenue"])
+    shop.writes.patch("dashboard", key, [{"op": "add", "path": "/owners", "value": owners}], actor=JANE)
+
+
+def test_who_answered_for_a_consumer_when_the_event_was_written_is_asked_by_it(
+    shop: Company, store_engine: Engine
+) -> None:
+    give_owner(shop, shop.ids["jane"])
+    board = ChangeConsumer(shop.ids["revenue"], "dashboard", 1, Basis.ASSET)
+    follower = ChangeConsumer(shop.ids["john.doe"], "user", 0, Basis.FOLLOW)
+    request = announce_as(shop, consumers=[board])
+    shop.clock.advance(1)
+    give_owner(shop, shop.ids["john.doe"])
+    date = shop.clock.now_ms() + 2 * _DAY_MS
+    work = partial(move_request, request_id=request.id, due_at_ms=date, comment=None, consumers=[follower])
+    shop.writes.within(work, actor=JANE)
+    shop.writes.within(partial(withdraw_request, request_id=request.id, comment=None), actor=JANE)
+    assert people_asked(shop, store_engine) == [
+        ("announced", shop.ids["jane"]),
+        ("announced", shop.ids["john.doe"]),
+        ("withdrawn", shop.ids["john.doe"]),
+    ]
+
+
+def test_on_the_date_the_author_is_asked_once_about_what_has_not_happened(shop: Company, store_engine: Engine) -> None:
+    add_columns(shop, 3)
+    request, _, _ = (announce_as(shop, column=f"c{at}", consumers=[]) for at in range(3))
+    announce_as(shop, consumers=[], kind=ChangeKind.DEPRECATION)
+    job = ChangeRequestsJob(store_engine, shop.clock)
+    assert job.look() == 0
+    shop.clock.advance(_DAY_MS)
+    drop_column(shop, "c1")
+    assert (job.look(), job.look()) == (2, 0)
+    assert people_asked(shop, store_engine) == [("due", JANE.id)] * 2
+    log = ChangeRequestLog(store_engine)
+    assert [(one.kind, one.user_name) for one in log.steps(request.id, limit=9)][1:] == [("asked", "system")]
+    date = shop.clock.now_ms() + _DAY_MS
+    work = partial(move_request, request_id=request.id, due_at_ms=date, comment=None, consumers=[])
+    shop.writes.within(work, actor=JANE)
+    shop.clock.advance(_DAY_MS)
+    assert (job.look(), job.look()) == (1, 0)
+    shop.writes.delete("table", Key.by_id(shop.ids["orders"]), actor=JANE)
+    shop.writes.within(
+        partial(move_request, request_id=request.id, due_at_ms=date + 1, comment=None, consumers=[]), actor=JANE
+    )
+    shop.clock.advance(_DAY_MS)
+    assert job.look() == 0

@@ -8,6 +8,7 @@ Next: ``server/routes/changes.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from tocsin.errors import Conflict, Forbidden, NotFound
 from tocsin.flow.capture.write import Record
@@ -19,12 +20,13 @@ from tocsin.model.change_request import (
     ChangeAnnouncement,
     ChangeAnswer,
     ChangeConsumer,
+    RequestStatus,
     RequestStep,
     RequestStepKind,
 )
-from tocsin.model.columns import missing_column, relative_fqns_by_spelling
+from tocsin.model.columns import columns_at, missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key, Stored, Written, not_found
+from tocsin.model.stored import Key, Stored, not_found
 
 MOST_ANNOUNCED = 100
 """Requests that one person may have announced at a time; administrators have no limit."""
@@ -87,7 +89,8 @@ def announce(
         ),
         consumers,
     )
-    _note(record, asset, None, request)
+    event_id = _note(record, asset, None, request)
+    requests.add_steps([replace(_step(record, request.id, RequestStepKind.ANNOUNCED), event_id=event_id)])
     return request
 
 
@@ -102,16 +105,41 @@ def move_request(
     Forbidden : the actor may not edit the asset, or, of one that is deleted for good, has not announced the change
     Conflict, InvalidInput : as ``flow/track/change_requests.move``
     """
-    before, after = _take_step(record, request_id, lambda request: move(request, due_at_ms, record.at_ms))
-    record.transaction.change_requests.add_consumers(request_id, consumers)
+    before, after, event_id = _take_step(record, request_id, lambda request: move(request, due_at_ms, record.at_ms))
+    record.transaction.change_requests.add_consumers(request_id, consumers, record.at_ms)
     if (before, comment) != (after, None):
-        _add_step(record, request_id, RequestStepKind.MOVED, comment=comment, until_ms=due_at_ms)
+        step = replace(_step(record, request_id, RequestStepKind.MOVED), comment=comment, until_ms=due_at_ms)
+        record.transaction.change_requests.add_steps([replace(step, event_id=event_id)])
 
 
 def withdraw_request(record: Record, request_id: str, comment: str | None) -> None:
     """Withdraw a request. Raises as ``move_request``."""
-    _take_step(record, request_id, lambda request: withdraw(request, record.at_ms))
-    _add_step(record, request_id, RequestStepKind.WITHDRAWN, comment=comment)
+    *_, event_id = _take_step(record, request_id, lambda request: withdraw(request, record.at_ms))
+    step = replace(_step(record, request_id, RequestStepKind.WITHDRAWN), comment=comment, event_id=event_id)
+    record.transaction.change_requests.add_steps([step])
+
+
+def ask_author(record: Record, request_id: str) -> bool:
+    """Ask the author of a request that is due, and not done, what became of it; once for each date. Return whether.
+
+    What is not there, such as a column of an asset that is deleted, raises no question.
+    """
+    requests = record.transaction.change_requests
+    stored_request = requests.find(request_id)
+    if stored_request is None:
+        return False
+    asset = record.transaction.find(stored_request.entity_type, Key.by_id(stored_request.entity_id))
+    request = _hold_request(record, request_id)  # after the asset, as who writes that holds both
+    if status_at(request, record.at_ms) is not RequestStatus.DUE or not is_awaited(request, record.at_ms):
+        return False
+    if asset is None or asset.is_deleted or requests.is_asked(request_id, request.due_at_ms):
+        return False
+    column_path = request.column_path
+    if column_path is not None and not columns_at(asset.entity_type, asset.document, column_path):
+        return False
+    event_id = _note(record, asset, request, request)
+    requests.add_steps([replace(_step(record, request_id, RequestStepKind.ASKED), event_id=event_id)])
+    return True
 
 
 def answer_request(record: Record, request_id: str, answer: ChangeAnswer, consumer_ids: Collection[str]) -> None:
@@ -131,13 +159,8 @@ def answer_request(record: Record, request_id: str, answer: ChangeAnswer, consum
             raise NotFound(f"{request.name} has no consumer {consumer_id}")
     requests.add_steps(
         [
-            RequestStep(
-                id=record.ids.entity(),
-                request_id=request_id,
-                kind=RequestStepKind.ANSWERED,
-                at_ms=record.at_ms,
-                user_id=record.actor.id,
-                user_name=record.actor.name,
+            replace(
+                _step(record, request_id, RequestStepKind.ANSWERED),
                 comment=answer.comment,
                 until_ms=answer.until,
                 consumer_id=consumer_id,
@@ -152,13 +175,17 @@ def answer_request(record: Record, request_id: str, answer: ChangeAnswer, consum
 def comment_on_request(record: Record, request_id: str, comment: str) -> None:
     """Add a contribution to the discussion of a request; ``NotFound`` if there is none."""
     _hold_request(record, request_id)
-    _add_step(record, request_id, RequestStepKind.COMMENTED, comment=comment)
+    step = replace(_step(record, request_id, RequestStepKind.COMMENTED), comment=comment)
+    record.transaction.change_requests.add_steps([step])
 
 
 def _take_step(
     record: Record, request_id: str, change: Callable[[AnnouncedChange], AnnouncedChange]
-) -> tuple[AnnouncedChange, AnnouncedChange]:
-    """Store what a change makes of a request, with an event if the asset is there; return it before and after."""
+) -> tuple[AnnouncedChange, AnnouncedChange, str | None]:
+    """Store what a change makes of a request, with an event if the asset is there.
+
+    Return the request before and after, and the id of the event.
+    """
     stored_request = record.transaction.change_requests.find(request_id)
     asset = None if stored_request is None else _editable(record, stored_request.entity_type, stored_request.entity_id)
     before = _hold_request(record, request_id)  # after the asset, as who writes that holds both
@@ -166,9 +193,9 @@ def _take_step(
         raise Forbidden(f"The asset of {before.name} is deleted: only {before.author_name} may change the request.")
     after = change(before)
     record.transaction.change_requests.put(after)
-    if asset is not None and (before.due_at_ms, before.withdrawn_at_ms) != (after.due_at_ms, after.withdrawn_at_ms):
-        _note(record, asset, before, after)
-    return before, after
+    is_told = (before.due_at_ms, before.withdrawn_at_ms) != (after.due_at_ms, after.withdrawn_at_ms)
+    event_id = _note(record, asset, before, after) if asset is not None and is_told else None
+    return before, after, event_id
 
 
 def _hold_request(record: Record, request_id: str) -> AnnouncedChange:
@@ -186,30 +213,27 @@ def _editable(record: Record, entity_type: str, entity_id: str) -> Stored | None
     return asset
 
 
-def _add_step(
-    record: Record, request_id: str, kind: RequestStepKind, *, comment: str | None, until_ms: int | None = None
-) -> None:
-    step = RequestStep(
+def _step(record: Record, request_id: str, kind: RequestStepKind) -> RequestStep:
+    """Return that the actor does something to a request."""
+    return RequestStep(
         id=record.ids.entity(),
         request_id=request_id,
         kind=kind,
         at_ms=record.at_ms,
         user_id=record.actor.id,
         user_name=record.actor.name,
-        comment=comment,
-        until_ms=until_ms,
     )
-    record.transaction.change_requests.add_steps([step])
 
 
-def _note(record: Record, asset: Stored, before: AnnouncedChange | None, after: AnnouncedChange) -> Written:
-    """Add the event of the asset that says what was announced, moved or withdrawn."""
+def _note(record: Record, asset: Stored, before: AnnouncedChange | None, after: AnnouncedChange) -> str | None:
+    """Add the event of the asset that says what was announced, moved, withdrawn or is due; return its id."""
     open_count = record.transaction.change_requests.open_count(after.id)
     old_value = None if before is None else _event_value(before, record.at_ms)
     new_value = _event_value(after, record.at_ms) | {"openAnswers": open_count}
     change = FieldChange(name=CHANGE_REQUEST, old_value=old_value, new_value=new_value)
     description = ChangeDescription().with_changes(change)
-    return record.note(asset, description, event_type=EventType.CHANGE_REQUEST_UPDATED)
+    event = record.note(asset, description, event_type=EventType.CHANGE_REQUEST_UPDATED).event
+    return None if event is None else event.id
 
 
 def _event_value(request: AnnouncedChange, at_ms: int) -> Document:

@@ -17,6 +17,7 @@ from tocsin.clock import SystemClock
 from tocsin.jobs import (
     audit,
     backtest,
+    change_requests,
     editors,
     erasure,
     expiry,
@@ -66,6 +67,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         Job("audit", settings.audit_every_s, lambda: audit.audit(audit_parts)),
         Job("editors", editors.EVERY_S, editors.EditorsJob(engine).look),
         Job("expiry", expiry.EVERY_S, expiry.ExpiryJob(engine).look),
+        Job("change requests", change_requests.EVERY_S, change_requests.ChangeRequestsJob(engine, SystemClock()).look),
         Job("retention", settings.retention_every_s, lambda: retention.apply(retention_parts, stopping.is_set)),
         Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(engine)),
     ]

@@ -73,8 +73,11 @@ class Basis(StrEnum):
 
 
 class RequestStepKind(StrEnum):
-    """What people do to a request after it was announced."""
+    """What happens to a request: what people do, and the question to its author on the date."""
 
+    ANNOUNCED = "announced"
+    ASKED = "asked"
+    """The date has come, and what was announced has not happened."""
     ANSWERED = "answered"
     COMMENTED = "commented"
     MOVED = "moved"
@@ -138,7 +141,8 @@ class StandingRequest:
 class RequestStep:
     """Something that a person did to a request, and of an answer: for which consumer, and what it says.
 
-    ``until_ms`` is the new date of a request that was moved, or until when a consumer needs time.
+    ``until_ms`` is the new date of a request that was moved, or until when a consumer needs time. ``event_id`` is the
+    event that says so, to the people whom it asks.
     """
 
     id: str
@@ -152,6 +156,7 @@ class RequestStep:
     consumer_id: str | None = None
     consumer_type: str | None = None
     verdict: ConsumerVerdict | None = None
+    event_id: str | None = None
 
 
 @dataclass(frozen=True)

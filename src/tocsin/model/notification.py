@@ -36,6 +36,7 @@ class ReasonKind(StrEnum):
     ASSIGNEE = "assignee"
     MENTION = "mention"
     PARTICIPANT = "participant"
+    ASKED = "asked"
     USER = "user"
     TEAM = "team"
     ADMIN = "admin"
@@ -125,6 +126,7 @@ _SENTENCES = {
     ReasonKind.ASSIGNEE: ("it is assigned to you{through}", "it is assigned to {name}{through}"),
     ReasonKind.MENTION: ("you were mentioned{through}", "{name} was mentioned{through}"),
     ReasonKind.PARTICIPANT: ("you take part in it{through}", "{name} takes part in it{through}"),
+    ReasonKind.ASKED: ("you are asked about it{through}", "{name} is asked about it{through}"),
     ReasonKind.ADMIN: ("you are an administrator", "{name} is an administrator"),
     ReasonKind.TEAM: ("you are in team {team}", "{name} is in team {team}"),
     ReasonKind.USER: ("the alert names you", "the alert names {name}"),

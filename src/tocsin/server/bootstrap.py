@@ -119,6 +119,32 @@ CONVERSATION_ALERT: Document = {
 }
 """The default alert for threads: the other one leaves threads out, announcements excepted."""
 
+CHANGE_REQUESTS_ALERT: Document = {
+    "name": "ChangeRequests",
+    "displayName": "Change requests",
+    "description": "Mails, and shows in the app, what change requests ask: who answers for a consumer, and on the date"
+    " the author.",
+    "alertType": "Notification",
+    **_OF_TOCSIN,
+    "filteringRules": {
+        "resources": ["all"],
+        "rules": [
+            {
+                "name": "changeRequests",
+                "description": "Announced, moved, withdrawn, and due but not done.",
+                "effect": "include",
+                "condition": "matchAnyEventType({'changeRequestUpdated'})",
+            }
+        ],
+    },
+    "destinations": [
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0010", "category": "Assignees", "type": "ActivityFeed"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0011", "category": "Assignees", "type": "Email"},
+    ],
+    **_SENDING,
+}
+"""The default alert of change requests."""
+
 
 BROKEN_ALERTS: Document = {
     "name": "BrokenAlerts",
@@ -203,7 +229,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
         _create_once(writes, "role", request)
     _create_once(writes, "team", ROOT_TEAM)
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
-    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, BROKEN_ALERTS, EVENT_LAG_ALERT):
+    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, CHANGE_REQUESTS_ALERT, BROKEN_ALERTS, EVENT_LAG_ALERT):
         _create_once(writes, "eventsubscription", alert)
     for alert in (ACTIVITY_FEED_ALERT, BROKEN_ALERTS):
         _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))

@@ -309,14 +309,19 @@ def _change_request_lines(before: Value, after: Value, _entity: Document, zone: 
     subject, new_value = after.get("column") or "it", after.get("newValue")
     at_ms = after.get("date")
     when = f" on {moment_text(at_ms, zone)}" if type(at_ms) is int and at_ms in _MOMENTS else ""
+    verb = "was" if after.get("status") == "due" else "is"
     announced = {
-        "removal": f"{subject} is to be removed{when}",
-        "type": f"{subject} is to become {new_value}{when}",
-        "rename": f"{subject} is to be renamed to {new_value}{when}",
-        "deprecation": f"{subject} is to be deprecated{when}",
-    }.get(str(after.get("kind")), f"a change is to happen{when}")
+        "removal": f"{subject} {verb} to be removed{when}",
+        "type": f"{subject} {verb} to become {new_value}{when}",
+        "rename": f"{subject} {verb} to be renamed to {new_value}{when}",
+        "deprecation": f"{subject} {verb} to be deprecated{when}",
+    }.get(str(after.get("kind")), f"a change {verb} to happen{when}")
     if after.get("status") == "withdrawn":
         yield ChangeLine(clean_line(f"{after.get('name')} withdrawn: {announced}", limit=SHOWN_LIMIT))
+        return
+    if after.get("status") == "due":
+        due_text = f"{after.get('name')} is due and not done: {announced}; move or withdraw it if that has changed"
+        yield ChangeLine(clean_line(due_text, limit=SHOWN_LIMIT))
         return
     moved = "moved: " if before else ""
     instead = f"; instead: {after['replacement']}" if after.get("replacement") else ""

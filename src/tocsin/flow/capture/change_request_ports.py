@@ -20,6 +20,9 @@ class ChangeRequests(Protocol):
     def standing(self, entity_ids: Collection[str]) -> dict[str, list[StandingRequest]]:
         """Return, by asset, the requests that are neither withdrawn nor done."""
 
+    def is_asked(self, request_id: str, since_ms: int) -> bool:
+        """Return whether the author of a request was asked, at a time or later, what became of it."""
+
     def open_count(self, request_id: str) -> int:
         """Return how many consumers of a request have not answered."""
 
@@ -29,7 +32,7 @@ class ChangeRequests(Protocol):
     def announce(self, request: AnnouncedChange, consumers: Sequence[ChangeConsumer]) -> AnnouncedChange:
         """Add a request with its consumers, and return it with its number."""
 
-    def add_consumers(self, request_id: str, consumers: Sequence[ChangeConsumer]) -> None:
+    def add_consumers(self, request_id: str, consumers: Sequence[ChangeConsumer], at_ms: int) -> None:
         """Add those of these consumers that a request has not; the others keep their answers."""
 
     def put(self, after: AnnouncedChange) -> None:

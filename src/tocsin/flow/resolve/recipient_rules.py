@@ -24,6 +24,7 @@ ALONG_LINEAGE = (ReasonKind.OWNER, ReasonKind.FOLLOWER)
 BY_ASSET = (
     *ALONG_LINEAGE,
     *(ReasonKind.CREATOR, ReasonKind.ASSIGNEE, ReasonKind.MENTION, ReasonKind.PARTICIPANT),
+    ReasonKind.ASKED,
 )
 """The relations of people to an asset or a thread; the others need nothing but the alert."""
 
@@ -31,7 +32,7 @@ _BY_CATEGORY = {
     Category.OWNERS: (ReasonKind.OWNER, ReasonKind.CREATOR),
     Category.FOLLOWERS: (ReasonKind.FOLLOWER,),
     Category.ADMINS: (ReasonKind.ADMIN,),
-    Category.ASSIGNEES: (ReasonKind.ASSIGNEE,),
+    Category.ASSIGNEES: (ReasonKind.ASSIGNEE, ReasonKind.ASKED),
     Category.MENTIONS: (ReasonKind.MENTION, ReasonKind.PARTICIPANT),
 }
 _BY_QUESTION = {FOLLOWS: ReasonKind.FOLLOWER, OWNS: ReasonKind.OWNER}

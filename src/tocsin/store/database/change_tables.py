@@ -45,6 +45,7 @@ change_request_step = Table(
     Column("consumer_id", ID),
     Column("consumer_type", String(40)),
     Column("verdict", String(20)),
+    Column("event_id", ID),
     Index(None, "request_id", "at_ms", "id"),
 )
 """One row per thing that a person did to a request; an answer is for one consumer."""
@@ -58,7 +59,9 @@ change_request_consumer = Table(
     Column("level", Integer, nullable=False),
     Column("basis", String(10), nullable=False),
     Column("step_id", ID),
+    Column("added_at_ms", BigInteger),
     Index(None, "consumer_id"),
 )
 """One row per (request, asset that reads what changes or person who follows it), as found when it was announced or
-moved; ``step_id`` is its present answer. Deleted with the asset or person."""
+moved, at ``added_at_ms``, null in rows of earlier checkouts; ``step_id`` is its present answer. Deleted with the asset
+or person."""

@@ -27,6 +27,7 @@ from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.tables import change_event, entity, follow, past_relation, person
 from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients import relations_over_time
+from tocsin.store.recipients.asked import people_asked_at
 from tocsin.store.recipients.mutes import mutes_in
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
 
@@ -127,6 +128,9 @@ class SqlDirectory:
         A test case has the followers of its table beside its own; owners it inherits.
         """
         with reading(self._engine) as connection:
+            if relation is ReasonKind.ASKED:
+                yield from self._in_portion(list(people_asked_at(connection, node_ids, self._from)))
+                return
             if relation in thread_directory.PARTS:
                 yield from self._in_portion(list(thread_directory.parts_in(connection, node_ids, relation)))
                 if relation is ReasonKind.ASSIGNEE:

@@ -63,6 +63,12 @@ _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1
             {"status": "withdrawn", "kind": "rename", "column": "email", "newValue": "mail"},
             "CR-12 withdrawn: email is to be renamed to mail on 2026-12-09 10:00 UTC",
         ),
+        (
+            _REQUEST | {"status": "due"},
+            {"status": "due", "column": "email"},
+            "CR-12 is due and not done: email was to be removed on 2026-12-09 10:00 UTC; move or withdraw it if that"
+            " has changed",
+        ),
     ],
 )
 def test_a_change_request_says_what_changes_when_and_why(

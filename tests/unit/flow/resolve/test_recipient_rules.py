@@ -32,7 +32,7 @@ def subscription(*destinations: Destination) -> EventSubscription:
         (Category.OWNERS, ["owner", "creator"]),
         (Category.FOLLOWERS, ["follower"]),
         (Category.ADMINS, ["admin"]),
-        (Category.ASSIGNEES, ["assignee"]),
+        (Category.ASSIGNEES, ["assignee", "asked"]),
         (Category.MENTIONS, ["mention", "participant"]),
     ],
 )

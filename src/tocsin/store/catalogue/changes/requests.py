@@ -76,6 +76,11 @@ class SqlChangeRequests:
             standing.setdefault(request.entity_id, []).append(entry)
         return standing
 
+    def is_asked(self, request_id: str, since_ms: int) -> bool:
+        """Return whether the author of a request was asked, at a time or later, what became of it."""
+        is_it = (_STEP.request_id == request_id, _STEP.kind == RequestStepKind.ASKED.value, _STEP.at_ms >= since_ms)
+        return self._connection.execute(select(_STEP.id).where(*is_it).limit(1)).one_or_none() is not None
+
     def open_count(self, request_id: str) -> int:
         """Return how many consumers of a request have not answered."""
         query = select(func.count()).where(_CONSUMER.request_id == request_id, _CONSUMER.step_id.is_(None))
@@ -94,14 +99,14 @@ class SqlChangeRequests:
         last = self._connection.execute(select(func.coalesce(func.max(_ROW.number), 0))).scalar_one()
         numbered = replace(request, number=int(last) + 1)
         self._connection.execute(insert(change_request), {**vars(numbered), "kind": numbered.kind.value})
-        self.add_consumers(numbered.id, consumers)
+        self.add_consumers(numbered.id, consumers, numbered.announced_at_ms)
         return numbered
 
-    def add_consumers(self, request_id: str, consumers: Sequence[ChangeConsumer]) -> None:
+    def add_consumers(self, request_id: str, consumers: Sequence[ChangeConsumer], at_ms: int) -> None:
         """Add those of these consumers that a request has not; the others keep their answers."""
         query = select(_CONSUMER.consumer_id).where(_CONSUMER.request_id == request_id)
         known_ids = set(self._connection.execute(query).scalars())
-        new_rows = [_consumer_row(request_id, one) for one in consumers if one.id not in known_ids]
+        new_rows = [_consumer_row(request_id, one, at_ms) for one in consumers if one.id not in known_ids]
         for chunk in chunks_of(new_rows):
             self._connection.execute(insert(change_request_consumer), chunk)
 
@@ -170,6 +175,14 @@ class ChangeRequestLog:
             query = query.where(_ROW.number < before)
         requests = fetch_rows(self._engine, query.order_by(_ROW.number.desc()).limit(limit))
         return BoundedList(map(request_of, requests))
+
+    def list_unasked(self, at_ms: int) -> list[str]:
+        """Return the ids of requests that are due and not done, and whose authors have not been asked about it."""
+        is_asking = (_STEP.request_id == _ROW.id, _STEP.kind == RequestStepKind.ASKED.value)
+        asking = select(_STEP.id).where(*is_asking, _STEP.at_ms >= _ROW.due_at_ms).exists()
+        query = select(_ROW.id).where(*_STANDS, _ROW.due_at_ms <= at_ms, ~asking)
+        query = query.where(_ROW.kind != ChangeKind.DEPRECATION.value).order_by(_ROW.number)
+        return [row.id for row in fetch_rows(self._engine, query)]
 
     def list_done_as_announced(self, entity_id: str) -> list[AnnouncedChange]:
         """Return the requests about an asset that ended as they announced."""
@@ -245,13 +258,14 @@ def _consumer_of(row: Row[Any]) -> ChangeConsumer:  # Any: as above
     return ChangeConsumer(row.consumer_id, row.consumer_type, row.level, Basis(row.basis))
 
 
-def _consumer_row(request_id: str, consumer: ChangeConsumer) -> dict[str, object]:
+def _consumer_row(request_id: str, consumer: ChangeConsumer, at_ms: int) -> dict[str, object]:
     return {
         "request_id": request_id,
         "consumer_id": consumer.id,
         "consumer_type": consumer.type,
         "level": consumer.level,
         "basis": consumer.basis.value,
+        "added_at_ms": at_ms,
     }
 
 

@@ -151,8 +151,8 @@ class Relay:
     def _relay(self, target: Target, stop: threading.Event) -> None:
         self._parts.reader.check()
         position = self._check(target.begin() or self._lost_position(target))
-        if (unfinished := target.unfinished_end()) is not None:
-            self._check(unfinished)
+        if (unfinished_position := target.unfinished_end()) is not None:
+            self._check(unfinished_position)
         _log.info("relay.leads", topic=self._parts.form.topic, offset=position.offset, relay=self._parts.reader_name)
         with ThreadPoolExecutor(1, "relay-writer") as writer:
             written_offset, portion = position.offset, self._portion_after(position)

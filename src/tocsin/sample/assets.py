@@ -67,8 +67,8 @@ def places() -> list[tuple[str, Document]]:
     ]
     schemas: list[tuple[str, Document]] = [
         ("databaseSchema", {"name": name, "database": database, "description": description})
-        for database, described in ((SOURCE, SOURCE_SCHEMAS), (WAREHOUSE, WAREHOUSE_SCHEMAS))
-        for name, description in described.items()
+        for database, descriptions in ((SOURCE, SOURCE_SCHEMAS), (WAREHOUSE, WAREHOUSE_SCHEMAS))
+        for name, description in descriptions.items()
     ]
     return services + databases + schemas
 
@@ -77,13 +77,13 @@ def assets() -> list[Asset]:
     """Return every asset, each after those it is made from."""
     pipelines = rows.pipelines()
     sources, feeds = rows.source_tables(), rows.feeds()
-    staged = [row for row in sources if 1 <= row.tier <= _LEAST_TIER_STAGED]
+    staged_tables = [row for row in sources if 1 <= row.tier <= _LEAST_TIER_STAGED]
     return [
         *(_pipeline(row) for row in pipelines),
         *(_table(row, f"{SOURCE}.{row.path}") for row in sources),
         *(_table(row, f"{WAREHOUSE}.raw.{row.path}", pipelines=pipelines) for row in feeds),
         *(_copy(row, _raw(row.path), f"{SOURCE}.{row.path}", pipelines) for row in sources),
-        *(_copy(row, _staging_name(row.path), f"{WAREHOUSE}.{_raw(row.path)}", pipelines) for row in staged),
+        *(_copy(row, _staging_name(row.path), f"{WAREHOUSE}.{_raw(row.path)}", pipelines) for row in staged_tables),
         *(_table(row, f"{WAREHOUSE}.marts.{row.path}", pipelines=pipelines) for row in rows.marts()),
         *(_dashboard(row) for row in rows.dashboards()),
     ]

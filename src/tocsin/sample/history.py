@@ -48,14 +48,14 @@ class ColumnChange:
 
 
 def column_changes(
-    assets: Sequence[Asset], tested: frozenset[tuple[str, str]], calendar: Calendar, rng: Random
+    assets: Sequence[Asset], tested_columns: frozenset[tuple[str, str]], calendar: Calendar, rng: Random
 ) -> Iterator[ColumnChange]:
     """Yield the column changes of the year, in no order; a column that is tested (table, column) is never dropped."""
     sources = [asset for asset in assets if asset.layer in SOURCES]
     copies = {asset.inputs[0]: asset for asset in assets if asset.layer in ("raw", "staging") and asset.inputs}
     for source in rng.choices(sources, [_restlessness(one) for one in sources], k=_DRIFTS):
         kind = rng.choices(("add", "drop", "widen"), (6, 2, 3))[0]
-        column_name = _column(source, kind, tested, rng)
+        column_name = _column(source, kind, tested_columns, rng)
         day = rng.randint(15, 355)
         if column_name is not None:
             column_change = ColumnChange(calendar.by_night(day, rng), CATALOGUER, source.fqn, kind, column_name)
@@ -77,10 +77,11 @@ def _followers(
         yield replace(column_change, at_ms=at_ms, actor=rng.choice(_STAGERS), fqn=staging.fqn)
 
 
-def _column(source: Asset, kind: str, tested: frozenset[tuple[str, str]], rng: Random) -> str | None:
+def _column(source: Asset, kind: str, tested_columns: frozenset[tuple[str, str]], rng: Random) -> str | None:
     if kind == "add":
         return rng.choice(later_columns(source.domain))
-    names = [str(one["name"]) for one in source.request["columns"][1:] if (source.fqn, one["name"]) not in tested]
+    all_names = [str(one["name"]) for one in source.request["columns"][1:]]
+    names = [name for name in all_names if (source.fqn, name) not in tested_columns]
     if kind == "widen":
         names = [name for name in names if wider(column(name))]
     elif len(names) < 5:
@@ -144,10 +145,10 @@ def history(now_ms: int, seed: int = SEED) -> list[SampleStep]:
 def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[SampleStep]:
     """Yield what people and the drifting database change, drawn in the order in which it happens."""
     open_drafts = {asset.fqn: AssetDraft(asset) for asset in catalogue if asset.fqn not in _RETIRED_FQNS}
-    tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
+    tested_columns = frozenset((test.table, test.column) for test in rows.tests() if test.column)
     moments: list[EditingSession | ColumnChange] = [
         *_sessions(calendar, rng),
-        *column_changes(catalogue, tested, calendar, rng),
+        *column_changes(catalogue, tested_columns, calendar, rng),
     ]
     free_at_ms = 0  # one after another: an edit must find what the one before it left
     for moment in sorted(moments, key=lambda one: one.at_ms):

@@ -177,8 +177,8 @@ def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
         and endpoint != hook_url(port)
     ]
     if operations:
-        moved = Writes(catalogue, clock).patch(ENTITY_TYPE, name, operations, actor=SYSTEM).document
-        _take_secrets_along(Subscriptions(engine), moved)
+        moved_alert = Writes(catalogue, clock).patch(ENTITY_TYPE, name, operations, actor=SYSTEM).document
+        _take_secrets_along(Subscriptions(engine), moved_alert)
 
 
 def _take_secrets_along(subscriptions: Subscriptions, alert: Document) -> None:

@@ -167,17 +167,17 @@ def fetch(files: Path, *, java: str = "java", report: Callable[[int], None] = la
 
 
 def _fetch(files: Path, java: str, report: Callable[[int], None]) -> None:
-    fetching, cache = files.with_name(f"{files.name}.part"), files.with_name(f"{files.name}.part.cache")
-    shutil.rmtree(fetching, ignore_errors=True)
+    partial_folder, cache = files.with_name(f"{files.name}.part"), files.with_name(f"{files.name}.part.cache")
+    shutil.rmtree(partial_folder, ignore_errors=True)
     try:
-        code, output = _output_of(_fetch_command(fetching, cache, java), lambda: report(_jar_bytes_in(cache)))
+        code, output = _output_of(_fetch_command(partial_folder, cache, java), lambda: report(_jar_bytes_in(cache)))
     except OSError as error:
         raise Unavailable(f"Kafka {VERSION} could not be fetched: {error}") from error
     shutil.rmtree(cache, ignore_errors=True)
-    if code or not any(fetching.glob("kafka_*.jar")):
+    if code or not any(partial_folder.glob("kafka_*.jar")):
         why = _PROGRESS.sub("", output).strip()
         raise Unavailable(f"Kafka {VERSION} could not be fetched: {why[-500:]}")
-    fetching.replace(files)
+    partial_folder.replace(files)
 
 
 def _output_of(command: list[str], look: Callable[[], None]) -> tuple[int, str]:
@@ -207,10 +207,10 @@ def _jar_bytes_in(cache: Path) -> int:
     return sizes
 
 
-def _fetch_command(fetching: Path, cache: Path, java: str) -> list[str]:
+def _fetch_command(partial_folder: Path, cache: Path, java: str) -> list[str]:
     words = [java, "-cp", str(_jars_of_spark() / "*"), "org.apache.ivy.Main", "-m2compatible", "-error"]
     words += ["-dependency", *_ARTEFACT, "-confs", "default"]
-    return [*words, "-retrieve", f"{fetching}/[artifact]-[revision].[ext]", "-cache", str(cache)]
+    return [*words, "-retrieve", f"{partial_folder}/[artifact]-[revision].[ext]", "-cache", str(cache)]
 
 
 def _jars_of_spark() -> Path:

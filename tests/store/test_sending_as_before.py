@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.conftest import KEY
 from tests.store.catalogues import company
+from tests.stores import drop_newest_tables
 
 from tocsin.delivery.channels.webhook.authentication import authorization_of
 from tocsin.model.entity import Document
@@ -27,9 +28,9 @@ BEARER = {"endpoint": "https://example.org/", "authType": {"type": "bearer", "se
 
 @pytest.fixture
 def older(unmigrated: Engine) -> Engine:
-    """Return an empty store of the revision before, with a key."""
+    """Return an empty store with a key; ``store_alert`` takes it back to the revision before."""
     use_vault(unmigrated, Settings(secrets_key=SecretStr(KEY)))
-    migrate(unmigrated, BEFORE)
+    migrate(unmigrated)
     return unmigrated
 
 
@@ -52,6 +53,11 @@ def store_alert(engine: Engine, name: str, batch_size: int | None, *configs: Doc
     moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://example.org/"}
     renamed = {"op": "add", "path": "/displayName", "value": name.upper()}
     shop.writes.patch("eventsubscription", Key.by_id(alert_id), [moved, renamed], actor=SYSTEM)
+    with engine.begin() as connection:
+        for name in ("relabelling", "renaming", "earlier_holder", "suite_run"):  # later revisions make them
+            connection.exec_driver_sql(f"DROP TABLE {name}")
+        drop_newest_tables(connection)
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{BEFORE}'")
     return alert_id
 
 

@@ -129,6 +129,9 @@ _leaf = st.one_of(
             "entity.extension.x.contains(7)",
         ]
     ),
+    st.sampled_from(
+        ["reason == 'a'", "reason != {'a','7'}", "reason.contains('b')", "reason matches 'a.*'", "reason == null"]
+    ),
 )
 
 
@@ -200,6 +203,7 @@ _wire = st.fixed_dictionaries(
     optional={
         "entityFullyQualifiedName": st.sampled_from(["a", "a.b", "a.b.A", '"a.b".b', 'a."a.b".A', 'a"b.a', "ab.É", ""]),
         "userName": _word,
+        "reason": _word,
         "previousVersion": st.sampled_from([0.1, 1.5]),
         "currentVersion": st.sampled_from([0.1, 1.5]),
         "changeDescription": _description,

@@ -58,6 +58,7 @@ _CASE = {
 HAPPENINGS: dict[str, LoggedEvent] = {
     "column": event_at_offset(
         1,
+        reason="the auditors asked",
         unchanged_for=8 * _DAY_MS,
         eventType="entityUpdated",
         entityType="table",
@@ -80,6 +81,7 @@ HAPPENINGS: dict[str, LoggedEvent] = {
     "dropped": event_at_offset(
         2,
         is_bot=True,
+        reason="dbt run 4c1f",
         eventType="entityUpdated",
         entityType="table",
         entityFullyQualifiedName='shop.sales."odd.schema".orders_archive',

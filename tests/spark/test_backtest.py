@@ -48,7 +48,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.requested_job import JobState
 from tocsin.model.stored import Key
 from tocsin.model.subscription import alert_of
-from tocsin.spark.lake import HistoryLocation, part
+from tocsin.spark.lake import HistoryLocation, change_events, part, span_events
 from tocsin.spark.match import index_of
 from tocsin.spark.match import matches as matches_on_spark
 from tocsin.spark.session import register_source
@@ -507,3 +507,20 @@ def test_breaking_changes_are_found_in_segments_that_an_earlier_release_wrote(
         pq.write_table(pq.ParquetFile(file).read().drop_columns(["is_breaking"]), file)
     assert files
     assert (of_log, as_written, ran(company, parts, alert)["matched"]) == (1, 1, 1)
+
+
+def test_changes_are_found_by_why_they_were_made_in_the_log_and_in_the_lake(
+    company: SmallCompany, parts: BacktestParts
+) -> None:
+    for number, reason in enumerate(("the auditors asked", None, "dbt run 4c1f", "für Zoë")):
+        described = [{"op": "add", "path": "/description", "value": f"text {number}"}]
+        company.writes.patch("table", company.key("orders"), described, actor=replace(SYSTEM, reason=reason))
+    company.alert("asked", [OWNERS_MAIL], "reason matches 'the .*' || reason == 'für Zoë'", resources=("table",))
+    alert = stored_alert(company, "asked")
+    of_log = matches_in(ran(company, parts, alert))
+    grow(parts.history)
+    assert (of_log[0], matches_in(ran(company, parts, alert))[0]) == (2, 2)
+    extent = parts.history.extent()
+    events = span_events(parts.history.session, parts.history.place, extent, 0, extent.log_end)
+    reasons = [row.reason for row in change_events(events, ["reason"]).where("reason IS NOT NULL").collect()]
+    assert sorted(reasons) == ["dbt run 4c1f", "für Zoë", "the auditors asked"]

@@ -61,6 +61,9 @@ def company(parts: ErasureParts, store_engine: Engine) -> SmallCompany:
     for number in range(5):
         company.describe("sales", f"{number}: ask {ADDRESS}", by=NAME)
     company.describe("revenue", f"{normalize('NFD', FULL_NAME.upper())} wrote it")
+    operations = [{"op": "add", "path": "/displayName", "value": "Revenue"}]
+    asked_by_her = replace(company.actor("dia"), reason=f"{FULL_NAME} asked ({ADDRESS})")
+    company.writes.patch("table", company.key("revenue"), operations, actor=asked_by_her)
     grow(parts.lake)
     rebuild(parts.lake.session, store_engine, parts.url, lambda _done, _total: None)
     return company

@@ -24,6 +24,7 @@ from tocsin.model.change import (
     CHANGE_REQUEST,
     LATE,
     PART_OF,
+    REASON,
     RECORDED,
     REPORTED_AT,
     SILENCE,
@@ -154,6 +155,7 @@ _ROWS = (
     Field(CHANGE_REQUEST, Kind.TEXTS, "change requests that the event is about: `CR-12`"),
     Field(OPEN_ANSWERS, Kind.NUMBER, "number of their consumers that had not answered"),
     Field(PART_OF, Kind.TEXT, "id of the event of the whole that the event is part of", _EVENT, is_internal=True),
+    Field(REASON, Kind.TEXT, "why the change was made, as its author says", _EVENT),
     Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, source_field=FQN),
     Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, source_field=TESTED_FQN),
     Field(

@@ -43,6 +43,9 @@ _KINDS = frozenset("id type entityId entityType eventType".split())
 _DERIVED_NAMES = frozenset("owners mentions userName user_name".split())
 """Fields derived from an event, and columns of the lake, that hold log-in names."""
 
+_LAKE_TEXT = "reason"
+"""The column of the lake that holds prose."""
+
 _DERIVED_CHANGES, _SEPARATOR = "changes", "\t"
 _CATEGORIES_OF_PEOPLE = frozenset("owner reviewer follower membership vote".split())
 """Categories of changes whose last part may be a log-in name (``conditions/changes.py``)."""
@@ -158,6 +161,8 @@ class Pseudonymizer:
     def _derived_field(self, key: str, value: Json) -> Json:
         if key in _DERIVED_NAMES:
             return [self.name(item) for item in value] if isinstance(value, list) else self.name(value or "") or value
+        if key == _LAKE_TEXT and value:
+            return self.text(value)
         return [self._change(change) for change in value] if key == _DERIVED_CHANGES and value else value
 
     def _change(self, change: str) -> str:

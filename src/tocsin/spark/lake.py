@@ -21,7 +21,7 @@ from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.flow.eventlog.lake import ALWAYS, Cut, Extent, ReadingStep, Segment, Window
 from tocsin.lake_files.address import files_at
 from tocsin.lake_files.port import LakeFiles, S3Access, segment_folder
-from tocsin.model.change import BREAKING_REASONS, CHANGE_REQUEST
+from tocsin.model.change import BREAKING_REASONS, CHANGE_REQUEST, REASON
 from tocsin.spark.lake_objects import Bucket, LakeSource, read_objects
 from tocsin.spark.log_columns import judge_breaking
 from tocsin.spark.schema import COLUMNS, EVENTS
@@ -57,6 +57,7 @@ _VIEWED = {
     "isBreaking": COLUMNS[IS_BREAKING],
     BREAKING_REASONS: "event",
     **{name: COLUMNS[name] for name in (IS_ANNOUNCED, CHANGE_REQUEST, OPEN_ANSWERS)},
+    REASON: COLUMNS[REASON],
     "changeDescription": "event",
     "entity": "event",
 }

@@ -17,7 +17,7 @@ from tocsin.flow.match.required_words import is_of_words
 _BY_FIELD = {
     **dict.fromkeys(("entityId", "entityFullyQualifiedName", "testedEntityFqn"), 1e-5),
     **dict.fromkeys(("testSuites",), 1e-4),
-    **dict.fromkeys(("userId", "userName", "owners", "mentions"), 1e-3),
+    **dict.fromkeys(("userId", "userName", "owners", "mentions", "reason"), 1e-3),
     **dict.fromkeys(("tags", "domains", "fieldsDeleted", "threadType"), 0.02),
     **dict.fromkeys(("testStatus", "pipelineStatus", "changedTogether"), 0.03),
     **dict.fromkeys(("tier", "service", "fieldsAdded", "entityType"), 0.1),

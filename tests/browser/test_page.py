@@ -114,6 +114,33 @@ def test_an_asset_is_found_and_followed(served: Served, page: Page, orders: Json
     expect(page.get_by_text("Followed by: nobody")).to_be_visible()
 
 
+def test_a_description_is_edited_and_says_why(served: Served, page: Page, orders: Json) -> None:
+    alice(served, page)
+    page.evaluate(f"location.hash = '#/tables/{orders['id']}'")
+    page.get_by_text("Edit the description").click()
+    page.get_by_label("New description").fill("Every order.")
+    page.get_by_label("Why (optional)").fill("f\u00fcr Zo\u00eb's <b>audit</b> (50 %)")
+    page.get_by_role("button", name="Save").click()
+    newest = page.locator("#changes > li").first
+    expect(newest).to_contain_text("Reason: f\u00fcr Zo\u00eb's <b>audit</b> (50 %)")
+    expect(page.get_by_text("Every order.", exact=True).first).to_be_visible()
+
+
+def test_a_description_that_somebody_changed_meanwhile_stays(served: Served, page: Page, orders: Json) -> None:
+    alice(served, page)
+    page.evaluate(f"location.hash = '#/tables/{orders['id']}'")
+    page.get_by_text("Edit the description").click()
+    with served.administrator() as client:
+        described = [{"op": "add", "path": "/description", "value": "Of the administrator."}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        assert client.patch(f"/tables/{orders['id']}", json=described, headers=headers).status_code == 200
+    page.get_by_label("New description").fill("Of Alice.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).not_to_have_text("")
+    with served.administrator() as client:
+        assert client.get(f"/tables/{orders['id']}").json()["description"] == "Of the administrator."
+
+
 def test_an_asset_is_found_by_the_words_of_its_columns(
     served: Served, page: Page, orders: Json, sqlite_engine: Engine
 ) -> None:

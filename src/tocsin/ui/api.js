@@ -5,8 +5,8 @@ const KEY = "tocsin.token";
 export const token = () => sessionStorage.getItem(KEY);
 export const forgetToken = () => sessionStorage.removeItem(KEY);
 
-export async function call(method, path, body) {
-  const headers = { "Content-Type": "application/json" };
+export async function call(method, path, body, further = {}) {
+  const headers = { "Content-Type": "application/json", ...further };
   if (token()) headers.Authorization = `Bearer ${token()}`;
   const request = { method, headers, body: body && JSON.stringify(body) };
   const response = await fetch(`/api/v1${path}`, request).catch(() => {

@@ -3,6 +3,7 @@
 
 import { showAlerts } from "./alerts.js";
 import { call, finishLogIn, forgetToken, logIn, token } from "./api.js";
+import { descriptionEditor } from "./description.js";
 import { watchHealth } from "./health.js";
 import { showIncident } from "./incidents.js";
 import { muteControls, showMutes } from "./mutes.js";
@@ -219,17 +220,19 @@ async function openAsset(collection, id) {
     call("GET", `/${collection}/${id}?${fields}include=all`),
     call("GET", `/${collection}/${id}/versions?words=true`),
   ]);
+  const done = () => openAsset(collection, id);
   const heading = make("div", { class: "row" }, make("h2", { text: asset.displayName || asset.name }));
   if (!NOT_FOLLOWED.includes(collection)) heading.append(followButton(collection, asset));
   at("asset").replaceChildren(
     heading,
     make("p", { class: "soft", text: `${asset.fullyQualifiedName} · version ${asset.version}` }),
     make("p", { text: asset.description || "No description." }),
+    ...(asset.deleted ? [] : [descriptionEditor(make, `/${collection}/${id}`, asset, { done, say })]),
     named("Owned by", asset.owners),
     named("Followed by", asset.followers),
     columns(asset.columns || asset.tasks || []),
     make("h3", { text: "Changes" }),
-    changes(past.versions.map((version, index) => [JSON.parse(version), past.words[index]])),
+    changes(past.versions.map((version, index) => [JSON.parse(version), past.words[index], past.reasons[index]])),
   );
   say("");
   show("asset");
@@ -273,10 +276,11 @@ function columns(members) {
 }
 
 function changes(versions) {
-  const lines = versions.map(([version, words]) => {
+  const lines = versions.map(([version, words, reason]) => {
     const head = `${version.version} · ${version.updatedBy} · ${when(version.updatedAt)}`;
     const said = make("ul", { class: "plain" }, ...words.map((text) => make("li", { text })));
-    return make("li", { class: "card" }, make("div", { class: "soft", text: head }), said);
+    const why = reason ? [make("div", { text: `Reason: ${reason}` })] : [];
+    return make("li", { class: "card" }, make("div", { class: "soft", text: head }), ...why, said);
   });
   return make("ol", { id: "changes" }, ...lines);
 }

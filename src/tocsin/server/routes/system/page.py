@@ -19,6 +19,7 @@ FILES = {
     "alerts.js": "text/javascript",
     "api.js": "text/javascript",
     "backtest.js": "text/javascript",
+    "description.js": "text/javascript",
     "drawn.js": "text/javascript",
     "health.js": "text/javascript",
     "incidents.js": "text/javascript",

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from tests.contract.test_events import PATCH
 from tests.serving import Json, Served
+from tests.waiting import until
 
 WHY = "X-Tocsin-Why"
 
@@ -177,6 +178,19 @@ def test_who_may_not_see_an_asset_does_not_see_why_it_changed(
         ]
     assert answers[0].status_code in (403, 404)
     assert all("auditors" not in answer.text for answer in answers)
+
+
+def test_a_refused_write_says_nothing_to_others(served: Served, administrator: httpx.Client, orders: Json) -> None:
+    _, client = served.person("rolf")
+    with client:
+        refused = client.delete(f"/tables/{orders['id']}", headers={WHY: "visit https://evil.example"})
+    assert refused.status_code == 403
+
+    def violations() -> list[Json]:
+        return list(administrator.get("/events?eventType=policyViolation&format=tocsin").json()["data"])
+
+    until(lambda: len(violations()) == 1, within_s=10)
+    assert "evil" not in json.dumps(violations())
 
 
 def hide(administrator: httpx.Client, name: str) -> None:

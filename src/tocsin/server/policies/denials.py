@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -70,7 +70,11 @@ class RefusalLog:
         self._thread: threading.Thread | None = None
 
     def note(self, actor: Actor, operation: Operation, resource: str, document: Document, verdict: Verdict) -> None:
-        """Take note that ``actor`` was refused ``operation`` on this document; neither waits nor fails."""
+        """Take note that ``actor`` was refused ``operation`` on this document; neither waits nor fails.
+
+        Why they asked is left out: it would reach people whom they may not write to.
+        """
+        actor = replace(actor, reason=None)
         key = (actor.id, str(document.get("id") or resource), operation.value)
         now_ms = self._clock.now_ms()
         with self._lock:

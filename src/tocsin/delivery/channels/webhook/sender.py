@@ -26,7 +26,7 @@ from tocsin.delivery.channels.webhook.render import COMPRESSED_FROM_BYTES, GZIP,
 from tocsin.delivery.channels.webhook.signature import sign
 from tocsin.delivery.channels.webhook.verification import Verifications
 from tocsin.delivery.dispatch import NO_GUIDANCE, Dispatch, Sender
-from tocsin.delivery.lines import clean_line
+from tocsin.delivery.lines import clean_line, cut
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
@@ -37,6 +37,8 @@ from tocsin.model.stated_reason import WHY_HEADER, header_value
 from tocsin.model.subscription import Destination
 
 _REASON_LIMIT = 500
+_WHY_BYTES, _WHY_LIMIT = 2_000, 150
+"""Most bytes of the header that says why, and most characters of it where it is cut: each is twelve bytes at most."""
 _MOST_LINKS = 20
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
@@ -156,9 +158,15 @@ def _guidance_headers(body: Body, dispatch: Dispatch) -> dict[str, str]:
 
 
 def _why(reasons: Collection[str | None]) -> dict[str, str]:
-    """Return the header that says why changes were made, as their authors say: all for the same reason."""
+    """Return the header that says why changes were made, as their authors say: all for the same reason.
+
+    It is cut where it would be too long for receivers.
+    """
     (reason, *other_reasons) = reasons
-    return {} if reason is None or other_reasons else {WHY_HEADER: header_value(reason)}
+    if reason is None or other_reasons:
+        return {}
+    value = header_value(reason)
+    return {WHY_HEADER: value if len(value) <= _WHY_BYTES else header_value(cut(reason, limit=_WHY_LIMIT))}
 
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from tests.unit.delivery.events import NOW_MS, change_event, dispatch
 from tocsin.delivery.channels.webhook.sender import WebhookSender
 from tocsin.delivery.transport.request import Recorder, Request
 from tocsin.model.message import CarriedEvent, Entry
+from tocsin.model.stated_reason import reason_in_header
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 
 WHY = "X-Tocsin-Why"
@@ -42,3 +43,12 @@ async def sent_headers(*reasons: str | None) -> dict[str, str]:
 )
 async def test_a_request_says_why_all_that_it_reports_was_done(reasons: list[str | None], value: str | None) -> None:
     assert (await sent_headers(*reasons)).get(WHY) == value
+
+
+@pytest.mark.parametrize("reason", ["x" * 500, "ü" * 300, "👩" * 500])
+async def test_a_reason_is_cut_where_receivers_would_refuse_its_header(reason: str) -> None:
+    value = (await sent_headers(reason))[WHY]
+    header_text = reason_in_header(value.encode())
+    assert header_text is not None
+    assert len(value) <= 2_000
+    assert header_text == reason or (reason.startswith(header_text.rstrip("…")) and header_text.endswith("…"))

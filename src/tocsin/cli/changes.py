@@ -63,12 +63,20 @@ def list_requests(
     *,
     status: Annotated[str, typer.Option(help="announced, due, done, withdrawn or all.")] = "announced",
     author: Annotated[str | None, typer.Option(help="Name of a user.")] = None,
+    asset: Annotated[str | None, typer.Option(help="Fully qualified name of an asset.")] = None,
+    of_type: OfType = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of requests.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List change requests, newest first; by default those whose date is ahead."""
+    """List change requests, newest first; by default those whose date is ahead.
+
+    Example: tocsin changes list --asset postgres_prod.ecommerce.public.orders --status all
+    """
     filters = {"status": None if status == "all" else status, "author": author}
     with Client() as client:
+        if asset is not None:
+            entity = find_asset(client, asset, of_type)
+            filters |= {"asset": entity.id, "type": entity.entity_type}
         requests = list(islice(client.list_change_requests(**filters), limit))
     show_rows(map(_row, requests), answer=requests, as_json=as_json)
 

@@ -82,3 +82,17 @@ def test_a_request_is_answered_discussed_moved_and_withdrawn(run: Run, small_ser
     assert small_server.requests[-1].body == {"date": _AT_MS}
     assert json.loads(run("changes", "withdraw", "CR-12", "--comment", "kept", "--json").out) == ONE
     assert small_server.requests[-1].body == {"comment": "kept"}
+
+
+def test_requests_of_an_asset_are_listed_with_how_they_ended(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/tables/name/pg.shop.public.orders", {"id": "e", "name": "orders"})
+    small_server.answer("GET", API, {"data": [ONE | {"status": "done"}], "paging": {}})
+    output = run("changes", "list", "--asset", "pg.shop.public.orders", "--status", "all").out
+    assert "done" in output
+    assert small_server.requests[-1].query["asset"] == "e"
+    assert small_server.requests[-1].query["type"] == "table"
+    ended = ONE | {"status": "done", "outcome": "early", "doneAt": _AT_MS}
+    small_server.answer("GET", f"{API}/CR-12", ended)
+    small_server.answer("GET", f"{API}/CR-12/consumers", {"data": [], "paging": {}})
+    small_server.answer("GET", f"{API}/CR-12/timeline", {"data": [], "paging": {}})
+    assert "earlier than CR-12 announced" in run("changes", "show", "CR-12").out

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.track.change_requests import LONGEST_NOTICE_MS, check_date, check_open, move, status_at, withdraw
+from tocsin.flow.track.change_requests import (
+    LONGEST_NOTICE_MS,
+    check_date,
+    check_open,
+    is_awaited,
+    move,
+    status_at,
+    withdraw,
+)
 from tocsin.model.change_request import AnnouncedChange, ChangeKind, RequestStatus, number_in
 
 _REQUEST = AnnouncedChange(
@@ -25,11 +34,13 @@ _REQUEST = AnnouncedChange(
     updated_at_ms=0,
     number=12,
 )
-_ACTS = st.lists(st.tuples(st.sampled_from(("move", "withdraw", "answer")), st.integers(0, 500), st.integers(0, 3_000)))
+_ACTS = st.lists(
+    st.tuples(st.sampled_from(("move", "withdraw", "answer", "change")), st.integers(0, 500), st.integers(0, 3_000))
+)
 
 
 @given(_ACTS)
-def test_whatever_people_do_a_date_moves_only_later_and_a_withdrawn_request_stays_withdrawn(
+def test_whatever_people_do_a_date_moves_only_later_and_what_is_withdrawn_or_done_stays_so(
     acts: list[tuple[str, int, int]],
 ) -> None:
     request, at_ms = _REQUEST, 0
@@ -42,12 +53,14 @@ def test_whatever_people_do_a_date_moves_only_later_and_a_withdrawn_request_stay
                 request = move(before, date_ms, at_ms)
             elif act == "withdraw":
                 request = withdraw(before, at_ms)
+            elif act == "change":
+                request = before if before.withdrawn_at_ms else replace(before, done_at_ms=at_ms)
             else:
                 check_open(before, at_ms)
         except (Conflict, InvalidInput):
             is_open = False
         assert request.due_at_ms >= before.due_at_ms
-        if status is RequestStatus.WITHDRAWN:
+        if status in (RequestStatus.WITHDRAWN, RequestStatus.DONE) and act != "change":
             assert (request, is_open) == (before, False)
         if act == "answer":
             assert is_open == (status is RequestStatus.ANNOUNCED)
@@ -74,3 +87,20 @@ def test_a_date_is_ahead_and_at_most_three_years() -> None:
 def test_names_hold_the_number() -> None:
     assert [number_in(one) for one in ("CR-12", "cr-1", "CR-0", "INC-1", "CR-1x")] == [12, 1, None, None, None]
     assert _REQUEST.name == "CR-12"
+
+
+@pytest.mark.parametrize(
+    ("fields", "at_ms", "expected"),
+    [
+        ({}, 0, True),
+        ({}, 1_000, True),
+        ({"kind": ChangeKind.DEPRECATION}, 0, True),
+        ({"kind": ChangeKind.DEPRECATION}, 1_000, False),
+        ({"withdrawn_at_ms": 1}, 1_000, False),
+        ({"done_at_ms": 1}, 1_000, False),
+    ],
+)
+def test_a_change_is_awaited_until_it_is_made_and_a_deprecation_until_its_date(
+    fields: dict[str, Any], at_ms: int, expected: bool
+) -> None:
+    assert is_awaited(replace(_REQUEST, **fields), at_ms) is expected

@@ -49,7 +49,7 @@ def drop_tables_after_0043(connection: Connection) -> None:
     )
     for statement in of_incidents:
         connection.exec_driver_sql(statement)
-    for name in ("change_request", "change_request_step", "change_request_consumer"):
+    for name in ("change_request", "change_request_step", "change_request_consumer", "scheduled_check"):
         connection.exec_driver_sql(f"DROP TABLE {name}")
     connection.exec_driver_sql("DROP INDEX ix_change_event_reasoned")
     for name in ("entity_version", "change_event"):

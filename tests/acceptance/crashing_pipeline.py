@@ -1,7 +1,8 @@
 """Pipeline that kills itself at a named point.
 
-``python -m tests.acceptance.crashing_pipeline DIR POINT [streaks]``. The points are the steps of one micro-batch, with
-``streaks`` of the streak query; ``nowhere`` runs until every event is processed and then exits normally.
+``python -m tests.acceptance.crashing_pipeline DIR POINT [streaks | checks]``. The points are the steps of one
+micro-batch, with ``streaks`` of the streak query; ``nowhere`` runs until every event is processed and then exits
+normally. With ``checks`` the point is the time of a scheduled check, which is killed before it is noted.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,20 +21,23 @@ from sqlalchemy import Engine, event
 from tests.sparksession import SHORT_LIVED
 from tests.waiting import until
 
+from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.pipeline import Context
-from tocsin.jobs import streak_stream
+from tocsin.jobs import scheduled_checks, streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, build, pipeline_engine, streaming
 from tocsin.jobs.query_progress import Progress
 from tocsin.jobs.resolving import Notify, Resolving
 from tocsin.model.match_result import Pair
 from tocsin.settings import Settings
+from tocsin.spark.session import session_of
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.event_portions import RecipientPortion
 from tocsin.store.outbox.notifications import Notifications, Storing
+from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
 
 BETWEEN_PORTIONS = "between-portions"
 POINTS = ("before-match", "before-write", "before-commit", "after-write", "after-checkpoint")
@@ -155,6 +159,22 @@ def main_of_streaks(folder: Path, point: str) -> None:
         until(lambda: log.progress(streak_stream.QUERY_NAME) >= reports.newest(), within_s=120)
 
 
+class DyingChecks(ScheduledChecks):
+    """Dies when the events of a check are written, before it is noted."""
+
+    def keep(self, last_checks: Mapping[str, LastCheck]) -> None:
+        die()
+
+
+def main_of_checks(folder: Path, point: str) -> None:
+    """Make the scheduled checks of a time, epoch milliseconds."""
+    settings = Settings(data_dir=folder, log_level="warning", spark_conf=SHORT_LIVED)
+    engine = pipeline_engine(settings)
+    parts = scheduled_checks.build(settings, session_of(settings), engine)
+    parts.checks, parts.clock = DyingChecks(engine), FixedClock(int(point))
+    scheduled_checks.look(parts)
+
+
 if __name__ == "__main__":
-    run = main_of_streaks if sys.argv[3:] == ["streaks"] else main
+    run = {"streaks": main_of_streaks, "checks": main_of_checks}.get("".join(sys.argv[3:]), main)
     run(Path(sys.argv[1]), sys.argv[2])

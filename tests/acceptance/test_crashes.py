@@ -23,15 +23,22 @@ from tests.spark.test_match_stream import (
     running,
     stored_notifications,
 )
+from tests.spark.test_scheduled_checks import CEMS_MAIL, EIGHT, FIRST_EIGHT_MS, checking, messages, states_found
 from tests.store.test_resolving import followed_by_many
 from tests.waiting import until
 
+from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.jobs.match_stream import QUERY_NAME, streaming
+from tocsin.jobs.scheduled_checks import look
+from tocsin.model.subscription import Trigger
 from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import message
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.event_portions import EventPortions
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
 
 __all__ = ["spark", "started_spark"]
 
@@ -123,6 +130,34 @@ def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have
     assert notified == expected_notifications(company)
     names = [reason["subscriptionName"] for row in notified.values() for reason in row[4]]
     assert (names.count("row"), names.count("change")) == (9, 5)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_check_that_is_killed_is_repeated_and_its_digest_is_one(
+    spark: SparkSession, engine: Engine, tmp_path: Path
+) -> None:
+    """Fault scenario 75."""
+    company = SmallCompany(engine)
+    for name in ("orphan", "waif"):
+        company.table(name)
+    company.clock.at_ms = FIRST_EIGHT_MS - 1_000
+    company.alert("red", [CEMS_MAIL], "stillWithoutOwner()", resources=("table",), trigger=EIGHT)
+    schedule_id = Trigger.model_validate(EIGHT).schedule_id
+    ScheduledChecks(engine).keep({schedule_id: LastCheck(FIRST_EIGHT_MS - 1_000)})
+    assert run(tmp_path, str(FIRST_EIGHT_MS + 5_000), "checks") == -signal.SIGKILL
+    expected_states = [(name, "stillWithoutOwner") for name in ("orphan", "waif")]
+    assert states_found(engine) == expected_states
+    company.clock.at_ms = FIRST_EIGHT_MS + 60_000
+    parts = checking(spark, company, tmp_path)
+    stream = replace(parts_of(spark, engine, tmp_path / "match"), clock=company.clock)
+    with streaming(stream):
+        until(lambda: has_caught_up(engine), within_s=120)
+    Notifications(engine).advance(STREAK_STREAM, EventLog(engine).readable_end(), now_ms=company.clock.now_ms())
+    assert look(parts) == 0
+    assert states_found(engine) == expected_states
+    assert messages(engine) == [("cem@example.com", company.clock.now_ms(), 2)]
 
 
 def creation_times(engine: Engine) -> dict[str, object]:

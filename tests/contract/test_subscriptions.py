@@ -798,3 +798,16 @@ def test_an_alert_asks_no_more_of_a_person_than_can_be_kept_apart(administrator:
     answer = administrator.post("/events/subscriptions", json=alert(filteringRules=rules))
     assert answer.status_code == 400
     assert "more than 5 different conditions" in answer.json()["message"]
+
+
+def test_an_alert_that_asks_for_the_state_of_assets_needs_a_schedule(administrator: httpx.Client) -> None:
+    rules = {"resources": ["table"], "rules": [{"name": "red", "effect": "include", "condition": "stillFailing()"}]}
+    refused = administrator.post("/events/subscriptions", json=alert(filteringRules=rules))
+    assert refused.status_code == 400
+    assert "set trigger.triggerType to Scheduled" in refused.text
+    trigger = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
+    accepted = administrator.post("/events/subscriptions", json=alert(filteringRules=rules, trigger=trigger))
+    assert accepted.status_code == 201, accepted.text
+    back = {"op": "replace", "path": "/trigger", "value": {"triggerType": "RealTime"}}
+    path = f"/events/subscriptions/{accepted.json()['id']}"
+    assert send_patch(administrator, path, back).status_code == 400

@@ -100,6 +100,8 @@ def draw(ended: Document, screen: Console) -> None:
     """Draw a backtest that is done: how it went, bars by day, and who and what it was mostly about."""
     result = ended["result"]
     screen.print(_summary(ended))
+    if "states" in result:
+        screen.print(Text(result["states"], style="dim"))
     if not result["matched"]:
         return
     drawn = bars(result["perDay"], ended)

@@ -172,6 +172,7 @@ _WORDS = {
     "entityRestored": "restored",
     "testCaseFailure": "test failed",
     "testSuiteRunCompleted": "all tests reported",
+    "scheduledCheck": "still so at a scheduled time",
     "userLogin": "logged in",
     "userLogout": "logged out",
 }

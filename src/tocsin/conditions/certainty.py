@@ -14,7 +14,7 @@ from math import inf
 
 from tocsin.conditions.changes import CHANGE_SETS
 from tocsin.conditions.evaluate import compares, passes
-from tocsin.conditions.fields import CLOSURES, FIELDS
+from tocsin.conditions.fields import CLOSURES, STORED
 from tocsin.conditions.nodes import (
     Compare,
     FieldValue,
@@ -134,7 +134,7 @@ def _verdict(term: Term, field: str, value: str) -> bool | None:
 
 def _visible_value(operand: Value, field: str, value: str) -> str | None:
     """Return what is seen at ``operand`` where the field is ``value``: of a status, its case is not known."""
-    kind = FIELDS[field].kind
+    kind = STORED[field].kind
     if operand == Lowered(FieldValue(field)) and kind in (Kind.TEXT, Kind.STATUS):
         return value.lower()
     return value if operand == FieldValue(field) and kind is Kind.TEXT else None
@@ -143,7 +143,7 @@ def _visible_value(operand: Value, field: str, value: str) -> str | None:
 def _is_single(field: str) -> bool:
     if not field or field in CLOSURES or field in CHANGE_SETS:
         return False
-    return FIELDS[field].kind is not Kind.TEXTS
+    return STORED[field].kind is not Kind.TEXTS
 
 
 def _opposites(conjunction: Conjunction) -> Iterator[Compare]:

@@ -15,7 +15,17 @@ from typing import NamedTuple
 
 from tocsin.conditions import documents
 from tocsin.conditions.paths import parts, prefixes, unquote
-from tocsin.model.change import SUITE_SUMMARY, VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import (
+    STILL_FAILING,
+    STILL_STALE,
+    STILL_WITHOUT_OWNER,
+    SUITE_SUMMARY,
+    VIOLATION,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+)
 from tocsin.model.entity import Document
 from tocsin.model.fqn import quote
 from tocsin.model.list_identity import REFERENCE_LISTS
@@ -76,14 +86,14 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     "name": ("name", "displayName", "fullyQualifiedName"),
     TAG: ("tags",),
     "certification": ("certification",),
-    "owner": ("owners", "owner"),
+    "owner": ("owners", "owner", STILL_WITHOUT_OWNER),
     "reviewer": ("reviewers", "experts"),
     "domain": ("domains", "domain"),
     "dataProduct": ("dataProducts", "consumesFrom", "providesTo"),
     "lifecycle": ("deleted", "lifeCycle", "lifecycleStage", "entityStatus", "retentionPeriod", "deprecated", "entity"),
     "quality": (
         *("testCaseResult", "testCaseStatus", "incidentStatus", "testSuites", "tests", "testDefinition", "profile"),
-        *("parameterValues", "customMetrics", "tableProfilerConfig", SUITE_SUMMARY),
+        *("parameterValues", "customMetrics", "tableProfilerConfig", SUITE_SUMMARY, STILL_FAILING, STILL_STALE),
     ),
     "run": ("pipelineStatus", "pipelineStatuses"),
     "usage": ("usageSummary", "joins", "queries", "queryUsedIn"),

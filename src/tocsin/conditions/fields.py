@@ -21,6 +21,7 @@ from tocsin.conditions.nodes import Has, Kind, Node, Scalar
 from tocsin.conditions.paths import ancestor, prefixes, suffixes, unquote
 from tocsin.logic import NEVER
 from tocsin.model.change import (
+    ASSET_STATES,
     CHANGE_REQUEST,
     LATE,
     PART_OF,
@@ -28,6 +29,7 @@ from tocsin.model.change import (
     RECORDED,
     REPORTED_AT,
     SILENCE,
+    STATE_AT_SCHEDULE,
     SUITE_SUMMARY,
     VIOLATION,
     ChangeDescription,
@@ -143,6 +145,7 @@ _ROWS = (
         "whether what is reported was too old, or still to come, to notify anybody",
         is_internal=True,
     ),
+    Field(STATE_AT_SCHEDULE, Kind.TEXTS, "what is still so of the asset at a time of a schedule", is_internal=True),
     Field(REPORTED_AT, Kind.NUMBER, "time a reported result or run is about, epoch milliseconds UTC"),
     Field("previousStatus", Kind.STATUS, "previous verdict; `success` also for `Successful`", _STREAK),
     Field("streak", Kind.NUMBER, "number of reports in a row with this verdict", _STREAK),
@@ -213,7 +216,7 @@ def kind_of(name: str) -> Kind:
     """Return what the field, closure, set of changes or of texts at a path ``name`` holds."""
     if name == PLACE or is_set_of_numbers(name):
         return Kind.NUMBER
-    return Kind.TEXTS if name in CLOSURES or name in CHANGE_SETS or is_taken(name) else FIELDS[name].kind
+    return Kind.TEXTS if name in CLOSURES or name in CHANGE_SETS or is_taken(name) else STORED[name].kind
 
 
 def may_repeat(name: str) -> bool:
@@ -260,7 +263,7 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
         return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in _closure_of(name, str(one)))
     if name == PLACE:
         return (float(logged.offset),)
-    attribute = FIELDS[name].attribute
+    attribute = STORED[name].attribute
     value = getattr(logged.event, attribute) if attribute else logged.derived.get(name)
     if value is None and name == IS_BREAKING:  # an event of an earlier release
         value = bool(reasons_of_event(logged.event))
@@ -268,7 +271,7 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
         return ()
     if isinstance(value, list | tuple):
         return tuple(value)
-    return (float(value),) if FIELDS[name].kind is Kind.NUMBER else (value,)
+    return (float(value),) if STORED[name].kind is Kind.NUMBER else (value,)
 
 
 def text_of_set(changed: Iterable[str]) -> tuple[str, ...]:
@@ -325,7 +328,19 @@ def derive(
         "threadType": kind(event) if is_thread else None,
         "mentions": new_mentions(event) if is_thread else [],
         **derived_changes(event),
+        **({STATE_AT_SCHEDULE: _states_found(change)} if event.event_type is EventType.SCHEDULED_CHECK else {}),
     }
+
+
+def _states_found(change: ChangeDescription) -> list[str]:
+    """Return what was found at a time of a schedule, as conditions ask for it: without success, by each time asked."""
+    states: list[str] = []
+    for field_change in change.fields_added:
+        facts = documents.decode(field_change.new_value)
+        if field_change.name in ASSET_STATES and isinstance(facts, dict):
+            durations = [f":{duration_ms}" for duration_ms in facts.get("asked") or ()] or [""]
+            states += [f"{facts.get('schedule')}|{field_change.name}{duration}" for duration in durations]
+    return states
 
 
 def _tags(event: ChangeEvent, change: ChangeDescription) -> Iterator[str]:

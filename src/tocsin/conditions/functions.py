@@ -13,6 +13,7 @@ from itertools import combinations, product
 from math import prod
 
 from tocsin.conditions.announced import IS_ANNOUNCED
+from tocsin.conditions.asset_states import still_failing, still_stale, still_without_owner
 from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.conditions.changes import ANY_PART, CATEGORY, SEPARATOR, VALUE, plain, set_of, values_named
 from tocsin.conditions.fields import CHANGED_TOGETHER, FQN_PATH, TESTED_NAMES, has, text_of_set
@@ -230,5 +231,13 @@ FUNCTIONS: dict[str, Function] = {
         "no success for `30m`, `6h`, `7d`, …; once until the next success",
         checks={"durations": duration_ms},
     ),
+    "stillFailing": Function((), still_failing, "at a scheduled alert's time: the test or run fails"),
+    "stillStale": Function(
+        ("durations",),
+        still_stale,
+        "at a scheduled alert's time: no success for `30m`, `6h`, `7d`, …",
+        checks={"durations": duration_ms},
+    ),
+    "stillWithoutOwner": Function((), still_without_owner, "at a scheduled alert's time: the asset has no owner"),
 }
 """Every function that holds or not, by name; ``oldValue`` and ``newValue`` return values and live in ``check``."""

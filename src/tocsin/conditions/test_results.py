@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tocsin.conditions.asset_states import IS_CHECK, states_asked
+from tocsin.conditions.causes import because_of
 from tocsin.conditions.fields import STREAK_FIELDS, TESTED_FQN, TESTED_NAMES, has
 from tocsin.conditions.nodes import (
     FieldValue,
@@ -21,8 +23,8 @@ from tocsin.conditions.nodes import (
     Value,
     values_in,
 )
-from tocsin.logic import NEVER, And, Constant, Not, Or, conjunction_of, disjunction_of, negation_of, replace_leaves
-from tocsin.model.change import REPORTED_AT, EventType
+from tocsin.logic import NEVER, conjunction_of, disjunction_of, replace_leaves
+from tocsin.model.change import REPORTED_AT, STATE_AT_SCHEDULE, STILL_WITHOUT_OWNER, EventType
 
 TEST_CASE, TEST_SUITE = "testCase", "testSuite"
 
@@ -34,8 +36,9 @@ _CHANGED = ("fieldChanged", "fieldsAdded", "fieldsUpdated", "fieldsDeleted")
 _RESULT_VALUES: dict[str, Callable[[str], bool]] = {
     "eventType": lambda one: one == EventType.TEST_CASE_FAILURE,
     **dict.fromkeys(_CHANGED, lambda one: one.startswith(_PATHS)),
+    STATE_AT_SCHEDULE: lambda one: one != STILL_WITHOUT_OWNER,
 }
-"""Values that these fields have only in events that report a result, or remove one."""
+"""Values that these fields have only in events that report a result, or remove one, or say what results are."""
 
 _TEST_VALUES = _RESULT_VALUES | {"entityType": lambda one: one == TEST_CASE}
 """Values that these fields have for test cases alone."""
@@ -43,8 +46,9 @@ _TEST_VALUES = _RESULT_VALUES | {"entityType": lambda one: one == TEST_CASE}
 
 def about_results(node: Node) -> Node:
     """Return "a test's event is about a result, and ``node`` holds because of it"; ``NEVER`` if it asks for none."""
-    because = _because_of_results(node, holds=True)
-    is_about_result = disjunction_of(Present(FieldValue(REPORTED_AT)), has("fieldChanged", _PATHS))
+    because = because_of(node, _result)
+    is_check = IS_CHECK if states_asked(node) else NEVER
+    is_about_result = disjunction_of(Present(FieldValue(REPORTED_AT)), has("fieldChanged", _PATHS), is_check)
     return conjunction_of(has("entityType", (TEST_CASE,)), is_about_result, because)
 
 
@@ -57,34 +61,14 @@ def without_tests(node: Node, *, keep_reports: bool) -> Node:
 
     def without_test_values(leaf: Leaf) -> Node:
         match leaf:
+            case Has(field=field) if field == STATE_AT_SCHEDULE and keep_reports:
+                return leaf
             case Has(field=field, values=values) if field in _TEST_VALUES:
                 return has(field, tuple(one for one in values if not _TEST_VALUES[field](one)))
             case _:
                 return NEVER if reads(leaf, missing) else leaf
 
     return replace_leaves(node, without_test_values)
-
-
-def _because_of_results(node: Node, *, holds: bool) -> Node:
-    """Return "the node, or its negation if not ``holds``, is true, and a true test of a result makes it so".
-
-    That a result is another or missing makes nothing so: it is true of events without any.
-    """
-    match node:
-        case Constant():
-            return NEVER
-        case Not(operand=operand):
-            return _because_of_results(operand, holds=not holds)
-        case And(operands=operands) | Or(operands=operands):
-            parts = [_because_of_results(one, holds=holds) for one in operands]
-            if isinstance(node, Or) is holds:
-                return disjunction_of(*parts)
-            condition = node if holds else negation_of(node)
-            return (
-                condition if not set(parts).isdisjoint(operands) else conjunction_of(condition, disjunction_of(*parts))
-            )
-        case leaf:
-            return _result(leaf) if holds else NEVER  # type: ignore[arg-type]  # whatever is none of the above
 
 
 def _result(leaf: Leaf) -> Node:

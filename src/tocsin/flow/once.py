@@ -90,6 +90,6 @@ def _message(scheduled: ScheduledNotification, identity: str) -> Message:
         channel=scheduled.draft.channel,
         target=scheduled.draft.target,
         attempt_count=0,
-        due_at_ms=scheduled.slot.due_at_ms,
+        due_at_ms=scheduled.sent_at_ms,
         created_at_ms=scheduled.created_at_ms,
     )

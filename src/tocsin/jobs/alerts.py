@@ -62,6 +62,7 @@ class SubscriptionStore(Protocol):
 class Alerts:
     """The alerts at one revision: match index, what the stages need, and times without success that are asked for.
 
+    ``checks`` are the plans of those that ask for the state of assets at the times of their schedules.
     ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``links`` which of them
     trigger which. ``costs`` are those of the plans, ``creators`` who made those that are not of administrators,
     ``too_costly`` why some are not in the index: all together would cost too much.
@@ -71,6 +72,7 @@ class Alerts:
     index: Index
     facts: AlertFacts = field(repr=False)
     durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
+    checks: dict[str, Plan] = field(repr=False, default_factory=dict)
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
     links: dict[str, Links] = field(repr=False, default_factory=dict)
@@ -136,11 +138,12 @@ class CurrentAlerts:
         of_people = {one.id: one.creator_id for one in sound if not one.is_of_administrators}
         creators = _alerts_without(before.creators, changed_ids) | of_people
         too_costly = plans_left_out(costs, creators, of_tocsin)
+        checks = {one: each.plan for one, each in plans_by_id.items() if each.plan.states}
         links = _alerts_without(before.links, changed_ids) | {one.id: links_of(one) for one in sound}
         facts = AlertFacts(
             rules=_alerts_without(earlier_facts.rules, changed_ids)
             | {one: each.rules for one, each in plans_by_id.items()},
-            timings=_alerts_without(earlier_facts.timings, changed_ids) | timings_of(sound),
+            timings=_alerts_without(earlier_facts.timings, changed_ids) | timings_of(sound, checks),
             opening=self._opening_ids(before, changed_ids, plans_by_id),
             cascades=cascades_of(links),
             depending=_alerts_without(earlier_facts.depending, changed_ids) | dependencies_of(sound),
@@ -154,6 +157,7 @@ class CurrentAlerts:
             facts=facts,
             durations=_alerts_without(before.durations, changed_ids)
             | {one: each.plan.durations_ms for one, each in plans_by_id.items() if each.plan.durations_ms},
+            checks=_alerts_without(before.checks, changed_ids) | checks,
             marks=marks,
             unreadable=_alerts_without(before.unreadable, changed_ids) | unreadable,
             links=links,

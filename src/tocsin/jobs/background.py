@@ -1,4 +1,4 @@
-"""Background jobs of the pipeline: lake and queries of it, backtests, silences, alert editors, audit, retention.
+"""Background jobs of the pipeline: lake and queries of it, backtests, silences, checks, editors, audit, retention.
 
 They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
 Next: ``jobs/intervals.py``.
@@ -27,6 +27,7 @@ from tocsin.jobs import (
     memory,
     query_runner,
     retention,
+    scheduled_checks,
     silences,
 )
 from tocsin.jobs.intervals import Job, keep_running, run_when_due
@@ -82,11 +83,13 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     memory_return = memory.MemoryReturn(memory.SparkHeap(session), EventLog(engine))
     query_lake = lake.build(settings, session, engine)
     queries = query_runner.runner(settings, engine)
+    checks = scheduled_checks.build(settings, session, engine)
     work = {
         SCHEDULED: run_scheduled,
         BACKTESTS: lambda: runner.run(stopping),
         QUERIES: lambda: queries.run(stopping),
         ERASURES: lambda: erasures.run(stopping),
+        scheduled_checks.CHECKS: lambda: scheduled_checks.run(checks, stopping),
         MEMORY: lambda: memory.run(memory_return, stopping),
         lake_queries.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
     }

@@ -57,6 +57,8 @@ _OF_EVENT = ("entity_id", "user_id", "timestamp_ms", "part_of", "entity_type", "
 KEPT_DAYS = 30
 """For how long the result of a backtest can be read."""
 
+_STATES_NOTE = "What was still so at a time of a schedule is known only where a check looked then."
+
 
 class BacktestParts:
     """What backtests are made of, over the history and the store behind ``engine``."""
@@ -250,6 +252,7 @@ class _Run:
             "recipients": [self._recipient(one, visible_alerts, policies) for one in self.tally.most_notified()],
             "samples": [event.to_wire() for event in samples],
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
+            **({"states": _STATES_NOTE} if self.alerts.asks_for_states else {}),
         }
 
     def removal_note(self, extent: Extent) -> Document:

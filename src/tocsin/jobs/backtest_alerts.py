@@ -28,12 +28,14 @@ from tocsin.model.subscription import EventSubscription
 class Involved(NamedTuple):
     """The alert that is evaluated, and the enabled alerts that it triggers, directly or through others, by id.
 
-    ``facts`` are about all of these; what the condition of the first reads decides about each.
+    ``facts`` are about all of these; what the condition of the first reads decides about each. ``asks_for_states``: it
+    asks for the state of assets at the times of its schedule.
     """
 
     own_id: str
     triggered: Mapping[str, EventSubscription]
     facts: AlertFacts
+    asks_for_states: bool = False
 
 
 class HoldsBack(Protocol):
@@ -106,7 +108,7 @@ def alerts_involved_in(alert: EventSubscription, stored: Callable[[], Sequence[E
         of_tocsin=frozenset(each.id for each in alerts if each.is_of_tocsin),
         reads=dict.fromkeys(rules, plan_of(alert).reads),
     )
-    return Involved(alert.id, triggered_alerts, facts)
+    return Involved(alert.id, triggered_alerts, facts, bool(plan_of(alert).states))
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

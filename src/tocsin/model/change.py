@@ -35,6 +35,13 @@ RETENTION = "retention"
 SILENCE = "silence"
 """The field of an ``slaViolation`` event that says for how long an entity has reported no success."""
 
+STILL_FAILING, STILL_STALE, STILL_WITHOUT_OWNER = "stillFailing", "stillStale", "stillWithoutOwner"
+ASSET_STATES = (STILL_FAILING, STILL_STALE, STILL_WITHOUT_OWNER)
+"""The fields of a ``scheduledCheck`` event: what is still so of the asset at a time of a schedule."""
+
+STATE_AT_SCHEDULE = "stateAtSchedule"
+"""The derived field of a ``scheduledCheck`` event that says what was found, and for which schedule."""
+
 RECORDED = "recorded"
 """The derived field of an event that was written from a history (``tocsin replay``)."""
 
@@ -81,6 +88,7 @@ SUITE_SUMMARY = "summary"
 OWN_FIELDS = frozenset(
     {VIOLATION, LINEAGE, RETENTION, SILENCE, RENAMED, REMOVED_RECEIVER, CHANGED_SECRETS, FINDING, DESTINATION, EDITORS}
     | {EDITOR_VIEW, EXPIRY, LAG, ALERT_INCIDENT, CHANGE_REQUEST, SUITE_SUMMARY}
+    | {*ASSET_STATES}
 )
 """Fields that only Tocsin's own events change, no document."""
 
@@ -140,6 +148,7 @@ class EventType(StrEnum):
     CHANGE_REQUEST_UPDATED = "changeRequestUpdated"
     TEST_SUITE_RUN_COMPLETED = "testSuiteRunCompleted"
     RETENTION_APPLIED = "retentionApplied"
+    SCHEDULED_CHECK = "scheduledCheck"
     LAG_EXCEEDED = "lagExceeded"
     LAG_RECOVERED = "lagRecovered"
 
@@ -150,6 +159,7 @@ NAMED_ONLY = (
     EventType.ALERT_INCIDENT_UPDATED,
     EventType.TEST_SUITE_RUN_COMPLETED,
     EventType.RETENTION_APPLIED,
+    EventType.SCHEDULED_CHECK,
 )
 """Types of event that an alert matches only if it names them."""
 

@@ -17,7 +17,8 @@ SUCCESS = "success"
 _ONE_WORD = {"successful": SUCCESS}
 _SUCCESSES = frozenset({SUCCESS, *_ONE_WORD})
 _UNDER_WAY = frozenset({"queued", "pending", "running"})
-_NO_FAILURES = frozenset({"", *_SUCCESSES, *_UNDER_WAY, "skipped", "stopped"})
+NO_FAILURES = frozenset({"", *_SUCCESSES, *_UNDER_WAY, "skipped", "stopped"})
+"""Statuses and verdicts, in lower case, that are no failures."""
 
 
 def one_word(status: str) -> str:
@@ -40,9 +41,9 @@ def verdict_of(status: str) -> str | None:
 
 def is_failure(status: object) -> bool:
     """Return whether a status or verdict is a failure: no success, no run under way or cut short, and not None."""
-    return str(status or "").lower() not in _NO_FAILURES
+    return str(status or "").lower() not in NO_FAILURES
 
 
 def is_status_recovery(before: object, after: object) -> bool:
     """Return whether a status is a success after a failure."""
-    return str(after or "").lower() in _SUCCESSES and str(before or "").lower() not in _NO_FAILURES
+    return str(after or "").lower() in _SUCCESSES and str(before or "").lower() not in NO_FAILURES

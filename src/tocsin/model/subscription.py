@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Literal
+from uuid import uuid5
 
 from pydantic import AfterValidator, Field
 
 from tocsin.model.entity import Document, EntityReference, WireModel
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.notification import NAMESPACE
 from tocsin.model.severity import Severity
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
@@ -150,6 +152,12 @@ class Trigger(WireModel):
     timezone: str | None = None
     group_by: GroupBy | None = None
     send_resolved: bool = False
+
+    @property
+    def schedule_id(self) -> str:
+        """Return the id of the times of a scheduled trigger: alerts with the same expression and zone share one."""
+        times = self.cron_expression or self.schedule_info or ScheduleFrequency.WEEKLY
+        return str(uuid5(NAMESPACE, f"schedule|{times}|{self.timezone or 'UTC'}"))
 
 
 class FilteringRule(WireModel):

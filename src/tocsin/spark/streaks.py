@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from pyspark.sql.pandas.functions import vectorized_udf  # type: ignore[attr-defined]  # its stubs leave it out
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 from pyspark.util import PythonEvalType
 
 from tocsin.conditions.fields import STREAK_FIELDS
@@ -86,6 +86,11 @@ def streaks(session: SparkSession, checkpoint: str) -> DataFrame:
     """
     stored = session.read.format("statestore").option("stateVarName", _VARIABLE).load(checkpoint)
     return stored.select("key.entity_id", "value.*")
+
+
+def no_streaks(session: SparkSession) -> DataFrame:
+    """Return the streaks of a query that has no micro-batch yet: one row per entity as of ``streaks``, so none."""
+    return session.createDataFrame([], StructType([StructField("entity_id", TEXT), *STREAK.fields]))
 
 
 class _Keeper(StatefulProcessor):

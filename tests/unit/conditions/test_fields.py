@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tocsin.conditions.fields import CLOSURES, STORED, Provenance, derive
-from tocsin.model.change import LATE, RECORDED, ChangeEvent
+from tocsin.model.change import LATE, RECORDED, STATE_AT_SCHEDULE, ChangeEvent
 from tocsin.model.entity import Document
 
 
@@ -171,5 +171,5 @@ def test_the_table_says_of_every_field_where_its_value_comes_from() -> None:
     attributes = {name: row.attribute for name, row in STORED.items() if row.attribute}
     assert {name: ChangeEvent.model_fields[one].alias for name, one in attributes.items()} == {n: n for n in attributes}
     captured = {name for name, row in STORED.items() if row.provenance is Provenance.CAPTURE}
-    assert captured == {*derived_fields(), RECORDED, LATE}
+    assert captured == {*derived_fields(), RECORDED, LATE, STATE_AT_SCHEDULE}
     assert set(CLOSURES.values()) <= set(STORED)

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.clock import to_datetime
+from tocsin.conditions.asset_states import states_for
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.parse import parse
 from tocsin.conditions.trace import Trace, decisive, trace_condition
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
-from tocsin.model.change import NAMED_ONLY, LoggedEvent
+from tocsin.model.change import NAMED_ONLY, STATE_AT_SCHEDULE, LoggedEvent
 from tocsin.model.phrases import value_in_words
 from tocsin.model.subscription import Effect, EventSubscription, FilteringRule
 
@@ -106,7 +107,8 @@ def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTr
         plan = plan_of(subscription)
     except InvalidInput as error:
         return MatchTrace(False, (Gate(_READABLE, False, f"the alert is invalid: {error.message}"),), rules)
-    return MatchTrace(matches(plan, logged), tuple(_gates(plan, logged)), rules)
+    gates = [*_gates(plan, logged), *_schedule_gates(subscription, logged)]
+    return MatchTrace(matches(plan, logged), tuple(gates), rules)
 
 
 def seen_in_words(trace: Trace) -> str:
@@ -139,6 +141,13 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     resources = ", ".join(plan.resources) or "nothing"
     verb = "include" if is_about else "do not include"
     yield Gate("resources", is_about, f"the alert's resources ({resources}) {verb} {event.entity_type}")
+
+
+def _schedule_gates(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[Gate]:
+    """Yield whether a check was made at a time of the alert's schedule."""
+    if STATE_AT_SCHEDULE in logged.derived:
+        is_own = bool(_as_checked_for(subscription, logged).derived[STATE_AT_SCHEDULE])
+        yield Gate("schedule", is_own, f"the check is of {'the alert' if is_own else 'another alert'}'s schedule")
 
 
 def _stood(plan: Plan, logged: LoggedEvent) -> str:
@@ -176,10 +185,18 @@ def _moment(at_ms: int) -> str:
 
 
 def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[RuleTrace]:
-    filtering = subscription.rules_at(logged.offset)
+    filtering, logged = subscription.rules_at(logged.offset), _as_checked_for(subscription, logged)
     for part, rules in (("rules", filtering.rules), ("actions", filtering.actions)):
         for number, rule in enumerate(rules):
             yield _rule(part, number, rule, logged)
+
+
+def _as_checked_for(subscription: EventSubscription, logged: LoggedEvent) -> LoggedEvent:
+    """Return an event with what a check found for the alert's schedule, as conditions name it."""
+    if STATE_AT_SCHEDULE not in logged.derived:
+        return logged
+    states = states_for(subscription.trigger.schedule_id, logged.derived[STATE_AT_SCHEDULE])
+    return replace(logged, derived={**logged.derived, STATE_AT_SCHEDULE: states})
 
 
 def _rule(part: str, number: int, rule: FilteringRule, logged: LoggedEvent) -> RuleTrace:

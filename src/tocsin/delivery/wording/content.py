@@ -24,7 +24,7 @@ from tocsin.delivery.wording.incidents import is_assigned_to, tells_of_incident
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
-from tocsin.delivery.wording.tones import Tone, tone_of
+from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
 from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.message import Entry
@@ -75,11 +75,12 @@ class _Kind(IntEnum):
     """What a digest counts its notifications as, the most important first."""
 
     FAILURE = 1
-    BREAKING = 2
-    WARNING = 3
-    DELETION = 4
-    RECOVERY = 5
-    CHANGE = 6
+    STILL_FAILING = 2
+    BREAKING = 3
+    WARNING = 4
+    DELETION = 5
+    RECOVERY = 6
+    CHANGE = 7
 
     @property
     def noun(self) -> tuple[str, str]:
@@ -89,6 +90,7 @@ class _Kind(IntEnum):
 
 _NOUNS = {
     _Kind.FAILURE: ("failure", "failures"),
+    _Kind.STILL_FAILING: ("still failing", "still failing"),
     _Kind.BREAKING: ("breaking change", "breaking changes"),
     _Kind.WARNING: ("warning", "warnings"),
     _Kind.DELETION: ("deletion", "deletions"),
@@ -324,6 +326,8 @@ def _kind_of(entry: Entry) -> _Kind:
 
 
 def _kind_counted(event: ChangeEvent) -> _Kind:
+    if is_still_failing(event):
+        return _Kind.STILL_FAILING
     if event.breaking_reasons:
         return _Kind.BREAKING
     tone = tone_of(event)

@@ -75,6 +75,7 @@ OWN_TYPES = frozenset(
         EventType.CHANGE_REQUEST_UPDATED,
         EventType.TEST_SUITE_RUN_COMPLETED,
         EventType.RETENTION_APPLIED,
+        EventType.SCHEDULED_CHECK,
         EventType.LAG_EXCEEDED,
         EventType.LAG_RECOVERED,
     }

@@ -27,6 +27,9 @@ from tocsin.model.change import (
     FINDING,
     LAG,
     SILENCE,
+    STILL_FAILING,
+    STILL_STALE,
+    STILL_WITHOUT_OWNER,
     SUITE_SUMMARY,
     VIOLATION,
     ChangeEvent,
@@ -46,6 +49,7 @@ _REPORTING = frozenset(
         *(EventType.QUERY_PATTERN_CHANGE, EventType.AUDIT_FINDING, EventType.ALERT_NARROWED),
         *(EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED),
         EventType.RETENTION_APPLIED,
+        EventType.SCHEDULED_CHECK,
     }
 )
 """Types of events that only tell what was noticed."""
@@ -219,6 +223,21 @@ def _silence_lines(_old: Document, silence: Document, _entity: Document, zone: s
         yield ChangeLine(f"no success for {span_text(asked_ms)}", rank=Rank.REPORTED)
     for since_ms in _moments(silence.get("since")):
         yield from _fact("since", moment_text(since_ms, zone))
+
+
+def _still_failing_lines(_old: Document, state: Document, entity: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield that a test or run fails at a time of a schedule, how often in a row, and since when nothing succeeded."""
+    noun = _TEST if "entityLink" in entity else ""
+    yield ChangeLine(f"{noun}still failing", rank=Rank.REPORTED)
+    if type(failures := state.get("failures")) is int and failures > 1:
+        yield from _fact("in a row", count_text(failures, "time"))
+    for since_ms in _moments(state.get("since")):
+        yield from _fact("no success since", moment_text(since_ms, zone))
+
+
+def _without_owner_lines(_old: Document, _state: Document, _entity: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield that an asset has no owner at a time of a schedule."""
+    yield ChangeLine("still without an owner", rank=Rank.REPORTED)
 
 
 def took_ms_of(run: Document) -> int | None:
@@ -406,6 +425,9 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     FINDING: finding_lines,
     LAG: _single_line(_lag_line),
     SILENCE: _silence_lines,
+    STILL_FAILING: _still_failing_lines,
+    STILL_STALE: _silence_lines,
+    STILL_WITHOUT_OWNER: _without_owner_lines,
     VIOLATION: _violation_lines,
 }
 """What says a report in words, by the field that holds it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from tocsin.delivery.wording.reports import is_failure_report, is_recovery
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import STILL_FAILING, ChangeEvent, EventType
 
 
 class Tone(IntEnum):
@@ -25,6 +25,7 @@ _TONES = {
     EventType.SLA_VIOLATION: Tone.ATTENTION,
     EventType.FRESHNESS_VIOLATION: Tone.ATTENTION,
     EventType.PROFILE_ANOMALY: Tone.ATTENTION,
+    EventType.SCHEDULED_CHECK: Tone.ATTENTION,
     EventType.LAG_EXCEEDED: Tone.ATTENTION,
     EventType.AUDIT_FINDING: Tone.ATTENTION,
     EventType.ALERT_NARROWED: Tone.ATTENTION,
@@ -35,9 +36,15 @@ _TONES = {
 }
 
 
+def is_still_failing(event: ChangeEvent) -> bool:
+    """Say whether the event says that a test or run fails at a time of a schedule."""
+    described = event.change_description
+    return described is not None and any(change.name == STILL_FAILING for change in described.fields_added)
+
+
 def tone_of(event: ChangeEvent) -> Tone:
     """Return the tone: red for a failure, green for what is well again, amber for what breaks readers or is late."""
-    if is_failure_report(event):
+    if is_failure_report(event) or is_still_failing(event):
         return Tone.FAILED
     if event.breaking_reasons:
         return Tone.ATTENTION

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import inf
 
+from tocsin.conditions.asset_states import at_times_of, states_asked
 from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.fields import PLACE, has
@@ -32,6 +33,7 @@ from tocsin.model.subscription import (
     FilteringRule,
     FilteringRules,
     PrefixCondition,
+    TriggerType,
 )
 from tocsin.model.thread import RESOURCES as THREADS
 
@@ -56,6 +58,7 @@ class Plan:
     since_offset : the first log offset that it covers; earlier events match nothing
     is_observability : whether it is an Observability alert
     unnamed : types of event that it does not match because it does not name them
+    states : what it asks of assets at the times of its schedule (``conditions/asset_states.py``)
     enabled : a disabled subscription matches nothing
     questions : its conditions on the recipient (``conditions/relations.py``)
     accepted_answers : the sets of answers with which a person is a recipient
@@ -71,6 +74,7 @@ class Plan:
     since_offset: int = 0
     is_observability: bool = False
     unnamed: tuple[str, ...] = ()
+    states: frozenset[str] = frozenset()
 
     def cases(self) -> tuple[Plan, ...]:
         """Return one plan for each thing that may be left to ask of a person; events alone decide these."""
@@ -168,6 +172,9 @@ def plan_of(subscription: EventSubscription) -> Plan:
     filtering_rules = subscription.filtering_rules or FilteringRules(resources=())
     resources, node = _resources_and_condition(filtering_rules, subscription)
     node = _by_names_then(node, subscription)
+    states = states_asked(node)
+    if states:
+        node = _at_its_times(node, states, subscription)
     questions = questions_of(node)
     if len(questions) > MOST_QUESTIONS:
         raise InvalidInput(
@@ -183,7 +190,21 @@ def plan_of(subscription: EventSubscription) -> Plan:
         questions=questions,
         is_observability=subscription.alert_type is AlertType.OBSERVABILITY,
         unnamed=_unnamed_types(resources, node, filtering_rules),
+        states=states,
     )
+
+
+def _at_its_times(node: Node, states: frozenset[str], subscription: EventSubscription) -> Node:
+    """Return the condition of an alert that asks for the state of assets: at the times of its schedule."""
+    trigger = subscription.trigger
+    if trigger.trigger_type is not TriggerType.SCHEDULED:
+        names = ", ".join(sorted({f"{state.partition(':')[0]}()" for state in states}))
+        raise InvalidInput(
+            f"{names} asks for the state at the times of a schedule: set trigger.triggerType to Scheduled, with a"
+            " cronExpression; to be told when it begins, use firstFailure(), noSuccessFor('6h') or fieldChanged",
+            field="trigger.triggerType",
+        )
+    return at_times_of(node, trigger.schedule_id)
 
 
 def _unnamed_types(resources: Sequence[str], node: Node, filtering: FilteringRules) -> tuple[str, ...]:

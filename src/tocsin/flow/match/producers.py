@@ -14,7 +14,7 @@ from tocsin.conditions.fields import STREAK_FIELDS, TESTED_FQN, TESTED_NAMES, ha
 from tocsin.conditions.nodes import Has, Leaf, Node
 from tocsin.conditions.test_results import reads
 from tocsin.logic import NEVER, replace_leaves
-from tocsin.model.change import OWN_FIELDS, REPORTED_AT, EventType
+from tocsin.model.change import OWN_FIELDS, REPORTED_AT, STATE_AT_SCHEDULE, STILL_WITHOUT_OWNER, EventType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import ALL_RESOURCES
 from tocsin.model.thread import RESOURCES, THREAD, THREAD_KEYS
@@ -30,6 +30,9 @@ _REFUSED = ("policy", *_THREADS)
 
 _DELETED_SOFTLY = tuple(name for name, row in ENTITY_TYPES.items() if "deleted" in row.keys)
 """Types of entity that a deletion leaves in place; all others are deleted for good."""
+
+_OWNED = tuple(name for name, row in ENTITY_TYPES.items() if "owners" in row.keys)
+"""Types of entity that may have owners."""
 
 PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.ENTITY_CREATED: tuple(ENTITY_TYPES),
@@ -53,6 +56,7 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.CHANGE_REQUEST_UPDATED: tuple(ENTITY_TYPES),
     EventType.TEST_SUITE_RUN_COMPLETED: _SUITES,
     EventType.RETENTION_APPLIED: ("team",),
+    EventType.SCHEDULED_CHECK: (*_OWNED, *_TESTS, *_RUNS),
     EventType.AUDIT_FINDING: _ALERT,
     EventType.DESTINATION_FAILING: _ALERT,
     EventType.DESTINATION_STOPPED: _ALERT,
@@ -85,7 +89,7 @@ _FIELDS: tuple[tuple[frozenset[str], tuple[str, ...]], ...] = (
     (frozenset({"pipelineStatus"}), _RUNS),
     (STREAK_FIELDS | {REPORTED_AT}, (*_TESTS, *_RUNS)),
     (frozenset({"threadType", "mentions"}), _THREADS),
-    (frozenset({"owners"}), (*(name for name, row in ENTITY_TYPES.items() if "owners" in row.keys), *_THREADS)),
+    (frozenset({"owners"}), (*_OWNED, *_THREADS)),
     (frozenset({"service"}), (*filter(has_service, ENTITY_TYPES), *_THREADS)),
     (frozenset({"tags", "tier"}), (*(name for name, row in ENTITY_TYPES.items() if "tags" in row.keys), *_REFUSED)),
     (frozenset({"domains"}), (*(name for name, row in ENTITY_TYPES.items() if "domains" in row.keys), *_THREADS)),
@@ -137,6 +141,8 @@ def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str]
                 return has(
                     "eventType", tuple(one for one in values if any(produces(resource, one) for resource in resources))
                 )
+            case Has(field=field, values=values) if field == STATE_AT_SCHEDULE:
+                return has(field, tuple(one for one in values if _may_be_found(one, resources)))
             case Has(field=field, values=values) if field in CHANGED:
                 return has(field, tuple(one for one in values if _is_changed(one, resources)))
             case Has(field=field, values=values) if CATEGORY in (places := parts_of(field)):
@@ -146,6 +152,12 @@ def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str]
                 return NEVER if reads(leaf, missing_fields) else leaf
 
     return replace_leaves(node, producible_part)
+
+
+def _may_be_found(state: str, resources: Collection[str]) -> bool:
+    """Return whether a check may find a state of one of these resources."""
+    concerned = _OWNED if state.endswith(STILL_WITHOUT_OWNER) else (*_TESTS, *_RUNS)
+    return not {ALL_RESOURCES, *concerned}.isdisjoint(resources)
 
 
 def _is_changed(path: str, resources: Collection[str]) -> bool:

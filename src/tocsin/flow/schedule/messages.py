@@ -7,7 +7,7 @@ Next: ``delivery/worker`` for messages; in-app notifications are in the inbox on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -22,9 +22,9 @@ Timings = Mapping[str, Timing]
 """The timings of alerts; one without an entry notifies immediately, each time in a separate message."""
 
 
-def timings_of(subscriptions: Iterable[EventSubscription]) -> dict[str, Timing]:
-    """Return the timings of these alerts, by alert."""
-    return {one.id: timing_of(one) for one in subscriptions}
+def timings_of(subscriptions: Iterable[EventSubscription], checking: Collection[str] = ()) -> dict[str, Timing]:
+    """Return the timings of these alerts, by alert; ``checking`` are those that ask for the state of assets."""
+    return {one.id: timing_of(one, checks=one.id in checking) for one in subscriptions}
 
 
 _OF_ASSET = "|asset:"
@@ -51,8 +51,13 @@ class ScheduledNotification(NamedTuple):
 
     @property
     def wait_ms(self) -> int:
-        """Return how long it is meant to wait, in milliseconds."""
-        return max(0, self.slot.due_at_ms - self.created_at_ms)
+        """Return how long its message is meant to wait, in milliseconds."""
+        return max(0, self.sent_at_ms - self.created_at_ms)
+
+    @property
+    def sent_at_ms(self) -> int:
+        """Return when its message goes out: at its time, or when the wait for a check is over."""
+        return self.slot.due_at_ms + self.slot.hold_ms
 
     @property
     def gathers(self) -> bool:
@@ -140,6 +145,8 @@ def next_slot(slot: Slot) -> Slot:
         return slot._replace(due_at_ms=slot.wait.following_ms(slot.due_at_ms))
     if slot.window_ms:
         return waiting_slot(slot, slot.due_at_ms + slot.window_ms)
+    if slot.hold_ms:
+        return slot._replace(due_at_ms=slot.due_at_ms + slot.hold_ms)
     timing, alert = slot.timing or IMMEDIATE, slot.subscription_id
     return decide(timing, slot.due_at_ms, subscription_id=alert, gathering=Gathering.SUMMARY)
 

@@ -178,3 +178,16 @@ mute = Table(
     Index(None, "about_id"),
 )
 """One row per (user or address, alert or asset, channel) that is muted; no ``channel``: all of them."""
+
+scheduled_check = Table(
+    "scheduled_check",
+    METADATA,
+    Column("schedule_id", ID, primary_key=True),
+    Column("due_at_ms", BigInteger, nullable=False),
+    Column("through_offset", BigInteger),
+)
+"""One row per schedule of alerts that ask for the state of assets, with its last time that was checked.
+
+``through_offset`` is the end of the log after the check: digests wait until the pipeline has read so far; null: they
+wait no more.
+"""

@@ -250,7 +250,7 @@ def message_row(scheduled: ScheduledNotification) -> ValueRow:
     is_queued = draft.channel is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
     return (
         *(scheduled.message_id, draft.channel.value, draft.key, draft.recipient_id, draft.target, *scheduled.sender),
-        *(slot.grouping_key, slot.due_at_ms, scheduled.wait_ms, at_ms, at_ms),
+        *(slot.grouping_key, scheduled.sent_at_ms, scheduled.wait_ms, at_ms, at_ms),
         *((MessageStatus.QUEUED if is_queued else MessageStatus.PENDING).value, 0),
     )
 

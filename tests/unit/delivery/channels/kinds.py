@@ -21,6 +21,8 @@ from tocsin.model.change import (
     LAG,
     LINEAGE,
     SILENCE,
+    STILL_FAILING,
+    STILL_WITHOUT_OWNER,
     SUITE_SUMMARY,
     ChangeDescription,
     ChangeEvent,
@@ -143,6 +145,14 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "stale": _of_orders(
         addition_of(SILENCE, {"timestamp": AT_MS, "since": AT_MS - 7_200_000, "withoutSuccess": 7_200_000}),
         event_type=EventType.SLA_VIOLATION,
+    ),
+    "still_failing": _of_test(
+        addition_of(STILL_FAILING, {"timestamp": AT_MS, "since": AT_MS - 7_200_000, "failures": 3})
+    ).model_copy(update={"event_type": EventType.SCHEDULED_CHECK}),
+    "still_without_owner": change_event(
+        addition_of(STILL_WITHOUT_OWNER, {"timestamp": AT_MS}),
+        entity={key: value for key, value in ORDERS.items() if key != "owners"},
+        event_type=EventType.SCHEDULED_CHECK,
     ),
     "deleted": _of_orders(update_of("deleted", False, True), event_type=EventType.ENTITY_SOFT_DELETED),
     "deleted_while_read": _of_orders(

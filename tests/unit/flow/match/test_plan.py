@@ -54,24 +54,27 @@ def test_no_rule_means_always() -> None:
 
 def test_alerts_leave_out_types_of_events_that_they_do_not_name() -> None:
     of_users, run = ("userLogin", "userLogout"), "testSuiteRunCompleted"
-    retention, handled = "retentionApplied", "alertIncidentUpdated"
+    retention, handled, check = "retentionApplied", "alertIncidentUpdated", "scheduledCheck"
     left_out = {
-        "topic": (),
-        "table": (handled,),
+        "topic": (check,),
+        "table": (handled, check),
         "user": of_users,
-        "testSuite": (run,),
-        "all": (*of_users, handled, run, retention),
+        "testSuite": (run, check),
+        "all": (*of_users, handled, run, retention, check),
     }
     assert {name: plan_of(subscription(resource=name)).unnamed for name in left_out} == left_out
     login = [rule("eventType == 'userLogin' || isBot()")]
     assert plan_of(subscription(login, resource="user")).unnamed == ("userLogout",)
-    assert plan_of(subscription([], login, resource="all")).unnamed == ("userLogout", handled, run, retention)
+    assert plan_of(subscription([], login, resource="all")).unnamed == (
+        *("userLogout", handled, run, retention),
+        check,
+    )
 
 
 def test_an_action_names_the_type_of_event_that_it_is_about() -> None:
     action = rule("matchTestResult({'Failed'})") | {"name": "GetTestSuiteStatusUpdates"}
-    assert plan_of(subscription([], [action], resource="testSuite")).unnamed == ()
-    assert plan_of(subscription([action], resource="testSuite")).unnamed == ("testSuiteRunCompleted",)
+    assert plan_of(subscription([], [action], resource="testSuite")).unnamed == ("scheduledCheck",)
+    assert plan_of(subscription([action], resource="testSuite")).unnamed == ("testSuiteRunCompleted", "scheduledCheck")
 
 
 def test_a_subscription_without_filtering_rules_is_about_nothing() -> None:

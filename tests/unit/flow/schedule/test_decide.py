@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.drafts import EVENT, draft
 
-from tocsin.flow.schedule.decide import SCHEDULED, Slot, Timing, decide, timing_of
+from tocsin.flow.schedule.decide import CHECK_WAIT_MS, SCHEDULED, Slot, Timing, decide, key_of_check, timing_of
 from tocsin.flow.schedule.messages import (
     ScheduledNotification,
     Timings,
@@ -168,3 +168,25 @@ def test_ids_of_events_before_the_upgrade_stay_hashes_of_their_causes(event: str
     slot = notification.slot
     assert (slot.due_at_ms, slot.grouping_key) == (5, None)
     assert (notification.wait_ms, notification.created_at_ms) == (0, 5)
+
+
+def test_a_digest_with_a_check_waits_for_it_and_what_is_late_goes_into_one_of_its_own() -> None:
+    checking = replace(HOURLY, check_id="c")
+    slot = Slot(NOON_MS, key_of_check("c"), checking, hold_ms=CHECK_WAIT_MS)
+    summary = Gathering.SUMMARY
+    assert decide(checking, NOON_MS + 1, gathering=summary) == slot._replace(due_at_ms=NOON_MS + HOUR_MS)
+    found_ms = NOON_MS  # the event of a check has the time that it is about
+    assert decide(checking, NOON_MS + 5, gathering=summary, event_ms=found_ms) == slot
+    assert decide(checking, NOON_MS + 5, event_ms=found_ms) == Slot(NOON_MS, None, checking), "a webhook does not wait"
+    daily = replace(DAILY, check_id="c")
+    midnight_ms = NOON_MS - 12 * HOUR_MS
+    late = decide(daily, NOON_MS, gathering=summary, event_ms=midnight_ms)
+    assert (late.due_at_ms, late.hold_ms) == (NOON_MS, CHECK_WAIT_MS)
+    assert next_slot(late) == late._replace(due_at_ms=NOON_MS + CHECK_WAIT_MS)
+
+
+def test_the_message_of_a_digest_with_a_check_is_due_when_the_wait_is_over() -> None:
+    checking = {"a": replace(HOURLY, check_id="c")}
+    (scheduled,) = notifications_of([draft("Email", "a")], checking, now_ms=NOON_MS + 1)
+    assert (scheduled.slot.due_at_ms, scheduled.sent_at_ms) == (NOON_MS + HOUR_MS, NOON_MS + HOUR_MS + CHECK_WAIT_MS)
+    assert scheduled.wait_ms == HOUR_MS + CHECK_WAIT_MS - 1

@@ -1,0 +1,129 @@
+"""Tests of scheduled checks in the store: their events, their last times, and the digests that wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, select, update
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+
+from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck, add_checks
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.schedule.cron import next_time_ms
+from tocsin.flow.schedule.decide import CHECK_WAIT_MS
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.subscription import EventSubscription
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.tables import message
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
+
+EIGHT = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
+CEMS_MAIL = {"category": "Users", "type": "Email", "config": {"receivers": ["cem"]}}
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    company = SmallCompany(store_engine)
+    company.table("orphan")
+    company.test_case("orders")
+    company.clock.advance(1_000)
+    return company
+
+
+def asking(company: SmallCompany, *rules: str, resources: tuple[str, ...] = ("table",)) -> EventSubscription:
+    alert_id = company.alert("red", [CEMS_MAIL], *rules, resources=resources, trigger=EIGHT)
+    (alert,) = Subscriptions(company.engine).list_enabled({alert_id})
+    return alert
+
+
+def due_check(company: SmallCompany, alert: EventSubscription) -> DueCheck:
+    """Return the check of an alert at its next time, which is reached a moment later."""
+    due_at_ms = next_time_ms(alert.trigger, company.clock.now_ms())
+    company.clock.at_ms = due_at_ms + 2_000
+    return DueCheck(alert.trigger.schedule_id, due_at_ms, (plan_of(alert),))
+
+
+def state_of(company: SmallCompany, name: str, entity_type: str = "table", **facts: object) -> AssetState:
+    plain: dict[str, object] = {"is_failing": False, "failures": 0, "since_ms": None, "may_lack_owner": False}
+    return AssetState(company.ids[name], entity_type, **{**plain, **facts})  # type: ignore[arg-type]
+
+
+def write(company: SmallCompany, check: DueCheck, *assets: AssetState) -> int:
+    ids = [check.event_id(asset.entity_id) for asset in assets]
+    return add_checks(company.writes, assets, [check], Reports(company.engine).logged_ids(ids))
+
+
+def check_events(engine: Engine) -> Iterator[ChangeEvent]:
+    events = (one.event for one in EventLog(engine).read(0, 10_000))
+    return (event for event in events if event.event_type is EventType.SCHEDULED_CHECK)
+
+
+def test_what_is_so_is_one_event_on_the_asset_without_a_version(company: SmallCompany) -> None:
+    alert = asking(company, "stillFailing()")
+    check = due_check(company, alert)
+    failing = state_of(company, "has_rows", "testCase", is_failing=True, failures=3, since_ms=1_000)
+    assert write(company, check, failing, state_of(company, "orders", is_failing=True)) == 1, "tables report nothing"
+    assert write(company, check, failing) == 0
+    (event,) = check_events(company.engine)
+    assert (event.id, event.timestamp) == (check.event_id(company.ids["has_rows"]), check.due_at_ms)
+    assert event.previous_version == event.current_version
+    assert event.change_description is not None
+    (change,) = event.change_description.fields_added
+    facts = {"schedule": check.schedule_id, "timestamp": check.due_at_ms + 2_000, "since": 1_000, "failures": 3}
+    assert (change.name, change.new_value) == ("stillFailing", facts)
+
+
+def test_an_inherited_owner_is_an_owner_and_the_rest_of_the_condition_counts(company: SmallCompany) -> None:
+    alert = asking(company, "stillWithoutOwner()", "entityFullyQualifiedName.endsWith('.orphan')")
+    check = due_check(company, alert)
+    company.table("other")
+    lacking = [state_of(company, name, may_lack_owner=True) for name in ("orphan", "other", "orders")]
+    assert write(company, check, *lacking) == 1
+    assert [(event.entity or {})["name"] for event in check_events(company.engine)] == ["orphan"]
+    owners = [{"id": company.ids["dia"], "type": "user"}]
+    patch = [{"op": "add", "path": "/owners", "value": owners}]
+    company.writes.patch("databaseSchema", company.key("public"), patch, actor=company.actor("dia"))
+    later = DueCheck(check.schedule_id, check.due_at_ms + 86_400_000, check.plans)
+    assert write(company, later, *lacking) == 0
+
+
+def test_staleness_counts_from_the_time_that_is_asked_for(company: SmallCompany) -> None:
+    alert = asking(company, "stillStale({'1h','2d'})")
+    check = due_check(company, alert)
+    since_ms = company.clock.now_ms() - 7_200_000
+    assert write(company, check, state_of(company, "has_rows", "testCase", since_ms=since_ms)) == 1
+    (event,) = check_events(company.engine)
+    assert event.change_description is not None
+    assert event.change_description.fields_added[0].new_value["asked"] == [3_600_000]
+
+
+def test_what_a_check_finds_joins_the_digest_which_goes_out_when_it_is_done(company: SmallCompany) -> None:
+    alert = asking(company, "stillWithoutOwner() || fieldChanged == 'description'")
+    company.describe("orders", "before eight")
+    notify_all(company.engine, now_ms=company.clock.now_ms())
+    check = due_check(company, alert)
+    assert write(company, check, state_of(company, "orphan", may_lack_owner=True)) == 1
+    notify_all(company.engine, now_ms=check.due_at_ms)
+    assert due_times(company.engine) == [check.due_at_ms + CHECK_WAIT_MS]
+    checks, now_ms = ScheduledChecks(company.engine), company.clock.now_ms()
+    checks.keep({check.schedule_id: LastCheck(check.due_at_ms, 7)})
+    assert checks.last_checks() == {check.schedule_id: LastCheck(check.due_at_ms, 7)}
+    checks.forget(check.schedule_id)
+    assert checks.last_checks(), "digests of it wait"
+    assert checks.release("another", now_ms=now_ms) == 0
+    assert checks.release(check.schedule_id, now_ms=now_ms) == 1
+    assert due_times(company.engine) == [now_ms]
+    assert checks.last_checks() == {check.schedule_id: LastCheck(check.due_at_ms)}
+    with company.engine.begin() as connection:
+        connection.execute(update(message).values(status="delivered"))
+    checks.forget(check.schedule_id)
+    assert checks.last_checks() == {}
+
+
+def due_times(engine: Engine) -> list[int]:
+    with engine.connect() as connection:
+        return sorted(connection.execute(select(message.c.due_at_ms)).scalars())

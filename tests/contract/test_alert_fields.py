@@ -1,230 +1,198 @@
-"""Tests of the fields of alerts that OpenMetadata lacks, from severity to the names of destinations."""
+"""Tests of the fields that alerts share with other entities: custom properties, tags, display name, domains."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from datetime import UTC, datetime
-
 import httpx
 import pytest
-from sqlalchemy import Engine, select
-from tests.contract.test_access import create_entity, send_patch
-from tests.contract.test_explain import Person, alert, describe, explanation_of, own, person
-from tests.notifying import notify_all
+from tests.contract.test_subscriptions import alert, send_patch
 from tests.serving import Json
 
-from tocsin.model.notification import parse_reasons
-from tocsin.store.database.engine import reading
-from tocsin.store.database.tables import notification
-
-__all__ = ["person"]  # a fixture
-
-_PATH = "/events/subscriptions"
-_PAGE = "https://wiki.example.com/orders"
+PATH = "/events/subscriptions"
+TAG = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 
 
-def test_severity_and_runbook_are_answered_on_request_only(administrator: httpx.Client) -> None:
-    created = alert(administrator, "Quality", severity="Severity2", runbook=_PAGE)
-    path = f"{_PATH}/{created['id']}"
-    for fields in ("", "?fields=*", "?fields=owners"):
-        assert {"severity", "runbook"}.isdisjoint(administrator.get(f"{path}{fields}").json())
-    shown_alert = administrator.get(f"{path}?fields=severity,runbook").json()
-    assert (shown_alert["severity"], shown_alert["runbook"]) == ("Severity2", _PAGE)
-    alerts = administrator.get(f"{_PATH}?fields=severity").json()["data"]
-    assert [(row["severity"], "runbook" in row) for row in alerts if row["name"] == "Quality"] == [("Severity2", False)]
+@pytest.fixture
+def client(administrator: httpx.Client) -> httpx.Client:
+    """A client of a server on which alerts have two custom properties, and a domain and another tag exist."""
+    define(administrator, "costCenter", "string")
+    define(administrator, "retentionDays", "integer")
+    domain = {"name": "finance", "domainType": "Aggregate", "description": "x"}
+    assert administrator.post("/domains", json=domain).status_code == 201
+    return administrator
 
 
-def test_what_does_not_name_them_keeps_them_and_a_patch_removes_them(administrator: httpx.Client) -> None:
-    created = alert(administrator, "Quality", severity="Severity2", runbook=_PAGE)
-    path = f"{_PATH}/{created['id']}"
-    request = {key: created[key] for key in ("name", "alertType", "filteringRules", "destinations")}
-    assert administrator.put(_PATH, json={**request, "severity": "Severity1"}).is_success
-    shown_alert = administrator.get(f"{path}?fields=severity,runbook").json()
-    assert (shown_alert["severity"], shown_alert["runbook"]) == ("Severity1", _PAGE)
-    assert send_patch(administrator, path, {"op": "remove", "path": "/runbook"}).is_success
-    assert "runbook" not in administrator.get(f"{path}?fields=runbook").json()
+def define(client: httpx.Client, name: str, kind: str) -> None:
+    of_alerts = client.get("/metadata/types/name/eventsubscription").json()
+    property_type = client.get(f"/metadata/types/name/{kind}").json()
+    body = {"name": name, "description": "x", "propertyType": {"id": property_type["id"], "type": "type"}}
+    assert client.put(f"/metadata/types/{of_alerts['id']}", json=body).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"severity": "high"}, "severity: must be 'Severity1', 'Severity2'"),
-        ({"severity": 1}, "severity: must be"),
-        ({"runbook": "javascript:alert(1)"}, "runbook: must begin with http:// or https://"),
-        ({"runbook": " "}, "runbook: must be an address or a text"),
-        ({"runbook": 7}, "runbook: must be"),
-        ({"runbok": "x"}, "runbok: unknown key; did you mean runbook?"),
-    ],
-)
-def test_others_are_refused(administrator: httpx.Client, fields: Json, message: str) -> None:
-    request = {"name": "Quality", "alertType": "Notification", "resources": ["table"], **fields}
-    answer = administrator.post(_PATH, json=request)
-    assert (answer.status_code, answer.json()["message"].startswith(message)) == (400, True), answer.text
+def create(client: httpx.Client, **fields: Json) -> Json:
+    answer = client.post(PATH, json=alert(**fields))
+    assert answer.status_code == 201, answer.text
+    return answer.json()
 
 
-def test_a_test_has_a_runbook_which_no_event_for_strict_clients_holds(
-    administrator: httpx.Client, orders: Json
-) -> None:
-    link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
-    request = {"name": "null", "entityLink": link, "testDefinition": "columnValuesToBeNotNull"}
-    case = create_entity(administrator, "/dataQuality/testCases", **request, runbook=_PAGE)
-    path = f"/dataQuality/testCases/{case['id']}"
-    for fields in ("", "?fields=*"):
-        assert "runbook" not in administrator.get(f"{path}{fields}").json()
-    assert administrator.get(f"{path}?fields=runbook").json()["runbook"] == _PAGE
-    assert "runbook" not in case
-    for event_format in ("default", "openmetadata", "seed", "tocsin"):
-        query = {"entityId": case["id"], "format": event_format}
-        (event,) = administrator.get("/events", params=query).json()["data"]
-        assert "runbook" not in json.dumps(event["entity"])
-    refused = send_patch(administrator, path, {"op": "add", "path": "/runbook", "value": "javascript:alert(1)"})
-    assert (refused.status_code, refused.json()["message"].split(":")[0]) == (400, "runbook"), refused.text
+FIELDS: dict[str, Json] = {
+    "extension": {"costCenter": "CC-7", "retentionDays": 30},
+    "displayName": "Changes of schemas",
+    "tags": [TAG],
+    "domains": ["finance"],
+}
 
 
-def test_an_expiry_is_a_later_moment_and_kept_as_milliseconds(administrator: httpx.Client) -> None:
-    created = alert(administrator, "Trial", expires="2999-12-31T18:00:00+01:00")
-    path = f"{_PATH}/{created['id']}"
-    moment_ms = int(datetime(2999, 12, 31, 17, tzinfo=UTC).timestamp() * 1_000)
-    assert "expires" not in administrator.get(f"{path}?fields=*").json()
-    shown_alert = administrator.get(f"{path}?fields=expires,owners").json()
-    assert shown_alert["expires"] == moment_ms
-    assert [owner["name"] for owner in shown_alert["owners"]] == ["admin"], "somebody must be told"
-    assert send_patch(administrator, path, {"op": "add", "path": "/expires", "value": "3000-01-01"}).is_success
-    assert send_patch(administrator, path, {"op": "remove", "path": "/expires"}).is_success
-    assert "expires" not in administrator.get(f"{path}?fields=expires").json()
+@pytest.mark.parametrize("field", FIELDS)
+def test_an_alert_keeps_it_from_creation_on(client: httpx.Client, field: str) -> None:
+    created = create(client, **{field: FIELDS[field]})
+    assert _plain(field, created) == _expected_value(field)
+    for path in (f"{PATH}/{created['id']}", f"{PATH}/name/{created['name']}"):
+        assert _plain(field, client.get(path, params={"fields": field}).json()) == _expected_value(field)
+    listed = client.get(PATH, params={"fields": field, "limit": 100}).json()["data"]
+    assert _plain(field, next(one for one in listed if one["id"] == created["id"])) == _expected_value(field)
 
 
-@pytest.mark.parametrize("moment", ["2020-01-01", 1, 0, -5, True, "soon", 1.5, 10**18, ["2999-01-01"]])
-def test_an_expiry_that_is_over_or_none_is_refused(administrator: httpx.Client, moment: Json) -> None:
-    request = {"name": "Trial", "alertType": "Notification", "resources": ["table"], "expires": moment}
-    answer = administrator.post(_PATH, json=request)
-    assert (answer.status_code, answer.json()["message"].split(":")[0]) == (400, "expires"), answer.text
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("by", ["patch", "put"])
+def test_an_alert_gets_and_loses_it_later_each_time_with_a_version(client: httpx.Client, field: str, by: str) -> None:
+    created = create(client)
+    value = _reference(client) if field == "domains" and by == "patch" else FIELDS[field]
+    if by == "patch":
+        changed = send_patch(client, f"{PATH}/{created['id']}", {"op": "add", "path": f"/{field}", "value": value})
+    else:
+        changed = client.put(PATH, json=alert(**{field: value}))
+    assert (changed.status_code, changed.json()["version"]) == (200, 0.2), changed.text
+    assert _plain(field, changed.json()) == _expected_value(field)
+    reduced = send_patch(client, f"{PATH}/{created['id']}", {"op": "remove", "path": f"/{field}"})
+    assert (reduced.status_code, reduced.json()["version"]) == (200, 0.3), reduced.text
+    assert not reduced.json().get(field)
+    versions = [client.get(f"{PATH}/{created['id']}/versions/{number}").json() for number in ("0.1", "0.2", "0.3")]
+    assert [bool(one.get(field)) for one in versions] == [False, True, False]
+    assert _plain(field, versions[1]) == _expected_value(field)
 
 
-_TO_ALL = [
-    {"category": "Owners", "type": "Email"},
-    {"category": "Followers", "type": "ActivityFeed"},
-    {"category": "Admins", "type": "ActivityFeed"},
-    {"category": "Users", "type": "Email", "config": {"receivers": ["ben", "ben@example.org"], "sendToOwners": True}},
-    {"category": "Users", "type": "ActivityFeed"},
-]
-
-
-def test_an_alert_to_oneself_tells_its_owner_only_whoever_matches(
-    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
-) -> None:
-    ben_id, ben = person("ben")
-    ann_id, ann = person("ann")
-    own(administrator, orders, ben_id)
-    assert ben.put(f"/tables/{orders['id']}/followers", json=ben_id).is_success
-    described = {"effect": "include", "condition": "fieldChanged == 'description'"}
-    alert(administrator, "ToOwners", described, destinations=[{"category": "Owners", "type": "Email"}])
-    describe(administrator, orders, "before")
-    notify_all(sqlite_engine)
-    before = _recipients_in(sqlite_engine)
-    own_alert = alert(ann, "Mine", described, destinations=_TO_ALL, toMeOnly=True)
-    assert "toMeOnly" not in ann.get(f"{_PATH}/{own_alert['id']}").json()
-    shown_alert = ann.get(f"{_PATH}/{own_alert['id']}?fields=toMeOnly,owners").json()
-    assert (shown_alert["toMeOnly"], [owner["id"] for owner in shown_alert["owners"]]) == (True, [ann_id])
-    event_id = describe(administrator, orders, "after")
-    notify_all(sqlite_engine)
-    assert _recipients_in(sqlite_engine) - before == {
-        ("Email", "ann@example.org", "Mine"): 1,
-        ("ActivityFeed", ann_id, "Mine"): 1,
-        ("Email", "ben@example.org", "ToOwners"): 1,
+def test_a_put_keeps_what_it_does_not_name_and_removes_no_tag(client: httpx.Client) -> None:
+    created = create(client, **FIELDS)
+    personal = {"tagFQN": "PersonalData.Personal", "source": "Classification"}
+    put = client.put(PATH, json=alert(tags=[personal])).json()
+    assert put["version"] == 0.2
+    assert [label["tagFQN"] for label in put["tags"]] == ["PII.Sensitive", "PersonalData.Personal"]
+    assert {key: _plain(key, put) for key in FIELDS.keys() - {"tags"}} == {
+        key: _expected_value(key) for key in FIELDS.keys() - {"tags"}
     }
-    assert explanation_of(administrator, event_id, subscription="Mine", user="ben")["answer"].startswith("No")
-    assert explanation_of(ann, event_id, subscription="Mine", user="ann")["answer"].startswith("Yes")
+    again = client.put(PATH, json=alert(**FIELDS)).json()
+    assert (again["version"], again["id"]) == (0.2, created["id"])
 
 
-def _recipients_in(engine: Engine) -> Counter[tuple[str, str, str]]:
-    """Return channel, recipient and each alert of every notification, Tocsin's own alerts excepted."""
-    query = select(notification.c.channel, notification.c.recipient, notification.c.reasons)
-    with reading(engine) as connection:
-        return Counter(
-            (channel, recipient, name)
-            for channel, recipient, reasons in connection.execute(query)
-            for name in {reason.subscription_name for reason in parse_reasons(reasons)} & {"Mine", "ToOwners"}
-        )
-
-
+@pytest.mark.parametrize("by", ["post", "put", "patch"])
 @pytest.mark.parametrize(
-    "destination",
+    ("fields", "status", "place"),
     [
-        {"category": "External", "type": "Email", "config": {"receivers": ["boss@example.com"]}},
-        {"category": "External", "type": "Slack", "config": {"endpoint": "https://hooks.slack.com/services/T/B/x"}},
-        {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.com/x"}},
-        {"category": "Owners", "type": "Slack", "config": {"botToken": "xoxb-1-2-abc"}},
-        {"category": "External", "type": "GovernanceWorkflowChangeEvent"},
+        ({"extension": {"color": "red"}}, 400, "extension.color"),
+        ({"extension": {"retentionDays": "many"}}, 400, "extension.retentionDays"),
+        ({"extension": "red"}, 400, "extension"),
+        ({"extension": ["red"]}, 400, "extension"),
+        ({"tags": [{"tagFQN": "PII.Unknown"}]}, 404, "PII.Unknown"),
+        ({"tags": "PII.Sensitive"}, 400, "tags"),
+        ({"tags": [3]}, 400, "tags"),
+        ({"displayName": 3}, 400, "displayName"),
+        ({"domains": ["nowhere"]}, 404, "nowhere"),
+        ({"domains": "finance"}, 400, "domains"),
     ],
 )
-def test_an_alert_to_oneself_has_no_address_of_its_own(person: Person, destination: Json) -> None:
-    _, ann = person("ann")
-    request = {"name": "Mine", "alertType": "Custom", "resources": ["table"], "toMeOnly": True}
-    answer = ann.post(_PATH, json={**request, "destinations": [destination]})
-    assert answer.status_code == 400, answer.text
-    stored = alert(ann, "Stored", destinations=[{"category": "Users", "type": "Email"}], toMeOnly=True)
-    change = {"op": "add", "path": "/destinations/0", "value": destination}
-    assert send_patch(ann, f"{_PATH}/{stored['id']}", change).status_code == 400
+def test_what_is_not_defined_or_no_such_value_is_refused_with_its_place(
+    client: httpx.Client, by: str, fields: Json, status: int, place: str
+) -> None:
+    if by == "post":
+        answer = client.post(PATH, json=alert(**fields))
+    else:
+        created = create(client)
+        (key, value), *_ = fields.items()
+        operation = {"op": "add", "path": f"/{key}", "value": value}
+        put = by == "put"
+        answer = (
+            client.put(PATH, json=alert(**fields)) if put else send_patch(client, f"{PATH}/{created['id']}", operation)
+        )
+        assert client.get(f"{PATH}/{created['id']}").json()["version"] == 0.1
+    assert answer.status_code == status, answer.text
+    assert place in answer.text
+    if by == "post":
+        assert client.get(f"{PATH}/name/{alert()['name']}").status_code == 404
 
 
-def test_nobody_makes_an_alert_to_oneself_for_others(administrator: httpx.Client, person: Person) -> None:
-    ben_id, _ = person("ben")
-    ann_id, ann = person("ann")
-    to_ann, to_ben = ({"id": user_id, "type": "user"} for user_id in (ann_id, ben_id))
-    second = alert(administrator, "Second")
-    team = create_entity(administrator, "/teams", name="shop", teamType="Group")
-    request = {"name": "Mine", "alertType": "Notification", "resources": ["table"], "toMeOnly": True}
-    request["destinations"] = [{"category": "Users", "type": "Email"}]
-    wrong_owners = (
-        ([to_ben], 403),
-        ([{"type": "user", "name": "ben"}], 403),
-        ([{"id": ann_id, "type": "user", "name": "ben"}], 403),
-        ([{"type": "user", "fullyQualifiedName": "ben"}], 403),
-        ([to_ann, to_ben], 400),
-        ([{"id": team["id"], "type": "team"}], 400),
+def test_a_property_that_goes_takes_its_values_from_alerts(client: httpx.Client) -> None:
+    created = create(client, **FIELDS)
+    of_alerts = client.get("/metadata/types/name/eventsubscription", params={"fields": "customProperties"}).json()
+    at = [one["name"] for one in of_alerts["customProperties"]].index("costCenter")
+    removal = send_patch(
+        client, f"/metadata/types/{of_alerts['id']}", {"op": "remove", "path": f"/customProperties/{at}"}
     )
-    for owners, status in wrong_owners:
-        answer = ann.post(_PATH, json={**request, "owners": owners})
-        assert answer.status_code == status, answer.text
-    own_alert = ann.post(_PATH, json={**request, "owners": [to_ann]}).json()
-    path = f"{_PATH}/{own_alert['id']}"
-    for change, status in (
-        ({"op": "replace", "path": "/owners", "value": [to_ben]}, 403),
-        ({"op": "add", "path": "/owners/-", "value": to_ben}, 400),
-        ({"op": "add", "path": "/triggers", "value": [{"id": second["id"], "type": "eventsubscription"}]}, 400),
-    ):
-        answer = send_patch(ann, path, change)
-        assert answer.status_code == status, answer.text
-    removal = send_patch(ann, path, {"op": "remove", "path": "/owners"})
-    assert [owner["id"] for owner in removal.json()["owners"]] == [ann_id]
-    described = send_patch(administrator, path, {"op": "add", "path": "/description", "value": "by an administrator"})
-    assert [owner["id"] for owner in described.json()["owners"]] == [ann_id]
+    assert removal.status_code == 200, removal.text
+    now = client.get(f"{PATH}/{created['id']}", params={"fields": "extension"}).json()
+    assert (now["extension"], now["version"]) == ({"retentionDays": 30}, 0.2)
 
 
-def test_destinations_have_names_for_who_asks_for_them(administrator: httpx.Client) -> None:
-    to_owners = {"category": "Owners", "type": "Email", "name": "Owners' mail"}
-    hook = {"category": "External", "type": "Slack", "config": {"endpoint": "https://hooks.slack.com/services/T/B/x"}}
-    created = alert(administrator, "Named", destinations=[to_owners, {**hook, "name": "#data-alerts"}])
-    path = f"{_PATH}/{created['id']}"
-    for fields in ("", "?fields=*", "?fields=owners"):
-        assert not [one for one in administrator.get(f"{path}{fields}").json()["destinations"] if "name" in one]
-    destinations = administrator.get(f"{path}?fields=destinations").json()["destinations"]
-    assert [one["name"] for one in destinations] == ["Owners' mail", "#data-alerts"]
-    status = administrator.get(f"{path}/status").json()["data"]
-    assert [(one["name"], "services/T" in str(one)) for one in status] == [
-        ("Owners' mail", False),
-        ("#data-alerts", False),
-    ]
-    renaming = send_patch(administrator, path, {"op": "replace", "path": "/destinations/1/name", "value": "#data"})
-    assert [one["id"] for one in renaming.json()["destinations"]] == [one["id"] for one in destinations]
+def test_a_tag_that_goes_for_good_goes_from_alerts(client: httpx.Client) -> None:
+    tag = {"name": "Mine", "classification": "PII", "description": "x"}
+    made_tag = client.post("/tags", json=tag).json()
+    created = create(client, tags=[{"tagFQN": "PII.Mine", "source": "Classification"}])
+    assert client.delete(f"/tags/{made_tag['id']}", params={"hardDelete": True}).status_code == 200
+    now = client.get(f"{PATH}/{created['id']}", params={"fields": "tags"}).json()
+    assert (now.get("tags") or [], now["version"]) == ([], 0.2)
 
 
-@pytest.mark.parametrize("name", ["", " ", "a ", "a\nb", "x" * 101, 7, "#data-alerts"])
-def test_a_destination_is_called_by_a_short_text_of_its_own(administrator: httpx.Client, name: Json) -> None:
-    destinations = [{"category": "Owners", "type": "Email", "name": "#data-alerts"}]
-    destinations.append({"category": "Followers", "type": "Email", "name": name})
-    request = {"name": "Named", "alertType": "Notification", "resources": ["table"], "destinations": destinations}
-    answer = administrator.post(_PATH, json=request)
-    assert (answer.status_code, "destinations" in answer.json()["message"]) == (400, True), answer.text
+def test_a_change_of_it_is_an_event(client: httpx.Client) -> None:
+    created = create(client)
+    for field, value in FIELDS.items():
+        client.put(PATH, json=alert(**{field: value}))
+    events = client.get("/events", params={"entityUpdated": "eventsubscription", "timestamp": 0}).json()["data"]
+    added = {
+        change["name"].partition(".")[0]
+        for event in events
+        if event["entityId"] == created["id"]
+        for change in event["changeDescription"]["fieldsAdded"]
+    }
+    assert added == FIELDS.keys()
+
+
+def _reference(client: httpx.Client) -> Json:
+    domain = client.get("/domains/name/finance").json()
+    return [{"id": domain["id"], "type": "domain"}]
+
+
+def _expected_value(field: str) -> Json:
+    return {"tags": ["PII.Sensitive"]}.get(field, FIELDS[field])
+
+
+def _plain(field: str, document: Json) -> Json:
+    value = document.get(field) or []
+    match field:
+        case "tags":
+            return [label["tagFQN"] for label in value]
+        case "domains":
+            return [reference["fullyQualifiedName"] for reference in value]
+        case _:
+            return value
+
+
+def test_an_alert_without_domains_has_those_of_its_owners(client: httpx.Client) -> None:
+    def domain_names(alert_id: str) -> Json:
+        read = client.get(f"{PATH}/{alert_id}", params={"fields": "domains"}).json()
+        return [(one["name"], one.get("inherited", False)) for one in read.get("domains") or ()]
+
+    finance = client.get("/domains/name/finance").json()
+    sales = client.post("/domains", json={"name": "sales", "domainType": "Aggregate", "description": "x"}).json()
+    team = client.post("/teams", json={"name": "tills", "teamType": "Group", "domains": ["finance"]}).json()
+    member = {"name": "ann", "email": "ann@example.org", "teams": [team["id"]]}
+    ann = client.post("/users", json=member).json()
+    for owner in ({"id": team["id"], "type": "team"}, {"id": ann["id"], "type": "user"}):
+        created = create(client, name=f"of-{owner['type']}", owners=[owner])
+        assert domain_names(created["id"]) == [("finance", True)]
+        assert "domains" not in client.get(f"{PATH}/{created['id']}", params={"fields": "owners"}).json()
+    read = client.get(f"{PATH}/{created['id']}", params={"fields": "*"}).json()
+    again = client.put(PATH, json=read)
+    assert (again.status_code, again.json()["version"], domain_names(created["id"])) == (200, 0.1, [("finance", True)])
+    domains_change = {"op": "add", "path": "/domains", "value": [{"id": sales["id"], "type": "domain"}]}
+    assert send_patch(client, f"{PATH}/{created['id']}", domains_change).status_code == 200
+    assert domain_names(created["id"]) == [("sales", False)]
+    assert finance["id"] not in client.get(f"{PATH}/{created['id']}").text

@@ -85,6 +85,8 @@ def test_tasks_are_filtered(administrator: httpx.Client, case: Json, query: Json
     [
         ({}, "transitionId"),
         ({"transitionId": "approve"}, "transitionId"),
+        ({"transitionId": ["ack"]}, "transitionId"),
+        ({"transitionId": {"id": "ack"}}, "transitionId"),
         ({"transitionId": "assign"}, "payload"),
         ({"transitionId": "resolve"}, "comment"),
         ({"transitionId": "resolve", "comment": "x", "payload": {"testCaseFailureReason": "Bored"}}, "testCaseFailure"),

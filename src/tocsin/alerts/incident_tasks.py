@@ -133,9 +133,9 @@ def take_transition(record: Record, case: Stored, state_id: str, request: Docume
 def _transition_asked(request: Document) -> str:
     """Return the transition that a request names; one that says how the task ends resolves it."""
     name = request.get("transitionId") or ("resolve" if request.get("resolutionType") == "Completed" else None)
-    if name not in _TARGETS:
+    if not isinstance(name, str) or name not in _TARGETS:
         raise InvalidInput(f"must be one of {', '.join(_TARGETS)}", field="transitionId")
-    return str(name)
+    return name
 
 
 def _details_of(transition: str, request: Document) -> Document | None:

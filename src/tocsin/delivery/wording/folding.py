@@ -20,7 +20,8 @@ def fold_repeated(dispatch: Dispatch) -> Dispatch:
     """Return a message in which changes of an asset that repeat each other are one notification, in the last's place.
 
     A change repeats the one before it if both are of one field, and it begins with the value that the other ended with.
-    What a template words stays as it is.
+    One that undoes the other, has another reason, or was announced otherwise, stays by itself, and so does what a
+    template words.
     """
     folded: dict[int, Entry] = {}
     latest_places: dict[str, int] = {}
@@ -47,6 +48,8 @@ def _merge_notifications(before: Entry, after: Entry) -> Entry | None:
     events = (before.event, after.event)
     if any(event.event_type not in _UPDATES or is_report(event) or event.entity is None for event in events):
         return None
+    if (before.event.reason, before.event.announcements) != (after.event.reason, after.event.announcements):
+        return None
     described = _merge_changes(*(event.change_description or ChangeDescription() for event in events))
     if described is None:
         return None
@@ -63,11 +66,16 @@ def _merge_notifications(before: Entry, after: Entry) -> Entry | None:
 
 
 def _merge_changes(before: ChangeDescription, after: ChangeDescription) -> ChangeDescription | None:
-    """Return the changes of two events as one; None where no field changed twice, or one changed in between as well."""
+    """Return the changes of two events as one.
+
+    None where no field changed twice, one changed in between as well, or has its first value again.
+    """
     earlier = {change.name: change for change in before.fields_updated}
     later = {change.name: change for change in after.fields_updated}
     repeated = [name for name in later if name in earlier]
     if not repeated or any(earlier[name].new_value != later[name].old_value for name in repeated):
+        return None
+    if any(earlier[name].old_value == later[name].new_value for name in repeated):
         return None
     updates = [_change_across(change, later.get(change.name, change)) for change in before.fields_updated]
     updates += [change for change in after.fields_updated if change.name not in earlier]

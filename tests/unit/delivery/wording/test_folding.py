@@ -66,6 +66,9 @@ def test_what_else_changed_is_told_beside_it() -> None:
         (new_description("a", "b"), new_description("x", "c")),
         (new_description("a", "b"), new_description("b", "c", entity_id="another")),
         (new_description("a", "b"), change_event(update_of("displayName", "b", "c"))),
+        (new_description("a", "b"), new_description("b", "a")),
+        (new_description("a", "b", reason="typo"), new_description("b", "c", reason="review")),
+        (new_description("a", "b", announcements=()), new_description("b", "c")),
         (change_event(update_of(RESULT, {"a": 1}, {"a": 2})), change_event(update_of(RESULT, {"a": 2}, {"a": 3}))),
     ],
 )

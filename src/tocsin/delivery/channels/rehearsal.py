@@ -16,8 +16,9 @@ from tocsin.model.address import MASK, masked_url
 from tocsin.model.subscription import Destination
 
 _PLAIN_HEADERS = frozenset(
-    "accept content-encoding content-type idempotency-key link webhook-id webhook-timestamp x-tocsin-offset"
-    " x-tocsin-reason x-tocsin-why user-agent".split()
+    "accept content-encoding content-type idempotency-key link user-agent webhook-id webhook-timestamp"
+    " x-tocsin-breaking x-tocsin-offset x-tocsin-reason x-tocsin-recursive x-tocsin-runbook x-tocsin-severity"
+    " x-tocsin-why".split()
 )
 _OF_MAIL = ("From", "To", "Subject", "Date", "Message-ID")
 

@@ -190,20 +190,24 @@ def disable(name: NameOfAlert, *, why: Why = None) -> None:
 def extend(
     name: NameOfAlert,
     until: Annotated[str, typer.Argument(help="Date or time, such as 2026-12-31 or 2026-12-31T18:00; UTC.")],
+    *,
+    why: Why = None,
+    as_json: AsJson = False,
 ) -> None:
     """Let an alert expire later; one that has expired is enabled again.
 
     Examples
     tocsin alerts extend PaymentsSchemaChanges 2027-06-30
     """
-    with Client() as client:
+    with Client(why=why) as client:
         alert_id = find_alert(client, name).id
         before = client.get_subscription(name, fields=("expires",)).document
         has_expired = not before["enabled"] and before.get("expires", LATEST_MS) <= SystemClock().now_ms()
         operations: list[Document] = [{"op": "add", "path": "/expires", "value": until}]
         operations += [{"op": "add", "path": "/enabled", "value": True}] if has_expired else []
         after = client.patch_subscription(alert_id, operations).document
-    typer.echo(f"Alert {name} expires {moment_text(after['expires'])}{', and is enabled' if has_expired else ''}.")
+    text = f"Alert {name} expires {moment_text(after['expires'])}{', and is enabled' if has_expired else ''}."
+    show_text(text, answer=after, as_json=as_json)
 
 
 @app.command()

@@ -370,6 +370,32 @@ def test_an_alert_is_switched_off_and_on_and_deleted_by_its_name(run: Run, small
     assert (small_server.requests[-1].method, small_server.requests[-1].path) == ("DELETE", f"{path}/1")
 
 
+@pytest.mark.parametrize(
+    ("before", "enables"),
+    [
+        ({"enabled": True, "expires": 1}, False),
+        ({"enabled": False, "expires": 1}, True),
+        ({"enabled": False, "expires": 32_000_000_000_000}, False),
+        ({"enabled": False}, False),
+    ],
+)
+def test_an_alert_is_extended_and_enabled_if_it_has_expired(
+    run: Run, small_server: SmallServer, before: dict[str, object], enables: bool
+) -> None:
+    path = f"{API}/events/subscriptions"
+    extended = {**ALERT, "id": "1", "expires": 1_798_675_200_000}
+    small_server.answer("GET", f"{path}/name/owners", {**ALERT, "id": "1", **before})
+    small_server.answer("PATCH", f"{path}/1", extended)
+    ended = run("alerts", "extend", "owners", "2026-12-31", "--why", "still needed")
+    assert ended.out.startswith("Alert owners expires 2026-12-31"), ended.err
+    assert ("is enabled" in ended.out) is enables
+    request = small_server.requests[-1]
+    later = {"op": "add", "path": "/expires", "value": "2026-12-31"}
+    assert request.body == [later, *([{"op": "add", "path": "/enabled", "value": True}] if enables else [])]
+    assert request.headers["X-Tocsin-Why"] == "still needed"
+    assert json.loads(run("alerts", "extend", "owners", "2026-12-31", "--json").out) == extended
+
+
 def test_every_setting_is_shown_and_secrets_are_not(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOCSIN_SMTP_PASSWORD", "hush")
     monkeypatch.setenv("TOCSIN_PORT", "4711")

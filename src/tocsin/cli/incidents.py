@@ -111,7 +111,7 @@ def merge(
     comment: Comment = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an incident part of another one; what is done to that is done to it as well.
+    """Make an incident part of another one: what you do to INTO is then done to INCIDENT as well.
 
     Example: tocsin incidents merge INC-8 INC-7
     """
@@ -122,7 +122,10 @@ def merge(
 
 @app.command()
 def split(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> None:
-    """Undo the merge of an incident."""
+    """Undo the merge of an incident.
+
+    Example: tocsin incidents split INC-8
+    """
     with Client() as client:
         incident = client.split_incident(name, comment=comment)
     _say(incident, "stands for itself", as_json=as_json)

@@ -51,6 +51,7 @@ _DONE = {
     EventType.ENTITY_SOFT_DELETED: "deleted by",
     EventType.ENTITY_DELETED: "permanently deleted by",
     EventType.ENTITY_RESTORED: "restored by",
+    EventType.CHANGE_REQUEST_UPDATED: "by",
 }
 _SESSIONS = {EventType.USER_LOGIN: "logged in", EventType.USER_LOGOUT: "logged out"}
 _REPORTED = "reported"

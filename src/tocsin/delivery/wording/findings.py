@@ -29,6 +29,14 @@ _SAID: dict[str, str] = {
     FindingKind.TOO_COSTLY: "switched off, because all alerts together cost too much",
     FindingKind.UNREADABLE: "nobody is notified, because its conditions cannot be read",
 }
+_CORRECT = "correct its conditions"
+_REMEDIES: dict[str, str] = {
+    FindingKind.TOO_SLOW: "make its conditions simpler",
+    FindingKind.TOO_COSTLY: "make its conditions simpler",
+    FindingKind.FAILING: _CORRECT,
+}
+"""What helps an alert that is switched off, before it is switched on again."""
+
 _SEEN: dict[str, str] = {
     ViewExtent.EVERYTHING: "may view all that it covers",
     ViewExtent.PART: "may view only a part of what it covers",
@@ -37,8 +45,8 @@ _SEEN: dict[str, str] = {
 }
 
 
-def finding_lines(_old: Document, finding: Document, _alert: Document, _zone: str) -> Iterator[ChangeLine]:
-    """Yield what is wrong with an alert, and the numbers where they differ."""
+def finding_lines(_old: Document, finding: Document, alert: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield what is wrong with an alert, the numbers where they differ, and what helps."""
     kind = str(finding.get("kind"))
     yield ChangeLine(_SAID.get(kind) or in_words(kind), rank=Rank.REPORTED)
     if about := finding.get("about"):
@@ -46,14 +54,32 @@ def finding_lines(_old: Document, finding: Document, _alert: Document, _zone: st
     expected, actual = finding.get("expected"), finding.get("found")
     if expected != actual:
         yield ChangeLine(f"{expected}, found {actual}", rank=Rank.REPORTED, label="expected")
+    if remedy := _REMEDIES.get(kind):
+        yield advice_line(f"{remedy}, then tocsin alerts enable {name_in_command(alert)}")
+    elif kind in (FindingKind.UNREADABLE, FindingKind.NAME_UNKNOWN):
+        yield advice_line(_CORRECT)
 
 
-def narrowing_lines(_old: Document, view: Document, _alert: Document, _zone: str) -> Iterator[ChangeLine]:
+def advice_line(text: str) -> ChangeLine:
+    """Return the line that says how an alert goes on."""
+    return ChangeLine(text, rank=Rank.REPORTED, label="what to do")
+
+
+def name_in_command(alert: Document) -> str:
+    """Return the name of an alert as a shell takes it."""
+    return clean_line(shlex.quote(str(alert.get("name"))))
+
+
+def narrowing_lines(_old: Document, view: Document, alert: Document, _zone: str) -> Iterator[ChangeLine]:
     """Yield which editor may view less than before: the alert covers only what all of them may view."""
     extent = str(view.get("mayView"))
     editor = clean_line(str(view.get("displayName") or view.get("name") or "an editor"))
     yield ChangeLine(f"its editor {editor} {_SEEN.get(extent, in_words(extent))}", rank=Rank.REPORTED)
     yield ChangeLine("it tells only of what all of its editors may view", rank=Rank.REPORTED, label="what follows")
+    if extent != ViewExtent.EVERYTHING:
+        yield advice_line(
+            f"who may view all of it can take it over: tocsin alerts take-over {name_in_command(alert)} --yes"
+        )
 
 
 def expiry_lines(_old: Document, expiry: Document, alert: Document, zone: str) -> Iterator[ChangeLine]:
@@ -63,6 +89,6 @@ def expiry_lines(_old: Document, expiry: Document, alert: Document, zone: str) -
     is_over = alert.get("enabled") is False
     yield ChangeLine(f"{'expired' if is_over else 'expires'} {when}", rank=Rank.REPORTED)
     follows = "it notifies nobody any more" if is_over else "it is disabled then"
-    name = clean_line(shlex.quote(str(alert.get("name"))))
+    command = f"tocsin alerts extend {name_in_command(alert)} DATE"
     yield ChangeLine(follows, rank=Rank.REPORTED, label="what follows")
-    yield ChangeLine(f"tocsin alerts extend {name} DATE", rank=Rank.REPORTED, label="to keep it")
+    yield ChangeLine(command, rank=Rank.REPORTED, label="to enable it again" if is_over else "to keep it")

@@ -14,7 +14,13 @@ from tocsin.clock import LATEST_MS
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
 from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
-from tocsin.delivery.wording.findings import expiry_lines, finding_lines, narrowing_lines
+from tocsin.delivery.wording.findings import (
+    advice_line,
+    expiry_lines,
+    finding_lines,
+    name_in_command,
+    narrowing_lines,
+)
 from tocsin.delivery.wording.incidents import INCIDENT, alert_incident_line, incident_line
 from tocsin.delivery.wording.values import value_text
 from tocsin.model import fqn
@@ -35,6 +41,7 @@ from tocsin.model.change import (
     ChangeEvent,
     EventType,
 )
+from tocsin.model.change_request import ConsumerVerdict
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.status import is_failure, is_status_recovery, verdict_of
@@ -339,13 +346,18 @@ def _change_request_lines(before: Value, after: Value, _entity: Document, zone: 
         yield ChangeLine(clean_line(f"{after.get('name')} withdrawn: {announced}", limit=SHOWN_LIMIT))
         return
     if after.get("status") == "due":
-        due_text = f"{after.get('name')} is due and not done: {announced}; move or withdraw it if that has changed"
-        yield ChangeLine(clean_line(due_text, limit=SHOWN_LIMIT))
+        name = clean_line(str(after.get("name")))
+        yield ChangeLine(clean_line(f"{name} is due and not done: {announced}", limit=SHOWN_LIMIT))
+        advice = f"make the change, or tocsin changes move {name} --on DATE, or tocsin changes withdraw {name}"
+        yield ChangeLine(advice, label="what to do")
         return
     moved = "moved: " if before else ""
     instead = f"; instead: {after['replacement']}" if after.get("replacement") else ""
-    text = f"{after.get('name')} {moved}{announced}{instead}: {after.get('why')}"
+    text = f"{after.get('name')} {moved}{announced}: {after.get('why')}{instead}"
     yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+    answer, *other_answers = ConsumerVerdict
+    command = clean_line(f"tocsin changes answer {after.get('name')} {answer} (or {', '.join(other_answers)})")
+    yield ChangeLine(command, label="to answer for a consumer")
 
 
 def _violation_lines(_old: Document, details: Document, policy: Document, _zone: str) -> Iterator[ChangeLine]:
@@ -366,7 +378,7 @@ def _violation_lines(_old: Document, details: Document, policy: Document, _zone:
     yield from _fact("by policy", f"{policy_name}{rule}" if policy_name else "")
 
 
-def _destination_lines(_old: Document, failure: Document, _destination: Document, zone: str) -> Iterator[ChangeLine]:
+def _destination_lines(_old: Document, failure: Document, alert: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield which destination fails, since when and why, and what becomes of it; nothing where it fails no more."""
     if "failingSince" not in failure:
         return
@@ -378,8 +390,11 @@ def _destination_lines(_old: Document, failure: Document, _destination: Document
     for since_ms in _moments(failure.get("failingSince")):
         yield from _fact("failing since", moment_text(since_ms, zone))
     yield from _fact("failed attempts", f"{failure.get('failureCount')}, the last with {why}")
-    follows = _WAITS if is_stopped else f"{failure.get('percent')} % of the time is over after which it is stopped"
-    yield from _fact("what follows", follows)
+    over_text = f"{failure.get('percent')} % of the time until then is over"
+    yield from _fact("what follows", _WAITS if is_stopped else f"it is stopped unless an attempt succeeds; {over_text}")
+    name = name_in_command(alert)
+    resume, look = f"correct it, then tocsin alerts resume {name}", f"correct it; tocsin alerts status {name} shows why"
+    yield advice_line(resume if is_stopped else look)
 
 
 def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
@@ -390,7 +405,7 @@ def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
     about = f"{'about ' if lag.get('isEstimate') else ''}{count:,}"
     reference = lag.get("alert")
     alert = f" (alert {reference.get('name')})" if isinstance(reference, dict) else ""
-    age = f", the oldest of {lag.get('lagSeconds')} seconds ago" if count else ""
+    age = f", the oldest is {lag.get('lagSeconds')} seconds old" if count else ""
     verb = "lags" if count > limit else "has recovered"
     text = f"{lag.get('reader')}{alert} {verb}: {about} events to read{age}; the limit is {limit:,}"
     return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))

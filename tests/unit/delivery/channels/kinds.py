@@ -14,6 +14,7 @@ from tocsin.delivery.wording.incidents import INCIDENT
 from tocsin.delivery.wording.reports import RESULT, RUN, is_report
 from tocsin.model.change import (
     ALERT_INCIDENT,
+    CHANGE_REQUEST,
     DESTINATION,
     EDITOR_VIEW,
     EXPIRY,
@@ -52,6 +53,16 @@ BROKE = {
 ANA = {"id": "0d9c-ana", "type": "user", "name": "ana", "displayName": "Ana Lopez"}
 LINK_OF_ORDERS = "<#E::table::acme.shop.public.orders"
 SQL = "CREATE VIEW orders AS SELECT id, total FROM raw.orders WHERE deleted IS NULL"
+REMOVAL = {
+    "name": "CR-12",
+    "kind": "removal",
+    "status": "announced",
+    "column": "email",
+    "date": AT_MS + 86_400_000,
+    "why": "nobody needs it",
+    "replacement": "customers.email",
+}
+EMAIL_REMOVED = deletion_of("columns", [{"name": "email", "dataType": "TEXT"}])
 LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 
 
@@ -294,6 +305,17 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "failing_destination": _of_alert(
         addition_of(DESTINATION, {"type": "Webhook", "failingSince": AT_MS, "failureCount": 3, "percent": 50}),
         EventType.DESTINATION_FAILING,
+    ),
+    "stopped_destination": _of_alert(
+        addition_of(DESTINATION, {"type": "Webhook", "failingSince": AT_MS, "failureCount": 90, "percent": 100}),
+        EventType.DESTINATION_STOPPED,
+    ),
+    "change_announced": _of_orders(addition_of(CHANGE_REQUEST, REMOVAL), event_type=EventType.CHANGE_REQUEST_UPDATED),
+    "change_due": _of_orders(
+        update_of(CHANGE_REQUEST, REMOVAL, REMOVAL | {"status": "due"}), event_type=EventType.CHANGE_REQUEST_UPDATED
+    ),
+    "not_announced": _of_orders(
+        EMAIL_REMOVED, announcements=(), breaking_reasons=reasons_of_event(_of_orders(EMAIL_REMOVED))
     ),
     "audit_finding": _of_alert(
         addition_of(FINDING, {"kind": "tooSlow", "expected": 0, "found": 0}), EventType.AUDIT_FINDING

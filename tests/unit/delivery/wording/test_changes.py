@@ -314,11 +314,15 @@ def test_a_failing_destination_is_said_in_words() -> None:
     assert [line.labelled_text for line in failing.lines] == [
         "failing since: 2024-01-01 00:00 UTC",
         "failed attempts: 70, the last with server error 503",
-        "what follows: 50 % of the time is over after which it is stopped",
+        "what follows: it is stopped unless an attempt succeeds; 50 % of the time until then is over",
+        "what to do: correct it; tocsin alerts status orders shows why",
     ]
     stopped = text_of(100)
     assert stopped.headline == "orders: Webhook https://hooks.example.org/*** stopped"
-    assert stopped.lines[-1].labelled_text == "what follows: messages wait until somebody resumes it"
+    assert [line.labelled_text for line in stopped.lines[-2:]] == [
+        "what follows: messages wait until somebody resumes it",
+        "what to do: correct it, then tocsin alerts resume orders",
+    ]
 
 
 def test_times_are_said_in_the_readers_zone() -> None:

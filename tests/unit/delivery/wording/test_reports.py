@@ -23,7 +23,15 @@ from tocsin.delivery.wording.reports import (
     is_report,
     span_text,
 )
-from tocsin.model.change import CHANGE_REQUEST, LAG, SUITE_SUMMARY, VIOLATION, ChangeDescription
+from tocsin.model.change import (
+    CHANGE_REQUEST,
+    EDITOR_VIEW,
+    FINDING,
+    LAG,
+    SUITE_SUMMARY,
+    VIOLATION,
+    ChangeDescription,
+)
 from tocsin.model.severity import Severity
 
 
@@ -55,7 +63,7 @@ _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1
         (
             None,
             {"kind": "type", "column": "email", "newValue": "INT", "replacement": "customers.email"},
-            "CR-12 email is to become INT on 2026-12-09 10:00 UTC; instead: customers.email: unused",
+            "CR-12 email is to become INT on 2026-12-09 10:00 UTC: unused; instead: customers.email",
         ),
         (_REQUEST, {"kind": "deprecation"}, "CR-12 moved: it is to be deprecated on 2026-12-09 10:00 UTC: unused"),
         (
@@ -66,21 +74,46 @@ _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1
         (
             _REQUEST | {"status": "due"},
             {"status": "due", "column": "email"},
-            "CR-12 is due and not done: email was to be removed on 2026-12-09 10:00 UTC; move or withdraw it if that"
-            " has changed",
+            "CR-12 is due and not done: email was to be removed on 2026-12-09 10:00 UTC",
         ),
     ],
 )
 def test_a_change_request_says_what_changes_when_and_why(
     before: dict[str, Any] | None, fields: dict[str, Any], text: str
 ) -> None:
-    assert line_of(CHANGE_REQUEST, before, _REQUEST | fields).text == text
+    first, *further_lines = event_text(change_event(update_of(CHANGE_REQUEST, before, _REQUEST | fields))).all_lines
+    assert first.text == text
+    answer = "to answer for a consumer: tocsin changes answer CR-12 ready (or notAffected, needsTime, objects)"
+    due = "what to do: make the change, or tocsin changes move CR-12 --on DATE, or tocsin changes withdraw CR-12"
+    advice = {"withdrawn": [], "due": [due]}.get(fields.get("status", ""), [answer])
+    assert [line.labelled_text for line in further_lines] == advice
+
+
+@pytest.mark.parametrize(
+    ("field", "report", "advice"),
+    [
+        (FINDING, {"kind": "tooSlow"}, "make its conditions simpler, then tocsin alerts enable 'Late orders'"),
+        (FINDING, {"kind": "failing"}, "correct its conditions, then tocsin alerts enable 'Late orders'"),
+        (FINDING, {"kind": "unreadable"}, "correct its conditions"),
+        (FINDING, {"kind": "notifiedTwice"}, None),
+        (
+            EDITOR_VIEW,
+            {"name": "ann", "mayView": "part"},
+            "who may view all of it can take it over: tocsin alerts take-over 'Late orders' --yes",
+        ),
+        (EDITOR_VIEW, {"name": "ann", "mayView": "everything"}, None),
+    ],
+)
+def test_what_is_wrong_with_an_alert_says_what_to_do(field: str, report: dict[str, Any], advice: str | None) -> None:
+    event = change_event(addition_of(field, report), entity={"name": "Late orders"})
+    lines = [line.text for line in event_text(event).all_lines if line.label == "what to do"]
+    assert lines == ([] if advice is None else [advice])
 
 
 def test_a_lag_that_is_exceeded_reads_otherwise_than_one_that_has_recovered() -> None:
     reference = {"id": "a", "type": "eventsubscription", "name": "Words"}
     report = {"reader": "queue a", "alert": reference, "lagEvents": 12_000, "lagSeconds": 9, "limit": 10_000}
-    counts = "12,000 events to read, the oldest of 9 seconds ago; the limit is 10,000"
+    counts = "12,000 events to read, the oldest is 9 seconds old; the limit is 10,000"
     assert line_of(LAG, None, report).text == f"queue a (alert Words) lags: {counts}"
     recovered = report | {"lagEvents": 0, "isEstimate": True, "alert": None}
     text = "queue a has recovered: about 0 events to read; the limit is 10,000"

@@ -122,7 +122,7 @@ def resolve(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
 
 @router.put("/{incident}/merge", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentMerge"))
 def merge_into(incident: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Make an incident part of another one (``into``, ``comment``); what is done to that is done to it as well."""
+    """Make an incident part of another one (``into``, ``comment``): what people do to that is done to it too."""
     part = found_incident(incident, caller)
     check_may_change(part, caller)
     target = found_incident(value_in(body, "into", str, "must be the number or id of an incident"), caller)

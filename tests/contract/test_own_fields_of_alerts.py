@@ -221,6 +221,22 @@ def test_destinations_have_names_for_who_asks_for_them(administrator: httpx.Clie
     assert [one["id"] for one in renaming.json()["destinations"]] == [one["id"] for one in destinations]
 
 
+def test_a_client_that_sends_back_what_it_has_read_keeps_the_names_of_destinations(
+    administrator: httpx.Client,
+) -> None:
+    to_owners = {"category": "Owners", "type": "Email", "name": "Owners' mail"}
+    created = alert(administrator, "Named", destinations=[to_owners])
+    path = f"{_PATH}/{created['id']}"
+    read = administrator.get(path).json()
+    request = {key: read[key] for key in ("name", "alertType", "filteringRules", "destinations")}
+    assert administrator.put(_PATH, json={**request, "description": "of a client"}).is_success
+    (destination,) = administrator.get(f"{path}?fields=destinations").json()["destinations"]
+    assert destination["name"] == "Owners' mail"
+    assert send_patch(administrator, path, {"op": "remove", "path": "/destinations/0/name"}).is_success
+    (destination,) = administrator.get(f"{path}?fields=destinations").json()["destinations"]
+    assert "name" not in destination
+
+
 @pytest.mark.parametrize("name", ["", " ", "a ", "a\nb", "x" * 101, 7, "#data-alerts"])
 def test_a_destination_is_called_by_a_short_text_of_its_own(administrator: httpx.Client, name: Json) -> None:
     destinations = [{"category": "Owners", "type": "Email", "name": "#data-alerts"}]

@@ -291,6 +291,22 @@ def without_destination_names(alert: Document) -> Document:
     return {**alert, "destinations": unnamed}
 
 
+def with_destination_names(alert: Document, stored: Document) -> Document:
+    """Return an alert's document with the stored names of destinations that say none, by their ids.
+
+    Strict clients, which read destinations without names, send back what they have read.
+    """
+    destinations = alert.get("destinations")
+    if not isinstance(destinations, list):
+        return alert
+    names = {one["id"]: {"name": one["name"]} for one in stored.get("destinations") or () if "name" in one}
+    full_destinations = [
+        {**names.get(str(destination.get("id")), {}), **destination} if isinstance(destination, dict) else destination
+        for destination in destinations
+    ]
+    return {**alert, "destinations": full_destinations}
+
+
 def with_destination_defaults(alert: Document) -> Document:
     """Return an alert's document with the defaults of its destinations."""
     destinations = alert.get("destinations")

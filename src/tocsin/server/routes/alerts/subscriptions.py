@@ -43,6 +43,7 @@ from tocsin.model.subscription import (
     Destination,
     SubscriptionState,
     with_destination_defaults,
+    with_destination_names,
 )
 from tocsin.server.access.misspelt_names import misspelt_names
 from tocsin.server.access.permissions import require, require_on, visible_document
@@ -356,7 +357,7 @@ def put_over(before: Document, request: Document) -> Document:
     old_values = {
         key: value for key, value in before.items() if not (rules_given and key in ("filteringRules", "input"))
     }
-    return {**old_values, **values}
+    return with_destination_names({**old_values, **values}, before)
 
 
 def _are_labels(value: object) -> bool:

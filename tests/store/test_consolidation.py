@@ -100,6 +100,14 @@ def test_a_version_with_a_reason_is_merged_with_none_before_or_after_it(
     assert inspect(store_engine, deep=True).findings == []
 
 
+def test_a_version_that_is_taken_back_leaves_the_reason_of_the_one_before(shop: _SampleStore) -> None:
+    shop.describe("second", actor=replace(JANE, reason="the auditors asked"))
+    shop.describe("third")
+    shop.describe("second")
+    assert [version for version, *_ in shop.versions()] == [0.3, 0.2, 0.1]
+    assert shop.company.catalogue.reasons(shop.company.ids["orders"]) == {"0.3": "the auditors asked"}
+
+
 def test_an_edit_that_takes_everything_back_takes_the_version_back_and_is_reported(
     shop: _SampleStore, store_engine: Engine
 ) -> None:

@@ -383,7 +383,7 @@ def start_of_shared_version(record: Record, old: Stored, fields: Document, *, wi
         and old.updated_by_id == record.actor.id
         and 0 <= record.at_ms - old.document["updatedAt"] <= within_ms
         and record.actor.reason is None
-        and not record.transaction.has_reason(old.id, old.version)
+        and record.transaction.reason_of(old.id, old.version) is None
     )
     if not is_continued:
         return None

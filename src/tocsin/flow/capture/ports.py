@@ -392,8 +392,8 @@ class Transaction(Protocol):
     def version(self, entity_id: str, number: Decimal) -> Document | None:
         """Return one version of an entity, its labels under their names of now, or None if it has no such version."""
 
-    def has_reason(self, entity_id: str, number: Decimal) -> bool:
-        """Return whether the author of a version of an entity said why they wrote it."""
+    def reason_of(self, entity_id: str, number: Decimal) -> str | None:
+        """Return why a version of an entity was written, as its author says; None if they do not say."""
 
     def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
         """Return every version of an entity, oldest first, and whether a bot wrote it; labels have names of now."""

@@ -1,4 +1,4 @@
-"""Deletion and restoration of an entity and its descendants, each with its requests_by_asset event.
+"""Deletion and restoration of an entity and its descendants, each with its own event.
 
 Descendants are deleted before their container and restored after it. Next: ``flow/capture/operations.py``.
 """

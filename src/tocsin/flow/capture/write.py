@@ -252,6 +252,7 @@ class Record:
         total = compare(old.entity_type, since.document, fields).change
         self.transaction.forget_version(old.id, old.version)
         if total.is_empty():
+            since = replace(since, reason=self.transaction.reason_of(old.id, since.version))
             self.transaction.forget_version(old.id, since.version)
             self.transaction.update(old, since)
             event = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=increment), verdict)

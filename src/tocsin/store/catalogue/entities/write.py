@@ -221,11 +221,12 @@ class SqlTransaction:
         document = newest_version(self._connection, entity_id, is_it)
         return None if document is None else label_names.as_called(self._connection, document)
 
-    def has_reason(self, entity_id: str, number: Decimal) -> bool:
-        """Return whether the author of a version of an entity said why they wrote it."""
+    def reason_of(self, entity_id: str, number: Decimal) -> str | None:
+        """Return why a version of an entity was written, as its author says; None if they do not say."""
         version = tables.entity_version.c
         is_it = and_(version.entity_id == entity_id, version.version_tenths == version_to_tenths(number))
-        return self._run(select(version.reason).where(is_it)).scalar_one_or_none() is not None
+        reason: str | None = self._run(select(version.reason).where(is_it)).scalar_one_or_none()
+        return reason
 
     def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
         """Return the document of every version of an entity, oldest first, and whether a bot wrote it."""

@@ -65,22 +65,28 @@ def _may_be_announced(path: str) -> bool:
 def judge(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int) -> Judgement:
     """Return what the requests about an asset, or what contained it, that stand at a time mean for a change of it.
 
-    Of several about the same column, or the asset, the newest counts.
+    Of several about the same column, or the asset, the newest counts. It ends; so does the newest of the asset itself
+    where a newer one is about what contained it.
     """
-    newest = {one.request.column_path: one for one in sorted(standing, key=lambda one: one.request.number)}
-    announcements: list[Announcement] = []
+    in_order = sorted(standing, key=lambda one: one.request.number)
+    newest = {one.request.column_path: one for one in in_order}
+    newest_own = {one.request.column_path: one for one in in_order if one.request.entity_id == change.before["id"]}
+    announcements = [
+        Announcement(
+            request=entry.request.name,
+            outcome=_outcome(entry, fate, at_ms),
+            field=fate.field,
+            open_answers=entry.open_count,
+        )
+        for entry in newest.values()
+        for fate in _fates(entry.request, change)
+    ]
     ended: list[AnnouncedChange] = []
-    for entry in newest.values():
-        request, fates = entry.request, list(_fates(entry.request, change))
-        for fate in fates:
-            outcome = _outcome(entry, fate, at_ms)
-            announcement = Announcement(
-                request=request.name, outcome=outcome, field=fate.field, open_answers=entry.open_count
-            )
-            announcements.append(announcement)
-        if fates and all(fate.is_final for fate in fates) and request.entity_id == change.before["id"]:
+    for entry in newest_own.values():
+        fates = list(_fates(entry.request, change))
+        if fates and all(fate.is_final for fate in fates):
             outcome = _outcome(entry, fates[0], at_ms)
-            ended.append(replace(request, done_at_ms=at_ms, outcome=outcome, updated_at_ms=at_ms))
+            ended.append(replace(entry.request, done_at_ms=at_ms, outcome=outcome, updated_at_ms=at_ms))
     if not announcements and not change.reasons:
         return Judgement()
     return Judgement(_judged_reasons(change.reasons, announcements), tuple(announcements), tuple(ended))

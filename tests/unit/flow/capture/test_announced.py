@@ -181,3 +181,9 @@ def test_an_announced_removal_breaks_nobody_exactly_if_it_is_not_early_and_nobod
     assert (verdict.reasons == ()) == is_as_announced
     (ended_request,) = verdict.ended_requests
     assert (ended_request.outcome is ChangeOutcome.AS_ANNOUNCED, ended_request.done_at_ms) == (is_as_announced, at_ms)
+
+
+def test_a_request_about_a_deleted_asset_ends_though_a_newer_one_is_about_what_contained_it() -> None:
+    of_table = request(column_path=None, due_at_ms=_DUE_MS + 1)
+    of_schema = request(id="s", entity_id="schema", number=13, column_path=None)
+    assert words(verdict_of(None, of_table, of_schema)) == ([], ["as announced by CR-13"], [("CR-12", "early")])

@@ -29,6 +29,7 @@ from tocsin.store.database.change_tables import change_request, change_request_c
 from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite, reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList
+from tocsin.store.database.tables import entity
 
 _ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
@@ -177,10 +178,11 @@ class ChangeRequestLog:
         return BoundedList(map(request_of, requests))
 
     def list_unasked(self, at_ms: int) -> list[str]:
-        """Return the ids of requests that are due and not done, and whose authors have not been asked about it."""
+        """Return the ids of requests that are due and not done, about what is there, whose authors were not asked."""
         is_asking = (_STEP.request_id == _ROW.id, _STEP.kind == RequestStepKind.ASKED.value)
         asking = select(_STEP.id).where(*is_asking, _STEP.at_ms >= _ROW.due_at_ms).exists()
-        query = select(_ROW.id).where(*_STANDS, _ROW.due_at_ms <= at_ms, ~asking)
+        is_there = select(entity.c.id).where(entity.c.id == _ROW.entity_id, ~entity.c.deleted).exists()
+        query = select(_ROW.id).where(*_STANDS, _ROW.due_at_ms <= at_ms, ~asking, is_there)
         query = query.where(_ROW.kind != ChangeKind.DEPRECATION.value).order_by(_ROW.number)
         return [row.id for row in fetch_rows(self._engine, query)]
 

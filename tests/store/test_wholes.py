@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from itertools import chain, pairwise
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_resolving import match_rows, work_of
 
 from tocsin.flow.match.local import accepted_answers
-from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.pipeline import MATCHING, NOTIFYING, Batch, Context, alert_facts_of, drafts_of, run
 from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.jobs.resolving import Resolving
@@ -25,6 +26,7 @@ from tocsin.model.notification_draft import head_of
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.tables import change_event, message, notification
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.recipients.wholes import Wholes
 
 HOOK: list[Document] = [{"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}]
 CHAT: list[Document] = [{"category": "External", "type": "Slack", "config": {"endpoint": "http://127.0.0.1:9/chat"}}]
@@ -226,3 +228,20 @@ def test_who_follows_many_parts_gets_one_message_about_them_whichever_micro_batc
     ((message_id, due_at_ms),) = messages
     assert due_at_ms == deletion + 5_000
     assert carrying == [message_id] * 7
+
+
+def test_wholes_are_looked_up_together(company: SmallCompany) -> None:
+    for _ in range(3):
+        delete_schema(company)
+        restore_schema(company)
+    wholes = {one.event.id: {"alert"} for one in last_events(company, 10_000) if one.event.below_count is not None}
+    statements: list[str] = []
+    event.listen(company.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    offsets: list[int] = []
+
+    def no_plans(alerts: Collection[str], since_offset: int) -> list[Plan]:
+        offsets.append(since_offset)
+        return []
+
+    assert (len(wholes), Wholes(company.engine, no_plans).of(wholes)) == (6, [])
+    assert len([one for one in statements if "FROM change_event" in one]) == len(offsets) == 1

@@ -159,6 +159,13 @@ class EventLog:
             texts, event_rows = Texts(connection), rows_by_key(connection, select(*LOGGED), _EVENT.log_offset, offsets)
             return {row.log_offset: logged_event_of(row, texts) for row in event_rows}
 
+    def by_ids(self, event_ids: Collection[str]) -> dict[str, LoggedEvent]:
+        """Return those of these events that the log has, by id."""
+        with reading(self._engine) as connection:
+            texts, event_rows = Texts(connection), rows_by_key(connection, select(*LOGGED), _EVENT.id, event_ids)
+            events = [logged_event_of(row, texts) for row in event_rows]
+        return {logged.event.id: logged for logged in events}
+
     def list_events(
         self, selection: EventSelection, *, limit: int, after: int = 0, through: int | None = None
     ) -> BoundedList[LoggedEvent]:

@@ -33,7 +33,7 @@ class Wholes:
 
     def of(self, alerts_by_whole: Mapping[str, Collection[str]]) -> list[MatchedEvent]:
         """Return the events with these ids that match some of the alerts asked of each, with these alerts."""
-        logged_by_id = {event_id: logged for event_id in alerts_by_whole if (logged := self._log.find(event_id))}
+        logged_by_id = self._log.by_ids(alerts_by_whole.keys())
         if not logged_by_id:
             return []
         asked_alerts = {alert for event_id in logged_by_id for alert in alerts_by_whole[event_id]}

@@ -122,7 +122,9 @@ def test_a_failure_says_who_else_was_told_to_administrators_and_editors_of_the_a
 
 
 def test_what_surrounds_the_failures_of_a_claim_is_read_together(store_engine: Engine) -> None:
-    dispatches = dispatches_of(failing(store_engine, "Failed", "Success", "Failed", "Aborted", "Failed"))
+    company = failing(store_engine, "Failed", "Success", "Failed", "Aborted", "Failed")
+    company.writes.patch("user", company.key("ana"), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM)
+    dispatches = dispatches_of(company)
     messages = FailureMessages(store_engine)
     with counting(store_engine) as one_by_one:
         contexts = [messages.context_of(one) for one in dispatches]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, or_, select, union_all
+from sqlalchemy import Connection, Select, func, or_, select, union_all
 from sqlalchemy.sql.expression import literal
 
+from tocsin.chunks import chunks_of
 from tocsin.delivery.dispatch import Dispatch, ToldPeople
 from tocsin.store.database.alert_tables import alert_editor
 from tocsin.store.database.engine import is_sqlite
@@ -20,6 +22,9 @@ from tocsin.store.database.keys import is_one_of
 from tocsin.store.database.tables import notification, person
 
 _MOST_NAMED = 5
+_FAILURES_EACH = 50
+"""The people of so many failures are read in one statement."""
+
 _NOTE, _PERSON, _EDITOR = notification.c, person.c, alert_editor.c
 _EVERY_ALERT = ""
 
@@ -29,6 +34,13 @@ class _Failure(NamedTuple):
 
     offset: int
     alert_ids: frozenset[str]
+
+
+class _People(NamedTuple):
+    """Ids and names of the first people, and how many there are."""
+
+    first_people: list[tuple[str, str]]
+    total: int
 
 
 def told_people(connection: Connection, dispatches: Sequence[Dispatch]) -> dict[str, ToldPeople]:
@@ -43,7 +55,7 @@ def told_people(connection: Connection, dispatches: Sequence[Dispatch]) -> dict[
         if _EVERY_ALERT in known_alerts or own_alerts:
             alert_ids = frozenset() if _EVERY_ALERT in known_alerts else frozenset(own_alerts)
             failures[dispatch.message.id] = _Failure(dispatch.first.log_offset, alert_ids)
-    people = {failure: _people(connection, failure) for failure in set(failures.values())}
+    people = _people_of(connection, set(failures.values()))
     return {
         dispatch.message.id: _without_reader(people[failures[dispatch.message.id]], dispatch.first.recipient_id)
         for dispatch in dispatches
@@ -67,20 +79,30 @@ def _alerts_known(connection: Connection, readers: Collection[str]) -> Mapping[s
     return alerts
 
 
-def _people(connection: Connection, failure: _Failure) -> tuple[list[tuple[str, str]], int]:
-    """Return ids and names of some people whom a failure was told of, in order, and how many there are."""
-    count = func.count().over()
-    query = select(_PERSON.user_id, _PERSON.name, count).join(notification, _NOTE.recipient_id == _PERSON.user_id)
-    query = query.where(_NOTE.log_offset == failure.offset)
+def _people_of(connection: Connection, failures: Collection[_Failure]) -> dict[_Failure, _People]:
+    """Return some people whom each of these failures was told of, in order, and how many there are."""
+    people: dict[_Failure, _People] = {failure: _People([], 0) for failure in failures}
+    for chunk in chunks_of(people, _FAILURES_EACH):
+        queries = [select(_first_people(connection, *numbered).subquery()) for numbered in enumerate(chunk)]
+        page = union_all(*queries) if len(queries) > 1 else queries[0]
+        for row in sorted(connection.execute(page), key=attrgetter("name")):
+            first_people = people[chunk[row.number]].first_people
+            people[chunk[row.number]] = _People([*first_people, (row.user_id, row.name)], row.people_count)
+    return people
+
+
+def _first_people(connection: Connection, number: int, failure: _Failure) -> Select[Any]:
+    """Return the query of some people whom a failure was told of: its number, ids and names, and how many there are."""
+    people_count = func.count().over().label("people_count")
+    query = select(literal(number).label("number"), _PERSON.user_id, _PERSON.name, people_count)
+    query = query.join(notification, _NOTE.recipient_id == _PERSON.user_id).where(_NOTE.log_offset == failure.offset)
     if failure.alert_ids:
         position = func.instr if is_sqlite(connection) else func.strpos
         query = query.where(or_(*(position(_NOTE.reasons, one) > 0 for one in sorted(failure.alert_ids))))
-    page = query.group_by(_PERSON.user_id, _PERSON.name).order_by(_PERSON.name).limit(_MOST_NAMED + 1)
-    people = connection.execute(page).all()
-    return [(row[0], row[1]) for row in people], people[0][2] if people else 0
+    return query.group_by(_PERSON.user_id, _PERSON.name).order_by(_PERSON.name).limit(_MOST_NAMED + 1)
 
 
-def _without_reader(people: tuple[list[tuple[str, str]], int], reader: str | None) -> ToldPeople:
+def _without_reader(people: _People, reader: str | None) -> ToldPeople:
     """Return people but for the reader, to whom the message goes that names them."""
     first_people, count = people
     names = [name for user_id, name in first_people if user_id != reader]

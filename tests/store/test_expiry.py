@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
@@ -14,6 +14,7 @@ from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput
 from tocsin.jobs.expiry import ExpiryJob
 from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import BROKEN_ALERTS
@@ -24,6 +25,7 @@ from tocsin.store.eventlog.log import EventLog
 
 DAY_MS = 86_400_000
 EXPIRES_MS = 4_000_000_000_000
+FOLLOWERS: list[Document] = [{"category": "Followers", "type": "ActivityFeed"}]
 
 
 class Expiring:
@@ -32,9 +34,8 @@ class Expiring:
     def __init__(self, engine: Engine) -> None:
         self.engine, self.company = engine, SmallCompany(engine)
         self.company.writes.create("eventsubscription", BROKEN_ALERTS, actor=SYSTEM)
-        to_followers = [{"category": "Followers", "type": "ActivityFeed"}]
-        self.company.alert("for ever", to_followers, "true", resources=("table",))
-        self.alert_id = self.company.alert("trial", to_followers, "true", resources=("table",), enabled=True)
+        self.company.alert("for ever", FOLLOWERS, "true", resources=("table",))
+        self.alert_id = self.company.alert("trial", FOLLOWERS, "true", resources=("table",), enabled=True)
         owners = [{"id": self.company.ids["dia"], "type": "user"}]
         self.set("/owners", owners)
         self.set("/expires", EXPIRES_MS)
@@ -77,6 +78,17 @@ def test_an_alert_is_told_of_a_week_before_once_and_disabled_when_it_expires(exp
     assert expired.change_description is not None
     changes = {change.name: change.new_value for change in expired.change_description.fields_updated}
     assert changes == {"enabled": False, "expiry": {"expires": EXPIRES_MS}}
+
+
+def test_whether_owners_were_told_is_asked_of_all_alerts_together(expiring: Expiring) -> None:
+    for name in ("second", "third"):
+        expiring.company.alert(name, FOLLOWERS, "true", resources=("table",), expires=EXPIRES_MS)
+    statements: list[str] = []
+    event.listen(expiring.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    assert expiring.look(DAY_MS) == 3
+    statements.clear()
+    assert expiring.look(DAY_MS) == 0
+    assert len([one for one in statements if "WHERE change_event.id " in one]) == 1
 
 
 def test_its_owner_is_told_and_nobody_else(expiring: Expiring) -> None:

@@ -105,7 +105,7 @@ _ORDERS_EVENT = "entity_id = '{orders}' AND event_type = 'entityUpdated' AND doc
 def _notified_twice(connection: Connection, shop: Company) -> None:
     _execute(
         "INSERT INTO change_event SELECT 999999, 'twice', event_type, entity_type, entity_id, entity_fqn, "
-        "user_name, timestamp_ms, document, derived, document_bytes, snapshot_id, difference FROM change_event "
+        "user_name, timestamp_ms, document, derived, document_bytes, snapshot_id, difference, reason FROM change_event "
         f"WHERE {_ORDERS_EVENT}"
     )(connection, shop)
     if connection.dialect.name == "postgresql":
@@ -127,7 +127,7 @@ DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
         "a version nobody wrote",
         _execute(
             "INSERT INTO entity_version SELECT entity_id, 40, updated_at_ms, document, document_bytes, snapshot_id, "
-            "difference FROM entity_version WHERE entity_id = '{orders}' AND version_tenths = 3"
+            "difference, reason FROM entity_version WHERE entity_id = '{orders}' AND version_tenths = 3"
         ),
         {Damage.VERSION_WITHOUT_EVENT, Damage.VERSION_GAP, Damage.WRONG_COLUMN},
     ),

@@ -23,7 +23,7 @@ _WRITTEN = (
     "unchanged_for:bigint,recorded:boolean,late:boolean,reported_at:bigint,previous_status:string,streak:bigint,failures:bigint,"
     "failures_before:bigint,without_success:bigint,without_success_before:bigint,"
     "is_breaking:boolean,is_announced:boolean,change_request:array<string>,open_answers:bigint,part_of:string,"
-    "reason:string"
+    "reason:string,state_at_schedule:array<string>"
 )
 """The columns of the lake's files; a new field comes after them."""
 

@@ -145,7 +145,6 @@ _ROWS = (
         "whether what is reported was too old, or still to come, to notify anybody",
         is_internal=True,
     ),
-    Field(STATE_AT_SCHEDULE, Kind.TEXTS, "what is still so of the asset at a time of a schedule", is_internal=True),
     Field(REPORTED_AT, Kind.NUMBER, "time a reported result or run is about, epoch milliseconds UTC"),
     Field("previousStatus", Kind.STATUS, "previous verdict; `success` also for `Successful`", _STREAK),
     Field("streak", Kind.NUMBER, "number of reports in a row with this verdict", _STREAK),
@@ -159,6 +158,7 @@ _ROWS = (
     Field(OPEN_ANSWERS, Kind.NUMBER, "number of their consumers that had not answered"),
     Field(PART_OF, Kind.TEXT, "id of the event of the whole that the event is part of", _EVENT, is_internal=True),
     Field(REASON, Kind.TEXT, "why the change was made, as its author says", _EVENT),
+    Field(STATE_AT_SCHEDULE, Kind.TEXTS, "what is still so of the asset at a time of a schedule", is_internal=True),
     Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, source_field=FQN),
     Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, source_field=TESTED_FQN),
     Field(

@@ -127,7 +127,8 @@ def parse_alert(
     document["destinations"] = complete_destinations(document["destinations"], stored.get("destinations", ()), new_id)
     new_secrets = split_off_secrets(document["destinations"], secrets)
     subscription = _subscription_of(document)
-    check_destination_names(subscription.destinations)
+    if any(destination.name for destination in subscription.destinations):
+        check_destination_names(subscription.destinations)
     check_alert_type(subscription)
     check_rules(subscription)
     if subscription.to_me_only:

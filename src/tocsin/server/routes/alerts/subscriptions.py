@@ -18,7 +18,7 @@ from uuid import uuid4
 from fastapi import Query, Response
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.alerts.expiry import check_expiry
+from tocsin.alerts.expiry import EXPIRES, check_expiry
 from tocsin.alerts.former_names import with_current_names
 from tocsin.alerts.private import check_sole_owner
 from tocsin.alerts.quotas import check_quotas
@@ -251,7 +251,8 @@ def _alert_of_request(request: Document, before: Document | None, caller: Caller
     if alert.needs_owner and not caller.actor.is_bot:
         alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
     check_resources(alert.resources, caller)
-    check_expiry(alert.document, before or {}, caller.parts.clock.now_ms())
+    if EXPIRES in alert.document:
+        check_expiry(alert.document, before or {}, caller.parts.clock.now_ms())
     if alert.subscription.to_me_only:
         check_sole_owner(alert.document, before or {}, caller.actor)
     if not alert.document.keys().isdisjoint(RELATIONS):

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine, select, update
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.store.test_subscriptions import counted_statements
 
 from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck, add_checks
 from tocsin.flow.match.plan import plan_of
@@ -112,16 +113,30 @@ def test_what_a_check_finds_joins_the_digest_which_goes_out_when_it_is_done(comp
     checks, now_ms = ScheduledChecks(company.engine), company.clock.now_ms()
     checks.keep({check.schedule_id: LastCheck(check.due_at_ms, 7)})
     assert checks.last_checks() == {check.schedule_id: LastCheck(check.due_at_ms, 7)}
-    checks.forget(check.schedule_id)
-    assert checks.last_checks(), "digests of it wait"
     assert checks.release("another", now_ms=now_ms) == 0
     assert checks.release(check.schedule_id, now_ms=now_ms) == 1
     assert due_times(company.engine) == [now_ms]
     assert checks.last_checks() == {check.schedule_id: LastCheck(check.due_at_ms)}
     with company.engine.begin() as connection:
         connection.execute(update(message).values(status="delivered"))
-    checks.forget(check.schedule_id)
+    checks.retire(check.schedule_id, now_ms=now_ms)
     assert checks.last_checks() == {}
+
+
+def test_the_schedule_of_a_deleted_alert_goes_with_its_last_digest(company: SmallCompany) -> None:
+    alert = asking(company, "fieldChanged == 'description' || stillWithoutOwner()")
+    company.describe("orders", "before eight")
+    notify_all(company.engine, now_ms=company.clock.now_ms())
+    check, checks = due_check(company, alert), ScheduledChecks(company.engine)
+    digest_due_at_ms = check.due_at_ms + CHECK_WAIT_MS
+    checks.keep({check.schedule_id: LastCheck(check.due_at_ms)})
+    with counted_statements(company.engine) as statements:
+        checks.retire(check.schedule_id, now_ms=check.due_at_ms - 1)
+    assert [text.split()[0] for text in statements if not text.startswith(("PRAGMA", "BEGIN"))] == ["SELECT"]
+    assert due_times(company.engine) == [digest_due_at_ms], "it is of a later time"
+    checks.retire(check.schedule_id, now_ms=check.due_at_ms + 1)
+    assert due_times(company.engine) == [check.due_at_ms + 1]
+    assert checks.last_checks(), "its digest is not sent yet"
 
 
 def due_times(engine: Engine) -> list[int]:

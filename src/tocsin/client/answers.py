@@ -173,6 +173,9 @@ _WORDS = {
     "testCaseFailure": "test failed",
     "testSuiteRunCompleted": "all tests reported",
     "scheduledCheck": "still so at a scheduled time",
+    "alertExpiring": "expires soon",
+    "alertExpired": "expired and disabled",
+    "changeRequestUpdated": "change request updated",
     "userLogin": "logged in",
     "userLogout": "logged out",
 }

@@ -121,8 +121,7 @@ def look(parts: CheckParts) -> int:
     count = _check(parts, due) if due else 0
     for schedule_id, last in parts.checks.last_checks().items():
         if schedule_id not in schedules:
-            parts.checks.release(schedule_id, now_ms=now_ms)
-            parts.checks.forget(schedule_id)
+            parts.checks.retire(schedule_id, now_ms=now_ms)
         elif last.through_offset is not None and _has_read(parts, last.through_offset):
             released = parts.checks.release(schedule_id, now_ms=parts.clock.now_ms())
             _LOG.info("digests_released", schedule_id=schedule_id, count=released)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, delete, exists, select
+from sqlalchemy import Engine, delete, exists, func, select
 
 from tocsin.flow.schedule.decide import CHECK_WAIT_MS, key_of_check
 from tocsin.model.message import MessageStatus
@@ -66,8 +66,17 @@ class ScheduledChecks:
             connection.execute(end)
             return digests.rowcount
 
-    def forget(self, schedule_id: str) -> None:
-        """Remove a schedule by which no alert asks for the state of assets any more, unless digests of it wait."""
-        is_waiting = exists().where(message.c.grouping_key == key_of_check(schedule_id), *_UNTOUCHED)
-        with writing(self._engine) as connection:
-            connection.execute(delete(scheduled_check).where(scheduled_check.c.schedule_id == schedule_id, ~is_waiting))
+    def retire(self, schedule_id: str, *, now_ms: int) -> None:
+        """Release the digests of a schedule that no alert has any more, and forget it once none waits.
+
+        Digests of a later time wait for that: until then nothing is written.
+        """
+        is_waiting = (message.c.grouping_key == key_of_check(schedule_id), *_UNTOUCHED)
+        with reading(self._engine) as connection:
+            first_due_at_ms = connection.scalar(select(func.min(message.c.due_at_ms)).where(*is_waiting))
+        if first_due_at_ms is None:
+            with writing(self._engine) as connection:
+                is_abandoned = (scheduled_check.c.schedule_id == schedule_id, ~exists().where(*is_waiting))
+                connection.execute(delete(scheduled_check).where(*is_abandoned))
+        elif now_ms < first_due_at_ms <= now_ms + CHECK_WAIT_MS:
+            self.release(schedule_id, now_ms=now_ms)

@@ -72,7 +72,7 @@ def letters(administrator: httpx.Client, orders: Json, sqlite_engine: Engine, ou
 
 
 def _alert(name: str) -> Json:
-    guidance = {"severity": "Severity2", "runbook": "Ask the shop."}
+    guidance = {"severity": "Severity2", "runbook": "Ask the café."}
     return alert(name=name, filteringRules={"resources": ["table"]}, destinations=[HOOK], **guidance)
 
 
@@ -135,7 +135,7 @@ def test_one_is_read_with_its_request_and_answers_and_without_secrets(
     assert request["address"] == "https://hooks.example.org/services/*********?*********"
     assert request["headers"]["webhook-id"] == letters[0]["id"]
     assert request["headers"]["X-Tocsin-Severity"] == "Severity2"
-    assert request["headers"]["X-Tocsin-Runbook"] == "Ask the shop."
+    assert request["headers"]["X-Tocsin-Runbook"] == "UTF-8''Ask%20the%20caf%C3%A9."
     assert request["headers"]["X-Api-Key"] == request["headers"]["webhook-signature"] == "*********"
     assert json.loads(request["body"])["id"] == letters[0]["events"][0]["id"]
     assert SECRET not in json.dumps(letter)

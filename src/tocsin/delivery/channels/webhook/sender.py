@@ -37,8 +37,8 @@ from tocsin.model.stated_reason import WHY_HEADER, header_value
 from tocsin.model.subscription import Destination
 
 _REASON_LIMIT = 500
-_WHY_BYTES, _WHY_LIMIT = 2_000, 150
-"""Most bytes of the header that says why, and most characters of it where it is cut: each is twelve bytes at most."""
+_TEXT_BYTES, _TEXT_LIMIT = 2_000, 150
+"""Most bytes of a header with a text of a user, and most characters where it is cut: each is twelve bytes at most."""
 _MOST_LINKS = 20
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
@@ -151,22 +151,20 @@ def _guidance_headers(body: Body, dispatch: Dispatch) -> dict[str, str]:
     severity = min((one.severity for one in guided if one.severity), default=None)
     runbook = next((advice.runbook for one in guided for advice in one.advice), None)
     return ({"X-Tocsin-Severity": severity.value} if severity else {}) | (
-        {"X-Tocsin-Runbook": clean_line(runbook, limit=LONGEST_RUNBOOK).encode("ascii", "replace").decode()}
-        if runbook
-        else {}
+        {"X-Tocsin-Runbook": _text_value(clean_line(runbook, limit=LONGEST_RUNBOOK))} if runbook else {}
     )
 
 
 def _why(reasons: Collection[str | None]) -> dict[str, str]:
-    """Return the header that says why changes were made, as their authors say: all for the same reason.
-
-    It is cut where it would be too long for receivers.
-    """
+    """Return the header that says why changes were made, as their authors say: all for the same reason."""
     (reason, *other_reasons) = reasons
-    if reason is None or other_reasons:
-        return {}
-    value = header_value(reason)
-    return {WHY_HEADER: value if len(value) <= _WHY_BYTES else header_value(cut(reason, limit=_WHY_LIMIT))}
+    return {} if reason is None or other_reasons else {WHY_HEADER: _text_value(reason)}
+
+
+def _text_value(text: str) -> str:
+    """Return a line of a user's as a header can carry it, cut where it would be too long for receivers."""
+    value = header_value(text)
+    return value if len(value) <= _TEXT_BYTES else header_value(cut(text, limit=_TEXT_LIMIT))
 
 
 def _custom(headers: dict[str, str]) -> dict[str, str]:

@@ -91,7 +91,10 @@ async def test_a_template_words_the_mail_and_the_slack_message(store_engine: Eng
     link = f"https://tocsin.example.org/#/tables/{sent.company.ids['orders']}"
     assert subject == "dia touched orders"
     assert f"See orders ({link}) & <b>new</b>" in text
-    assert f'See <a href="{link}"><b>orders</b></a> &amp; &lt;b&gt;new&lt;/b&gt;' in html
+    assert (
+        f'See <a class="link" href="{link}" style="color: #3b5bdb"><b>orders</b></a> &amp; &lt;b&gt;new&lt;/b&gt;'
+        in html
+    )
     assert "You receive this because" in text
     assert "description" not in text
     (message,) = sent.workspace.messages

@@ -11,6 +11,8 @@ from markupsafe import Markup
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 
 _DEEPER = "    "
+_LINK = "color: #3b5bdb"
+"""Mails name another colour for the class in the dark."""
 _NEUTRAL = "background-color: #eceff3"
 """The ground of what was before and is now: whether that is good or bad is not for a colour to say."""
 
@@ -77,7 +79,7 @@ def _html_span(span: Span) -> str:
         text = f'<u class="diff" style="{_NEUTRAL}; text-decoration: underline">{text}</u>'
     for is_so, tag in ((span.code, "code"), (span.italic, "i"), (span.bold, "b")):
         text = f"<{tag}>{text}</{tag}>" if is_so else text
-    return f'<a href="{escape(span.link, quote=True)}">{text}</a>' if span.link else text
+    return f'<a class="link" href="{escape(span.link, quote=True)}" style="{_LINK}">{text}</a>' if span.link else text
 
 
 def _text_lines(blocks: Sequence[RichBlock]) -> Iterator[str]:

@@ -56,7 +56,7 @@ def test_blocks_as_html() -> None:
     html = to_html(blocks_of(MESSAGE))
     assert '<h2 style="font-size: 16px">Orders &amp; more</h2>' in html
     struck = '<s class="diff" style="background-color: #eceff3; text-decoration: line-through">old</s>'
-    assert f'<a href="https://x.example/?a=1&amp;b=2">{struck}</a>' in html
+    assert f'<a class="link" href="https://x.example/?a=1&amp;b=2" style="color: #3b5bdb">{struck}</a>' in html
     assert '<ol>\n<li style="margin-left: 24px">inner</li>\n</ol>' in html
     assert blocks_of(html)[:4] == blocks_of(MESSAGE)[:4]
 

@@ -102,7 +102,8 @@ def test_reading_takes_time_in_proportion(piece: str) -> None:
 
 
 _ALLOWED = re.compile(
-    r"</?(?:p|ul|ol|li|h[1-6]|blockquote|pre|code|b|i|s)>|<(?:br|hr)>|<a href=\"(?:https?://|mailto:)[^\"<>]*\">|</a>"
+    r"</?(?:p|ul|ol|li|h[1-6]|blockquote|pre|code|b|i|s)>|<(?:br|hr)>|</a>"
+    r"|<a class=\"link\" href=\"(?:https?://|mailto:)[^\"<>]*\" style=\"color: #3b5bdb\">"
     r"|<h[1-6] style=\"font-size: \d+px\">|<li style=\"margin-left: \d+px\">",
     re.IGNORECASE,
 )

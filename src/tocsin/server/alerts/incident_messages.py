@@ -50,7 +50,7 @@ def message_moments(incident: AlertIncident, caller: Caller) -> tuple[list[Docum
 def _editable(incident: AlertIncident, caller: Caller) -> set[str]:
     """Return the ids of the alerts that watch an incident and that the caller may edit."""
     watchers = caller.parts.alert_stores.incidents.watchers([incident.lead_id])[incident.lead_id]
-    alerts = [one for one in caller.parts.subscriptions.list_all() if one.id in watchers]
+    alerts = [one for one in caller.parts.subscriptions.list_all(watchers) if one.id in watchers]
     return {alert.id for alert in editable_alerts(alerts, caller)}
 
 

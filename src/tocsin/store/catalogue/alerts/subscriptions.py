@@ -106,9 +106,9 @@ class Subscriptions:
         """Return the offset up to which a streaming query has matched events."""
         return EventLog(self._engine).progress(query_name)
 
-    def list_all(self) -> list[EventSubscription]:
-        """Return every subscription, switched on or not, secrets masked, ordered by name."""
-        return self._read()
+    def list_all(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
+        """Return every subscription, or at least these, switched on or not, secrets masked, ordered by name."""
+        return self._read(*_with_ids(subscription_ids))
 
     def critical_among(self, subscription_ids: Collection[str]) -> set[str]:
         """Return the ids of those of these subscriptions that are critical."""

@@ -16,7 +16,7 @@ from tests.serving import Json
 
 from tocsin.model.notification import parse_reasons
 from tocsin.store.database.engine import reading
-from tocsin.store.database.tables import notification
+from tocsin.store.database.tables import destination_status, notification
 
 __all__ = ["person"]  # a fixture
 
@@ -219,6 +219,28 @@ def test_destinations_have_names_for_who_asks_for_them(administrator: httpx.Clie
     ]
     renaming = send_patch(administrator, path, {"op": "replace", "path": "/destinations/1/name", "value": "#data"})
     assert [one["id"] for one in renaming.json()["destinations"]] == [one["id"] for one in destinations]
+
+
+def test_who_asks_for_destinations_reads_their_status_of_a_page_at_once(
+    administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    tried, untried = (alert(administrator, name) for name in ("Tried", "Untried"))
+    keys = {"subscription_id": tried["id"], "destination_id": tried["destinations"][0]["id"]}
+    sent = {"status": "active", "timestamp_ms": 5, "last_successful_at_ms": 5, "delivered_count": 1, "failed_count": 0}
+    with sqlite_engine.begin() as connection:
+        connection.execute(destination_status.insert().values(**keys, **sent))
+    statuses = {
+        row["name"]: [one["statusDetails"] for one in row["destinations"]]
+        for row in administrator.get(f"{_PATH}?fields=destinations").json()["data"]
+    }
+    assert statuses["Tried"] == [{"status": "active", "lastSuccessfulAt": 5, "timestamp": 5}]
+    assert statuses["Untried"] == [{"status": "active", "timestamp": untried["updatedAt"]}]
+    read = administrator.get(f"{_PATH}/{tried['id']}?fields=destinations").json()
+    assert [one["statusDetails"] for one in read["destinations"]] == statuses["Tried"]
+    for fields in ("", "?fields=*", "?fields=owners"):
+        assert "statusDetails" not in str(administrator.get(f"{_PATH}/{tried['id']}{fields}").json())
+    written = administrator.put(_PATH, json={key: read[key] for key in ("name", "alertType", "destinations")})
+    assert (written.status_code, written.json()["version"]) == (200, read["version"]), "sent back it changes nothing"
 
 
 def test_a_client_that_sends_back_what_it_has_read_keeps_the_names_of_destinations(

@@ -61,7 +61,7 @@ class Failing:
         return self.destination_events()
 
     def is_probed(self) -> bool:
-        return not DestinationStatuses(self.engine).of(SUBSCRIPTION)["d"].failing.is_stopped
+        return not DestinationStatuses(self.engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"].failing.is_stopped
 
     def destination_events(self) -> list[ChangeEvent]:
         events = [one.event for one in EventLog(self.engine).read(0, 10_000)]
@@ -127,7 +127,7 @@ def test_a_change_of_the_alert_lets_it_be_probed_again(failing: Failing, outcome
     with writing(failing.engine) as connection:
         connection.execute(update(entity).where(entity.c.id == SUBSCRIPTION).values(updated_at_ms=NOW_MS + 7))
     assert failing.probe(outcome)
-    streak = DestinationStatuses(failing.engine).of(SUBSCRIPTION)["d"]
+    streak = DestinationStatuses(failing.engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"]
     is_back = outcome is not AWAY
     assert (streak.failing.is_stopped, streak.failing.count, streak.breaker.is_open) == (
         False,

@@ -108,7 +108,7 @@ def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> No
     with writing(store_engine) as connection:
         connection.execute(insert(destination_status).values(next_attempt_ms=LATER_MS + day_ms, **status_row))
     assert messages.plan_again(LATER_MS) == 2
-    assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS
+    assert DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"].next_attempt_ms == LATER_MS
     with reading(store_engine) as connection:
         due = {row.id: row.due_at_ms for row in connection.execute(select(message.c.id, message.c.due_at_ms))}
     assert (due[put_off], due[right], due[untried]) == (LATER_MS + 5_000, LATER_MS + 5_000, LATER_MS)
@@ -121,7 +121,7 @@ def test_an_outcome_is_written_with_its_attempt_and_its_standing(store_engine: E
     (claimed,) = claim(messages)
     assert messages.record("a", [finish_of(claimed)], now_ms=LATER_MS) == {message_id}
     assert states(store_engine) == {message_id: ("delivered", 1)}
-    standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
+    standing = DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"]
     assert (standing.status, standing.delivered_count) == (SubscriptionState.ACTIVE, 1)
     with reading(store_engine) as connection:
         row = connection.execute(select(attempt)).one()
@@ -146,7 +146,7 @@ def test_a_retry_is_a_row_that_is_due_later(store_engine: Engine) -> None:
     assert claim(messages, "b", now_ms=LATER_MS + 60_004) == []
     (again,) = claim(messages, "b", now_ms=LATER_MS + 60_005)
     assert (again.id, again.attempt_count) == (message_id, 1)
-    assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS + 60_005
+    assert DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"].next_attempt_ms == LATER_MS + 60_005
 
 
 def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engine) -> None:
@@ -160,7 +160,7 @@ def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engi
     assert messages.record("quick", [finish_of(quick)], now_ms=LATER_MS) == {message_id}
     assert messages.record("quick", [finish_of(quick)], now_ms=LATER_MS) == set()
     assert states(store_engine) == {message_id: ("delivered", 1)}
-    assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 1
+    assert DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"].delivered_count == 1
 
 
 def test_a_session_that_has_ended_still_records_what_nobody_claimed_since(store_engine: Engine) -> None:
@@ -190,7 +190,7 @@ def test_standings_of_a_group_add_up_in_its_order(store_engine: Engine) -> None:
     ]
     group = [finish_of(one, outcome) for one, outcome in zip(claim(messages), outcomes, strict=True)]
     messages.record("a", group, now_ms=LATER_MS)
-    standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
+    standing = DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"]
     assert (standing.status, standing.delivered_count, standing.failed_count) == (SubscriptionState.FAILED, 1, 1)
     assert (standing.last_failed_status_code, standing.last_failed_reason) == (302, "redirect")
 
@@ -308,7 +308,8 @@ def test_racing_threads_never_get_one_message_twice(store_engine: Engine) -> Non
     claimed_ids += _claim_all(messages, "last")
     assert Counter(claimed_ids) == Counter(ids)
     assert set(states(store_engine).values()) == {("delivered", 1)}
-    counts = [one.delivered_count for one in DestinationStatuses(store_engine).of(SUBSCRIPTION).values()]
+    statuses_of_alert = DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]
+    counts = [one.delivered_count for one in statuses_of_alert.values()]
     assert counts == [70, 70, 70]
 
 
@@ -340,7 +341,7 @@ def test_an_attempt_counts_for_every_destination_that_asked_for_it(store_engine:
     (dispatch,) = messages.dispatches(claim(messages))
     messages.record("a", [replace(finish_of(dispatch.message), entries=dispatch.entries)], now_ms=LATER_MS)
     for subscription, destination in ((SUBSCRIPTION, "d"), ("another-alert", "e")):
-        (standing,) = DestinationStatuses(store_engine).of(subscription).items()
+        (standing,) = DestinationStatuses(store_engine).of([subscription])[subscription].items()
         assert standing[0] == destination
         assert standing[1].status is SubscriptionState.ACTIVE
         assert standing[1].delivered_count == 1

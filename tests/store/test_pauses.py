@@ -50,7 +50,7 @@ def end_probe(messages: Messages, probe: Message, outcome: Outcome, at_ms: int) 
 
 
 def status(engine: Engine) -> tuple[str, int | None, bool]:
-    destination_status = DestinationStatuses(engine).of(SUBSCRIPTION)["d"]
+    destination_status = DestinationStatuses(engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"]
     return destination_status.status.value, destination_status.next_attempt_ms, destination_status.breaker.is_open
 
 

@@ -161,7 +161,8 @@ def exported_alert(alert: Document) -> Document:
         own_labels = (label for label in fields["tags"] if label.get("labelType") != "Derived")
         fields["tags"] = [{key: label[key] for key in _OF_A_LABEL if key in label} for label in own_labels]
     if "destinations" in fields:
-        fields["destinations"] = [without_defaults(one) for one in fields["destinations"]]
+        settings = [{key: one[key] for key in one if key != "statusDetails"} for one in fields["destinations"]]
+        fields["destinations"] = [without_defaults(one) for one in settings]
     return {key: value for key, value in fields.items() if value not in ([], {})}
 
 

@@ -121,9 +121,8 @@ def export(
 def list_alerts(*, as_json: AsJson = False) -> None:
     """List all alerts, with the worst status of their destinations and the last time that one was sent to."""
     with Client() as client:
-        alerts = client.list_subscriptions(fields="destinations")
-        table = [_row(alert, client.subscription_status(alert.id)["data"]) for alert in alerts]
-    show_rows(table, as_json=as_json)
+        alerts = [_row(alert) for alert in client.list_subscriptions(fields="destinations")]
+    show_rows(alerts, as_json=as_json)
 
 
 @app.command("watching")
@@ -327,8 +326,9 @@ def _apply(client: Client, planned: PlannedAlert) -> PlannedAlert:
     return planned
 
 
-def _row(alert: Entity, destinations: Sequence[Document]) -> Document:
+def _row(alert: Entity) -> Document:
     document = alert.document
+    destinations = document["destinations"]
     statuses = {one["statusDetails"]["status"] for one in destinations}
     sent_at_ms = [one["statusDetails"].get("lastSuccessfulAt", 0) for one in destinations]
     return {
@@ -336,7 +336,7 @@ def _row(alert: Entity, destinations: Sequence[Document]) -> Document:
         "enabled": bool(document.get("enabled", True)),
         "type": document.get("alertType"),
         "resources": (document.get("filteringRules") or {}).get("resources", []),
-        "destinations": [_destination(row) for row in document["destinations"]],
+        "destinations": [_destination(row) for row in destinations],
         "status": next((one for one in _WORST_FIRST if one in statuses), None),
         "last sent": _moment(max(sent_at_ms, default=0) or None),
     }

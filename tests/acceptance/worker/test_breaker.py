@@ -23,7 +23,7 @@ EACH = 10
 
 
 def breaker(engine: Engine, destination_id: str = "d") -> Breaker:
-    status = DestinationStatuses(engine).of(SUBSCRIPTION).get(destination_id)
+    status = DestinationStatuses(engine).of([SUBSCRIPTION]).get(SUBSCRIPTION, {}).get(destination_id)
     return status.breaker if status else Breaker()
 
 

@@ -73,7 +73,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         notify_all(store_engine)
         await until(lambda: bool(mailbox.mails))
         ids = waiting(store_engine, alert)
-        (destination,) = DestinationStatuses(store_engine).of(alert)
+        (destination,) = DestinationStatuses(store_engine).of([alert]).get(alert, {})
         (subject, text) = only_mail(mailbox)
         assert subject.startswith("to ops: Webhook http://127.0.0.1")
         assert subject.endswith(" stopped")
@@ -94,7 +94,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
 
 
 def is_reported(engine: Engine, alert: str) -> bool:
-    streaks = [one.failing for one in DestinationStatuses(engine).of(alert).values()]
+    streaks = [one.failing for one in DestinationStatuses(engine).of([alert])[alert].values()]
     return any(one.is_stopped and one.reported_percent == one.percent for one in streaks)
 
 

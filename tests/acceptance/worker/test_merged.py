@@ -105,7 +105,9 @@ async def test_what_a_policy_hides_from_one_alerts_editor_later_still_goes_out_f
     assert dropped == [
         ("a", "mayNotView", "a policy hides it from an editor of the alert, who could read what is sent")
     ]
-    standings = {name: DestinationStatuses(sqlite_engine).of(alert) for name, alert in shared.ids.items()}
+    standings = {
+        name: DestinationStatuses(sqlite_engine).of([alert]).get(alert, {}) for name, alert in shared.ids.items()
+    }
     assert standings["a"] == {}
     assert [one.delivered_count for one in standings["z"].values()] == [1]
 
@@ -144,7 +146,7 @@ async def test_what_becomes_of_one_alert_does_not_stop_the_mail_that_waits(sqlit
         "its destination disabled": "the destination is disabled",
     }
     assert dropped_reasons(sqlite_engine) == [("a", "disabled", says[leaves])]
-    states = [one.status for one in DestinationStatuses(sqlite_engine).of(shared.ids["z"]).values()]
+    states = [one.status for one in DestinationStatuses(sqlite_engine).of([shared.ids["z"]])[shared.ids["z"]].values()]
     assert states == [SubscriptionState.ACTIVE]
 
 

@@ -109,7 +109,7 @@ async def test_an_address_that_fails_pauses_nobody_else(sqlite_engine: Engine) -
         async with sending(sqlite_engine):
             await until(lambda: receivers.paths() == ["/shop"])
             await until(lambda: statuses(sqlite_engine)["awaitingRetry", 1] == 30)
-    assert DestinationStatuses(sqlite_engine).of(alert_id) == {}
+    assert DestinationStatuses(sqlite_engine).of([alert_id]) == {}
 
 
 async def test_an_address_that_hangs_delays_nobody_else_of_its_destination(store_engine: Engine) -> None:
@@ -136,7 +136,7 @@ async def test_an_address_that_hangs_delays_nobody_else_of_its_destination(store
             assert len(begun) <= 2, "as many as an address gets at once"
             release.set()
             await until(lambda: statuses(store_engine) == {("delivered", 1): MANY + 1})
-    assert DestinationStatuses(store_engine).of(alert_id) == {}
+    assert DestinationStatuses(store_engine).of([alert_id]) == {}
 
 
 @pytest.mark.parametrize("change", ["removed", "set by somebody else"])

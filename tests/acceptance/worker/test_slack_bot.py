@@ -147,7 +147,7 @@ async def test_a_person_whom_slack_does_not_know_is_told_in_the_status_and_other
     workspace = Workspace()
     people(workspace, "ana")
     alert = await run(sqlite_engine, workspace, bot("Owners"), {("delivered", 1): 1, ("failed", 1): 1})
-    (status,) = DestinationStatuses(sqlite_engine).of(alert).values()
+    (status,) = DestinationStatuses(sqlite_engine).of([alert])[alert].values()
     assert (status.delivered_count, status.failed_count, status.last_failed_reason) == (1, 1, "recipientUnknown")
     assert status.failing.since_ms is None, "others are still written to"
     with sqlite_engine.connect() as connection:
@@ -253,5 +253,5 @@ async def test_every_answer_means_what_slack_says(
 async def test_a_channel_that_is_gone_stops_the_destination(sqlite_engine: Engine) -> None:
     workspace = Workspace()
     alert = await run(sqlite_engine, workspace, bot("External", channel="#old"), {("awaitingRetry", 1): 1})
-    (status,) = DestinationStatuses(sqlite_engine).of(alert).values()
+    (status,) = DestinationStatuses(sqlite_engine).of([alert])[alert].values()
     assert (status.failing.is_stopped, status.last_failed_reason) == (True, "gone")

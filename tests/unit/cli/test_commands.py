@@ -288,21 +288,20 @@ def test_what_holds_no_alerts_is_refused_with_the_files_name(text: str) -> None:
 
 
 def test_alerts_are_listed_with_whom_they_tell(run: Run, small_server: SmallServer) -> None:
-    row = {**ALERT, "id": "1", "enabled": True, "filteringRules": {"resources": ["table"]}}
-    small_server.answer("GET", f"{API}/events/subscriptions", {"data": [row], "paging": {}})
-    closed = {"breaker": {"state": "closed"}}
+    (to_owners,) = ALERT["destinations"]
     destinations = [
-        {"statusDetails": {"status": "active", "lastSuccessfulAt": 1714564800000}, **closed},
-        {"statusDetails": {"status": "failed"}, **closed},
+        {**to_owners, "statusDetails": {"status": "active", "lastSuccessfulAt": 1714564800000}},
+        {**to_owners, "category": "Followers", "statusDetails": {"status": "failed"}},
     ]
-    small_server.answer("GET", f"{API}/events/subscriptions/1/status", {"data": destinations})
+    row = {**ALERT, "id": "1", "filteringRules": {"resources": ["table"]}, "destinations": destinations}
+    small_server.answer("GET", f"{API}/events/subscriptions", {"data": [row], "paging": {}})
     (row,) = json.loads(run("alerts", "list", "--json").out)
     assert row == {
         "name": "owners",
         "enabled": True,
         "type": "Notification",
         "resources": ["table"],
-        "destinations": ["Owners by Email"],
+        "destinations": ["Owners by Email", "Followers by Email"],
         "status": "failed",
         "last sent": "2024-05-01 12:00:00",
     }

@@ -1,36 +1,16 @@
-"""Editors of an alert as the API shows them, and what of its status a person may know.
+"""Editors of an alert as the API shows them: it covers only what all of them may view.
 
-An alert covers only what all its editors may view, so its status tells them nothing else. Next:
-``flow/resolve/withholding.py``.
+Next: ``flow/resolve/withholding.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from tocsin.flow.track.destination_status import DestinationStatus
 from tocsin.model.alert_editor import AlertEditor
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import FLAG, ID, TEXT, TIME, either, nullable
 from tocsin.server.request import Caller
-
-
-def standings_shown(alert: Document, caller: Caller) -> Mapping[str, DestinationStatus]:
-    """Return the status of an alert's destinations by id, as far as it depends on what the caller may view.
-
-    Who may not view everything gets it as an editor of the alert, of attempts since they became one.
-    """
-    standings = caller.parts.standings.of(alert["id"])
-    if caller.visibility.is_whole:
-        return standings
-    editor = caller.parts.alert_stores.editors.find(alert["id"], caller.actor.id)
-    if editor is None or alert.get("provider") == "system":
-        return {}
-    standings_since = ((destination, standing.since(editor.since_ms)) for destination, standing in standings.items())
-    return {destination: standing for destination, standing in standings_since if standing is not None}
-
 
 EDITOR: Shape[AlertEditor] = {
     "id": (ID, lambda editor: editor.user_id),

@@ -52,8 +52,8 @@ _ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus", *_OF_ALERTS}
 """Fields that strict clients of OpenMetadata do not know of every type: ``*`` leaves them out."""
 
 
-_DESTINATIONS = "destinations"
-"""The field of alerts that is always answered: asked for by its name, with the names of destinations."""
+DESTINATIONS = "destinations"
+"""The field of alerts that is always answered: asked for by its name, with names and status of the destinations."""
 
 
 def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
@@ -65,7 +65,7 @@ def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
     """
     names = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
     if ALL in names:
-        return kind.keys - (kind.added.keys() & _ONLY_BY_NAME) - {_DESTINATIONS} | (names & kind.keys)
+        return kind.keys - (kind.added.keys() & _ONLY_BY_NAME) - {DESTINATIONS} | (names & kind.keys)
     unknown_names = sorted(names - kind.keys)
     if unknown_names:
         name = unknown_names[0]
@@ -96,7 +96,7 @@ def view_of(kind: EntityType, document: Document, root: str, *, fields: frozense
     for key in _ON_WRITES & (kind.keys - kind.added.keys()) if fields is None else ():
         view.setdefault(key, [])
     if kind.name == ALERT:
-        is_named = fields is None or _DESTINATIONS in fields
+        is_named = fields is None or DESTINATIONS in fields
         view = with_destination_defaults(view if is_named else without_destination_names(view))
     if _WHOLE_CHANGE in view:  # of a version that is one change
         view.setdefault("incrementalChangeDescription", view[_WHOLE_CHANGE])

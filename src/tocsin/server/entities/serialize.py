@@ -21,8 +21,9 @@ from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import SEALED, without_secrets
 from tocsin.model.stored import Written
 from tocsin.server.access.permissions import scopes_of, visible_references
+from tocsin.server.entities.destination_status import with_statuses
 from tocsin.server.entities.included_fields import SUMMARY, included_values, pipeline_observability, summaries
-from tocsin.server.entities.response import shown_references, view_of, with_addresses, with_change_texts
+from tocsin.server.entities.response import DESTINATIONS, shown_references, view_of, with_addresses, with_change_texts
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE as ALERT
 
@@ -50,6 +51,8 @@ def views_of(
         view_of(kind, document, caller.root, fields=fields) | extra
         for document, extra in zip(entities, extras, strict=True)
     ]
+    if kind.name == ALERT and DESTINATIONS in (fields or ()):
+        views = with_statuses(views, caller)
     _describe(views, caller)
     _list_runs(kind, views, caller)
     views = _completed_views(views, caller, written.deletedness if written else {})

@@ -105,7 +105,7 @@ def _part(iri: str, class_name: str, part: Document, individuals: tuple[str, ...
         name = "isEnabled" if key == "enabled" else key  # the ontology has ``enabled`` of alerts only
         if key in individuals and isinstance(value, str):
             node[key] = _OF_EVENTS + value if NAME.fullmatch(value) else {"@value": clean(value)}
-        elif key == "config":
+        elif key in ("config", "statusDetails"):
             node[key] = json_literal(value)
         elif isinstance(value, list) and all(isinstance(one, str) for one in value):
             node[name] = [clean(one) for one in value]

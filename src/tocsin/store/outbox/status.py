@@ -7,7 +7,7 @@ attempts; a person may resume one that is paused or stopped. Next: ``server/rout
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -23,6 +23,7 @@ from tocsin.model.message import MessageStatus
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.database.engine import insert_into, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import OPEN_MESSAGE, destination_status, entity, message
 from tocsin.store.outbox.pauses import probe_again
@@ -51,11 +52,13 @@ class DestinationStatuses:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, subscription_id: str) -> dict[str, DestinationStatus]:
-        """Return the standings of a subscription's destinations by their id; none yet: no entry."""
-        query = select(destination_status).where(destination_status.c.subscription_id == subscription_id)
+    def of(self, subscription_ids: Collection[str]) -> dict[str, dict[str, DestinationStatus]]:
+        """Return the standings of destinations, by subscription and destination; none yet: no entry."""
+        standings: dict[str, dict[str, DestinationStatus]] = {}
         with reading(self._engine) as connection:
-            return {row.destination_id: _standing(row) for row in connection.execute(query)}
+            for row in rows_by_key(connection, select(destination_status), _AT.subscription_id, subscription_ids):
+                standings.setdefault(row.subscription_id, {})[row.destination_id] = _standing(row)
+        return standings
 
     def resume(self, subscription_id: str, destination_id: str, *, now_ms: int) -> None:
         """Let a paused or stopped destination be sent to at once, and what awaits a retry there be due."""

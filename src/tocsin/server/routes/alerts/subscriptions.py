@@ -47,7 +47,6 @@ from tocsin.model.subscription import (
 )
 from tocsin.server.access.misspelt_names import misspelt_names
 from tocsin.server.access.permissions import require, require_on, visible_document
-from tocsin.server.alerts.editors import standings_shown
 from tocsin.server.alerts.facts import (
     check_trial,
     read_allowance,
@@ -58,6 +57,7 @@ from tocsin.server.alerts.facts import (
 from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_address
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
+from tocsin.server.entities.destination_status import standings_shown, status_json
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.body_values import list_in, patch_of
 from tocsin.server.http.keyed_routes import by_id_and_name
@@ -388,7 +388,7 @@ def writes_of(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writ
 def destinations_json(key: Key, caller: Caller) -> list[Document]:
     """Return the destinations of an alert, each with its status and breaker."""
     document = visible_document(ROW, key, caller)
-    standings = standings_shown(document, caller)
+    standings = standings_shown([document], caller).get(document["id"], {})
     return [
         {**destination, **_state(document, destination, standings.get(destination["id"]))}
         for destination in past(ROW, document, caller)["destinations"]
@@ -398,7 +398,8 @@ def destinations_json(key: Key, caller: Caller) -> list[Document]:
 def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:
     document = visible_document(ROW, key, caller)
     destination = _destination(document, destination_id)
-    return answer(_status(document, destination, standings_shown(document, caller).get(destination_id)))
+    standings = standings_shown([document], caller).get(document["id"], {})
+    return answer(status_json(document, destination, standings.get(destination_id)))
 
 
 def _destination(document: Document, destination_id: str) -> Document:
@@ -412,7 +413,7 @@ def _state(alert: Document, destination: Document, standing: DestinationStatus |
     pause = (standing or UNTRIED).pause_to_wire()
     if "stoppedAt" in pause:
         pause["message"] = _how_to_resume(alert, pause)
-    return {"statusDetails": _status(alert, destination, standing), "breaker": pause}
+    return {"statusDetails": status_json(alert, destination, standing), "breaker": pause}
 
 
 def _how_to_resume(alert: Document, pause: Document) -> str:
@@ -424,15 +425,3 @@ def _how_to_resume(alert: Document, pause: Document) -> str:
         f"Stopped since {since}: {why}. Its messages wait until somebody resumes it (tocsin alerts resume"
         f" {shlex.quote(alert['name'])}) or changes the alert."
     )
-
-
-def _status(alert: Document, destination: Document, standing: DestinationStatus | None) -> Document:
-    """Return upstream's ``subscriptionStatus``: what was sent to has the status of that, also when it is switched off.
-
-    Source: ``events/eventSubscription.json``: disabled is what is switched off and "never started publishing events".
-    """
-    if standing is not None:
-        return standing.to_wire()
-    is_on = alert.get("enabled", True) and destination.get("enabled", True)
-    status = SubscriptionState.ACTIVE if is_on else SubscriptionState.DISABLED
-    return {"status": status.value, "timestamp": alert["updatedAt"]}

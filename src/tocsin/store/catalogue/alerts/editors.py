@@ -68,9 +68,10 @@ class StoredAlertEditors:
         editors = self._read(_ROW.subscription_id == alert_id)
         return sorted(editors, key=lambda one: (one.since_ms, one.user_id))
 
-    def find(self, alert_id: str, user_id: str) -> AlertEditor | None:
-        """Return this editor of an alert; None if they are none."""
-        return next(iter(self._read(_ROW.subscription_id == alert_id, _ROW.user_id == user_id)), None)
+    def find(self, alert_ids: Collection[str], user_id: str) -> dict[str, AlertEditor]:
+        """Return this person as editor of alerts, by the alert's id; no entry where they are none."""
+        edited = self._read(_ROW.subscription_id.in_(alert_ids), _ROW.user_id == user_id)
+        return {editor.subscription_id: editor for editor in edited}
 
     def set_told(self, editor: AlertEditor, extent: ViewExtent) -> None:
         """Record of which extent of an editor's view the alert's owners know."""

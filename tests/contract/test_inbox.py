@@ -19,6 +19,8 @@ from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import notification
 from tocsin.store.outbox.notifications import Notifications
 
+_LONGEST_S = 60
+"""How long a test waits for what a stream says at once where nothing else runs."""
 _ORDERS_LINK = "<#E::table::warehouse.shop.public.orders>"
 BECAUSE = Reason(
     kind=ReasonKind.FOLLOWER, subscription_id="s", subscription_name="ActivityFeedAlert", destination_id="d"
@@ -178,7 +180,7 @@ class Listener:
         headers = {"Last-Event-ID": last_seen} if last_seen else {}
         self._thread = threading.Thread(target=self._run, args=(served, user_id, headers), daemon=True)
         self._thread.start()
-        assert self.opened.wait(10)
+        assert self.opened.wait(_LONGEST_S)
 
     def _run(self, served: Served, user_id: str, headers: dict[str, str]) -> None:
         token = served.tokens["alice@example.org"]
@@ -202,7 +204,7 @@ class Listener:
     def wait_for(self, count: int) -> list[Json]:
         """Return the first ``count`` notifications, once they are there."""
         with self.arrived:
-            assert self.arrived.wait_for(lambda: len(self.events) >= count, 10), self.events
+            assert self.arrived.wait_for(lambda: len(self.events) >= count, _LONGEST_S), self.events
         return [json.loads(one["data"]) for one in self.events]
 
 

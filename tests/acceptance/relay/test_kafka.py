@@ -16,6 +16,7 @@ from tests.acceptance.relay.conftest import KILLED_ON, NEEDS_JAVA, Office, reaso
 from tests.company import SmallCompany
 from tests.kafka import Kafka, assert_in_order, offsets_of
 from tests.soak import SOAK
+from tests.suspended import suspend
 from tests.waiting import until
 
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
@@ -85,7 +86,7 @@ def test_a_relay_stands_by_and_takes_over_from_one_that_is_suspended(kafka: Kafk
     office.describe(3)
     wait_until_relayed(office)
     second = office.start()
-    first.send_signal(signal.SIGSTOP)
+    suspend(first, office.engine)
     office.describe(3)
     wait_until_relayed(office)
     first.send_signal(signal.SIGCONT)

@@ -16,6 +16,7 @@ import pytest
 from pulsar import MessageId
 from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, new_office, reasons_in, wait_until_relayed
 from tests.pulsarbroker import ROOT, Pulsar, assert_in_order, offsets_of, running_pulsar
+from tests.suspended import suspend
 from tests.waiting import until
 
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS
@@ -151,7 +152,7 @@ def test_a_relay_stands_by_and_takes_over_from_one_that_is_suspended(pulsar: Pul
     office.describe(3)
     wait_until_relayed(office)
     second = office.start()
-    first.send_signal(signal.SIGSTOP)
+    suspend(first, office.engine)
     office.describe(3)
     wait_until_relayed(office)
     first.send_signal(signal.SIGCONT)

@@ -23,6 +23,7 @@ from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.senders import webhook_sender
 from tests.postgres import binaries
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
+from tests.suspended import suspend
 from tests.unit.delivery.events import NOW_MS
 from tests.workers import with_parts, worker_parts
 
@@ -501,7 +502,7 @@ async def paused_victim(engine: Engine, url: str, receiver: Receiver) -> AsyncIt
     process = victim(url)
     try:
         await until(lambda: len(receiver.arrived) == 8)
-        process.send_signal(signal.SIGSTOP)
+        await asyncio.to_thread(suspend, process, engine)
         receiver.open.set()
         await asyncio.sleep(1.5 * VICTIMS_LEASE_S)  # what is asked about is what so long a pause does
         yield process

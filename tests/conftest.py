@@ -40,6 +40,8 @@ _ROOM = 4 * 2**30
 _GIVEN_BACK_WITHIN_S = 5.0
 _COLLECTED_AFTER = (10_000, 20, 50)
 _STATEMENTS = 2_000
+_GROUPS = {"started_spark": "spark", "browser": "browser"}
+"""Groups of tests that one worker runs, by the fixture that they share: each worker would start its own."""
 _COMPILED: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
 """Dialect and compiled statements of each kind of store."""
 
@@ -107,8 +109,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Whoever took a slow one last would leave the other workers idle.
     """
     for item in items:
-        for fixture in {"spark", "browser"}.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group(fixture))
+        for fixture in _GROUPS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group(_GROUPS[fixture]))
         if _is_on_both_stores_with_spark(item) or _is_one_more_on_postgresql(item):
             item.add_marker(pytest.mark.soak)
         if SOAK and _is_longer_in_soak(item):

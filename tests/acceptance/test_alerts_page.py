@@ -28,7 +28,7 @@ from tocsin.store.database.engine import open_engine
 
 __all__ = ["spark", "started_spark"]
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 
 DAY_MS, EIGHT_MS = 86_400_000, 8 * 3_600_000
 OFFICERS = ("quality.lead", "chief.data.officer", "compliance.officer", "finance.director")

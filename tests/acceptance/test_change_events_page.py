@@ -42,13 +42,7 @@ from tocsin.store.eventlog.log import EventLog
 
 __all__ = ["kafka", "spark", "started_spark"]
 
-pytestmark = [
-    NEEDS_JAVA,
-    pytest.mark.spark,
-    pytest.mark.slow,
-    pytest.mark.timeout(300),
-    pytest.mark.xdist_group("spark"),
-]
+pytestmark = [NEEDS_JAVA, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 
 TOPIC = "metadata-change-events"
 SCHEMA_FQN = "snowflake_prod.sales.public"

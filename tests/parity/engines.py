@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from tests.parity.logged import events_frame
 
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.nodes import Node
 from tocsin.flow.match.plan import Plan
 from tocsin.model.change import LoggedEvent
-from tocsin.spark.conditions import condition, with_document
 from tocsin.spark.match import Index, index_of, matches
 
 
@@ -26,12 +24,9 @@ def python(nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[in
     return {(n, one.offset) for n, node in enumerate(nodes) for one in events if holds(node, one)}
 
 
-def on_columns(spark: SparkSession, nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[int, int]]:
-    """Ask Spark, each condition as one Column."""
-    frame = with_document(events_frame(spark, events))
-    answers_by_event = frame.select("log_offset", F.array(*map(condition, nodes)).alias("notified")).collect()
-    assert all(answer is not None for row in answers_by_event for answer in row.notified), "conditions are two-valued"
-    return {(n, row.log_offset) for row in answers_by_event for n, answer in enumerate(row.notified) if answer}
+def on_spark(spark: SparkSession, nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[int, int]]:
+    """Ask Spark, each condition as a plan of its own."""
+    return set(pairs_from_spark(spark, [plan(n, node) for n, node in enumerate(nodes)], events))
 
 
 def pairs_from_spark(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from tests.parity.engines import on_columns, pairs_from_spark, plan, python
+from tests.parity.engines import pairs_from_spark, plan, python
 from tests.parity.generated import draw_examples
 from tests.parity.logged import event_at_offset
 
@@ -201,15 +201,6 @@ def test_generated_texts_are_texts_in_every_place(spark: SparkSession) -> None:
         if (node := _parse_or_none(condition(_quote(text)))) is not None
     }
     _compare(spark, conditions, log)
-
-
-def test_conditions_by_themselves_take_hostile_texts_as_texts(spark: SparkSession) -> None:
-    texts = TEXTS[:8]
-    log = [_event(offset, text) for offset, text in enumerate(texts)]
-    written = [place(_quote(text)) for place in _PLACES.values() for text in texts]
-    written += [place(_quote(texts[0])) for place in _DERIVED.values()]
-    nodes = [node for condition in written if (node := _parse_or_none(condition))]
-    assert on_columns(spark, nodes, log) == python(nodes, log)
 
 
 @pytest.mark.parametrize("place", sorted(_LITERALS))

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from pyspark.sql import SparkSession
-from tests.parity.engines import on_columns, python
+from tests.parity.engines import on_spark, python
 from tests.parity.logged import event_at_offset
 
 from tocsin.conditions.check import parse_and_check
@@ -57,7 +57,7 @@ def test_two_sets_compare_as_all_their_pairs_do_on_both_engines(spark: SparkSess
     }
     assert expected, "and some match"
     assert python(nodes, events) == expected
-    assert on_columns(spark, nodes, events) == expected
+    assert on_spark(spark, nodes, events) == expected
 
 
 def test_lowered_texts_and_sets_of_the_event_compare_alike(spark: SparkSession) -> None:
@@ -67,7 +67,7 @@ def test_lowered_texts_and_sets_of_the_event_compare_alike(spark: SparkSession) 
         parse_and_check("entity.extension.a.toLowerCase() < entity.extension.b.toLowerCase()"),
         parse_and_check("fieldsAdded == entity.extension.b"),
     ]
-    assert python(nodes, events) == on_columns(spark, nodes, events) == {(0, 1), (1, 2)}
+    assert python(nodes, events) == on_spark(spark, nodes, events) == {(0, 1), (1, 2)}
 
 
 def test_two_paths_into_a_table_with_thousands_of_columns_are_compared_without_all_pairs(spark: SparkSession) -> None:
@@ -78,4 +78,4 @@ def test_two_paths_into_a_table_with_thousands_of_columns_are_compared_without_a
         for n in range(1, 9)
     ]
     nodes = [parse_and_check("entity.columns.name == entity.columns.description")]
-    assert python(nodes, events) == on_columns(spark, nodes, events) == set()
+    assert python(nodes, events) == on_spark(spark, nodes, events) == set()

@@ -7,7 +7,7 @@ import re
 import pytest
 from pyspark.sql import SparkSession
 from tests.parity.comparisons import COMPARISONS
-from tests.parity.engines import on_columns, pairs_from_spark, pairs_through_index, plan, python
+from tests.parity.engines import pairs_from_spark, pairs_through_index, plan, python
 from tests.parity.happenings import HAPPENINGS
 from tests.parity.table import ALL
 from tests.parity.table import TABLE as GENERAL
@@ -83,12 +83,6 @@ def _kind(value: Value) -> str:
 
 def test_python_agrees_with_the_table() -> None:
     pairs = python(NODES, EVENTS)
-    assert _in_words(pairs - EXPECTED) == []
-    assert _in_words(EXPECTED - pairs) == []
-
-
-def test_spark_columns_agree_with_the_table(spark: SparkSession) -> None:
-    pairs = on_columns(spark, NODES, EVENTS)
     assert _in_words(pairs - EXPECTED) == []
     assert _in_words(EXPECTED - pairs) == []
 

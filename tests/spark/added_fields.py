@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import sys
 
-import pyarrow as pa
-
 from tocsin.conditions.fields import FIELDS, STORED, Field, Provenance
 from tocsin.conditions.nodes import Kind
 
@@ -48,13 +46,12 @@ def main() -> None:
     """Add the fields and print the result."""
     STORED.update({row.name: row for row in _ADDED})
     FIELDS.update({row.name: row for row in _ADDED})
-    from tests.parity.logged import event_at_offset, log_row
+    from tests.parity.engines import on_spark
+    from tests.parity.logged import event_at_offset
     from tests.sparksession import SHORT_LIVED
 
     from tocsin.conditions.check import parse_and_check
     from tocsin.conditions.evaluate import holds
-    from tocsin.spark.conditions import condition
-    from tocsin.spark.log_columns import to_arrow
     from tocsin.spark.schema import EVENTS
     from tocsin.spark.session import open_session
 
@@ -62,11 +59,10 @@ def main() -> None:
     events.append(event_at_offset(2, entityType="table", eventType="entityUpdated"))
     nodes = {text: parse_and_check(text) for text in _CONDITIONS}
     session = open_session(master="local[1]", conf=SHORT_LIVED)
-    frame = session.createDataFrame(pa.Table.from_batches([to_arrow([log_row(one) for one in events])]), EVENTS)
-    answers = frame.orderBy("log_offset").select(*map(condition, nodes.values())).collect()
+    pairs = on_spark(session, list(nodes.values()), events)
     answer = {
         "schema": EVENTS.json(),
-        "spark": {text: [row[at] for row in answers] for at, text in enumerate(nodes)},
+        "spark": {text: [(at, one.offset) in pairs for one in events] for at, text in enumerate(nodes)},
         "python": {text: [holds(node, one) for one in events] for text, node in nodes.items()},
     }
     sys.stdout.write(json.dumps(answer))

@@ -1,4 +1,4 @@
-"""Spark engine of conditions: checked conditions as Columns; ``conditions/evaluate.py`` is the Python engine.
+"""Spark engine of conditions: their leaves as Columns; ``conditions/evaluate.py`` is the Python engine.
 
 Texts of a condition enter as literals or as values of columns, never as part of an expression's text, which Spark would
 parse (``docs/decisions/0067-no-text-of-a-user-in-an-expression.md``). Native functions only, never null, nothing that
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.fields import is_set_of_numbers, kind_of
@@ -26,7 +26,6 @@ from tocsin.conditions.nodes import (
     Leaf,
     Literals,
     Lowered,
-    Node,
     Operator,
     PathRoot,
     PathValue,
@@ -39,11 +38,7 @@ from tocsin.conditions.nodes import (
     Value,
 )
 from tocsin.conditions.patterns import MAX_VALUE, backtracking_pattern
-from tocsin.logic import Algebra, fold
 from tocsin.spark.field_columns import column_of, texts_of
-
-DOCUMENT = "document"
-"""Column of the event's JSON as VARIANT."""
 
 Predicate = Callable[[Column], Column]
 Comparison = Callable[[Column, Column], Column]
@@ -73,19 +68,6 @@ class ConstantsPlaceholder(Placeholder):
     """Placeholder for constants of which one must pass; ``ConditionCompiler.bound`` has their array."""
 
 
-def with_document(events: DataFrame) -> DataFrame:
-    """Return ``events`` with ``document``, the JSON of their column ``event``, parsed.
-
-    One row per event; other columns as they were. No shuffle.
-    """
-    return events.withColumn(DOCUMENT, F.try_parse_json("event"))
-
-
-def condition(node: Node) -> Column:
-    """Return whether ``node`` holds as a Column: true or false, never null. Needs ``with_document``."""
-    return ConditionCompiler(F.col(DOCUMENT)).condition(node)
-
-
 def whole_pattern(pattern: str) -> str:
     """Return ``pattern`` as Java takes it to match a whole value, dot meaning anything."""
     return f"{_WHOLE_BEGINS}{backtracking_pattern(pattern)}{_WHOLE_ENDS}"
@@ -97,8 +79,15 @@ def inner_pattern(pattern: str) -> str:
 
 
 def any_of(columns: Iterable[Column]) -> Column:
-    """Return whether some of ``columns`` is true; false of none."""
-    return _join_balanced(operator.or_, list(columns), neutral=False)
+    """Return whether some of ``columns`` is true; false of none.
+
+    They are joined as a balanced tree: a chain of hundreds would exceed the stack of Spark's analyser.
+    """
+    alternatives = list(columns)
+    if len(alternatives) < 2:
+        return alternatives[0] if alternatives else F.lit(False)
+    middle = len(alternatives) // 2
+    return any_of(alternatives[:middle]) | any_of(alternatives[middle:])
 
 
 def entity_path(key: str | int | None = None) -> str:
@@ -120,20 +109,34 @@ def step_path(step: str | int) -> str:
 
 @dataclass(frozen=True)
 class ConditionCompiler:
-    """Compiles checked conditions to Columns.
+    """Compiles leaves of checked conditions to Columns.
 
     Attributes
     ----------
     document : the event's JSON as VARIANT
-    bound : the column of each placeholder in the conditions
+    bound : the column of each placeholder in the leaves
     """
 
     document: Column
     bound: Mapping[str, Column] = field(default_factory=dict)
 
-    def condition(self, node: Node) -> Column:
-        """Return whether ``node`` holds: true or false, never null."""
-        return fold(node, _COLUMNS, self._leaf)
+    def condition(self, leaf: Leaf) -> Column:
+        """Return whether ``leaf`` holds: true or false, never null."""
+        match leaf:
+            case Has(field=field, values=values):
+                return _sure(F.arrays_overlap(texts_of(field), F.array(*map(self._literal, values))))
+            case Compare():
+                return self._compare(leaf)
+            case TextTest(test=test, value=value, texts=texts):
+                return self._some(value, Kind.TEXT, lambda text: self._passes_one(test, text, texts))
+            case Contains(value=value, members=members):
+                return self._contains(value, members)
+            case Present(value=value):
+                return self._count(value) > 0
+            case Filled(value=value):
+                return self._is_filled(value)
+            case Personal():
+                return F.lit(False)  # of nobody; questions about a person were answered before
 
     def passes_each(self, leaf: Leaf, groups: Column) -> Column:
         """Return whether a test of texts passes with some text of each of ``groups``, in one look at its path.
@@ -164,23 +167,6 @@ class ConditionCompiler:
             return self.bound[value]
         is_number = not isinstance(value, str | bool)
         return F.lit(float(value) if is_number else value)
-
-    def _leaf(self, leaf: Leaf) -> Column:
-        match leaf:
-            case Has(field=field, values=values):
-                return _sure(F.arrays_overlap(texts_of(field), F.array(*map(self._literal, values))))
-            case Compare():
-                return self._compare(leaf)
-            case TextTest(test=test, value=value, texts=texts):
-                return self._some(value, Kind.TEXT, lambda text: self._passes_one(test, text, texts))
-            case Contains(value=value, members=members):
-                return self._contains(value, members)
-            case Present(value=value):
-                return self._count(value) > 0
-            case Filled(value=value):
-                return self._is_filled(value)
-            case Personal():
-                return F.lit(False)  # of nobody; questions about a person were answered before
 
     def _compare(self, leaf: Compare) -> Column:
         """Return whether some pair of values of one kind compares so."""
@@ -465,22 +451,6 @@ def _matches(text: Column, pattern: Column) -> Column:
 def _sure(column: Column) -> Column:
     return F.coalesce(column, F.lit(False))
 
-
-def _all_of(columns: Iterable[Column]) -> Column:
-    return _join_balanced(operator.and_, list(columns), neutral=True)
-
-
-def _join_balanced(join: Callable[[Column, Column], Column], columns: list[Column], *, neutral: bool) -> Column:
-    """Return the columns joined as a balanced tree: a chain of hundreds would exceed the stack of Spark's analyser."""
-    if len(columns) < 2:
-        return columns[0] if columns else F.lit(neutral)
-    middle = len(columns) // 2
-    return join(*(_join_balanced(join, half, neutral=neutral) for half in (columns[:middle], columns[middle:])))
-
-
-_COLUMNS: Algebra[Column] = Algebra(
-    constant=lambda holds: F.lit(holds), negation=operator.invert, conjunction=_all_of, disjunction=any_of
-)
 
 _TESTS: dict[Test, Comparison] = {
     Test.STARTS_WITH: F.startswith,

@@ -1,5 +1,6 @@
-"""Walk through the change events page of the seeds, section by section: server, relay, pipeline and worker are real.
+"""Walk through the change events page of the seeds, section by section: server, relay, broker and worker are real.
 
+The Python engine stands for the pipeline, which ``test_alerts_page.py`` runs: the broker is that of the relay's tests.
 The history of one table is that of the page's examples; each test then looks at what came of it. The program under
 "Kafka/Pulsar Consumer" runs in ``relay/test_consumers.py``, the SQL of "Audit Trail" in ``tests/spark/test_lake.py``.
 """
@@ -11,38 +12,32 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import orjson
 import pytest
-from pyspark.sql import SparkSession
 from tests import seedschema
 from tests.acceptance import change_events_page as page
 from tests.acceptance.office import Office, post_room, waiting, working
+from tests.acceptance.official_client.indexing import following_index
 from tests.acceptance.relay.conftest import NEEDS_JAVA, kafka
 from tests.kafka import Kafka
+from tests.notifying import notify_all
 from tests.serving import Json, running_server, server_settings
-from tests.spark.conftest import spark, started_spark
-from tests.spark.test_match_stream import has_caught_up, parts_of
-from tests.spark.test_search_stream import parts_of as search_parts_of
 from tests.startedstore import StartedStore
 from tests.waiting import until
 
 from tocsin.client import ApiSource, Client, EventBatch
 from tocsin.clock import SystemClock
 from tocsin.delivery.worker.dev_receiver import Receiver
-from tocsin.jobs.match_stream import streaming
-from tocsin.jobs.search_stream import QUERY_NAME as SEARCH
-from tocsin.jobs.search_stream import indexing
 from tocsin.model.change import EventType
 from tocsin.model.retention import PRESETS
 from tocsin.relay.build import relay_of
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 
-__all__ = ["kafka", "spark", "started_spark"]
+__all__ = ["kafka"]
 
-pytestmark = [NEEDS_JAVA, pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("kafka")]
 
 TOPIC = "metadata-change-events"
 SCHEMA_FQN = "snowflake_prod.sales.public"
@@ -53,9 +48,7 @@ EARLIER_NAMES = {"owner": "owners"}
 
 
 @pytest.fixture(scope="module")
-def office(
-    started_spark: SparkSession, kafka: Kafka, started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Office]:
+def office(kafka: Kafka, started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """The office after everything has happened, all that is due was sent, and the topic has every event."""
     folder = tmp_path_factory.mktemp("office")
     shutil.copy(started_store.path, folder / "tocsin.db")
@@ -78,15 +71,19 @@ def office(
             furnish(office)
             subscribe(office)
             happen(office)
-            parts = replace(parts_of(started_spark, engine, folder / "checkpoint"), clock=SystemClock())
-            with streaming(parts), relaying(office):
-                until(lambda: has_caught_up(engine), within_s=120)
-                with indexing(search_parts_of(started_spark, engine, folder / "search")):
-                    until(lambda: all(EventLog(engine).lag(name) == 0 for name in ("relay page", SEARCH)), within_s=60)
+            notify_all(engine)
+            with relaying(office), following_index(engine):
+                until(lambda: EventLog(engine).lag("relay page") == 0 and bool(tables_found(office, "orders")))
             with working(settings):
                 until(lambda: not waiting(engine, SystemClock().now_ms()), within_s=60)
             yield office
         engine.dispose()
+
+
+def tables_found(office: Office, text: str) -> list[str]:
+    """Return the names of the tables that a search finds."""
+    hits = office.client.get("/search/query", params={"q": text, "index": "table_search_index"}).json()
+    return [hit["_source"]["name"] for hit in hits["hits"]["hits"]]
 
 
 @contextmanager
@@ -205,8 +202,7 @@ def test_change_event_flow(office: Office, kafka: Kafka) -> None:
     orders = office.client.get(f"/tables/name/{SCHEMA_FQN}.orders").json()
     versions = office.client.get(f"/tables/{orders['id']}/versions").json()["versions"]
     assert len(versions) == 3, "version history"
-    hits = office.client.get("/search/query", params={"q": "orders", "index": "table_search_index"}).json()
-    assert [hit["_source"]["name"] for hit in hits["hits"]["hits"]] == ["orders"], "search index"
+    assert tables_found(office, "orders") == ["orders"], "search index"
     assert office.posts("/webhook"), "webhooks"
 
 

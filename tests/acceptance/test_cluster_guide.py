@@ -1,4 +1,8 @@
-"""Tests of the guide "Run on a cluster": its commands, with folders and addresses of this machine."""
+"""Tests of the guide "Run on a cluster": its commands, with folders and addresses of this machine.
+
+A cluster starts a dozen processes of Java and Python, so ``make soak`` runs these. In each run, ``tests/unit/jobs``
+tests what the pipeline asks of executors, and ``tests/docs`` that the guide's settings and commands exist.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ _COUNT_EVERY_S = 0.02
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.postgres,
-    pytest.mark.slow,
+    pytest.mark.soak,
     pytest.mark.timeout(580),
     pytest.mark.xdist_group("cluster"),
 ]
@@ -63,7 +67,6 @@ def test_the_guide_leads_to_a_pipeline_that_tells_everything_once(
     assert cluster.unexplained_lines() == []
 
 
-@pytest.mark.soak
 def test_killed_executors_and_a_killed_worker_lose_nothing(postgres_engine: Engine, cluster: StandaloneCluster) -> None:
     company = SmallCompany(postgres_engine)
     company.clock.advance(1_000)

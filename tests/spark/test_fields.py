@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from pyspark.sql.types import StructType
 
 from tocsin.spark.schema import EVENTS
@@ -35,7 +36,9 @@ def test_columns_that_the_lake_holds_keep_their_name_type_and_place() -> None:
     assert all(field.nullable for field in EVENTS)
 
 
+@pytest.mark.soak
 def test_a_row_in_the_table_is_all_that_a_new_field_needs_to_be_stored_and_asked_for() -> None:
+    """The parity table stands for it: it has a line for each field, which both engines must agree on."""
     ended = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("added_fields.py"))],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

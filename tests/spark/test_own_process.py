@@ -1,13 +1,18 @@
-"""Test of the end of Spark's Java process without memory: it leaves nothing behind, and supervision notices."""
+"""Tests of a Spark in a process of its own: where its Python processes import from, and its end without memory.
+
+Then it leaves nothing behind, and supervision notices.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
+import pyspark
 import pytest
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("own process")]  # one worker starts what all of them look at
 
 _PROGRAM = """
 import subprocess, sys, threading
@@ -19,10 +24,9 @@ from tocsin.errors import Unavailable
 from tocsin.jobs.supervision import QueryEnvironment, Supervised, keep_running
 from tocsin.spark.session import open_session
 
-conf = {**SHORT_LIVED, "spark.driver.extraJavaOptions": SHORT_LIVED["spark.driver.extraJavaOptions"]}
-session = open_session(master="local[1]", driver_memory="512m", conf=conf)
+session = open_session(master="local[1]", driver_memory="512m", conf=SHORT_LIVED)
 gateway = session.sparkContext._gateway
-java = gateway.proc.pid
+print("imported from", *session.sparkContext.parallelize([0]).map(lambda _: __import__("pyspark").__file__).collect())
 
 class NoReports:
     def begin(self, name, fault, *, since_ms): pass
@@ -46,7 +50,19 @@ except subprocess.TimeoutExpired:
 """
 
 
-def test_java_ends_when_it_has_no_memory_and_the_pipeline_says_so() -> None:
-    process = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, timeout=250, check=False)
-    assert "ended with 3" in process.stdout, process.stderr[-2_000:]
-    assert "Spark has stopped" in process.stdout
+@pytest.fixture(scope="module")
+def ended() -> subprocess.CompletedProcess[str]:
+    """Return how a process ended whose Spark answered once, and then ran out of memory."""
+    environment = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
+    return subprocess.run(
+        [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, text=True, timeout=250, check=False
+    )
+
+
+def test_python_processes_of_spark_import_what_is_compiled(ended: subprocess.CompletedProcess[str]) -> None:
+    assert f"imported from {pyspark.__file__}\n" in ended.stdout, ended.stderr[-2_000:]
+
+
+def test_java_ends_when_it_has_no_memory_and_the_pipeline_says_so(ended: subprocess.CompletedProcess[str]) -> None:
+    assert "ended with 3" in ended.stdout, ended.stderr[-2_000:]
+    assert "Spark has stopped" in ended.stdout

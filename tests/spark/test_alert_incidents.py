@@ -13,11 +13,13 @@ from tests.spark.test_match_stream import (
     OWNERS_MAIL,
     expected_notifications,
     has_caught_up,
+    pass_over_the_log,
     running,
     stored_notifications,
 )
 from tests.waiting import until
 
+from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
 
@@ -40,6 +42,7 @@ def test_failures_open_incidents_that_the_next_success_resolves(
     def states() -> list[tuple[str, str]]:
         return [(one.name, one.status.value) for one in incidents.page(AlertIncidentFilter(), limit=10)]
 
+    pass_over_the_log(store_engine, MATCH_STREAM)
     with running(spark, store_engine, tmp_path / "checkpoint", batch=1):
         for status in ("Failed", "Failed"):
             company.run("etl", status)
@@ -69,6 +72,7 @@ def test_an_alert_is_held_back_while_one_that_it_depends_on_has_an_incident_upst
     company.alert("tables", [OWNERS_MAIL], "fieldChanged == 'description'", resources=("table",))
     link = {"op": "add", "path": "/dependsOn", "value": [{"id": loads, "type": "eventsubscription"}]}
     company.writes.patch("eventsubscription", company.key("tables"), [link], actor=SYSTEM)
+    pass_over_the_log(postgres_engine, MATCH_STREAM)
     with running(spark, postgres_engine, tmp_path / "checkpoint", batch=1):
         company.run("load", "Failed")
         for text in ("one", "two"):

@@ -73,7 +73,7 @@ def notified_events(company: SmallCompany, count: int = 4) -> None:
 
 def processed_events(spark: SparkSession, company: SmallCompany, checkpoint: Path, count: int = 4) -> None:
     """Make some changes, and let the pipeline process them."""
-    with running(spark, company.engine, checkpoint, batch=25):
+    with running(spark, company.engine, checkpoint):
         for number in range(count):
             company.describe("orders", f"text {number}")
         until(lambda: has_caught_up(company.engine), within_s=120)
@@ -96,7 +96,7 @@ def change(engine: Engine, statement: object) -> None:
 def test_a_sound_history_gives_nothing_even_while_the_pipeline_notifies(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
-    with running(spark, company.engine, tmp_path / "checkpoint", batch=5):
+    with running(spark, company.engine, tmp_path / "checkpoint", batch=10):
         for number in range(2):
             company.describe("orders", f"text {number}")
             assert audit(parts).findings == ()
@@ -109,20 +109,10 @@ def test_a_sound_history_gives_nothing_even_while_the_pipeline_notifies(
     assert findings_in(parts.history.log) == []
 
 
-def test_what_is_withheld_is_not_judged_and_its_condition_is_not_evaluated(
+def test_neither_what_is_withheld_nor_what_no_consumer_claims_is_a_finding(
     company: SmallCompany, parts: AuditParts
 ) -> None:
     """Where a condition fails on what editors may not view, the pipeline knows only that the facts match."""
-    notified_events(company)
-    change(company.engine, _notified_without_match(company))
-    row = match_result.c
-    is_of_mail = row.subscription_id == company.ids["mail"]
-    change(company.engine, update(match_result).where(is_of_mail).values(withheld_for="ana", notified_count=0))
-    change(company.engine, delete(notification).where(notification.c.channel.in_(["Email", "Webhook"])))
-    assert audit(parts).findings == ()
-
-
-def test_what_no_consumer_claims_is_no_finding(company: SmallCompany, parts: AuditParts) -> None:
     queue = {"category": "External", "type": "GovernanceWorkflowChangeEvent"}
     company.alert("queue", [queue], "fieldChanged == 'description'", resources=("table",))
     notified_events(company, 2)
@@ -131,6 +121,11 @@ def test_what_no_consumer_claims_is_no_finding(company: SmallCompany, parts: Aud
     with company.engine.connect() as connection:
         waiting = connection.execute(select(message.c.channel).where(message.c.due_at_ms == overdue)).scalars().all()
     assert waiting == [queue["type"]] * 2
+    change(company.engine, _notified_without_match(company))
+    row = match_result.c
+    is_of_mail = row.subscription_id == company.ids["mail"]
+    change(company.engine, update(match_result).where(is_of_mail).values(withheld_for="ana", notified_count=0))
+    change(company.engine, delete(notification).where(notification.c.channel.in_(["Email", "Webhook"])))
     assert audit(parts).findings == ()
 
 
@@ -231,18 +226,15 @@ BROKEN: dict[str, Break] = {
 @ON_BOTH_STORES
 def test_each_thing_that_is_broken_is_named_and_reported_once(company: SmallCompany, parts: AuditParts) -> None:
     notified_events(company)
-    broken_kinds: list[str] = []
-    for kinds_to_break in (tuple(BROKEN)[:3], tuple(BROKEN)[3:]):
-        for kind in kinds_to_break:
-            change(company.engine, BROKEN[kind](company))
-        audited = audit(parts)
-        broken_kinds += kinds_to_break
-        assert sorted(kinds(audited)) == sorted(broken_kinds)
-        assert audited.notified == len(kinds_to_break)
+    for break_something in BROKEN.values():
+        change(company.engine, break_something(company))
+    audited = audit(parts)
+    assert sorted(kinds(audited)) == sorted(BROKEN)
+    assert audited.notified == len(BROKEN)
     events = [one.event for one in findings_in(parts.history.log)]
     assert {(event.entity_type, event.user_name) for event in events} == {("eventsubscription", "system")}
     reported = [event.change_description.fields_added[0].new_value for event in events if event.change_description]
-    assert sorted(one["kind"] for one in reported) == sorted(broken_kinds)
+    assert sorted(one["kind"] for one in reported) == sorted(BROKEN)
     assert all(parts.history.log.find(one["eventId"]) for one in reported)
     assert audit(parts).notified == 0
     assert len(findings_in(parts.history.log)) == len(BROKEN)
@@ -259,8 +251,6 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
         for _ in range(4):
             company.run("etl", "Failed")
         until(lambda: has_caught_up(company.engine) and streaks_caught_up(company.engine), within_s=120)
-    notified = audit(parts)
-    assert notified.findings == ()
     with company.engine.connect() as connection:
         of_third = select(match_result.c.log_offset).where(match_result.c.subscription_id == third)
         (offset,) = connection.execute(of_third).scalars()
@@ -272,7 +262,7 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
     assert (late.findings, late.through) == ((), parts.history.log.readable_end()), (
         "who tells of reports has yet to come to it"
     )
-    assert (late.judged > notified.judged, late.unjudged) == (True, notified.unjudged)
+    assert late.judged >= 5, "of the other alert, the last report, too"
 
     change(
         company.engine,

@@ -75,7 +75,7 @@ def history(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakePa
 
 @pytest.fixture
 def parts(history: LakeParts, store_engine: Engine) -> BacktestParts:
-    return BacktestParts(history, store_engine, events_per_step=40)  # two steps
+    return BacktestParts(history, store_engine, events_per_step=25)  # two steps
 
 
 def backtest_of(
@@ -140,11 +140,11 @@ def company(store_engine: Engine) -> SmallCompany:
     small_company.alert("bell", [FOLLOWERS_BELL, DOWNSTREAM_BELL, {**OWNERS_MAIL, "config": {"sendToFollowers": True}}])
     users = {"category": "Users", "type": "Email", "config": {"receivers": ["ben", "cem", "dia"]}}
     small_company.alert("mine", [users], "user.follows(entity) || user.owns(entity)", "fieldChanged == 'description'")
-    for number in range(40):
+    for number in range(20):
         small_company.describe(
             "orders" if number % 3 else "revenue", f"text {number}", by=("ana", "dia", "cem")[number % 3]
         )
-        small_company.clock.advance(6 * 3_600_000)
+        small_company.clock.advance(12 * 3_600_000)
     return small_company
 
 
@@ -170,7 +170,7 @@ def test_it_counts_what_the_pipeline_stores_and_the_oracle_expects(
     by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in of_alert)
     assert counts_by_recipient(result) == by_pipeline
     assert result["assets"][0]["fullyQualifiedName"] == "pg.store.public.orders"
-    assert len(result["perDay"]) == 11
+    assert len(result["perDay"]) == 10
 
 
 def test_what_depends_on_earlier_reports_is_reported_as_it_would_have_been(
@@ -192,7 +192,7 @@ def test_what_depends_on_earlier_reports_is_reported_as_it_would_have_been(
         notified,
         merged,
     )
-    assert (everything["matched"], lately["matched"]) == (43, 2), (
+    assert (everything["matched"], lately["matched"]) == (23, 2), (
         "what was reported before the window counts all the same"
     )
 
@@ -225,7 +225,7 @@ def test_only_what_happened_in_the_window_counts_as_looked_at(company: SmallComp
     log = EventLog(company.engine).read(0, 10_000)
     alert, times = stored_alert(company, "schema"), sorted(one.event.timestamp for one in log)
     since_ms, until_ms = times[len(times) // 2], times[-1]
-    for window in (Window(), Window(since_ms), Window(until_ms=until_ms - 1), Window(since_ms, until_ms)):
+    for window in (Window(until_ms=until_ms - 1), Window(since_ms, until_ms)):
         limits = {"since_ms": window.since_ms, "until_ms": window.until_ms}
         within = sum((window.since_ms or 0) <= at <= (window.until_ms or times[-1]) for at in times)
         assert ran(company, parts, alert, **limits)["events"] == within
@@ -306,7 +306,7 @@ def test_what_it_triggers_and_what_incidents_hold_back_counts_as_the_pipeline_st
     stored_rows = stored_notifications(linked.engine).values()
     by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in stored_rows)
     reasons = Counter(one for row in stored_rows for one in {reason["subscriptionName"] for reason in row[4]})
-    for steps in (2, 40):  # many parts, and few
+    for steps in (10, 40):  # many parts, and few
         parts.events_per_step = steps
         result = ran(linked, parts, stored_alert(linked, "tables"))
         assert counts_by_recipient(result) == by_pipeline

@@ -52,8 +52,8 @@ def parts(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> ErasureP
 
 
 @pytest.fixture
-def company(parts: ErasureParts, store_engine: Engine) -> SmallCompany:
-    """A company in which Zoë has changed what she owns; lake and search index have it."""
+def company(store_engine: Engine) -> SmallCompany:
+    """A company in which Zoë has changed what she owns."""
     company = SmallCompany(store_engine)
     company.put("user", {"name": NAME, "email": ADDRESS, "displayName": FULL_NAME})
     company.put("user", {"name": "head", "email": "head@example.com", "isAdmin": True})
@@ -64,9 +64,14 @@ def company(parts: ErasureParts, store_engine: Engine) -> SmallCompany:
     operations = [{"op": "add", "path": "/displayName", "value": "Revenue"}]
     asked_by_her = replace(company.actor("dia"), reason=f"{FULL_NAME} asked ({ADDRESS})")
     company.writes.patch("table", company.key("revenue"), operations, actor=asked_by_her)
-    grow(parts.lake)
-    rebuild(parts.lake.session, store_engine, parts.url, lambda _done, _total: None)
     return company
+
+
+@pytest.fixture
+def in_lake_and_search(company: SmallCompany, parts: ErasureParts) -> None:
+    """Lake and search index have the company."""
+    grow(parts.lake)
+    rebuild(parts.lake.session, company.engine, parts.url, lambda _done, _total: None)
 
 
 def request_of(company: SmallCompany, *, is_dry: bool = False) -> Erasure:
@@ -141,6 +146,7 @@ def test_in_the_lake_what_is_called_like_them_stays(company: SmallCompany, parts
 
 
 @ON_BOTH_STORES
+@pytest.mark.usefixtures("in_lake_and_search")
 def test_store_lake_and_search_name_them_no_more(company: SmallCompany, parts: ErasureParts) -> None:
     before = history(parts.lake.session, parts.lake.place, parts.lake.extent()).select("event_id").collect()
     dry = run(company, parts, request_of(company, is_dry=True))
@@ -159,6 +165,7 @@ def test_store_lake_and_search_name_them_no_more(company: SmallCompany, parts: E
     assert NAME not in str(certificate)
 
 
+@pytest.mark.usefixtures("in_lake_and_search")
 def test_an_erasure_that_was_killed_goes_on(
     company: SmallCompany, parts: ErasureParts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,7 +115,10 @@ def test_what_a_killed_writer_left_is_read_by_nobody_and_removed(
     assert set(parts.place.files().segment_ids()) == {segment.id for segment in parts.lake.segments()}
 
 
+@pytest.mark.soak
 def test_of_two_who_write_the_same_part_one_wins(company: SmallCompany, parts: LakeParts, store_engine: Engine) -> None:
+    """The store decides who; ``test_lake.py`` asks it in each run."""
+
     class Slow(Lake):
         def keep(self, *arguments: Any, **options: Any) -> bool:
             if not parts.lake.segments():

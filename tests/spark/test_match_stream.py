@@ -79,6 +79,12 @@ def running(
     return streaming(parts_of(spark, engine, checkpoint, batch=batch))
 
 
+def pass_over_the_log(engine: Engine, *query_names: str) -> None:
+    """Let queries begin after what is in the log, such as what made a company, as if they had read it."""
+    for name in query_names:
+        Notifications(engine).advance(name, EventLog(engine).readable_end(), now_ms=STARTED_MS)
+
+
 def has_caught_up(engine: Engine) -> bool:
     log = EventLog(engine)
     return log.progress(QUERY_NAME) == log.readable_end()
@@ -132,8 +138,8 @@ def test_a_query_with_nothing_to_do_reports_as_soon_as_it_has_looked_at_the_log(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
     SmallCompany(sqlite_engine)
-    log, progress = EventLog(sqlite_engine), Notifications(sqlite_engine)
-    progress.advance(QUERY_NAME, log.readable_end(), now_ms=STARTED_MS)
+    log = EventLog(sqlite_engine)
+    pass_over_the_log(sqlite_engine, QUERY_NAME)
     parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), clock=FixedClock(STARTED_MS + 60_000))
     configure(parts.session, {"spark.sql.streaming.noDataProgressEventInterval": "3600000"})
     with streaming(parts):  # Spark would not speak of it within the hour
@@ -285,22 +291,6 @@ def test_those_in_a_thread_are_told_of_it(spark: SparkSession, store_engine: Eng
     assert (company.ids["dia"], "assignee") in kinds
     assert {(company.ids["cem"], "mention"), (company.ids["cem"], "participant")} <= kinds
     assert ("ben@example.com", "mention") in kinds
-
-
-def test_an_alert_made_while_the_query_runs_takes_effect(
-    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
-) -> None:
-    company = SmallCompany(sqlite_engine)
-    with running(spark, sqlite_engine, tmp_path / "checkpoint"):
-        company.describe("orders", "before")
-        until(lambda: has_caught_up(sqlite_engine), within_s=120)
-        assert stored_notifications(sqlite_engine) == {}
-        company.clock.advance(1)
-        company.alert("new", [FOLLOWERS_BELL])
-        company.describe("orders", "after")
-        until(lambda: bool(stored_notifications(sqlite_engine)))
-        (notified,) = stored_notifications(sqlite_engine).values()
-        assert notified[2] == company.ids["cem"]
 
 
 def test_what_becomes_of_an_alert_takes_effect_with_the_very_next_event(

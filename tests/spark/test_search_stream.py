@@ -65,7 +65,7 @@ def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path) -> SearchPar
         entries=SearchWrites(engine),
         progress=Notifications(engine),
         clock=FixedClock(STARTED_MS),
-        source_options={"url": url_of(engine), "maxEventsPerBatch": "12", "eventsPerPartition": "7"},
+        source_options={"url": url_of(engine), "maxEventsPerBatch": "40", "eventsPerPartition": "7"},
         checkpoint=str(checkpoint),
         every_s=0.1,
     )
@@ -129,18 +129,15 @@ def entries_of(engine: Engine) -> Sequence[Row[tuple[str]]]:
         return connection.execute(select(search_entry.c.entity_id)).all()
 
 
-def test_a_rebuild_makes_the_same_index_from_the_catalogue(
-    spark: SparkSession, store_engine: Engine, tmp_path: Path
+def test_a_rebuild_indexes_the_catalogue_and_removes_what_it_does_not_have(
+    spark: SparkSession, store_engine: Engine
 ) -> None:
     company = SmallCompany(store_engine)
     company.describe("orders", "What was bought, by whom")
-    with running(spark, store_engine, tmp_path / "checkpoint"):
-        until(lambda: has_caught_up(store_engine), within_s=90)
-    followed = state(store_engine)
     steps: list[tuple[int, int]] = []
     rebuilt = rebuild(spark, store_engine, url_of(store_engine), lambda done, total: steps.append((done, total)))
-    assert state(store_engine) == followed
-    assert (rebuilt.written, rebuilt.removed, rebuilt.entries) == (len(followed), 0, len(followed))
+    assert fqns_for(store_engine, "bought owner:shop") == ["pg.store.public.orders"]
+    assert (rebuilt.written, rebuilt.removed, rebuilt.entries) == (len(state(store_engine)), 0, rebuilt.written)
     assert steps == [(0, 1), (1, 1)]
     with writing(store_engine) as connection:
         is_revenue = search_entry.c.entity_id == company.ids["revenue"]
@@ -153,7 +150,7 @@ def test_a_rebuild_makes_the_same_index_from_the_catalogue(
     assert fqns_for(store_engine, "revenue") == []
 
 
-def test_what_carries_a_renamed_label_is_found_by_its_new_name(
+def test_what_carries_a_renamed_label_is_found_by_its_new_name_and_a_rebuild_changes_nothing(
     spark: SparkSession, store_engine: Engine, tmp_path: Path
 ) -> None:
     company = SmallCompany(store_engine)
@@ -174,5 +171,5 @@ def test_what_carries_a_renamed_label_is_found_by_its_new_name(
     assert fqns_for(store_engine, "tag:PII.Old") == []
     assert fqns_for(store_engine, "tag:PII.New") == ["pg.store.public.orders", "pg.store.public.revenue"]
     followed = state(store_engine)
-    rebuild(spark, store_engine, url_of(store_engine), lambda *_: None)
+    assert rebuild(spark, store_engine, url_of(store_engine), lambda *_: None).entries == len(followed)
     assert state(store_engine) == followed

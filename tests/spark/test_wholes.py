@@ -16,6 +16,7 @@ from tests.spark.test_match_stream import (
     OWNERS_MAIL,
     expected_notifications,
     has_caught_up,
+    pass_over_the_log,
     running,
     stored_notifications,
 )
@@ -60,6 +61,7 @@ def test_a_deletion_over_micro_batches_is_told_once_and_audits_and_backtests_agr
 ) -> None:
     company = company_with_tables(store_engine)
     begin = EventLog(store_engine).readable_end()
+    pass_over_the_log(store_engine, MATCH_STREAM)
     company.clock.advance(1_000)
     company.writes.delete("databaseSchema", company.key("public"), actor=company.actor("ben"), recursive=True)
     with running(spark, store_engine, tmp_path / "first", batch=6):  # killed amid the parts, with its checkpoint lost

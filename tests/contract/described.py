@@ -23,7 +23,8 @@ class Described:
     def __init__(self, document: Json) -> None:
         self.document = document
         resource = DRAFT202012.create_resource(document)
-        self._registry: Registry[Any] = Registry().with_resource("urn:api", resource)
+        self._registry: Registry[Any] = Registry().with_resource("urn:api", resource).crawl()
+        self._validators: dict[int, Draft202012Validator] = {}
 
     def operations(self) -> Iterator[tuple[str, str, Json]]:
         """Yield each operation with its name, ``get /api/v1/tables``, and its method."""
@@ -32,8 +33,10 @@ class Described:
                 yield f"{method} {path}", method, operation
 
     def validator(self, schema: Json) -> Draft202012Validator:
-        """Return what checks values by a schema of the document."""
-        return Draft202012Validator(_anchor_references(schema), registry=self._registry)
+        """Return what checks values by a schema of the document, which lasts as long as this."""
+        if id(schema) not in self._validators:
+            self._validators[id(schema)] = Draft202012Validator(_anchor_references(schema), registry=self._registry)
+        return self._validators[id(schema)]
 
     def problem(self, answer: httpx.Response) -> str | None:
         """Return what the document does not say about an answer, if anything."""

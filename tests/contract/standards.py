@@ -68,14 +68,22 @@ def validator(schema: str) -> Draft7Validator:
     """Return what checks documents by one schema; without the schemas, the test that asks ends here as skipped."""
     if not ROOT.is_dir():
         pytest.skip(MISSING)
-
-    def retrieve(uri: str) -> Resource[Any]:
-        return Resource.from_contents(json.loads(_text(Path(uri.removeprefix("file://")))))
-
     path = ROOT / schema
-    contents = {**json.loads(_text(path)), "$id": f"file://{path}"}
-    registry: Registry[Any] = Registry(retrieve=_without_ids(retrieve))  # type: ignore[call-arg]  # attrs aliases
-    return Draft7Validator(contents, registry=registry)
+    return Draft7Validator({**json.loads(_text(path)), "$id": f"file://{path}"}, registry=_registry())
+
+
+@cache
+def _registry() -> Registry[Any]:
+    """Return all schemas by the paths of their files: upstream's ``$id`` do not agree with those.
+
+    One that is retrieved when a reference leads to it is forgotten after the reference, and parsed again for the next.
+    """
+    resources = {
+        uri: Resource.from_contents({**json.loads(_text(path)), "$id": uri})
+        for path in ROOT.rglob("*.json")
+        if (uri := f"file://{path}")
+    }
+    return Registry().with_resources(resources.items()).crawl()
 
 
 def schema(name: str) -> Json:
@@ -85,16 +93,6 @@ def schema(name: str) -> Json:
 
 def _text(path: Path) -> str:
     return path.read_text().replace("(?U)", "")  # Java's way to say what Python's patterns mean anyway
-
-
-def _without_ids(retrieve: Any) -> Any:  # Any: referencing's own callable
-    """Resolve references by file path: upstream's ``$id`` do not agree with it."""
-
-    def plain(uri: str) -> Resource[Any]:
-        resource = retrieve(uri)
-        return Resource.from_contents({**resource.contents, "$id": uri})
-
-    return plain
 
 
 def _is_right(error: ValidationError) -> bool:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from tests.contract.every_type import ORDER, create, make_one_of_each, path_of, request
+from tests.contract.every_type import ONE_OF_EACH_KIND, ORDER, create, make_one_of_each, path_of, request
 from tests.serving import Json, running_server
 from tests.soak import SOAK
 
@@ -35,7 +35,7 @@ NOWHERE = "00000000-0000-4000-8000-000000000000"
 WORDS = ("plain", "名前", "under_score-dash")
 STRANGE = ('a.b/c "d" é', "per%2Fcent & plus+", "名前?#;", "it's. a \\ thing")
 FORMS = ("etag", "strong", "weak", "star", "list")
-EVERY = pytest.mark.parametrize("name", ORDER)
+EVERY = pytest.mark.parametrize("name", ONE_OF_EACH_KIND)
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -131,7 +131,10 @@ def test_any_name_travels_percent_encoded(client: httpx.Client, entities: dict[s
 def test_pages_hold_everything_exactly_once_both_ways(
     client: httpx.Client, entities: dict[str, Json], name: str
 ) -> None:
-    names = [f"page{number}é" if name == "type" else f"page {number} {sign}" for number, sign in enumerate("abc/.é?")]
+    names = [
+        f"page{number}é" if name == "type" else f"page {number} {sign}"
+        for number, sign in enumerate("abc/.é?" if SOAK else "/.é?")
+    ]
     new = {create(client, name, one).json()["id"] for one in names}
     everything = client.get(path_of(name), params={"limit": 1000, "include": "all"}).json()
     expected_ids = [one["id"] for one in everything["data"]]

@@ -47,7 +47,7 @@ _COLLECTIONS = len(BY_COLLECTION) if SOAK else 1
 _EXAMPLES = 10 if SOAK else 1
 """Requests for each operation."""
 
-_OPERATIONS = None if SOAK else 80
+_OPERATIONS = None if SOAK else 40
 """Most operations, chosen at random: to generate a request takes longer than to answer it."""
 
 

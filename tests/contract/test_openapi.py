@@ -7,6 +7,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.contract.described import Described
 from tests.serving import Json
+from tests.soak import SOAK
 
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
 
@@ -51,7 +52,16 @@ def described(document: Json) -> Described:
 
 
 def test_the_document_is_valid(document: Json) -> None:
-    assert [str(error) for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
+    """One collection stands for those whose paths are made by the same lines; ``make soak`` takes all."""
+    left_out = () if SOAK else {*BY_COLLECTION} - {"tables", "users", "teams", "queries", "events/subscriptions"}
+    paths = {path: item for path, item in document["paths"].items() if _first_collection(path) not in left_out}
+    assert len(paths) > 100
+    assert [str(error) for error in OpenAPIV31SpecValidator({**document, "paths": paths}).iter_errors()] == []
+
+
+def _first_collection(path: str) -> str | None:
+    """Return the collection that a path begins with, if any."""
+    return next((name for name in BY_COLLECTION if f"{path}/".startswith(f"/api/v1/{name}/")), None)
 
 
 def test_every_operation_has_a_name_of_its_own_and_a_summary(described: Described) -> None:

@@ -79,6 +79,7 @@ def test_a_loaded_sample_has_its_assets_and_its_year(sample: Engine) -> None:
     _check_assets_and_year(sample)
 
 
+@pytest.mark.soak  # each kind of write is tried on PostgreSQL in test_paths.py
 @pytest.mark.postgres
 def test_a_loaded_sample_has_its_assets_and_its_year_on_postgresql(postgres_engine: Engine) -> None:
     assert not is_loaded(postgres_engine)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.soak import SOAK
 from tests.store.test_resolving import match_rows, work_of
 
 from tocsin.flow.match.local import accepted_answers
@@ -181,7 +182,7 @@ def test_however_the_events_are_cut_into_batches_everybody_is_told_the_same(stor
     matched_events = _matched_events(company)
     expected = Counter(_drafts(company, matched_events))
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25 if SOAK else 8, deadline=None)
     @given(st.lists(st.integers(0, len(matched_events)), max_size=5))
     def check(cuts: list[int]) -> None:
         bounds = [0, *sorted(cuts), len(matched_events)]

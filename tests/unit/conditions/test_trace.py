@@ -23,7 +23,7 @@ def event_with(**keys: object) -> LoggedEvent:
     return LoggedEvent(1, event, derive(event, actor_is_bot=False))
 
 
-@settings(max_examples=160 if SOAK else 40)
+@settings(max_examples=160 if SOAK else 20)
 @given(text=conditions, log=events)
 def test_a_trace_says_what_the_evaluator_says(text: str, log: list[LoggedEvent]) -> None:
     written = parse(text)
@@ -34,7 +34,7 @@ def test_a_trace_says_what_the_evaluator_says(text: str, log: list[LoggedEvent])
         assert verdict is holds(node, event) or (verdict is None and asks_of_people)
 
 
-@settings(max_examples=80)
+@settings(max_examples=80 if SOAK else 40)
 @given(text=conditions)
 def test_what_is_written_anew_means_the_same(text: str) -> None:
     written = parse(text)

@@ -48,6 +48,7 @@ NO_ASSET = {
     "GET /queries/{query_id}/costs": "numbers of a query, which every answer asks for first",
     "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",
     "GET /acknowledge/{token}": "the token in a message says whose message it was; it names the incident alone",
+    "GET /answer/{token}": "the token in a mail says whose mail it was; its page hides (``test_answer_links.py``)",
     "GET /mute/{token}": "the token in a message says whose message it was; it names no asset",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
@@ -149,6 +150,7 @@ WRITES = frozenset(
     POST /lake/query
     POST /lineage/events
     POST /acknowledge/{token}
+    POST /answer/{token}
     POST /mute/{token}
     POST /slack/interactions
     POST /unsubscribe/{token}

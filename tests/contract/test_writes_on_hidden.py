@@ -363,6 +363,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /events/subscriptions/validation/destination",
         "POST /search/aggregate",
         "POST /acknowledge/{token}",
+        "POST /answer/{token}",
         "POST /auth/token",
         "POST /mute/{token}",
         "POST /slack/interactions",

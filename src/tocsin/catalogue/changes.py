@@ -17,6 +17,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, EventType, FieldChange
 from tocsin.model.change_request import (
     AnnouncedChange,
+    AnswerWay,
     ChangeAnnouncement,
     ChangeAnswer,
     ChangeConsumer,
@@ -142,8 +143,15 @@ def ask_author(record: Record, request_id: str) -> bool:
     return True
 
 
-def answer_request(record: Record, request_id: str, answer: ChangeAnswer, consumer_ids: Collection[str]) -> None:
-    """Take an answer for some consumers of a request, in the place of their former ones.
+def answer_request(
+    record: Record,
+    request_id: str,
+    answer: ChangeAnswer,
+    consumer_ids: Collection[str],
+    *,
+    way: AnswerWay | None = None,
+) -> None:
+    """Take an answer for some consumers of a request, in the place of their former ones; once, if it is repeated.
 
     Raises
     ------
@@ -153,23 +161,23 @@ def answer_request(record: Record, request_id: str, answer: ChangeAnswer, consum
     request = _hold_request(record, request_id)
     check_open(request, record.at_ms)
     requests = record.transaction.change_requests
-    consumers = {one.id: one for one in requests.consumers(request_id)}
+    entries = {one.consumer.id: one for one in requests.answers(request_id)}
+    steps: list[RequestStep] = []
     for consumer_id in consumer_ids:
-        if consumer_id not in consumers:
+        if consumer_id not in entries:
             raise NotFound(f"{request.name} has no consumer {consumer_id}")
-    requests.add_steps(
-        [
-            replace(
-                _step(record, request_id, RequestStepKind.ANSWERED),
-                comment=answer.comment,
-                until_ms=answer.until,
-                consumer_id=consumer_id,
-                consumer_type=consumers[consumer_id].type,
-                verdict=answer.answer,
-            )
-            for consumer_id in consumer_ids
-        ]
-    )
+        consumer, present = entries[consumer_id]
+        step = replace(
+            _step(record, request_id, RequestStepKind.ANSWERED),
+            comment=answer.comment,
+            until_ms=answer.until,
+            consumer_id=consumer_id,
+            consumer_type=consumer.type,
+            verdict=answer.answer,
+            way=way,
+        )
+        steps += [] if present and step.says_the_same(present) else [step]
+    requests.add_steps(steps)
 
 
 def comment_on_request(record: Record, request_id: str, comment: str) -> None:
@@ -228,16 +236,16 @@ def _step(record: Record, request_id: str, kind: RequestStepKind) -> RequestStep
 def _note(record: Record, asset: Stored, before: AnnouncedChange | None, after: AnnouncedChange) -> str | None:
     """Add the event of the asset that says what was announced, moved, withdrawn or is due; return its id."""
     open_count = record.transaction.change_requests.open_count(after.id)
-    old_value = None if before is None else _event_value(before, record.at_ms)
-    new_value = _event_value(after, record.at_ms) | {"openAnswers": open_count}
+    old_value = None if before is None else request_value(before, record.at_ms)
+    new_value = request_value(after, record.at_ms) | {"openAnswers": open_count}
     change = FieldChange(name=CHANGE_REQUEST, old_value=old_value, new_value=new_value)
     description = ChangeDescription().with_changes(change)
     event = record.note(asset, description, event_type=EventType.CHANGE_REQUEST_UPDATED).event
     return None if event is None else event.id
 
 
-def _event_value(request: AnnouncedChange, at_ms: int) -> Document:
-    """Return a request as the event shows it."""
+def request_value(request: AnnouncedChange, at_ms: int) -> Document:
+    """Return a request as events and pages show it."""
     optional = {"column": request.column_path, "newValue": request.new_value, "replacement": request.replacement}
     return {
         "id": request.id,

@@ -194,7 +194,8 @@ def _consumer_row(consumer: Document) -> Document:
 
 def _moment(step: Document) -> Document:
     user, entity = step.get("user") or {}, step.get("entity") or {}
-    parts = (step["kind"], step.get("answer"), entity.get("fullyQualifiedName"))
+    way = f"by {step['way']}" if "way" in step else None
+    parts = (step["kind"], way, step.get("answer"), entity.get("fullyQualifiedName"))
     step_text = " ".join(str(one) for one in parts if one)
     return {
         "when": moment_text(step["timestamp"]),

@@ -76,12 +76,23 @@ class FailureContext:
     usual_ms: int | None = None
 
 
+class Choice(NamedTuple):
+    """Something that a button in a chat does there at once: its text, and the signed token of what it does."""
+
+    text: str
+    token: str
+
+
 class Button(NamedTuple):
-    """A link that does something: its text, where it leads, and the signed token of what it does."""
+    """A link that does something: its text, where it leads, and the signed token of what it does.
+
+    ``choices`` are buttons of chats whose presses come back, beside the link.
+    """
 
     text: str
     address: str
     token: str
+    choices: tuple[Choice, ...] = ()
 
 
 class Advice(NamedTuple):
@@ -141,9 +152,9 @@ class Dispatch:
     makes of it, ``addresses`` the e-mail addresses of owners who can be mentioned, by their ids.
     ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
     ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
-    resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents,
-    by the id of a notification, and so is ``guidance``. Times are said in an IANA ``zone``: a person's own, or else the
-    alert's.
+    resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents
+    and to answer change requests, by the id of a notification, and so is ``guidance``. Times are said in an IANA
+    ``zone``: a person's own, or else the alert's.
     ``event_bytes`` is the size of its events as JSON.
     """
 

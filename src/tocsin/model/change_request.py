@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import NamedTuple, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -59,6 +59,15 @@ class ConsumerVerdict(StrEnum):
     NOT_AFFECTED = "notAffected"
     NEEDS_TIME = "needsTime"
     OBJECTS = "objects"
+
+
+class AnswerWay(StrEnum):
+    """By what an answer came; those of the API have none."""
+
+    LINK = "link"
+    """By the link in a mail."""
+    CHAT = "chat"
+    """By a button in a chat."""
 
 
 class Basis(StrEnum):
@@ -142,7 +151,7 @@ class RequestStep:
     """Something that a person did to a request, and of an answer: for which consumer, and what it says.
 
     ``until_ms`` is the new date of a request that was moved, or until when a consumer needs time. ``event_id`` is the
-    event that says so, to the people whom it asks.
+    event that says so, to the people whom it asks. ``way`` is by what an answer came, None of the API.
     """
 
     id: str
@@ -157,6 +166,14 @@ class RequestStep:
     consumer_type: str | None = None
     verdict: ConsumerVerdict | None = None
     event_id: str | None = None
+    way: AnswerWay | None = None
+
+    def says_the_same(self, step: Self) -> bool:
+        """Return whether it is the same person's same answer."""
+        return self._content() == step._content()
+
+    def _content(self) -> tuple[object, ...]:
+        return self.user_id, self.verdict, self.until_ms, self.comment
 
 
 @dataclass(frozen=True)
@@ -172,6 +189,13 @@ class ChangeConsumer:
     def reference(self) -> Document:
         """Return a reference to it, by id and type."""
         return {"id": self.id, "type": self.type}
+
+
+class ConsumerAnswer(NamedTuple):
+    """A consumer of a request, and the step that is its present answer; None while it is open."""
+
+    consumer: ChangeConsumer
+    answer: RequestStep | None
 
 
 class ChangeAnnouncement(WireModel):

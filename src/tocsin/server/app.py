@@ -61,6 +61,7 @@ from tocsin.server.routes.lineage import edges, graph, impact
 from tocsin.server.routes.notifications import (
     acknowledge_links,
     activity,
+    answer_links,
     explain,
     inbox,
     mute_links,
@@ -314,9 +315,9 @@ _OF_ALERTS = (
 def _routes() -> list[LaidOutRoute]:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes: list[LaidOutRoute] = []
-    by_link = (unsubscribe.router, mute_links.router, acknowledge_links.router, slack_interactions.router)
+    by_link = (unsubscribe, mute_links, acknowledge_links, answer_links, slack_interactions)
     described = (version.router, health.router, rdf.open_router)
-    for open_to_all in (*described, users.open_router, openid.open_router, *by_link):
+    for open_to_all in (*described, users.open_router, openid.open_router, *(one.router for one in by_link)):
         routes += lay_out(open_to_all, API, [Depends(check_query_names)])
     dependencies = [Depends(caller_of), Depends(check_query_names)]
     for resource in (

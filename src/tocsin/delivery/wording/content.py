@@ -119,7 +119,7 @@ class Section(NamedTuple):
     owned_by : the same as text, after a semicolon; empty for none
     why : why the recipient gets it, as a sentence; empty for no reason
     link : address of the asset's page
-    buttons : links to acknowledge the incidents that its failure belongs to
+    buttons : links to acknowledge the incidents that its failure belongs to, or to answer a change request
     guidance : how bad it is and what is to be done, as far as its alerts or test say so: a paragraph each
     body : what a template says, in place of the asset, its changes and the signature
     variant : what messages have in common that say the same of the event, but for why, buttons and guidance: what is

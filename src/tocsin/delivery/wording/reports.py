@@ -14,6 +14,7 @@ from tocsin.clock import LATEST_MS
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
 from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
+from tocsin.delivery.wording.change_requests import change_request_lines
 from tocsin.delivery.wording.findings import (
     advice_line,
     expiry_lines,
@@ -41,7 +42,6 @@ from tocsin.model.change import (
     ChangeEvent,
     EventType,
 )
-from tocsin.model.change_request import ConsumerVerdict
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.status import is_failure, is_status_recovery, verdict_of
@@ -330,36 +330,6 @@ def _test_name(result: Value) -> str:
     return f"{name} of {table.get('displayName') or table.get('name')}" if table else name
 
 
-def _change_request_lines(before: Value, after: Value, _entity: Document, zone: str) -> Iterator[ChangeLine]:
-    """Yield what is announced: ``CR-12 email is to be removed on 2026-12-09 10:00 UTC: no longer needed``."""
-    subject, new_value = after.get("column") or "it", after.get("newValue")
-    at_ms = after.get("date")
-    when = f" on {moment_text(at_ms, zone)}" if type(at_ms) is int and at_ms in _MOMENTS else ""
-    verb = "was" if after.get("status") == "due" else "is"
-    announced = {
-        "removal": f"{subject} {verb} to be removed{when}",
-        "type": f"{subject} {verb} to become {new_value}{when}",
-        "rename": f"{subject} {verb} to be renamed to {new_value}{when}",
-        "deprecation": f"{subject} {verb} to be deprecated{when}",
-    }.get(str(after.get("kind")), f"a change {verb} to happen{when}")
-    if after.get("status") == "withdrawn":
-        yield ChangeLine(clean_line(f"{after.get('name')} withdrawn: {announced}", limit=SHOWN_LIMIT))
-        return
-    if after.get("status") == "due":
-        name = clean_line(str(after.get("name")))
-        yield ChangeLine(clean_line(f"{name} is due and not done: {announced}", limit=SHOWN_LIMIT))
-        advice = f"make the change, or tocsin changes move {name} --on DATE, or tocsin changes withdraw {name}"
-        yield ChangeLine(advice, label="what to do")
-        return
-    moved = "moved: " if before else ""
-    instead = f"; instead: {after['replacement']}" if after.get("replacement") else ""
-    text = f"{after.get('name')} {moved}{announced}: {after.get('why')}{instead}"
-    yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
-    answer, *other_answers = ConsumerVerdict
-    command = clean_line(f"tocsin changes answer {after.get('name')} {answer} (or {', '.join(other_answers)})")
-    yield ChangeLine(command, label="to answer for a consumer")
-
-
 def _violation_lines(_old: Document, details: Document, policy: Document, _zone: str) -> Iterator[ChangeLine]:
     """Yield who was refused what on which asset, of those that were only counted how many, and by which policy."""
     repeated = details.get("repeated")
@@ -433,7 +403,7 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     SUITE_SUMMARY: _suite_lines,
     INCIDENT: _single_line(incident_line),
     ALERT_INCIDENT: _single_line(alert_incident_line),
-    CHANGE_REQUEST: _change_request_lines,
+    CHANGE_REQUEST: change_request_lines,
     DESTINATION: _destination_lines,
     EDITOR_VIEW: narrowing_lines,
     EXPIRY: expiry_lines,

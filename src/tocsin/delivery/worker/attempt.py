@@ -17,8 +17,18 @@ import structlog
 from tocsin.clock import Clock, Steady
 from tocsin.delivery.channels.answer_masks import mask_secrets
 from tocsin.delivery.channels.table import CHANNELS
-from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, Route, Routes, at_own_address, narrow_dispatch
+from tocsin.delivery.dispatch import (
+    Answered,
+    Button,
+    Dispatch,
+    FailureContext,
+    Route,
+    Routes,
+    at_own_address,
+    narrow_dispatch,
+)
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
+from tocsin.delivery.links.answer import answer_buttons_of
 from tocsin.delivery.templates.choice import has_templates, shares_of, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.outcome import of_reason
@@ -259,15 +269,21 @@ class MessageAttempt:
             guidance=guidance_of(permitted, self._routes),
             zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
         )
-        if any(entry.incident for entry in sized.entries):
-            links = LinkSigner(self._parts.base_url, self._parts.link_key)
-            sized = replace(sized, buttons=buttons_of(sized, links, now_ms=now_ms))
+        if buttons := self._buttons(sized, now_ms):
+            sized = replace(sized, buttons=buttons)
         worded_dispatch, problem = await self._with_templates(sized)
         outcome = await channel.send(worded_dispatch, route.destination, now_ms=self._clock.now_ms())
         detail = mask_secrets(outcome.detail, route.destination)
         outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)
         problem = problem or mask_secrets(outcome.template_error, route.destination)
         return _Try(outcome, permitted.entries, template_error=problem)
+
+    def _buttons(self, dispatch: Dispatch, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
+        """Return the buttons of a message, by the ids of the notifications in it."""
+        if dispatch.message.channel not in WORDED:
+            return {}
+        links = LinkSigner(self._parts.base_url, self._parts.link_key)
+        return {**buttons_of(dispatch, links, now_ms=now_ms), **answer_buttons_of(dispatch, links, now_ms=now_ms)}
 
     async def _with_templates(self, dispatch: Dispatch) -> tuple[Dispatch, str]:
         """Return a message in the words of templates, and what was wrong with one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from tocsin.model.change_request import AnnouncedChange, ChangeConsumer, RequestStep, StandingRequest
+from tocsin.model.change_request import AnnouncedChange, ChangeConsumer, ConsumerAnswer, RequestStep, StandingRequest
 
 
 class ChangeRequests(Protocol):
@@ -41,5 +41,5 @@ class ChangeRequests(Protocol):
     def add_steps(self, steps: Sequence[RequestStep]) -> None:
         """Add what a person did; an answer becomes the present one of its consumer."""
 
-    def consumers(self, request_id: str) -> list[ChangeConsumer]:
-        """Return the consumers of a request."""
+    def answers(self, request_id: str) -> list[ConsumerAnswer]:
+        """Return the consumers of a request with their answers."""

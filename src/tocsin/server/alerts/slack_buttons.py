@@ -16,12 +16,15 @@ from tocsin.delivery.channels.slack.interactions import ButtonPress, Signed, is_
 from tocsin.delivery.links import acknowledge as acknowledge_links
 from tocsin.delivery.links import mute as mute_links
 from tocsin.delivery.links.acknowledge import AcknowledgeLink
+from tocsin.delivery.links.answer import AnswerPress, press_of
 from tocsin.delivery.links.mute import MuteLink
 from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_key_of
+from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.alerts.message_buttons import acknowledge, actor_of, asset_name_of, button_of, effect_of, mute_of
 from tocsin.server.build import Parts
+from tocsin.server.changes.answer_page import press_answer
 from tocsin.server.request import Caller
 
 _NOT_SIGNED = "The request is not signed with the signing secret of a destination that this button was sent for."
@@ -40,7 +43,7 @@ class SlackButton(NamedTuple):
     """
 
     token: str
-    request: AcknowledgeLink | MuteLink
+    request: AcknowledgeLink | MuteLink | AnswerPress
     notification: Notification
     destination: Destination
     alerts: frozenset[str]
@@ -55,7 +58,7 @@ def pressed_button(press: ButtonPress, signed: Signed, parts: Parts) -> SlackBut
     Forbidden : no administrators' alert has that bot with that secret: anybody could say who pressed it
     """
     key, stores = parts.alert_stores.unsubscribe_key, parts.alert_stores
-    request = acknowledge_links.request_of(press.token, key, 0) or mute_links.request_of(press.token, key, 0)
+    request = _request_of(press.token, key)
     record = stores.records.by_id([request.notification_id]).get(request.notification_id) if request else None
     if request is None or record is None:
         raise Unauthenticated(_NOT_SIGNED)
@@ -71,6 +74,11 @@ def pressed_button(press: ButtonPress, signed: Signed, parts: Parts) -> SlackBut
     if not trusted:
         raise Forbidden(_UNKNOWN_BOT)
     return SlackButton(press.token, request, record.notification, next(iter(trusted.values())), frozenset(trusted))
+
+
+def _request_of(token: str, key: bytes) -> AcknowledgeLink | MuteLink | AnswerPress | None:
+    """Return what a token asks for, also if that is over; None for what was not signed with ``key``."""
+    return acknowledge_links.request_of(token, key, 0) or mute_links.request_of(token, key, 0) or press_of(token, key)
 
 
 def _is_administrators(alert_id: str, destination: Destination, parts: Parts) -> bool:
@@ -111,14 +119,17 @@ async def press_as(address: str | None, button: SlackButton, parts: Parts, root:
 
 
 def _carry_out(button: SlackButton, caller: Caller) -> str:
-    if caller.parts.clock.now_ms() >= button.request.until_ms:
-        raise NotFound("This button has expired.")
     link, recipient = button.request, button.notification.recipient_id
+    if not isinstance(link, AnswerPress) and caller.parts.clock.now_ms() >= link.until_ms:
+        raise NotFound("This button has expired.")
     if recipient != caller.actor.id and (recipient is not None or isinstance(link, MuteLink)):
         raise Forbidden(_OF_ANOTHER)
     if isinstance(link, MuteLink):
         caller.parts.alert_stores.mutes.put(mute_of(link, button.notification, caller.parts))
         return effect_of(link, asset_name_of(button.notification, caller.parts))
+    if isinstance(link, AnswerPress):
+        count_post([], caller)
+        return press_answer(link, caller)
     of_message = button_of(button.token, caller.parts)
     name = of_message.incident.name
     if of_message.watchers.isdisjoint(button.alerts):

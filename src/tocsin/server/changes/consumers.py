@@ -11,13 +11,19 @@ from typing import NamedTuple
 from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.resolve.impact import readers_of
 from tocsin.model import fqn as names
-from tocsin.model.change_request import MOST_CONSUMERS, AnnouncedChange, Basis, ChangeConsumer, ConsumerVerdict
+from tocsin.model.change_request import (
+    MOST_CONSUMERS,
+    AnnouncedChange,
+    Basis,
+    ChangeConsumer,
+    ConsumerAnswer,
+    ConsumerVerdict,
+)
 from tocsin.model.entity import Document
 from tocsin.server.access.references import with_names
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, OPEN, TEXT, TIME, array, either, nullable
 from tocsin.server.request import Caller
-from tocsin.store.catalogue.changes.requests import ConsumerAnswer
 
 _DEPTH = 50
 """Levels of lineage that are followed."""

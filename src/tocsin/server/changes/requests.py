@@ -13,6 +13,7 @@ from tocsin.flow.track.change_requests import status_at
 from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change_request import (
     AnnouncedChange,
+    AnswerWay,
     ChangeKind,
     ConsumerVerdict,
     RequestStatus,
@@ -75,7 +76,14 @@ DETAILED_SCHEMA = exact_object({**_PROPERTIES, "consumers": EXTENT_SCHEMA})
 
 STEP_SCHEMA = exact_object(
     {"kind": either(*RequestStepKind), "timestamp": TIME},
-    {"user": OPEN, "entity": OPEN, "answer": either(*ConsumerVerdict), "until": TIME, "comment": TEXT},
+    {
+        "user": OPEN,
+        "entity": OPEN,
+        "answer": either(*ConsumerVerdict),
+        "until": TIME,
+        "comment": TEXT,
+        "way": {**either(*AnswerWay), "description": "Of an answer by the link in a mail, or a button in a chat."},
+    },
 )
 
 
@@ -112,6 +120,7 @@ def _step_json(step: RequestStep, references: Mapping[str, Document], *, is_visi
         "answer": step.verdict and step.verdict.value,
         "until": step.until_ms,
         "comment": step.comment,
+        "way": step.way and step.way.value,
     }
     return document | {key: value for key, value in details.items() if value is not None}
 

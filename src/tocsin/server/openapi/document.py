@@ -36,6 +36,7 @@ _BODY_MEDIA = {
     "Csv": "text/csv",
     "QueryText": "text/plain",
     "SlackInteraction": "application/x-www-form-urlencoded",
+    "ChangeAnswerForm": "application/x-www-form-urlencoded",
 }
 _OPTIONAL_BODIES = frozenset({"BotTokenRequest"})
 _TEXTS: dict[str, Document] = {

@@ -11,6 +11,7 @@ from tocsin.model.change_request import (
     ChangeComment,
     ChangeMove,
     ChangeWithdrawal,
+    ConsumerVerdict,
 )
 from tocsin.model.consumer import ConsumerRequest, PositionRequest
 from tocsin.model.entity import Document
@@ -103,6 +104,9 @@ REQUESTS: dict[str, Document] = {
         {"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]
     ),
     "SlackInteraction": exact_object({"payload": {"type": "string", "description": "The interaction as JSON."}}),
+    "ChangeAnswerForm": exact_object(
+        {"answer": either(*ConsumerVerdict)}, {"until": {"type": "string", "format": "date"}, "comment": TEXT}
+    ),
     "Markdown": {"type": "string", "description": "A document in markdown."},
     "RetentionRequest": {
         "anyOf": [closed_object({"preset": either(*PRESETS)}, required=["preset"]), ref("RetentionSettings")]

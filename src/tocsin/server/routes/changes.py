@@ -29,6 +29,7 @@ from tocsin.model.change_request import (
     ChangeComment,
     ChangeMove,
     ChangeWithdrawal,
+    ConsumerAnswer,
     RequestStatus,
     number_in,
 )
@@ -62,7 +63,7 @@ from tocsin.server.http.json_schema import array, exact_object, page
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathText, QueryParameters, answer
-from tocsin.store.catalogue.changes.requests import ConsumerAnswer, RequestFilter
+from tocsin.store.catalogue.changes.requests import RequestFilter
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, place_of, place_text, text_of
 from tocsin.store.database.page_bytes import BoundedList
 

@@ -46,6 +46,7 @@ change_request_step = Table(
     Column("consumer_type", String(40)),
     Column("verdict", String(20)),
     Column("event_id", ID),
+    Column("way", String(10)),
     Index(None, "request_id", "at_ms", "id"),
 )
 """One row per thing that a person did to a request; an answer is for one consumer."""

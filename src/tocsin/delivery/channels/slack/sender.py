@@ -80,7 +80,14 @@ class SlackBot:
         rendered = render_message(plain, base_url=self._base_url, members=members, most_bytes=MESSAGE_BYTES)
         message: Block = orjson.loads(rendered)
         buttons = dispatch.buttons.get(dispatch.first.notification_id, ())
-        choices = [ActionButton(f"acknowledge_{at}", one.text, one.token) for at, one in enumerate(buttons, start=1)]
+        choices: list[ActionButton] = []
+        for at, button in enumerate(buttons, start=1):
+            if not button.choices:
+                choices.append(ActionButton(f"acknowledge_{at}", button.text, button.token))
+                continue
+            names = (f"answer_{at}_{number}" for number in range(1, len(button.choices) + 1))
+            choices += [ActionButton(name, *choice) for name, choice in zip(names, button.choices, strict=True)]
+            add_block(message, links_block((button.address, button.text)))
         if request := self._mute_request(dispatch, call):
             choices.append(ActionButton("mute", MUTE_TEXT, token_of(request, self._link_key)))
         if choices:

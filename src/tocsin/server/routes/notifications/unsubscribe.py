@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha256
 from html import escape
+from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Path, Request, Response
@@ -31,6 +32,9 @@ _STYLE = (
     "color:light-dark(#1a1d23,#e8eaee);background:light-dark(#fff,#14161a);overflow-wrap:anywhere}"
     "h1{font-size:22px}button{font:inherit;padding:6px 16px;border:0;border-radius:6px;"
     "color:light-dark(#fff,#14161a);background:light-dark(#3b5bdb,#8ea6ff)}"
+    "label{display:block;margin:8px 0}input,textarea{font:inherit;color:inherit;background:transparent;"
+    "border:1px solid light-dark(#8a93a3,#6b7585);border-radius:6px;padding:4px 8px}"
+    "textarea{width:100%;box-sizing:border-box}.wrong{color:light-dark(#c02626,#ff8a8a)}"
 )
 _STYLE_HASH = b64encode(sha256(_STYLE.encode()).digest()).decode()
 _GUARDS = {
@@ -51,12 +55,14 @@ _PAGE = (
 )
 
 
-def link_page(verb: str, says: str, *, asks: bool = True) -> Response:
-    """Return the page that a link leads to: what it is about, as HTML, and a button that does what the verb says."""
-    form = f'<form method="post"><button type="submit">{verb}</button></form>\n' if asks else ""
-    return HTMLResponse(
-        _PAGE.format(title=verb.lower(), style=_STYLE, verb=verb, says=says, form=form), headers=_GUARDS
-    )
+def link_page(verb: str, says: str, *, asks: bool = True, fields: str = "", status: int = HTTPStatus.OK) -> Response:
+    """Return the page that a link leads to: what it is about, as HTML, and a button that does what the verb says.
+
+    ``fields`` is the HTML of what is sent with it.
+    """
+    form = f'<form method="post">{fields}<button type="submit">{verb}</button></form>\n' if asks else ""
+    page = _PAGE.format(title=verb.lower(), style=_STYLE, verb=verb, says=says, form=form)
+    return HTMLResponse(page, status, headers=_GUARDS)
 
 
 @router.get("/unsubscribe/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))

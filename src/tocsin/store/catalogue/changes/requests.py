@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, text, tuple_, update
+from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, select, text, tuple_, update
 
 from tocsin.chunks import chunks_of
 from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change_request import (
     AnnouncedChange,
+    AnswerWay,
     Basis,
     ChangeConsumer,
     ChangeKind,
+    ConsumerAnswer,
     ConsumerVerdict,
     RequestStatus,
     RequestStep,
@@ -36,13 +38,6 @@ _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
 _STANDS = (_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
 _CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms")
 _ANSWERED = change_request_consumer.outerjoin(change_request_step, _STEP.id == _CONSUMER.step_id)
-
-
-class ConsumerAnswer(NamedTuple):
-    """A consumer of a request, and the step that is its present answer; None while it is open."""
-
-    consumer: ChangeConsumer
-    answer: RequestStep | None
 
 
 class SqlChangeRequests:
@@ -125,10 +120,9 @@ class SqlChangeRequests:
                 is_it = (_CONSUMER.request_id == step.request_id, _CONSUMER.consumer_id == step.consumer_id)
                 self._connection.execute(update(change_request_consumer).where(*is_it).values(step_id=step.id))
 
-    def consumers(self, request_id: str) -> list[ChangeConsumer]:
-        """Return the consumers of a request."""
-        query = select(change_request_consumer).where(_CONSUMER.request_id == request_id)
-        return [_consumer_of(row) for row in self._connection.execute(query)]
+    def answers(self, request_id: str) -> list[ConsumerAnswer]:
+        """Return the consumers of a request with their answers."""
+        return [_answer_of(row) for row in self._connection.execute(_answers_to(request_id))]
 
 
 def erase(connection: Connection, entity_id: str) -> None:
@@ -201,9 +195,7 @@ class ChangeRequestLog:
         self, request_id: str, *, limit: int | None = None, after: tuple[int, str] | None = None
     ) -> BoundedList[ConsumerAnswer]:
         """Return consumers of a request with their answers, nearest first, after a level and an id."""
-        steps = (column.label(f"step_{name}") for name, column in _STEP.items() if name != "id")
-        query = select(change_request_consumer, *steps).select_from(_ANSWERED)
-        query = query.where(_CONSUMER.request_id == request_id)
+        query = _answers_to(request_id)
         if after is not None:
             query = query.where(tuple_(_CONSUMER.level, _CONSUMER.consumer_id) > after)
         query = query.order_by(_CONSUMER.level, _CONSUMER.consumer_id).limit(limit)
@@ -215,6 +207,12 @@ class ChangeRequestLog:
         if after is not None:
             query = query.where(tuple_(_STEP.at_ms, _STEP.id) > after)
         return [step_of(row) for row in fetch_rows(self._engine, query.order_by(_STEP.at_ms, _STEP.id).limit(limit))]
+
+
+def _answers_to(request_id: str) -> Select[Any]:  # Any: columns of two tables
+    steps = (column.label(f"step_{name}") for name, column in _STEP.items() if name != "id")
+    query = select(change_request_consumer, *steps).select_from(_ANSWERED)
+    return query.where(_CONSUMER.request_id == request_id)
 
 
 def _verdict_counts(
@@ -241,12 +239,13 @@ def step_of(row: Row[Any]) -> RequestStep:  # Any: as above
 
 
 def _step(values: dict[str, Any]) -> RequestStep:  # Any: as above
-    verdict = values["verdict"]
+    verdict, way = values["verdict"], values["way"]
     return RequestStep(
         **{
             **values,
             "kind": RequestStepKind(values["kind"]),
             "verdict": None if verdict is None else ConsumerVerdict(verdict),
+            "way": None if way is None else AnswerWay(way),
         }
     )
 
@@ -272,4 +271,5 @@ def _consumer_row(request_id: str, consumer: ChangeConsumer, at_ms: int) -> dict
 
 
 def _step_row(step: RequestStep) -> dict[str, object]:
-    return {**vars(step), "kind": step.kind.value, "verdict": step.verdict and step.verdict.value}
+    verdict, way = (None if one is None else one.value for one in (step.verdict, step.way))
+    return {**vars(step), "kind": step.kind.value, "verdict": verdict, "way": way}

@@ -1,0 +1,108 @@
+"""Buttons to answer a change request, in messages that ask people for it.
+
+A mail to a person has a link by a signed token, which names the person and the request: it works until the date that
+the request has when it is used. Elsewhere others may read the message: the link leads to the request's page, which asks
+to log in. Answers that need no words are buttons in Slack as well: their tokens name the notification, and Slack says
+who presses them. Next: ``server/routes/notifications/answer_links.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tocsin.delivery.dispatch import Button, Choice, Dispatch
+from tocsin.delivery.links.acknowledge import LinkSigner
+from tocsin.delivery.links.tokens import about_of, sign_token
+from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
+from tocsin.model.change_request import ConsumerVerdict, RequestStatus
+from tocsin.model.entity import Document
+from tocsin.model.message import Entry
+from tocsin.model.notification import ReasonKind
+from tocsin.model.subscription import Channel
+
+_PURPOSE, _IN_CHAT = "answer", "answer in chat"
+_CHOICES = {ConsumerVerdict.READY: "We are ready", ConsumerVerdict.NOT_AFFECTED: "Not affected"}
+"""Answers that need neither a date nor a comment."""
+
+
+class AnswerLink(NamedTuple):
+    """What a token asks for: to answer a request, both by their ids, as a person."""
+
+    person_id: str
+    request_id: str
+
+
+class AnswerPress(NamedTuple):
+    """What a button in a chat asks for: an answer to the request of a notification, by who presses it."""
+
+    notification_id: str
+    request_id: str
+    verdict: ConsumerVerdict
+
+
+def answer_buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
+    """Return the buttons of a message, by the ids of the notifications in it: one for each request that is open."""
+    buttons: dict[str, tuple[Button, ...]] = {}
+    request_ids: set[str] = set()
+    for entry in dispatch.entries:
+        request = _open_request(entry, now_ms)
+        if request is not None and request["id"] not in request_ids:
+            request_ids.add(request["id"])
+            buttons[entry.notification_id] = (_button(entry, request, dispatch, links),)
+    return buttons
+
+
+def _open_request(entry: Entry, now_ms: int) -> Document | None:
+    """Return the request that a notification asks its reader to answer; None if it asks for nothing, or too late."""
+    is_asked = entry.recipient_id is None or any(one.kind is ReasonKind.ASKED for one in entry.reasons)
+    request = _request_in(entry.event) if is_asked else None
+    is_open = request is not None and request.get("status") == RequestStatus.ANNOUNCED and now_ms < request["date"]
+    return request if is_open else None
+
+
+def _request_in(event: ChangeEvent) -> Document | None:
+    """Return the change request that an event tells of, as it is then."""
+    described = event.change_description
+    if event.event_type is not EventType.CHANGE_REQUEST_UPDATED or described is None:
+        return None
+    changes = (*described.fields_added, *described.fields_updated)
+    values = (one.new_value for one in changes if one.name == CHANGE_REQUEST)
+    return next((value for value in values if isinstance(value, dict)), None)
+
+
+def _button(entry: Entry, request: Document, dispatch: Dispatch, links: LinkSigner) -> Button:
+    text, channel = f"Answer {request['name']}", dispatch.message.channel
+    if channel == Channel.EMAIL and entry.recipient_id and links.key and dispatch.reaches_recipient:
+        token = token_of(AnswerLink(entry.recipient_id, request["id"]), links.key)
+        return Button(text, f"{links.base_url}/api/v1/answer/{token}", token)
+    presses = [AnswerPress(entry.notification_id, request["id"], verdict) for verdict in _CHOICES]
+    choices = [Choice(_CHOICES[press.verdict], press_token_of(press, links.key)) for press in presses]
+    is_pressed = channel == Channel.SLACK and links.key
+    address = f"{links.base_url}/#/changes/{request['name']}"
+    return Button(text, address, "", tuple(choices) if is_pressed else ())
+
+
+def token_of(link: AnswerLink, key: bytes) -> str:
+    """Return the token for a link."""
+    return sign_token(_PURPOSE, f"{link.person_id}.{link.request_id}", key)
+
+
+def link_of(token: str, key: bytes) -> AnswerLink | None:
+    """Return what a token asks for; None for what was not signed with ``key``."""
+    about = about_of(_PURPOSE, token, key)
+    return None if about is None else AnswerLink(*about.split("."))
+
+
+def press_token_of(press: AnswerPress, key: bytes) -> str:
+    """Return the token of a button in a chat."""
+    return sign_token(_IN_CHAT, f"{press.notification_id}.{press.request_id}.{press.verdict.value}", key)
+
+
+def press_of(token: str, key: bytes) -> AnswerPress | None:
+    """Return what the button of a token asks for; None for what was not signed with ``key``."""
+    about = about_of(_IN_CHAT, token, key)
+    if about is None:
+        return None
+    notification_id, request_id, verdict = about.split(".")
+    return AnswerPress(notification_id, request_id, ConsumerVerdict(verdict))

@@ -1,0 +1,52 @@
+"""Text of change requests for recipients: what changes, when and why, and what they can do.
+
+``CR-12 email is to be removed on 2026-12-09 10:00 UTC: no longer needed``. Next: ``delivery/wording/reports.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tocsin.clock import LATEST_MS
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
+from tocsin.model.change_request import ConsumerVerdict
+from tocsin.model.entity import Document
+
+_MOMENTS = range(LATEST_MS + 1)
+
+
+def announced_in_words(request: Document, zone: str) -> str:
+    """Return what a request announces: ``email is to be removed on 2026-12-09 10:00 UTC``."""
+    subject, new_value = request.get("column") or "it", request.get("newValue")
+    at_ms = request.get("date")
+    when = f" on {moment_text(at_ms, zone)}" if type(at_ms) is int and at_ms in _MOMENTS else ""
+    verb = "was" if request.get("status") == "due" else "is"
+    return {
+        "removal": f"{subject} {verb} to be removed{when}",
+        "type": f"{subject} {verb} to become {new_value}{when}",
+        "rename": f"{subject} {verb} to be renamed to {new_value}{when}",
+        "deprecation": f"{subject} {verb} to be deprecated{when}",
+    }.get(str(request.get("kind")), f"a change {verb} to happen{when}")
+
+
+def change_request_lines(before: Document, after: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield what is announced, moved, withdrawn or due, and the command that answers it."""
+    name, announced = clean_line(str(after.get("name"))), announced_in_words(after, zone)
+    if after.get("status") == "withdrawn":
+        yield _line(f"{name} withdrawn: {announced}")
+        return
+    if after.get("status") == "due":
+        yield _line(f"{name} is due and not done: {announced}")
+        advice = f"make the change, or tocsin changes move {name} --on DATE, or tocsin changes withdraw {name}"
+        yield ChangeLine(advice, label="what to do")
+        return
+    moved = "moved: " if before else ""
+    instead = f"; instead: {after['replacement']}" if after.get("replacement") else ""
+    yield _line(f"{name} {moved}{announced}: {after.get('why')}{instead}")
+    answer, *other_answers = ConsumerVerdict
+    command = f"tocsin changes answer {name} {answer} (or {', '.join(other_answers)})"
+    yield ChangeLine(command, label="to answer for a consumer")
+
+
+def _line(text: str) -> ChangeLine:
+    return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))

@@ -1,0 +1,192 @@
+"""Form of the page to answer a change request by the link in a mail, and what it sends.
+
+The page works without scripts, and says in words what it refuses.
+Next: ``server/routes/notifications/answer_links.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import partial
+from html import escape
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+from tocsin.catalogue.changes import answer_request, request_value
+from tocsin.delivery.lines import moment_text
+from tocsin.delivery.links.answer import AnswerPress
+from tocsin.delivery.wording.change_requests import announced_in_words
+from tocsin.errors import InvalidInput
+from tocsin.model.change_request import (
+    LONGEST_TEXT,
+    AnnouncedChange,
+    AnswerWay,
+    ChangeAnswer,
+    ConsumerAnswer,
+    ConsumerVerdict,
+)
+from tocsin.model.phrases import count_text
+from tocsin.server.access.references import with_names
+from tocsin.server.changes.consumers import ids_to_answer
+from tocsin.server.changes.requests import found_request
+from tocsin.server.http.errors import parse_as
+from tocsin.server.request import Caller
+
+_MOST_NAMED = 20
+_MOST_FIELDS = 10
+_LABELS = {
+    ConsumerVerdict.READY: "We are ready.",
+    ConsumerVerdict.NOT_AFFECTED: "It does not affect us.",
+    ConsumerVerdict.NEEDS_TIME: "We need time until the day below (UTC).",
+    ConsumerVerdict.OBJECTS: "We object, because of what is written below.",
+}
+Form = Mapping[str, str]
+"""The fields of the form, as they were sent."""
+
+
+class AnswerScope(NamedTuple):
+    """A request, all its consumers, and those for which the caller answers; hidden ones are none of these."""
+
+    request: AnnouncedChange
+    consumers: Sequence[ConsumerAnswer]
+    own_consumers: Sequence[ConsumerAnswer]
+
+
+def answer_scope(request_id: str, caller: Caller) -> AnswerScope:
+    """Return for what the caller answers of a request.
+
+    Raises
+    ------
+    NotFound : there is no such request that the caller may see
+    Forbidden : they answer for none of its consumers
+    """
+    request = found_request(request_id, caller)
+    consumers = caller.parts.changes.consumers(request.id)
+    own_ids = frozenset(ids_to_answer(request, consumers, None, caller))
+    return AnswerScope(request, consumers, [one for one in consumers if one.consumer.id in own_ids])
+
+
+def give_answer(scope: AnswerScope, answer: ChangeAnswer, way: AnswerWay, caller: Caller) -> None:
+    """Take the caller's answer for all consumers that are theirs.
+
+    Raises
+    ------
+    Conflict : the request takes no answers any more
+    """
+    consumer_ids = [one.consumer.id for one in scope.own_consumers]
+    work = partial(answer_request, request_id=scope.request.id, answer=answer, consumer_ids=consumer_ids, way=way)
+    caller.parts.writes.within(work, actor=caller.actor)
+
+
+def press_answer(press: AnswerPress, caller: Caller) -> str:
+    """Take the answer of a button in a chat from who pressed it. Say what came of it.
+
+    Raises
+    ------
+    NotFound, Forbidden : as ``answer_scope``
+    Conflict : as ``give_answer``
+    """
+    scope = answer_scope(press.request_id, caller)
+    give_answer(scope, ChangeAnswer(answer=press.verdict), AnswerWay.CHAT, caller)
+    count = count_text(len(scope.own_consumers), "consumer")
+    return f"Your answer to {scope.request.name} is recorded, for {count}: {_LABELS[press.verdict]}"
+
+
+def form_in(body: bytes) -> Form:
+    """Return the fields of a form.
+
+    Raises
+    ------
+    InvalidInput : it is none, or holds a NUL character, which PostgreSQL cannot hold
+    """
+    try:
+        fields = dict(parse_qsl(body.decode("ascii"), max_num_fields=_MOST_FIELDS, errors="strict"))
+    except ValueError as error:
+        raise InvalidInput("The body must be the form of the page, in UTF-8.") from error
+    if any("\0" in text for text in fields.values()):
+        raise InvalidInput("The form contains a NUL character; remove it.")
+    return fields
+
+
+def answer_in(form: Form) -> ChangeAnswer:
+    """Return the answer that a form holds; the day counts only for who needs time.
+
+    Raises
+    ------
+    InvalidInput : it holds none
+    """
+    if form.get("answer") not in frozenset(ConsumerVerdict):
+        raise InvalidInput("Choose an answer.")
+    verdict, comment = ConsumerVerdict(form["answer"]), form.get("comment", "").replace("\r\n", "\n").strip()
+    if verdict is ConsumerVerdict.OBJECTS and not comment:
+        raise InvalidInput("Write why you object.")
+    until = {"until": _day_in(form)} if verdict is ConsumerVerdict.NEEDS_TIME else {}
+    return parse_as(ChangeAnswer, {"answer": verdict.value, **until, **({"comment": comment} if comment else {})})
+
+
+def _day_in(form: Form) -> int:
+    try:
+        day = date.fromisoformat(form.get("until", ""))
+    except ValueError as error:
+        raise InvalidInput("Say until which day you need time, such as 2026-12-16.") from error
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1_000)
+
+
+def request_html(scope: AnswerScope, caller: Caller) -> str:
+    """Return what a request asks of the caller, as HTML: what changes and why, their consumers, their answers."""
+    request, zone = scope.request, caller.parts.alert_stores.preferences.of(caller.actor.id).timezone
+    own_references = [one.consumer.reference for one in scope.own_consumers]
+    references = with_names([request.subject, *own_references], caller)
+    asset = references[request.entity_id]
+    announced = announced_in_words(request_value(request, caller.parts.clock.now_ms()), zone)
+    names = [
+        "yourself, as a follower" if consumer["id"] == caller.actor.id else _name_of(references[consumer["id"]])
+        for consumer in own_references[:_MOST_NAMED]
+    ]
+    more_text = f" and {len(own_references) - _MOST_NAMED:,} more" if len(own_references) > _MOST_NAMED else ""
+    open_count = sum(one.answer is None for one in scope.consumers)
+    facts = [
+        ("Asset", f"{_name_of(asset)} ({asset['type']})"),
+        ("Announced by", request.author_name),
+        ("Why", request.why),
+        ("Instead", request.replacement or ""),
+        ("You answer for", f"{', '.join(names)}{more_text}"),
+        ("Your answer now", _own_text(scope, zone)),
+        ("Answers", f"{open_count:,} of {count_text(len(scope.consumers), 'consumer')} open"),
+        ("Until", f"{moment_text(request.due_at_ms, zone)}; you can change your answer until then"),
+    ]
+    lines = "<br>".join(f"{label}: {escape(text)}" for label, text in facts if text)
+    return f"<b>{escape(f'{request.name}: {announced}')}</b><br>{lines}"
+
+
+def _name_of(reference: Mapping[str, object]) -> str:
+    return str(reference.get("fullyQualifiedName") or reference.get("name") or reference["id"])
+
+
+def _own_text(scope: AnswerScope, zone: str) -> str:
+    """Return the present answers for the caller's consumers, each once."""
+    texts: list[str] = []
+    for _, step in scope.own_consumers:
+        if step is None or step.verdict is None:
+            texts.append("open")
+            continue
+        until = f" until {moment_text(step.until_ms, zone)}" if step.until_ms is not None else ""
+        texts.append(f"{_LABELS[step.verdict].split('.')[0].split(' until')[0]}{until} ({step.user_name})")
+    return ", ".join(dict.fromkeys(texts))
+
+
+def fields_html(form: Form, problem: str = "") -> str:
+    """Return the fields of the form as HTML, filled with what was sent, and what was wrong with that."""
+    wrong = f'<p class="wrong">{escape(problem)}</p>' if problem else ""
+    choices = "".join(
+        f'<label><input type="radio" name="answer" value="{verdict.value}" required'
+        f"{' checked' if form.get('answer') == verdict.value else ''}> {label}</label>"
+        for verdict, label in _LABELS.items()
+    )
+    until, comment = (escape(form.get(name, "")) for name in ("until", "comment"))
+    return (
+        f"{wrong}{choices}"
+        f'<label>Until <input type="date" name="until" value="{until}"></label>'
+        f'<label>Comment <textarea name="comment" rows="4" maxlength="{LONGEST_TEXT}">{comment}</textarea></label>'
+    )

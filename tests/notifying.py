@@ -55,7 +55,7 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     scheduled = list(chain.from_iterable(schedule([drafts], context)))
     counts = MatchCounts(pairs)
     counts.add(notification.offset_and_alerts for notification in scheduled)
-    results = counts.results(now_ms=clock.now_ms(), withheld=hidden)
+    results = counts.results(now_ms=context.now_ms, withheld=hidden)
     work = incident_work(engine, pairs, now_ms=clock.now_ms(), after=after)
     notifications.add(scheduled, results, work=work)
     notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())

@@ -163,6 +163,7 @@ def digest() -> str:
     reads.named["trigger"]["fields"]["timezone"] = "text"  # ours: whose clocks a schedule follows
     reads.named["trigger"]["fields"]["groupBy"] = {"enum": ["alert", "asset", "lineageRoot", "none"]}
     reads.named["trigger"]["fields"]["sendResolved"] = "boolean"
+    reads.named["trigger"]["fields"]["repeatInterval"] = "integer"
     reads.named["destination"]["fields"]["name"] = "text"  # ours: what people call it
     for schema in MESSAGES:
         reads.read(schema)

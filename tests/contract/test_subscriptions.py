@@ -427,6 +427,22 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(trigger={"triggerType": "RealTime", "sendResolved": True}),
         "trigger.sendResolved: needs a condition on the status of tests or runs",
     ),
+    "reminding of what opens no incidents": (
+        alert(trigger={"triggerType": "RealTime", "repeatInterval": 3_600}),
+        "trigger.repeatInterval: reminds of incidents, which this alert does not open",
+    ),
+    "reminding at the times of a schedule": (
+        alert(alertType="Observability", trigger={"triggerType": "Scheduled", "repeatInterval": 3_600}),
+        "trigger.repeatInterval: is only for RealTime triggers",
+    ),
+    "reminding every second": (
+        alert(alertType="Observability", trigger={"triggerType": "RealTime", "repeatInterval": 1}),
+        "trigger.repeatInterval",
+    ),
+    "reminding by a text": (
+        alert(alertType="Observability", trigger={"triggerType": "RealTime", "repeatInterval": "3h"}),
+        "trigger.repeatInterval",
+    ),
     "grouping by root of what opens no incidents": (
         alert(trigger={"triggerType": "RealTime", "groupBy": "lineageRoot"}),
         "trigger.groupBy: lineageRoot gathers failures under incidents: it needs alertType Observability",

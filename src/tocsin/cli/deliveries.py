@@ -48,7 +48,7 @@ def list_letters(
 ) -> None:
     """List dead letters, newest first.
 
-    What was not sent on purpose (disabled, muted, mayNotView, recipientGone) is listed only for that --reason.
+    What was not sent on purpose (disabled, muted, handled, mayNotView, recipientGone) is listed only for that --reason.
 
     Examples
     tocsin deliveries list --since 1d

@@ -173,6 +173,7 @@ _WORDS = {
     "testCaseFailure": "test failed",
     "testSuiteRunCompleted": "all tests reported",
     "scheduledCheck": "still so at a scheduled time",
+    "incidentReminder": "still failing, not acknowledged",
     "alertExpiring": "expires soon",
     "alertExpired": "expired and disabled",
     "changeRequestUpdated": "change request updated",

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tocsin.conditions import documents
 from tocsin.conditions.paths import parts, prefixes, unquote
 from tocsin.model.change import (
+    INCIDENT_REMINDER,
     STILL_FAILING,
     STILL_STALE,
     STILL_WITHOUT_OWNER,
@@ -94,6 +95,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     "quality": (
         *("testCaseResult", "testCaseStatus", "incidentStatus", "testSuites", "tests", "testDefinition", "profile"),
         *("parameterValues", "customMetrics", "tableProfilerConfig", SUITE_SUMMARY, STILL_FAILING, STILL_STALE),
+        INCIDENT_REMINDER,
     ),
     "run": ("pipelineStatus", "pipelineStatuses"),
     "usage": ("usageSummary", "joins", "queries", "queryUsedIn"),

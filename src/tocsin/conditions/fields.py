@@ -23,6 +23,7 @@ from tocsin.logic import NEVER
 from tocsin.model.change import (
     ASSET_STATES,
     CHANGE_REQUEST,
+    INCIDENT_REMINDER,
     LATE,
     PART_OF,
     REASON,
@@ -287,6 +288,7 @@ def _closure_of(name: str, value: str) -> tuple[str, ...]:
     return prefixes(value) if name == FQN_PATH else suffixes(value)
 
 
+_OF_STATES = (EventType.SCHEDULED_CHECK, EventType.INCIDENT_REMINDER)
 _REPORTS = frozenset({"testCaseResult", "testCaseStatus", "pipelineStatus", SILENCE})
 """The fields by which an event reports something."""
 
@@ -328,15 +330,20 @@ def derive(
         "threadType": kind(event) if is_thread else None,
         "mentions": new_mentions(event) if is_thread else [],
         **derived_changes(event),
-        **({STATE_AT_SCHEDULE: _states_found(change)} if event.event_type is EventType.SCHEDULED_CHECK else {}),
+        **({STATE_AT_SCHEDULE: _states_found(change)} if event.event_type in _OF_STATES else {}),
     }
 
 
 def _states_found(change: ChangeDescription) -> list[str]:
-    """Return what was found at a time of a schedule, as conditions ask for it: without success, by each time asked."""
+    """Return what was found at a time of a schedule, as conditions ask for it: without success, by each time asked.
+
+    Of a reminder, return the alerts that remind.
+    """
     states: list[str] = []
     for field_change in change.fields_added:
         facts = documents.decode(field_change.new_value)
+        if field_change.name == INCIDENT_REMINDER and isinstance(facts, dict):
+            states += [f"{alert}|{INCIDENT_REMINDER}" for alert in facts.get("alerts") or ()]
         if field_change.name in ASSET_STATES and isinstance(facts, dict):
             durations = [f":{duration_ms}" for duration_ms in facts.get("asked") or ()] or [""]
             states += [f"{facts.get('schedule')}|{field_change.name}{duration}" for duration in durations]

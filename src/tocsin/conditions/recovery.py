@@ -20,9 +20,10 @@ from tocsin.conditions.nodes import (
     innermost,
     values_in,
 )
+from tocsin.conditions.relaxation import relaxation_of
 from tocsin.conditions.streaks import fields_of, is_of_report, resolution
 from tocsin.errors import InvalidInput
-from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjunction_of, disjunction_of, leaves, negation_of
+from tocsin.logic import ALWAYS, conjunction_of, disjunction_of, leaves
 
 SEND_RESOLVED = "trigger.sendResolved"
 
@@ -45,23 +46,12 @@ def with_recovery(node: Node) -> Node:
         )
     if any(fields_of(leaf) & set(_TIMES) for leaf in report_leaves):
         raise InvalidInput("cannot be combined with noSuccessFor: what was late is not a failure", field=SEND_RESOLVED)
-    return disjunction_of(node, conjunction_of(resolution(), _relax(node, holds=True)))
+    return disjunction_of(node, conjunction_of(resolution(), relaxation_of(node, _remainder)))
 
 
-def _relax(node: Node, *, holds: bool) -> Node:
-    """Return a node, or its negation if not ``holds``, without what it says of the report."""
-    match node:
-        case Constant():
-            return node if holds else negation_of(node)
-        case Not(operand=operand):
-            return _relax(operand, holds=not holds)
-        case And(operands=operands) | Or(operands=operands):
-            parts = [_relax(one, holds=holds) for one in operands]
-            return conjunction_of(*parts) if isinstance(node, And) is holds else disjunction_of(*parts)
-        case leaf if _is_about_report(leaf):  # type: ignore[arg-type]  # whatever is none of the above
-            return _count_condition(leaf) if holds else ALWAYS  # type: ignore[arg-type]  # as above
-        case leaf:
-            return leaf if holds else negation_of(leaf)
+def _remainder(leaf: Leaf) -> Node | None:
+    """Return what is required in place of a leaf about the report; None for any other."""
+    return _count_condition(leaf) if _is_about_report(leaf) else None
 
 
 def _count_condition(leaf: Leaf) -> Node:

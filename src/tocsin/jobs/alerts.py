@@ -62,7 +62,8 @@ class SubscriptionStore(Protocol):
 class Alerts:
     """The alerts at one revision: match index, what the stages need, and times without success that are asked for.
 
-    ``checks`` are the plans of those that ask for the state of assets at the times of their schedules.
+    ``checks`` are the plans of those that ask for the state of assets at the times of their schedules, ``reminding``
+    of those that remind of incidents.
     ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``links`` which of them
     trigger which. ``costs`` are those of the plans, ``creators`` who made those that are not of administrators,
     ``too_costly`` why some are not in the index: all together would cost too much.
@@ -73,6 +74,7 @@ class Alerts:
     facts: AlertFacts = field(repr=False)
     durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
     checks: dict[str, Plan] = field(repr=False, default_factory=dict)
+    reminding: dict[str, Plan] = field(repr=False, default_factory=dict)
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
     links: dict[str, Links] = field(repr=False, default_factory=dict)
@@ -139,6 +141,7 @@ class CurrentAlerts:
         creators = _alerts_without(before.creators, changed_ids) | of_people
         too_costly = plans_left_out(costs, creators, of_tocsin)
         checks = {one: each.plan for one, each in plans_by_id.items() if each.plan.states}
+        reminding = {one: each.plan for one, each in plans_by_id.items() if each.plan.repeat_ms is not None}
         links = _alerts_without(before.links, changed_ids) | {one.id: links_of(one) for one in sound}
         facts = AlertFacts(
             rules=_alerts_without(earlier_facts.rules, changed_ids)
@@ -158,6 +161,7 @@ class CurrentAlerts:
             durations=_alerts_without(before.durations, changed_ids)
             | {one: each.plan.durations_ms for one, each in plans_by_id.items() if each.plan.durations_ms},
             checks=_alerts_without(before.checks, changed_ids) | checks,
+            reminding=_alerts_without(before.reminding, changed_ids) | reminding,
             marks=marks,
             unreadable=_alerts_without(before.unreadable, changed_ids) | unreadable,
             links=links,

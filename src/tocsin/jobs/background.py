@@ -1,4 +1,4 @@
-"""Background jobs of the pipeline: lake and queries of it, backtests, silences, checks, editors, audit, retention.
+"""Background jobs of the pipeline: lake and queries of it, backtests, silences, checks, reminders, audit, retention.
 
 They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
 Next: ``jobs/intervals.py``.
@@ -26,6 +26,7 @@ from tocsin.jobs import (
     lost_names,
     memory,
     query_runner,
+    reminders,
     retention,
     scheduled_checks,
     silences,
@@ -62,6 +63,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     grown_lake = lake.build(settings, session, engine)
     retention_parts = retention.build(settings, grown_lake, engine)
     silence_parts, audit_parts = silences.build(settings, session, engine), audit.build(settings, grown_lake, engine)
+    reminder_parts = reminders.build(settings, session, engine)
     jobs = [
         Job("lake", settings.lake_every_s, lambda: lake.grow(grown_lake)),
         Job("silences", settings.silence_every_s, lambda: silences.look(silence_parts)),
@@ -69,6 +71,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         Job("editors", editors.EVERY_S, editors.EditorsJob(engine).look),
         Job("expiry", expiry.EVERY_S, expiry.ExpiryJob(engine).look),
         Job("change requests", change_requests.EVERY_S, change_requests.ChangeRequestsJob(engine, SystemClock()).look),
+        Job("reminders", reminders.EVERY_S, lambda: reminders.look(reminder_parts)),
         Job("retention", settings.retention_every_s, lambda: retention.apply(retention_parts, stopping.is_set)),
         Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(engine)),
     ]

@@ -57,7 +57,10 @@ _OF_EVENT = ("entity_id", "user_id", "timestamp_ms", "part_of", "entity_type", "
 KEPT_DAYS = 30
 """For how long the result of a backtest can be read."""
 
-_STATES_NOTE = "What was still so at a time of a schedule is known only where a check looked then."
+_STATES_NOTE = (
+    "What was still so at a time of a schedule is known only where a check looked then, and reminders only where they"
+    " were due then."
+)
 
 
 class BacktestParts:

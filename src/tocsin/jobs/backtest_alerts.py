@@ -29,7 +29,7 @@ class Involved(NamedTuple):
     """The alert that is evaluated, and the enabled alerts that it triggers, directly or through others, by id.
 
     ``facts`` are about all of these; what the condition of the first reads decides about each. ``asks_for_states``: it
-    asks for the state of assets at the times of its schedule.
+    asks for the state of assets at the times of its schedule, or reminds of incidents.
     """
 
     own_id: str
@@ -99,16 +99,16 @@ def alerts_involved_in(alert: EventSubscription, stored: Callable[[], Sequence[E
         return alerts_involved_in(
             alert, lambda: [involved for involved in alerts_by_id.values() if involved.id not in unreadable_ids]
         )
-    alerts = (alert, *triggered_alerts.values())
+    alerts, plan = (alert, *triggered_alerts.values()), plan_of(alert)
     facts = AlertFacts(
         rules,
         timings={},
         cascades=cascades,
         depending=dependencies_of(alerts),
         of_tocsin=frozenset(each.id for each in alerts if each.is_of_tocsin),
-        reads=dict.fromkeys(rules, plan_of(alert).reads),
+        reads=dict.fromkeys(rules, plan.reads),
     )
-    return Involved(alert.id, triggered_alerts, facts, bool(plan_of(alert).states))
+    return Involved(alert.id, triggered_alerts, facts, bool(plan.states) or plan.repeat_ms is not None)
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

@@ -44,6 +44,8 @@ class StepKind(StrEnum):
     """By hand, into another one."""
     SPLIT = "split"
     """By hand, from the one that it was part of."""
+    REMINDED = "reminded"
+    """By Tocsin, of one that nobody has acknowledged."""
     RECOVERED = "recovered"
     """By the next success of the asset."""
 
@@ -133,6 +135,16 @@ class AlertIncidentStep:
     assignee: Document | None = None
     reason: str | None = None
     other_id: str | None = None
+
+
+def reminder_key(subscription_id: str) -> str:
+    """Return what stands for an alert in the events of its reminders, which do not say whose they are."""
+    return str(uuid5(NAMESPACE, f"reminders of|{subscription_id}"))
+
+
+def reminder_event_id(identity: str, number: int) -> str:
+    """Return the id of the event of a reminder of an incident: the first has number 1."""
+    return str(uuid5(NAMESPACE, f"reminder|{identity}|{number}"))
 
 
 def incident_id(entity_id: str, after_offset: int) -> str:

@@ -39,8 +39,14 @@ STILL_FAILING, STILL_STALE, STILL_WITHOUT_OWNER = "stillFailing", "stillStale", 
 ASSET_STATES = (STILL_FAILING, STILL_STALE, STILL_WITHOUT_OWNER)
 """The fields of a ``scheduledCheck`` event: what is still so of the asset at a time of a schedule."""
 
+INCIDENT_REMINDER = "incidentReminder"
+"""The field of an ``incidentReminder`` event: an incident that nobody has acknowledged, and which alerts remind."""
+
 STATE_AT_SCHEDULE = "stateAtSchedule"
-"""The derived field of a ``scheduledCheck`` event that says what was found, and for which schedule."""
+"""The derived field of a ``scheduledCheck`` event that says what was found, and for which schedule.
+
+That of an ``incidentReminder`` event says which alerts remind.
+"""
 
 RECORDED = "recorded"
 """The derived field of an event that was written from a history (``tocsin replay``)."""
@@ -88,7 +94,7 @@ SUITE_SUMMARY = "summary"
 OWN_FIELDS = frozenset(
     {VIOLATION, LINEAGE, RETENTION, SILENCE, RENAMED, REMOVED_RECEIVER, CHANGED_SECRETS, FINDING, DESTINATION, EDITORS}
     | {EDITOR_VIEW, EXPIRY, LAG, ALERT_INCIDENT, CHANGE_REQUEST, SUITE_SUMMARY}
-    | {*ASSET_STATES}
+    | {*ASSET_STATES, INCIDENT_REMINDER}
 )
 """Fields that only Tocsin's own events change, no document."""
 
@@ -149,6 +155,7 @@ class EventType(StrEnum):
     TEST_SUITE_RUN_COMPLETED = "testSuiteRunCompleted"
     RETENTION_APPLIED = "retentionApplied"
     SCHEDULED_CHECK = "scheduledCheck"
+    INCIDENT_REMINDER = "incidentReminder"
     LAG_EXCEEDED = "lagExceeded"
     LAG_RECOVERED = "lagRecovered"
 
@@ -160,6 +167,7 @@ NAMED_ONLY = (
     EventType.TEST_SUITE_RUN_COMPLETED,
     EventType.RETENTION_APPLIED,
     EventType.SCHEDULED_CHECK,
+    EventType.INCIDENT_REMINDER,
 )
 """Types of event that an alert matches only if it names them."""
 

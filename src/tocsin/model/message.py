@@ -54,11 +54,13 @@ class OutcomeReason(StrEnum):
     RECIPIENT_UNKNOWN = "recipientUnknown"
     MAY_NOT_VIEW = "mayNotView"
     MUTED = "muted"
+    HANDLED = "handled"
     INTERNAL_ERROR = "internalError"
 
 
 SUPPRESSED = frozenset(
     {OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW, OutcomeReason.MUTED}
+    | {OutcomeReason.HANDLED}
 )
 """Reasons for which nothing is sent on purpose: they say nothing about the destination, and make no dead letter."""
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 _VOWELS = tuple("aeiou")
 _SPOKEN_WITH_A_CONSONANT = ("user", "usage", "unique")
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 LONGEST_WORD = 512
 """Characters of a name beyond which nobody looks for what it could mean: comparing takes their square."""
 
@@ -22,6 +23,12 @@ def with_article(word: str) -> str:
 def count_text(count: int, noun: str, plural: str | None = None) -> str:
     """Return ``1 asset``, ``1,200 assets``; ``plural`` is what several are called if not ``noun`` with an s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def ordinal_text(number: int) -> str:
+    """Return a number as a place in an order: ``1st``, ``2nd``, ``11th``."""
+    is_teen = number % 100 in (11, 12, 13)
+    return f"{number:,}{'th' if is_teen else _ORDINALS.get(number % 10, 'th')}"
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:

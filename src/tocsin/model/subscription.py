@@ -37,6 +37,9 @@ LONGEST_DESTINATION_NAME = 100
 CONNECT_S = (1, 30)
 """Least and most seconds that ``timeout`` may grant for a connection."""
 
+REPEAT_S = (300, 2_592_000)
+"""Least and most seconds between two reminders of an incident: 5 minutes, 30 days."""
+
 READ_S = (1, 120)
 """Least and most seconds that ``readTimeout`` may grant for an answer."""
 
@@ -143,7 +146,8 @@ class Trigger(WireModel):
     """When to fire; ``cron_expression`` goes before ``schedule_info``; ``timezone`` is an IANA name, UTC if omitted.
 
     ``group_by`` is for real-time triggers: what is gathered within the alert's ``poll_interval``. With
-    ``send_resolved`` an alert on failures notifies of the success after them as well.
+    ``send_resolved`` an alert on failures notifies of the success after them as well. With a ``repeat_interval``, in
+    seconds, it reminds of each incident that nobody has acknowledged.
     """
 
     trigger_type: TriggerType = TriggerType.REAL_TIME
@@ -152,6 +156,7 @@ class Trigger(WireModel):
     timezone: str | None = None
     group_by: GroupBy | None = None
     send_resolved: bool = False
+    repeat_interval: int | None = Field(default=None, ge=REPEAT_S[0], le=REPEAT_S[1])
 
     @property
     def schedule_id(self) -> str:

@@ -17,7 +17,8 @@ from tocsin.conditions.trace import Trace, decisive, trace_condition
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
-from tocsin.model.change import NAMED_ONLY, STATE_AT_SCHEDULE, LoggedEvent
+from tocsin.model.alert_incident import reminder_key
+from tocsin.model.change import INCIDENT_REMINDER, NAMED_ONLY, STATE_AT_SCHEDULE, EventType, LoggedEvent
 from tocsin.model.phrases import value_in_words
 from tocsin.model.subscription import Effect, EventSubscription, FilteringRule
 
@@ -144,7 +145,16 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
 
 
 def _schedule_gates(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[Gate]:
-    """Yield whether a check was made at a time of the alert's schedule."""
+    """Yield whether a check was made at a time of the alert's schedule, or whether a reminder is the alert's."""
+    if logged.event.event_type is EventType.INCIDENT_REMINDER:
+        is_own = f"{reminder_key(subscription.id)}|{INCIDENT_REMINDER}" in logged.derived.get(STATE_AT_SCHEDULE, ())
+        says = (
+            "the alert reminds of the incident: what it asks of the failure is not asked again"
+            if is_own
+            else "another alert reminds of the incident"
+        )
+        yield Gate("reminder", is_own, says)
+        return
     if STATE_AT_SCHEDULE in logged.derived:
         is_own = bool(_as_checked_for(subscription, logged).derived[STATE_AT_SCHEDULE])
         yield Gate("schedule", is_own, f"the check is of {'the alert' if is_own else 'another alert'}'s schedule")

@@ -23,6 +23,7 @@ from tocsin.delivery.wording.reports import (
     failure_lines,
     is_failure_report,
     is_recovery,
+    is_reminder,
     is_report,
     report_text,
     status_text,
@@ -185,7 +186,7 @@ def event_text(
 
 def _surroundings(event: ChangeEvent, context: FailureContext, zone: str) -> Iterator[ChangeLine]:
     """Return what surrounds a failure or its end; of a change that breaks readers, what lies downstream."""
-    if is_failure_report(event) or is_recovery(event):
+    if is_failure_report(event) or is_recovery(event) or is_reminder(event):
         return failure_lines(context, zone)
     return downstream_lines(context, Rank.BREAKING)
 

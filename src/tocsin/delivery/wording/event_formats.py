@@ -76,6 +76,7 @@ OWN_TYPES = frozenset(
         EventType.TEST_SUITE_RUN_COMPLETED,
         EventType.RETENTION_APPLIED,
         EventType.SCHEDULED_CHECK,
+        EventType.INCIDENT_REMINDER,
         EventType.LAG_EXCEEDED,
         EventType.LAG_RECOVERED,
     }

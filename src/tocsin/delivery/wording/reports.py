@@ -32,6 +32,7 @@ from tocsin.model.change import (
     EDITOR_VIEW,
     EXPIRY,
     FINDING,
+    INCIDENT_REMINDER,
     LAG,
     SILENCE,
     STILL_FAILING,
@@ -43,7 +44,7 @@ from tocsin.model.change import (
     EventType,
 )
 from tocsin.model.entity import Document
-from tocsin.model.phrases import count_text
+from tocsin.model.phrases import count_text, ordinal_text
 from tocsin.model.status import is_failure, is_status_recovery, verdict_of
 
 RESULT, RUN = "testCaseResult", "pipelineStatus"
@@ -57,6 +58,7 @@ _REPORTING = frozenset(
         *(EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED),
         EventType.RETENTION_APPLIED,
         EventType.SCHEDULED_CHECK,
+        EventType.INCIDENT_REMINDER,
     }
 )
 """Types of events that only tell what was noticed."""
@@ -242,6 +244,22 @@ def _still_failing_lines(_old: Document, state: Document, entity: Document, zone
         yield from _fact("no success since", moment_text(since_ms, zone))
 
 
+def _reminder_lines(_old: Document, reminder: Document, entity: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield that a test or run still fails, for how long, and that nobody has acknowledged its incident."""
+    noun = _TEST if "entityLink" in entity else ""
+    moments = list(_moments(reminder.get("since"), reminder.get("timestamp")))
+    lasted_text = f", for {span_text(max(moments) - min(moments))}" if len(moments) > 1 else ""
+    number = reminder.get("number")
+    number_text = f", {ordinal_text(number)} reminder" if type(number) is int else ""
+    text = f"{noun}still failing{lasted_text}, nobody acknowledged{number_text}"
+    yield ChangeLine(clean_line(text), rank=Rank.REPORTED)
+
+
+def is_reminder(event: ChangeEvent) -> bool:
+    """Say whether the event reminds of an incident that nobody has acknowledged."""
+    return event.event_type is EventType.INCIDENT_REMINDER
+
+
 def _without_owner_lines(_old: Document, _state: Document, _entity: Document, _zone: str) -> Iterator[ChangeLine]:
     """Yield that an asset has no owner at a time of a schedule."""
     yield ChangeLine("still without an owner", rank=Rank.REPORTED)
@@ -408,6 +426,7 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     EDITOR_VIEW: narrowing_lines,
     EXPIRY: expiry_lines,
     FINDING: finding_lines,
+    INCIDENT_REMINDER: _reminder_lines,
     LAG: _single_line(_lag_line),
     SILENCE: _silence_lines,
     STILL_FAILING: _still_failing_lines,

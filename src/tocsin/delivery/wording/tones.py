@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from tocsin.delivery.wording.reports import is_failure_report, is_recovery
-from tocsin.model.change import STILL_FAILING, ChangeEvent, EventType
+from tocsin.model.change import INCIDENT_REMINDER, STILL_FAILING, ChangeEvent, EventType
 
 
 class Tone(IntEnum):
@@ -20,6 +20,7 @@ class Tone(IntEnum):
     FAILED = 3
 
 
+_STILL = (STILL_FAILING, INCIDENT_REMINDER)
 _TONES = {
     EventType.LAG_RECOVERED: Tone.WELL,
     EventType.SLA_VIOLATION: Tone.ATTENTION,
@@ -37,9 +38,9 @@ _TONES = {
 
 
 def is_still_failing(event: ChangeEvent) -> bool:
-    """Say whether the event says that a test or run fails at a time of a schedule."""
+    """Say whether the event says that a test or run fails at a time of a schedule, or reminds of an incident."""
     described = event.change_description
-    return described is not None and any(change.name == STILL_FAILING for change in described.fields_added)
+    return described is not None and any(change.name in _STILL for change in described.fields_added)
 
 
 def tone_of(event: ChangeEvent) -> Tone:

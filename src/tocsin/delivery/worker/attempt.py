@@ -35,7 +35,7 @@ from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.guidance import guidance_of
-from tocsin.delivery.wording.reports import is_failure_report, is_recovery
+from tocsin.delivery.wording.reports import is_failure_report, is_recovery, is_reminder
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.channels import WORDED
@@ -342,11 +342,12 @@ def _has_surroundings(dispatch: Dispatch) -> bool:
     """Return whether a message tells people of one failure, that one is over, or of one change that breaks readers."""
     if dispatch.message.channel not in WORDED or len(dispatch.entries) > 1:
         return False
-    return dispatch.first.carried.is_breaking or is_failure_report(dispatch.event) or is_recovery(dispatch.event)
+    event = dispatch.event
+    return dispatch.first.carried.is_breaking or is_failure_report(event) or is_recovery(event) or is_reminder(event)
 
 
 def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-    """Return what keeps a reason from being sent: a recipient who is gone, its alert, or its destination."""
+    """Return what keeps a reason from being sent: who is gone, its alert or destination, a handled incident."""
     if entry.recipient_gone and reason.is_personal:
         return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
     route = routes[reason.destination_key]
@@ -354,6 +355,8 @@ def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeRea
         return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
     if route.closed_because is not None:
         return OutcomeReason.DISABLED, route.closed_because
+    if is_reminder(entry.event) and entry.incident is None:
+        return OutcomeReason.HANDLED, "the incident has been acknowledged or resolved"
     return None
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from tocsin.errors import Conflict
 from tocsin.flow.capture.change_request_ports import ChangeRequests
+from tocsin.flow.capture.reminder_ports import IncidentReminders
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep
 from tocsin.model.entity import Document
 from tocsin.model.ingested import IngestedEvent
@@ -315,6 +316,10 @@ class Transaction(Protocol):
     @property
     def alert_incidents(self) -> AlertIncidents:
         """The incidents of alerts."""
+
+    @property
+    def incident_reminders(self) -> IncidentReminders:
+        """The reminders of incidents."""
 
     @property
     def change_requests(self) -> ChangeRequests:

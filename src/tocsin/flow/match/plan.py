@@ -18,12 +18,14 @@ from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, No
 from tocsin.conditions.recovery import with_recovery
 from tocsin.conditions.references import parts_read
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
+from tocsin.conditions.reminders import REPEAT_INTERVAL, with_reminders
 from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, durations_asked, fields_of, without_reports
 from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, about_results, without_tests
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.actions import TYPES_NAMED, actions_by_resources
 from tocsin.flow.match.producers import produces
 from tocsin.logic import ALWAYS, NEVER, conjunction_of, disjunction_of, leaves, negation_of
+from tocsin.model.alert_incident import reminder_key
 from tocsin.model.change import NAMED_ONLY, LoggedEvent
 from tocsin.model.subscription import (
     ALL_RESOURCES,
@@ -59,6 +61,7 @@ class Plan:
     is_observability : whether it is an Observability alert
     unnamed : types of event that it does not match because it does not name them
     states : what it asks of assets at the times of its schedule (``conditions/asset_states.py``)
+    repeat_ms : milliseconds between two reminders of an incident that it watches; None: it reminds of none
     enabled : a disabled subscription matches nothing
     questions : its conditions on the recipient (``conditions/relations.py``)
     accepted_answers : the sets of answers with which a person is a recipient
@@ -75,6 +78,7 @@ class Plan:
     is_observability: bool = False
     unnamed: tuple[str, ...] = ()
     states: frozenset[str] = frozenset()
+    repeat_ms: int | None = None
 
     def cases(self) -> tuple[Plan, ...]:
         """Return one plan for each thing that may be left to ask of a person; events alone decide these."""
@@ -175,6 +179,9 @@ def plan_of(subscription: EventSubscription) -> Plan:
     states = states_asked(node)
     if states:
         node = _at_its_times(node, states, subscription)
+    repeat_s = subscription.trigger.repeat_interval
+    if repeat_s is not None:
+        node = _with_its_reminders(node, subscription)
     questions = questions_of(node)
     if len(questions) > MOST_QUESTIONS:
         raise InvalidInput(
@@ -191,6 +198,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
         is_observability=subscription.alert_type is AlertType.OBSERVABILITY,
         unnamed=_unnamed_types(resources, node, filtering_rules),
         states=states,
+        repeat_ms=None if repeat_s is None else repeat_s * 1_000,
     )
 
 
@@ -205,6 +213,22 @@ def _at_its_times(node: Node, states: frozenset[str], subscription: EventSubscri
             field="trigger.triggerType",
         )
     return at_times_of(node, trigger.schedule_id)
+
+
+def _with_its_reminders(node: Node, subscription: EventSubscription) -> Node:
+    """Return the condition of an alert that reminds of its incidents."""
+    if subscription.trigger.trigger_type is not TriggerType.REAL_TIME:
+        raise InvalidInput(
+            "is only for RealTime triggers; to be told at the times of a schedule what still fails, use stillFailing()",
+            field=REPEAT_INTERVAL,
+        )
+    if subscription.alert_type is not AlertType.OBSERVABILITY and not asks_of_reports(node):
+        raise InvalidInput(
+            "reminds of incidents, which this alert does not open: set alertType to Observability, or add a condition"
+            " on the status of tests or runs, such as firstFailure()",
+            field=REPEAT_INTERVAL,
+        )
+    return with_reminders(node, reminder_key(subscription.id))
 
 
 def _unnamed_types(resources: Sequence[str], node: Node, filtering: FilteringRules) -> tuple[str, ...]:

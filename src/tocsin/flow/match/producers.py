@@ -57,6 +57,7 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.TEST_SUITE_RUN_COMPLETED: _SUITES,
     EventType.RETENTION_APPLIED: ("team",),
     EventType.SCHEDULED_CHECK: (*_OWNED, *_TESTS, *_RUNS),
+    EventType.INCIDENT_REMINDER: (*_TESTS, *_RUNS),
     EventType.AUDIT_FINDING: _ALERT,
     EventType.DESTINATION_FAILING: _ALERT,
     EventType.DESTINATION_STOPPED: _ALERT,

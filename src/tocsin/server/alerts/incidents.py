@@ -134,7 +134,9 @@ def _moments(
     references, incident_names = names
     yield _moment(StepKind.OPENED, incident.opened_at_ms, incident.opened_event_id)
     for step in steps:
-        details: Document = {"user": {"id": step.user_id, "type": "user", "name": step.user_name}}
+        details: Document = {}
+        if step.kind is not StepKind.REMINDED:  # nobody did it
+            details["user"] = {"id": step.user_id, "type": "user", "name": step.user_name}
         if step.kind is StepKind.ASSIGNED and step.assignee:
             details["assignee"] = references.get(step.assignee["id"], step.assignee)
         joined_id = step.incident_id if step.other_id == incident.lead_id else step.other_id

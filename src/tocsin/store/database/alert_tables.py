@@ -45,9 +45,13 @@ incident_watcher = Table(
     Column("incident_id", ID, primary_key=True),
     Column("subscription_id", ID, primary_key=True),
     Column("opened_offset", BigInteger, nullable=False),
+    Column("reminded_at_ms", BigInteger),
     Index(None, "subscription_id", "incident_id"),
 )
-"""One row per (incident, alert that matched a failure of it), with the place of the first such failure in the log."""
+"""One row per (incident, alert that matched a failure of it), with the place of the first such failure in the log.
+
+``reminded_at_ms`` is when the alert last reminded of it (``store/catalogue/alerts/reminders.py``).
+"""
 
 alert_incident_step = Table(
     "alert_incident_step",

@@ -13,9 +13,9 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.wording.reports import is_failure_report
+from tocsin.delivery.wording.reports import is_failure_report, is_reminder
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
-from tocsin.model.change import EventType
+from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
@@ -30,13 +30,15 @@ Opened = tuple[int, OpenIncident]
 
 
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
-    """Return these messages, those about failures and silences with the incidents that nobody has acknowledged yet."""
+    """Return these messages, those about failures and silences with the incidents that nobody has acknowledged yet.
+
+    So are reminders, on every channel: they are not sent where there is none.
+    """
     failing = [
         entry
         for dispatch in dispatches
-        if dispatch.message.channel in WORDED
         for entry in dispatch.entries
-        if is_failure_report(entry.event) or entry.event.event_type is EventType.SLA_VIOLATION
+        if is_reminder(entry.event) or (dispatch.message.channel in WORDED and _is_of_incident(entry.event))
     ]
     if not failing:
         return list(dispatches)
@@ -47,6 +49,11 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
         return replace(entry, incident=incident_by_notification.get(entry.notification_id))
 
     return [replace(dispatch, entries=tuple(map(with_own_incident, dispatch.entries))) for dispatch in dispatches]
+
+
+def _is_of_incident(event: ChangeEvent) -> bool:
+    """Return whether an event may open an incident: one of a failure or a silence."""
+    return is_failure_report(event) or event.event_type is EventType.SLA_VIOLATION
 
 
 def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:
@@ -64,13 +71,16 @@ def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str
 
 
 def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIncident | None:
-    """Return the incident that the failure of a notification belongs to, if one of its alerts watches it."""
+    """Return the incident that the failure of a notification belongs to, if one of its alerts watches it.
+
+    A reminder is of an incident, whichever alerts tell of it.
+    """
     alerts = {reason.subscription_id for reason in entry.reasons}
     return next(
         (
             incident
             for offset, incident in opened.get(entry.event.entity_id, ())
-            if offset <= entry.log_offset and not incident.watchers.isdisjoint(alerts)
+            if offset <= entry.log_offset and (is_reminder(entry.event) or not incident.watchers.isdisjoint(alerts))
         ),
         None,
     )

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, Row, Select, literal, select, union_a
 
 from tocsin.chunks import chunks_of
 from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, ProbableCause, ToldPeople
-from tocsin.delivery.wording.reports import RUN, is_recovery, reported_at_ms
+from tocsin.delivery.wording.reports import RUN, is_recovery, is_reminder, reported_at_ms
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.message import MessageStatus
 from tocsin.model.status import SUCCESS, is_failure
@@ -114,6 +114,7 @@ class FailureMessages:
                     reports[place],
                     downstream=downstream.get(place.entity_id, ()),
                     ended_ms=reported_at_ms(by_place[place].event) if place in recovered else None,
+                    is_failing_now=place not in recovered and not is_reminder(by_place[place].event),
                 ),
                 incident=incidents.get(place),
                 causes=causes.get(place, ()),
@@ -167,12 +168,17 @@ class _Reported(NamedTuple):
         return self.verdict is not None and is_failure(self.verdict)
 
 
-def _context_of(reports: Iterable[_Reported], *, downstream: tuple[str, ...], ended_ms: int | None) -> FailureContext:
-    """Return what surrounds a failure, or the success that ends it, from the reports before it, newest first."""
+def _context_of(
+    reports: Iterable[_Reported], *, downstream: tuple[str, ...], ended_ms: int | None, is_failing_now: bool
+) -> FailureContext:
+    """Return what surrounds a failure, a reminder or the success that ends it, from the reports before, newest first.
+
+    ``is_failing_now``: a failure is reported, which counts with those before it.
+    """
     reports = list(reports)
     failures = [one for one in _since_success(reports) if one.has_failed]
     last_success_ms = next((one.at_ms for one in reports if one.verdict == SUCCESS), None)
-    count = len(failures) + (ended_ms is None)
+    count = len(failures) + is_failing_now
     return FailureContext(failures[-1].at_ms if failures else None, count, downstream, last_success_ms, ended_ms)
 
 

@@ -19,6 +19,7 @@ from tocsin.model.change import (
     EDITOR_VIEW,
     EXPIRY,
     FINDING,
+    INCIDENT_REMINDER,
     LAG,
     LINEAGE,
     SILENCE,
@@ -160,6 +161,9 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "still_failing": _of_test(
         addition_of(STILL_FAILING, {"timestamp": AT_MS, "since": AT_MS - 7_200_000, "failures": 3})
     ).model_copy(update={"event_type": EventType.SCHEDULED_CHECK}),
+    "reminder": _of_test(
+        addition_of(INCIDENT_REMINDER, {"name": "INC-7", "since": AT_MS - 10_800_000, "timestamp": AT_MS, "number": 2})
+    ).model_copy(update={"event_type": EventType.INCIDENT_REMINDER}),
     "still_without_owner": change_event(
         addition_of(STILL_WITHOUT_OWNER, {"timestamp": AT_MS}),
         entity={key: value for key, value in ORDERS.items() if key != "owners"},

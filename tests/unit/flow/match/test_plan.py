@@ -55,19 +55,20 @@ def test_no_rule_means_always() -> None:
 def test_alerts_leave_out_types_of_events_that_they_do_not_name() -> None:
     of_users, run = ("userLogin", "userLogout"), "testSuiteRunCompleted"
     retention, handled, check = "retentionApplied", "alertIncidentUpdated", "scheduledCheck"
+    reminder = "incidentReminder"
     left_out = {
         "topic": (check,),
-        "table": (handled, check),
+        "table": (handled, check, reminder),
         "user": of_users,
         "testSuite": (run, check),
-        "all": (*of_users, handled, run, retention, check),
+        "all": (*of_users, handled, run, retention, check, reminder),
     }
     assert {name: plan_of(subscription(resource=name)).unnamed for name in left_out} == left_out
     login = [rule("eventType == 'userLogin' || isBot()")]
     assert plan_of(subscription(login, resource="user")).unnamed == ("userLogout",)
     assert plan_of(subscription([], login, resource="all")).unnamed == (
         *("userLogout", handled, run, retention),
-        check,
+        *(check, reminder),
     )
 
 

@@ -27,6 +27,7 @@ from tocsin.model.thread import THREAD
 from tocsin.store.catalogue.access import rules_revision
 from tocsin.store.catalogue.alerts.editors import SqlAlertEditors
 from tocsin.store.catalogue.alerts.incidents import SqlAlertIncidents
+from tocsin.store.catalogue.alerts.reminders import SqlIncidentReminders
 from tocsin.store.catalogue.changes import requests as change_requests
 from tocsin.store.catalogue.changes.requests import SqlChangeRequests
 from tocsin.store.catalogue.entities import authors, changes
@@ -96,6 +97,7 @@ class SqlTransaction:
     attachments = _RowsOf(SqlAttachments)
     incidents = _RowsOf(SqlIncidents)
     alert_incidents = _RowsOf(SqlAlertIncidents)
+    incident_reminders = _RowsOf(SqlIncidentReminders)
     change_requests = _RowsOf(SqlChangeRequests)
     alert_editors = _RowsOf(SqlAlertEditors)
     lags = _RowsOf(SqlLags)

@@ -1,0 +1,103 @@
+"""Reminders of incidents: every minute, looks whether alerts must remind of any, and lets Spark's tasks do it.
+
+Tasks share the incidents by number, and remind of each in a transaction of its own (``alerts/reminders.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+import structlog
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+
+from tocsin.alerts.reminders import remind
+from tocsin.catalogue.writes import Writes
+from tocsin.clock import Clock, FixedClock, SystemClock
+from tocsin.flow.match.plan import Plan
+from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.jobs.resolving import StoreAddress
+from tocsin.model.people import SYSTEM
+from tocsin.settings import StoreSettings
+from tocsin.spark.schema import NUMBER, struct_of
+from tocsin.spark.session import interpreting_session
+from tocsin.spark.tasks import in_tasks
+from tocsin.store.catalogue.alerts.reminders import Numbers, Reminders
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.engine import open_engine
+from tocsin.store.database.group_commit import PATIENT
+
+EVERY_S = 60.0
+_INCIDENTS_PER_TASK = 500
+_NUMBERS = struct_of(("first", NUMBER), ("last", NUMBER), nullable=False)
+_WRITTEN = struct_of(("written", NUMBER), nullable=False)
+_LOG = structlog.get_logger(__name__)
+
+
+class ReminderParts:
+    """Parts of the job over the store behind ``engine``; ``session`` is for nothing else."""
+
+    def __init__(self, session: SparkSession, engine: Engine, store: StoreAddress, clock: Clock) -> None:
+        self.session, self.store, self.clock = session, store, clock
+        self.alerts = CurrentAlerts("reminders", Subscriptions(engine), _no_plans)
+        self.reminders = Reminders(engine)
+
+
+def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> ReminderParts:
+    """Build the job from ``settings``, in a session separate from ``session``."""
+    store = StoreAddress(settings.store_url(), settings.sqlite_synchronous)
+    return ReminderParts(interpreting_session(session), engine, store, SystemClock())
+
+
+def look(parts: ReminderParts) -> int:
+    """Remind of the incidents whose time has come; return the number of events written."""
+    plans = parts.alerts.read().reminding
+    repeats_ms = _repeats_ms(plans)
+    now_ms = parts.clock.now_ms()
+    numbers = parts.reminders.numbers_due(repeats_ms, now_ms) if repeats_ms else None
+    if numbers is None:
+        return 0
+    starts = range(numbers.first, numbers.last + 1, _INCIDENTS_PER_TASK)
+    shares = [(start, min(start + _INCIDENTS_PER_TASK - 1, numbers.last)) for start in starts]
+    frame = parts.session.createDataFrame(shares, _NUMBERS).repartition(len(shares))
+    written = in_tasks(frame, WriteReminders(parts.store, plans, now_ms), _WRITTEN).toArrow()
+    count: int = sum(written.column("written").to_pylist())
+    _LOG.info("incidents_reminded", count=count)
+    return count
+
+
+def _no_plans(_plans: Sequence[Plan]) -> list[Plan]:
+    """Return the plans that this job matches: none, it asks for those that remind."""
+    return []
+
+
+def _repeats_ms(plans: Mapping[str, Plan]) -> dict[str, int]:
+    return {alert: plan.repeat_ms for alert, plan in plans.items() if plan.repeat_ms is not None}
+
+
+@dataclass(frozen=True)
+class WriteReminders:
+    """The work of a task, for ``spark/tasks.in_tasks``: from numbers of incidents to events, as of ``now_ms``."""
+
+    store: StoreAddress
+    plans: Mapping[str, Plan]
+    now_ms: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take the first and the last number of some incidents a row; yield one row, the number of events written."""
+        engine = open_engine(self.store.url, synchronous=self.store.synchronous, writers=PATIENT)
+        try:
+            shares = [Numbers(**values) for batch in batches for values in batch.to_pylist()]
+            count = sum(self._write(engine, numbers) for numbers in shares)
+        finally:
+            engine.dispose()
+        yield pa.RecordBatch.from_pylist([{"written": count}])
+
+    def _write(self, engine: Engine, numbers: Numbers) -> int:
+        writes = Writes(SqlCatalogue(engine), FixedClock(self.now_ms))
+        due = Reminders(engine).due_between(numbers, _repeats_ms(self.plans), self.now_ms)
+        return sum(writes.within(partial(remind, incident_id=one, plans=self.plans), actor=SYSTEM) for one in due)

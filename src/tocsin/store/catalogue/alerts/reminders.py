@@ -1,0 +1,120 @@
+"""Reminders of incidents in the store: which are due, and when each alert last reminded.
+
+The time until the first one begins when the alert has notified of the first failure that it matched, the time until the
+next with the one before. Next: ``alerts/reminders.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, exists, func, or_, select, update
+
+from tocsin.model.alert_incident import IncidentStatus, StepKind
+from tocsin.store.database.alert_tables import alert_incident, alert_incident_step, incident_watcher, match_result
+from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
+
+Columns = tuple[Any, ...]  # Any: whatever a query asks for
+_ROW, _STEP, _WATCHER = alert_incident.c, alert_incident_step.c, incident_watcher.c
+_SINCE_MS = func.coalesce(_WATCHER.reminded_at_ms, match_result.c.resolved_at_ms, _ROW.opened_at_ms)
+_OPEN = (_ROW.status == IncidentStatus.OPEN.value, _ROW.merged_into.is_(None))
+
+
+class Numbers(NamedTuple):
+    """The first and the last of some numbers of incidents."""
+
+    first: int
+    last: int
+
+
+class Reminders:
+    """The reminders of one store that are due."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def numbers_due(self, repeats_ms: Mapping[str, int], now_ms: int) -> Numbers | None:
+        """Return between which numbers these alerts have incidents to remind of; None: there are none.
+
+        ``repeats_ms`` has the milliseconds between two reminders of each alert.
+        """
+        query = _watchers(select(func.min(_ROW.number), func.max(_ROW.number)))
+        with reading(self._engine) as connection:
+            bounds = [row for row in _due(connection, query, repeats_ms, now_ms) if row[0] is not None]
+        return Numbers(min(row[0] for row in bounds), max(row[1] for row in bounds)) if bounds else None
+
+    def due_between(self, numbers: Numbers, repeats_ms: Mapping[str, int], now_ms: int) -> list[str]:
+        """Return the ids of the incidents of these numbers of which some of these alerts must remind now, in order."""
+        query = _watchers(select(_ROW.number, _ROW.id)).distinct().where(_ROW.number.between(*numbers))
+        with reading(self._engine) as connection:
+            ids_by_number = {row.number: row.id for row in _due(connection, query, repeats_ms, now_ms)}
+        return [ids_by_number[number] for number in sorted(ids_by_number)]
+
+
+class SqlIncidentReminders:
+    """Reminders on the connection of a transaction (``flow/capture/reminder_ports.IncidentReminders``)."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def due(self, identity: str, repeats_ms: Mapping[str, int], now_ms: int) -> list[str]:
+        """Return those of these alerts that must remind of an incident now, in order, by the milliseconds of each."""
+        query = _watchers(select(_WATCHER.subscription_id)).where(_ROW.id == identity)
+        return sorted(row.subscription_id for row in _due(self._connection, query, repeats_ms, now_ms))
+
+    def note(self, identity: str, alert_ids: Collection[str], at_ms: int) -> None:
+        """Note that these alerts have reminded of an incident, and so of all that are merged with it.
+
+        The time until the next reminder begins.
+        """
+        lead_id = select(func.coalesce(_ROW.part_of, _ROW.id)).where(_ROW.id == identity).scalar_subquery()
+        merged_ids = select(_ROW.id).where(or_(_ROW.id == lead_id, _ROW.part_of == lead_id))
+        is_one = (_WATCHER.incident_id.in_(merged_ids), _WATCHER.subscription_id.in_(alert_ids))
+        self._connection.execute(update(incident_watcher).where(*is_one).values(reminded_at_ms=at_ms))
+
+    def count(self, identity: str) -> int:
+        """Return how many reminders of an incident there were."""
+        is_reminder = (_STEP.incident_id == identity, _STEP.kind == StepKind.REMINDED.value)
+        query = select(func.count()).select_from(alert_incident_step).where(*is_reminder)
+        return int(self._connection.execute(query).scalar_one())
+
+
+def _watchers(query: Select[*Columns]) -> Select[*Columns]:
+    """Return a query of the alerts that watch incidents which nobody has acknowledged."""
+    notified = and_(
+        match_result.c.log_offset == _WATCHER.opened_offset,
+        match_result.c.subscription_id == _WATCHER.subscription_id,
+    )
+    joined = incident_watcher.join(alert_incident, _WATCHER.incident_id == _ROW.id).outerjoin(match_result, notified)
+    return query.select_from(joined).where(*_OPEN, ~_is_behind_another())
+
+
+def _due(
+    connection: Connection, query: Select[*Columns], repeats_ms: Mapping[str, int], now_ms: int
+) -> Iterator[Row[*Columns]]:
+    """Yield the rows of a query of watchers whose time has come, for each portion of the alerts."""
+    alerts_by_repeat: dict[int, list[str]] = defaultdict(list)
+    for alert_id, repeat_ms in repeats_ms.items():
+        alerts_by_repeat[repeat_ms].append(alert_id)
+    for repeat_ms, alert_ids in sorted(alerts_by_repeat.items()):
+        waited = query.where(now_ms - repeat_ms >= _SINCE_MS)
+        yield from rows_by_key(connection, waited, _WATCHER.subscription_id, alert_ids)
+
+
+def _is_behind_another() -> ColumnElement[bool]:
+    """Return the condition that an alert watches another incident that is merged with this one and stands before it.
+
+    That is the one of which this is a part, else the part with the lowest number.
+    """
+    sibling, watcher = alert_incident.alias(), incident_watcher.alias()
+    is_before = or_(
+        sibling.c.id == _ROW.part_of,
+        and_(sibling.c.part_of == _ROW.part_of, sibling.c.number < _ROW.number),
+    )
+    query = select(sibling.c.id).join(watcher, watcher.c.incident_id == sibling.c.id)
+    query = query.where(is_before, sibling.c.status != IncidentStatus.RESOLVED.value)
+    query = query.where(watcher.c.subscription_id == _WATCHER.subscription_id)
+    return exists(query.correlate(alert_incident, incident_watcher))

@@ -9,6 +9,8 @@ from tests.drafts import at_once, draft, match_results, reason
 from tests.store.rows import finish_of
 from tests.store.test_messages import claim
 
+from tocsin.flow.schedule.decide import CHECK_WAIT_MS, SCHEDULED, Slot, key_of_check
+from tocsin.flow.schedule.messages import in_slot
 from tocsin.model.message import OutcomeReason, Rejected, Retry
 from tocsin.model.notification import ORDERED_IDS, ReasonKind
 from tocsin.model.notification_draft import head_of
@@ -39,6 +41,12 @@ class TwoQueries:
         scheduled = at_once(draft(self.channel, why, event=event, key=self.key, recipient_id=recipient_id))
         self.notifications.add([scheduled], match_results([scheduled]))
 
+    def write_in(self, alert: str, slot: Slot) -> None:
+        scheduled = at_once(draft(self.channel, reason(alert), event=head_of(self.logged), key=self.key))
+        slot = slot._replace(subscription_id=scheduled.slot.subscription_id)
+        timed = in_slot(scheduled, slot)._replace(slots=(slot,))
+        self.notifications.add([timed], match_results([timed]))
+
     def alerts(self) -> list[str]:
         record = Records(self.engine).by_id([self.id])[self.id]
         return [reason.subscription_name for reason in record.notification.reasons]
@@ -46,6 +54,20 @@ class TwoQueries:
     def alerts_of_message(self) -> list[str]:
         (dispatch,) = self.messages.dispatches(claim(self.messages, now_ms=LATER_MS))
         return [reason.subscription_name for reason in dispatch.first.reasons]
+
+
+@pytest.mark.parametrize("names", [("held", "sure"), ("sure", "held")])
+def test_what_waits_for_a_check_goes_out_with_the_alert_that_is_sure_to_be_first(
+    store_engine: Engine, names: tuple[str, str]
+) -> None:
+    slots = {"held": Slot(1_000, key_of_check("c"), hold_ms=CHECK_WAIT_MS), "sure": Slot(60_000, SCHEDULED)}
+    queries = TwoQueries(store_engine)
+    for name in names:
+        queries.write_in(name, slots[name])
+    assert claim(queries.messages, now_ms=59_999) == []
+    (dispatch,) = queries.messages.dispatches(claim(queries.messages, now_ms=60_000))
+    assert [one.subscription_name for one in dispatch.first.reasons] == ["held", "sure"]
+    assert claim(queries.messages, now_ms=LATER_MS) == []
 
 
 @pytest.mark.parametrize("channel", ["Email", "ActivityFeed"])

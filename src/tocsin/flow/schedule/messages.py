@@ -134,9 +134,10 @@ def _by_asset(slot: Slot, draft: NotificationDraft) -> Slot:
 def slot_order(slot: Slot, *, now_ms: int) -> tuple[int, bool]:
     """Return the sort key of a notification's slots among alerts of equal rank.
 
-    The earliest is first; of several at one time an ungrouped one, because a group may show only a count.
+    The earliest is first, by when it goes out at the latest: a check that a digest waits for may be stuck. Of several
+    at one time an ungrouped one is, because a group may show only a count.
     """
-    return max(slot.due_at_ms, now_ms), slot.grouping_key is not None
+    return max(slot.due_at_ms + slot.hold_ms, now_ms), slot.grouping_key is not None
 
 
 def next_slot(slot: Slot) -> Slot:

@@ -70,11 +70,12 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
     for stored in stored_notifications:
         notification, reasons = new_by_id[stored.id], parse_reasons(stored.reasons)
         draft, due_at_ms = notification.draft, notification.slot.due_at_ms
+        sent_at_ms = open_messages.get(stored.message_id, stored.due_at_ms)
         stored_identities = {_identity(reason) for reason in reasons}
         new = [reason for reason in draft.reasons.in_order if _identity(reason) not in stored_identities]
-        if not new or (stored.message_id and stored.message_id not in open_messages | ended_messages):
+        if not new or (stored.message_id and stored.message_id not in open_messages.keys() | ended_messages):
             continue
-        moves = stored.message_id != notification.message_id and due_at_ms < stored.due_at_ms
+        moves = stored.message_id != notification.message_id and notification.sent_at_ms < sent_at_ms
         all_reasons = sorted([*reasons, *new], key=reason_order)
         merges.append(_merge_parameters(stored, notification, all_reasons, moves=moves))
         moved_messages += [(stored.message_id, notification)] if moves else []
@@ -108,7 +109,7 @@ def _merge_parameters(
         "all_reasons": _text(reasons),
         "person": stored.recipient_id or new.draft.recipient_id,
         "sent_in": new.message_id if moves else stored.message_id,
-        "due": min(new.slot.due_at_ms, stored.due_at_ms),
+        "due": new.slot.due_at_ms if moves else min(new.slot.due_at_ms, stored.due_at_ms),
     }
 
 
@@ -126,13 +127,17 @@ def _lock_notifications(connection: Connection, ids: Collection[str]) -> list[An
     return list(rows_by_key(connection, query, notification.c.id, ids))
 
 
-def _messages(connection: Connection, ids: Collection[str]) -> tuple[set[str], set[str]]:
-    """Return which of these messages nobody has claimed yet, and which were given up; locked as well."""
-    taking, ended = set[str](), set[str]()
+def _messages(connection: Connection, ids: Collection[str]) -> tuple[dict[str, int], set[str]]:
+    """Return when those of these messages are due that nobody has claimed, and which were given up; locked as well."""
+    taking, ended = dict[str, int](), set[str]()
     free = and_(OPEN_MESSAGE, message.c.lease_owner.is_(None))
-    query = select(message.c.id, message.c.status).where(or_(free, message.c.status.in_(_GIVEN_UP)))
+    columns = (message.c.id, message.c.status, message.c.due_at_ms)
+    query = select(*columns).where(or_(free, message.c.status.in_(_GIVEN_UP)))
     for row in rows_by_key(connection, query.order_by(message.c.id).with_for_update(), message.c.id, ids):
-        (ended if row.status in _GIVEN_UP else taking).add(row.id)
+        if row.status in _GIVEN_UP:
+            ended.add(row.id)
+        else:
+            taking[row.id] = row.due_at_ms
     return taking, ended
 
 

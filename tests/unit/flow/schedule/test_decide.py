@@ -185,6 +185,22 @@ def test_a_digest_with_a_check_waits_for_it_and_what_is_late_goes_into_one_of_it
     assert next_slot(late) == late._replace(due_at_ms=NOON_MS + CHECK_WAIT_MS)
 
 
+def test_what_shares_a_digest_with_a_check_is_sent_by_the_alert_that_is_sure_to_be_first() -> None:
+    """A check may be stuck for an hour, and must not delay what another alert sends before."""
+    sooner = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 5 * * * ?"))
+    later = Timing(Trigger(trigger_type=TriggerType.SCHEDULED, cron_expression="0 0 0/3 * * ?"))
+    shared, now_ms = [draft("Email", "a", "b")], NOON_MS + HOUR_MS // 10
+    sent = {
+        name: [(one.slot.subscription_id, one.sent_at_ms) for one in notifications_of(shared, timings, now_ms=now_ms)]
+        for name, timings in (
+            ("sooner", {"a": replace(HOURLY, check_id="c"), "b": sooner}),
+            ("later", {"a": replace(HOURLY, check_id="c"), "b": later}),
+        )
+    }
+    five_past_ms, held_until_ms = NOON_MS + HOUR_MS + HOUR_MS // 12, NOON_MS + HOUR_MS + CHECK_WAIT_MS
+    assert sent == {"sooner": [("b", five_past_ms)], "later": [("a", held_until_ms)]}
+
+
 def test_the_message_of_a_digest_with_a_check_is_due_when_the_wait_is_over() -> None:
     checking = {"a": replace(HOURLY, check_id="c")}
     (scheduled,) = notifications_of([draft("Email", "a")], checking, now_ms=NOON_MS + 1)

@@ -6,12 +6,13 @@ import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.store.test_alert_incidents import BELL
+from tests.store.test_alert_incidents import BELL, handle_incident
 
-from tocsin.flow.resolve.directory import NO_END
+from tocsin.alerts.incidents import Handling
+from tocsin.model.alert_incident import StepKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
-from tocsin.store.recipients.related_incidents import FailureTime, RelatedIncidents
+from tocsin.store.recipients.related_incidents import RelatedIncidents
 
 
 @pytest.fixture
@@ -41,10 +42,9 @@ def causes(company: SmallCompany, name: str) -> list[tuple[str, str]]:
     """Name and asset of each incident that probably caused one."""
     incident = AlertIncidentLog(company.engine).find(name)
     assert incident is not None
-    time = FailureTime(incident.entity_id, incident.opened_offset, incident.recovered_offset or NO_END)
     names = {identity: name for name, identity in company.ids.items()}
-    related = RelatedIncidents(company.engine).causes_of([time])
-    return [(cause.incident.name, names[cause.asset_id]) for cause in related[time]]
+    related = RelatedIncidents(company.engine).causes_of_incident(incident)
+    return [(cause.incident.name, names[cause.asset_id]) for cause in related]
 
 
 def test_what_fails_upstream_at_the_same_time_is_a_cause_the_farthest_first(company: SmallCompany) -> None:
@@ -61,6 +61,18 @@ def test_what_was_over_before_or_begins_after_is_none(company: SmallCompany) -> 
     report(company, "revenue", "Success")
     report(company, "orders", "Failed")
     assert [causes(company, f"INC-{number}") for number in (1, 2, 3)] == [[], [], []]
+
+
+def test_causes_of_an_incident_are_those_of_its_time_whatever_ended_it(company: SmallCompany) -> None:
+    """An incident that a person resolved keeps the causes that are over, and gets none that began after."""
+    report(company, "raw", "Failed")
+    report(company, "orders", "Failed")
+    handle_incident(company, "INC-2", Handling(StepKind.RESOLVED))
+    report(company, "raw", "Success")
+    report(company, "revenue", "Failed")
+    assert causes(company, "INC-2") == [("INC-1", "raw")]
+    report(company, "raw", "Failed")
+    assert causes(company, "INC-2") == [("INC-1", "raw")]
 
 
 def test_two_tests_of_one_table_cause_each_other_nothing(company: SmallCompany) -> None:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from tocsin.catalogue.quality.incidents import KIND as STATUS_KEY
 from tocsin.conditions.test_results import TEST_CASE
 from tocsin.errors import Forbidden, NotFound
-from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import (
     REASONS,
@@ -30,7 +29,6 @@ from tocsin.server.access.references import with_names
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import ID, OPEN, TEXT, TIME, array, either, exact_object, nullable
 from tocsin.server.request import Caller
-from tocsin.store.recipients.related_incidents import FailureTime
 
 ROW = ENTITY_TYPES["eventsubscription"]
 NAME: Document = {"type": "string", "examples": ["INC-7"]}
@@ -97,8 +95,7 @@ def _related_incidents(incidents: Sequence[AlertIncident], caller: Caller) -> _R
 
 def causes_json(incident: AlertIncident, caller: Caller) -> list[Document]:
     """Return the incidents upstream that probably caused one: those whose asset, and what it tests, is visible."""
-    lasted = FailureTime(incident.entity_id, incident.opened_offset, incident.recovered_offset or NO_END)
-    causes = caller.parts.alert_stores.related_incidents.causes_of([lasted])[lasted]
+    causes = caller.parts.alert_stores.related_incidents.causes_of_incident(incident)
     shown_incidents = [one for one in as_shown(caller, [cause.incident for cause in causes]) if one]
     standing = caller.parts.access.standing.of({cause.asset_id for cause in causes})
     assets = {one: {"id": one, "type": kind} for one, (kind, _) in standing.items()}

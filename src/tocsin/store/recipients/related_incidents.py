@@ -49,10 +49,13 @@ class RelatedIncidents:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def causes_of(self, failures: Collection[FailureTime]) -> dict[FailureTime, list[Cause]]:
-        """Return the incidents upstream of each of these failures, the farthest first; maybe none."""
+    def causes_of_incident(self, incident: AlertIncident) -> list[Cause]:
+        """Return the incidents upstream that lasted while an incident did, whatever ended it, the farthest first."""
         with reading(self._engine) as connection:
-            return causes_of(connection, failures)
+            query = select(ended_offset()).where(_ROW.id == incident.lead_id)
+            ended = connection.execute(query).scalar_one_or_none()
+            failure = FailureTime(incident.entity_id, incident.opened_offset, ended or NO_END)
+            return causes_of(connection, [failure])[failure]
 
 
 def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict[FailureTime, list[Cause]]:

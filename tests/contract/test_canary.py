@@ -277,12 +277,9 @@ def _events_of_each_kind(template: str) -> Probe:
     def probe(aviary: Canaries) -> Iterator[str]:
         hidden_ids = {one["id"] for many in aviary.hidden.values() for one in many}
         events = {
-            event["id"] if SOAK else (event["eventType"], event["entityType"], event["entityId"] in hidden_ids): event[
-                "id"
-            ]
-            for event in aviary.events
+            (event["eventType"], event["entityType"], event["entityId"] in hidden_ids): event for event in aviary.events
         }
-        yield from (template.format(id=event_id) for event_id in events.values())
+        yield from (template.format(id=event["id"]) for event in (aviary.events if SOAK else events.values()))
 
     return probe
 

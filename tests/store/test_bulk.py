@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
+from tests.soak import SOAK
 from tests.store.catalogues import JANE, Company, company
 
 from tocsin.catalogue.replay import GroupCommits
@@ -193,7 +194,10 @@ _USERS = st.fixed_dictionaries(
     optional={"teams": st.lists(st.just({"type": "team", "name": "sales"}), max_size=1), "displayName": _TEXTS},
 )
 _NUMBERS = count()
-_HABITS = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+_HABITS = settings(
+    max_examples=25 if SOAK else 10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 @_HABITS

@@ -69,7 +69,7 @@ class Collecting:
 @example(choices=[Made("bert", "External"), Made("root", "External")], hidden="before")
 @example(choices=[Made("bert", "External", "deleted"), Made("root", "External")], hidden="never")
 @example(choices=[Made("anna", "External"), Made("bert", "Users", "muted")], hidden="after")
-@settings(max_examples=40 if SOAK else 8)
+@settings(max_examples=40 if SOAK else 4)
 def test_what_an_alert_sends_does_not_depend_on_the_others(
     sqlite_template: Path, choices: list[Made], hidden: str
 ) -> None:

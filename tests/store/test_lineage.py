@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
+from tests.soak import SOAK
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
 from tocsin.catalogue.lineage.external import edges_in
@@ -265,7 +266,7 @@ def test_a_source_may_feed_very_many(shop: Company, store_engine: Engine) -> Non
 
 
 @given(st.lists(st.tuples(st.sampled_from("pdsh"), *[st.sampled_from(("orders", "clean", "report"))] * 2), max_size=12))
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15 if SOAK else 6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_lineage_fields_of_the_log_say_exactly_which_edges_there_are(
     store_engine: Engine, writes: list[tuple[str, str, str]]
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from tests.soak import SOAK
 
 from tocsin.conditions.backtracking import (
     Alternation,
@@ -102,7 +103,7 @@ def _texts() -> SearchStrategy[str]:
     return st.lists(repeated, min_size=1, max_size=2).map(lambda parts: "".join(parts)[:24])
 
 
-@settings(max_examples=150)
+@settings(max_examples=150 if SOAK else 60)
 @given(pattern=_patterns(), text=_texts())
 def test_no_text_takes_more_steps_than_the_bound(pattern: str, text: str) -> None:
     tree, bound = _bounded_tree(pattern, len(text))

@@ -212,11 +212,14 @@ DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
 ]
 
 
+def test_before_the_damage_there_is_none(shop: Company, store_engine: Engine) -> None:
+    assert _found_damages(inspect(store_engine)) == []
+
+
 @pytest.mark.parametrize(("breaking", "damages"), [row[1:] for row in DAMAGES], ids=[row[0] for row in DAMAGES])
 def test_damage_is_found_and_named(
     shop: Company, store_engine: Engine, breaking: Breaking, damages: set[Damage]
 ) -> None:
-    assert _found_damages(inspect(store_engine)) == []
     with store_engine.begin() as connection:
         breaking(connection, shop)
     inspection = inspect(store_engine)

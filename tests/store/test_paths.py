@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import Engine
+from tests.soak import SOAK
 from tests.store.catalogues import company
 from tests.store.feed_paths import FEED_ROWS
 from tests.store.paths import ROWS, Row, description_of, furnish
@@ -23,7 +24,8 @@ def test_a_write_leaves_exactly_its_events(store_engine: Engine, row: Row) -> No
     row.write(shop)
     events = shop.events_after(end)
     assert [description_of(event) for event in events] == list(row.events)
-    assert inspect(store_engine, deep=True).findings == []
+    if SOAK or store_engine.dialect.name == "sqlite":  # it works out anew what is stored: the same on each store
+        assert inspect(store_engine, deep=True).findings == []
 
 
 def test_an_event_carries_what_the_entity_inherits_at_that_moment(store_engine: Engine) -> None:

@@ -58,7 +58,7 @@ def test_each_asset_is_left_with_one_event_whatever_the_portions(shop: Company) 
 @pytest.mark.parametrize("events_before", [0, 1, 3, 4, 7, 11, 15, 16] if SOAK else [0, 3, 4])
 def test_a_kill_in_between_loses_and_repeats_nothing(shop: Company, store_url: str, events_before: int) -> None:
     end = shop.log.readable_end()
-    killed = get_context("spawn").Process(target=_delete_until, args=(store_url, events_before))
+    killed = get_context("fork").Process(target=_delete_until, args=(store_url, events_before))
     killed.start()
     killed.join(60)
     assert killed.exitcode == -signal.SIGKILL

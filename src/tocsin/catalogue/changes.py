@@ -1,7 +1,8 @@
 """What people do with change requests: announce, answer, discuss, move, withdraw.
 
 Announcing, moving and withdrawing make an event of the asset, ``changeRequestUpdated``, in the field ``changeRequest``,
-and no version. Answers make none: they name consumers, which not everybody may see who sees the asset.
+and no version. Answers and reminders make events of their own types, for the author and for those that are open: they
+name no consumers, which not everybody may see who sees the asset.
 Next: ``server/routes/changes.py``.
 """
 
@@ -12,7 +13,17 @@ from dataclasses import replace
 
 from tocsin.errors import Conflict, Forbidden, NotFound
 from tocsin.flow.capture.write import Record
-from tocsin.flow.track.change_requests import check_date, check_open, is_awaited, move, status_at, withdraw
+from tocsin.flow.track.change_requests import (
+    check_date,
+    check_open,
+    is_awaited,
+    is_reminder_due,
+    move,
+    next_reminder_ms,
+    remind,
+    status_at,
+    withdraw,
+)
 from tocsin.model.access import Operation
 from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, EventType, FieldChange
 from tocsin.model.change_request import (
@@ -27,6 +38,7 @@ from tocsin.model.change_request import (
 )
 from tocsin.model.columns import columns_at, missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Stored, not_found
 
 MOST_ANNOUNCED = 100
@@ -72,24 +84,24 @@ def announce(
             raise Conflict(f"{present.name} announces a change of it already; withdraw or move that")
     if not record.actor.is_admin and requests.announced_count(record.actor.id, record.at_ms) >= MOST_ANNOUNCED:
         raise Forbidden(f"You have {MOST_ANNOUNCED} change requests announced, the maximum; withdraw one first.")
-    request = requests.announce(
-        AnnouncedChange(
-            id=record.ids.entity(),
-            entity_id=asset.id,
-            entity_type=asset.entity_type,
-            kind=announcement.kind,
-            due_at_ms=announcement.date,
-            why=announcement.why,
-            author_id=record.actor.id,
-            author_name=record.actor.name,
-            announced_at_ms=record.at_ms,
-            updated_at_ms=record.at_ms,
-            column_path=column_path,
-            new_value=announcement.new_value,
-            replacement=announcement.replacement,
-        ),
-        consumers,
+    request = AnnouncedChange(
+        id=record.ids.entity(),
+        entity_id=asset.id,
+        entity_type=asset.entity_type,
+        kind=announcement.kind,
+        due_at_ms=announcement.date,
+        why=announcement.why,
+        author_id=record.actor.id,
+        author_name=record.actor.name,
+        announced_at_ms=record.at_ms,
+        updated_at_ms=record.at_ms,
+        column_path=column_path,
+        new_value=announcement.new_value,
+        replacement=announcement.replacement,
+        remind_every_days=announcement.remind_every_days,
     )
+    remind_at_ms = next_reminder_ms(request, record.at_ms)
+    request = requests.announce(replace(request, remind_at_ms=remind_at_ms), consumers)
     event_id = _note(record, asset, None, request)
     requests.add_steps([replace(_step(record, request.id, RequestStepKind.ANNOUNCED), event_id=event_id)])
     return request
@@ -126,12 +138,10 @@ def ask_author(record: Record, request_id: str) -> bool:
     What is not there, such as a column of an asset that is deleted, raises no question.
     """
     requests = record.transaction.change_requests
-    stored_request = requests.find(request_id)
-    if stored_request is None:
+    request, asset = _hold_with_asset(record, request_id)
+    if request is None or status_at(request, record.at_ms) is not RequestStatus.DUE:
         return False
-    asset = record.transaction.find(stored_request.entity_type, Key.by_id(stored_request.entity_id))
-    request = _hold_request(record, request_id)  # after the asset, as who writes that holds both
-    if status_at(request, record.at_ms) is not RequestStatus.DUE or not is_awaited(request, record.at_ms):
+    if not is_awaited(request, record.at_ms):
         return False
     if asset is None or asset.is_deleted or requests.is_asked(request_id, request.due_at_ms):
         return False
@@ -140,6 +150,20 @@ def ask_author(record: Record, request_id: str) -> bool:
         return False
     event_id = _note(record, asset, request, request)
     requests.add_steps([replace(_step(record, request_id, RequestStepKind.ASKED), event_id=event_id)])
+    return True
+
+
+def remind_open(record: Record, request_id: str) -> bool:
+    """Remind those that have not answered a request, if that is due; once, if several jobs look. Return whether."""
+    requests = record.transaction.change_requests
+    request, asset = _hold_with_asset(record, request_id)
+    if request is None or asset is None or asset.is_deleted or not is_reminder_due(request, record.at_ms):
+        return False
+    if not requests.open_count(request_id):
+        return False
+    requests.put(remind(request, record.at_ms))
+    event_id = _note(record, asset, request, request, event_type=EventType.CHANGE_REQUEST_REMINDER)
+    requests.add_steps([replace(_step(record, request_id, RequestStepKind.REMINDED), event_id=event_id)])
     return True
 
 
@@ -158,7 +182,9 @@ def answer_request(
     NotFound : there is no such request, or one of these is no consumer of it
     Conflict : it takes no answers
     """
-    request = _hold_request(record, request_id)
+    request, asset = _hold_with_asset(record, request_id)
+    if request is None:
+        raise NotFound(f"change request {request_id} not found")
     check_open(request, record.at_ms)
     requests = record.transaction.change_requests
     entries = {one.consumer.id: one for one in requests.answers(request_id)}
@@ -178,6 +204,8 @@ def answer_request(
         )
         steps += [] if present and step.says_the_same(present) else [step]
     requests.add_steps(steps)
+    if steps and asset is not None and record.actor.id != request.author_id:
+        requests.attach_event(steps[0].id, _note_answer(record, asset, request, steps, len(entries)))
 
 
 def comment_on_request(record: Record, request_id: str, comment: str) -> None:
@@ -206,6 +234,16 @@ def _take_step(
     return before, after, event_id
 
 
+def _hold_with_asset(record: Record, request_id: str) -> tuple[AnnouncedChange | None, Stored | None]:
+    """Return a request and its asset and hold both, in the order of writes of the asset; None for what is gone."""
+    requests = record.transaction.change_requests
+    stored_request = requests.find(request_id)
+    if stored_request is None:
+        return None, None
+    asset = record.transaction.find(stored_request.entity_type, Key.by_id(stored_request.entity_id))
+    return requests.hold(request_id), asset
+
+
 def _hold_request(record: Record, request_id: str) -> AnnouncedChange:
     request = record.transaction.change_requests.hold(request_id)
     if request is None:
@@ -221,6 +259,20 @@ def _editable(record: Record, entity_type: str, entity_id: str) -> Stored | None
     return asset
 
 
+def _note_answer(
+    record: Record, asset: Stored, request: AnnouncedChange, steps: Sequence[RequestStep], consumer_count: int
+) -> str | None:
+    """Add the event that tells the author of an answer, for how many consumers, not for which; return its id.
+
+    Who may see the asset may see the event, but perhaps no consumer, and not who answers for one.
+    """
+    answer = {"answer": steps[0].verdict and steps[0].verdict.value, "consumers": len(steps)}
+    until = {} if steps[0].until_ms is None else {"until": steps[0].until_ms}
+    facts = {"answered": answer | until, "consumers": consumer_count}
+    unnamed = replace(record, actor=SYSTEM)
+    return _note(unnamed, asset, None, request, event_type=EventType.CHANGE_REQUEST_ANSWERED, facts=facts)
+
+
 def _step(record: Record, request_id: str, kind: RequestStepKind) -> RequestStep:
     """Return that the actor does something to a request."""
     return RequestStep(
@@ -233,14 +285,22 @@ def _step(record: Record, request_id: str, kind: RequestStepKind) -> RequestStep
     )
 
 
-def _note(record: Record, asset: Stored, before: AnnouncedChange | None, after: AnnouncedChange) -> str | None:
-    """Add the event of the asset that says what was announced, moved, withdrawn or is due; return its id."""
+def _note(
+    record: Record,
+    asset: Stored,
+    before: AnnouncedChange | None,
+    after: AnnouncedChange,
+    *,
+    event_type: EventType = EventType.CHANGE_REQUEST_UPDATED,
+    facts: Document | None = None,
+) -> str | None:
+    """Add the event of the asset that says what was announced, moved, withdrawn, answered or is due; return its id."""
     open_count = record.transaction.change_requests.open_count(after.id)
     old_value = None if before is None else request_value(before, record.at_ms)
-    new_value = request_value(after, record.at_ms) | {"openAnswers": open_count}
+    new_value = {**request_value(after, record.at_ms), "openAnswers": open_count, **(facts or {})}
     change = FieldChange(name=CHANGE_REQUEST, old_value=old_value, new_value=new_value)
     description = ChangeDescription().with_changes(change)
-    event = record.note(asset, description, event_type=EventType.CHANGE_REQUEST_UPDATED).event
+    event = record.note(asset, description, event_type=event_type).event
     return None if event is None else event.id
 
 

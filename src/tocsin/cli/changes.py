@@ -13,6 +13,7 @@ from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_js
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.announcement import ChangeOutcome, outcome_in_words
+from tocsin.model.change_request import LONGEST_INTERVAL_DAYS
 from tocsin.model.entity import Document
 
 app = typer.Typer(help="Announce changes of assets, and answer announcements.", no_args_is_help=True)
@@ -20,6 +21,10 @@ app = typer.Typer(help="Announce changes of assets, and answer announcements.", 
 Name = Annotated[str, typer.Argument(metavar="REQUEST", help="Number, e.g. CR-12.")]
 Comment = Annotated[str | None, typer.Option(help="Why; shown in the timeline.")]
 On = Annotated[str, typer.Option("--on", metavar="DATE", help="When, such as 2026-12-09T10:00; without a zone UTC.")]
+
+RemindEvery = Annotated[
+    int, typer.Option(min=0, max=LONGEST_INTERVAL_DAYS, help="Days between reminders of those that are open; 0: none.")
+]
 
 
 @app.command()
@@ -32,6 +37,7 @@ def announce(  # noqa: PLR0913  # each option of the command is a parameter
     column: Annotated[str | None, typer.Option(help="The column that changes; the asset if omitted.")] = None,
     to: Annotated[str | None, typer.Option(help="The new type or name.")] = None,
     instead: Annotated[str | None, typer.Option(help="What to use in its place.")] = None,
+    remind_every: RemindEvery = 7,
     entity_type: OfType = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show who would be asked.")] = False,
     as_json: AsJson = False,
@@ -48,6 +54,7 @@ def announce(  # noqa: PLR0913  # each option of the command is a parameter
             "kind": kind,
             "date": _ms_of(on, "on"),
             "why": why,
+            "remindEveryDays": remind_every,
             **{key: value for key, value in optional.items() if value is not None},
         }
         request = client.announce_change(announcement, dry_run=dry_run)

@@ -177,6 +177,8 @@ _WORDS = {
     "alertExpiring": "expires soon",
     "alertExpired": "expired and disabled",
     "changeRequestUpdated": "change request updated",
+    "changeRequestAnswered": "change request answered",
+    "changeRequestReminder": "reminder of a change request",
     "userLogin": "logged in",
     "userLogout": "logged out",
 }

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from tocsin.conditions import documents
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.model.announcement import ChangeOutcome, reasons_unannounced
-from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
+from tocsin.model.change import CHANGE_REQUEST, OF_CHANGE_REQUESTS, ChangeEvent
 from tocsin.model.entity import Document
 
 IS_ANNOUNCED = "isAnnounced"
@@ -38,7 +38,7 @@ def _is_announced(event: ChangeEvent) -> bool:
 def _requests(event: ChangeEvent) -> Iterator[tuple[str, int]]:
     yield from ((one.request, one.open_answers) for one in event.announcements or ())
     change = event.change_description
-    if event.event_type is EventType.CHANGE_REQUEST_UPDATED and change is not None:
+    if event.event_type in OF_CHANGE_REQUESTS and change is not None:
         for field in (*change.fields_added, *change.fields_updated):
             value = documents.decode(field.new_value)
             if field.name == CHANGE_REQUEST and isinstance(value, dict):

@@ -1,5 +1,6 @@
 """Change requests job: every minute, asks the authors of requests that are due and not done what became of them.
 
+It also reminds those that have not answered, at the intervals that requests name.
 Next: ``catalogue/changes.py``.
 """
 
@@ -9,7 +10,7 @@ from functools import partial
 
 from sqlalchemy import Engine
 
-from tocsin.catalogue.changes import ask_author
+from tocsin.catalogue.changes import ask_author, remind_open
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock
 from tocsin.model.people import SYSTEM
@@ -27,8 +28,8 @@ class ChangeRequestsJob:
         self._writes = Writes(SqlCatalogue(engine), clock)
 
     def look(self) -> int:
-        """Ask the authors who have not been asked; return how many requests that concerns."""
-        request_ids = self._requests.list_unasked(self._clock.now_ms())
-        return sum(
-            self._writes.within(partial(ask_author, request_id=request_id), actor=SYSTEM) for request_id in request_ids
-        )
+        """Ask the authors who have not been asked, and remind those that are open; return of how many requests."""
+        now_ms = self._clock.now_ms()
+        works = [partial(ask_author, request_id=one) for one in self._requests.list_unasked(now_ms)]
+        works += [partial(remind_open, request_id=one) for one in self._requests.list_to_remind(now_ms)]
+        return sum(self._writes.within(work, actor=SYSTEM) for work in works)

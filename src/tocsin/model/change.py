@@ -152,6 +152,8 @@ class EventType(StrEnum):
     ALERT_EXPIRED = "alertExpired"
     ALERT_INCIDENT_UPDATED = "alertIncidentUpdated"
     CHANGE_REQUEST_UPDATED = "changeRequestUpdated"
+    CHANGE_REQUEST_ANSWERED = "changeRequestAnswered"
+    CHANGE_REQUEST_REMINDER = "changeRequestReminder"
     TEST_SUITE_RUN_COMPLETED = "testSuiteRunCompleted"
     RETENTION_APPLIED = "retentionApplied"
     SCHEDULED_CHECK = "scheduledCheck"
@@ -160,10 +162,17 @@ class EventType(StrEnum):
     LAG_RECOVERED = "lagRecovered"
 
 
+OF_CHANGE_REQUESTS = (
+    EventType.CHANGE_REQUEST_UPDATED,
+    EventType.CHANGE_REQUEST_ANSWERED,
+    EventType.CHANGE_REQUEST_REMINDER,
+)
 SESSION_EVENTS = (EventType.USER_LOGIN, EventType.USER_LOGOUT)
 NAMED_ONLY = (
     *SESSION_EVENTS,
     EventType.ALERT_INCIDENT_UPDATED,
+    EventType.CHANGE_REQUEST_ANSWERED,
+    EventType.CHANGE_REQUEST_REMINDER,
     EventType.TEST_SUITE_RUN_COMPLETED,
     EventType.RETENTION_APPLIED,
     EventType.SCHEDULED_CHECK,

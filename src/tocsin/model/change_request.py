@@ -29,6 +29,9 @@ MOST_CONSUMERS = 10_000
 MOST_NAMED = 1_000
 """Consumers that one answer may name."""
 
+LONGEST_INTERVAL_DAYS = 366
+"""Days between two reminders, at most."""
+
 _NAME = re.compile(r"CR-([1-9]\d{0,17})", re.ASCII | re.IGNORECASE)
 
 
@@ -89,6 +92,8 @@ class RequestStepKind(StrEnum):
     """The date has come, and what was announced has not happened."""
     ANSWERED = "answered"
     COMMENTED = "commented"
+    REMINDED = "reminded"
+    """Who has not answered hears of it again."""
     MOVED = "moved"
     WITHDRAWN = "withdrawn"
     DONE = "done"
@@ -106,6 +111,8 @@ class AnnouncedChange:
     new_value : the new type or the new name
     replacement : what to use in its place, as text
     outcome : how the change differs from the announcement; None until it is made
+    remind_every_days : between two reminders; None or 0: there are none
+    remind_at_ms : when those that are open are reminded next
     """
 
     id: str
@@ -125,6 +132,8 @@ class AnnouncedChange:
     withdrawn_at_ms: int | None = None
     done_at_ms: int | None = None
     outcome: ChangeOutcome | None = None
+    remind_every_days: int | None = None
+    remind_at_ms: int | None = None
 
     @property
     def name(self) -> str:
@@ -199,7 +208,10 @@ class ConsumerAnswer(NamedTuple):
 
 
 class ChangeAnnouncement(WireModel):
-    """What a new request announces: ``date`` is when the change happens, epoch milliseconds."""
+    """What a new request announces: ``date`` is when the change happens, epoch milliseconds.
+
+    ``remind_every_days`` is after how many days those that have not answered are reminded, each time; 0: never.
+    """
 
     entity: Document
     kind: ChangeKind
@@ -208,6 +220,7 @@ class ChangeAnnouncement(WireModel):
     date: int = Field(ge=0, le=LATEST_MS, strict=True)
     why: str = Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
     replacement: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME, pattern=r"\S")
+    remind_every_days: int = Field(default=7, ge=0, le=LONGEST_INTERVAL_DAYS, strict=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

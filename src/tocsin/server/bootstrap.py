@@ -84,11 +84,14 @@ _OF_BROKEN_ALERTS = (
     "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed','alertExpiring','alertExpired'})"
 )
 
+_OF_CHANGE_REQUESTS = "matchAnyEventType({'changeRequestUpdated','changeRequestAnswered','changeRequestReminder'})"
+
 _FORMER_CONDITIONS = {
     "fieldChanged == 'followers' || fieldChanged == 'votes'": "onlyFieldsChanged('followers', 'votes')",
     "fieldChanged == 'usageSummary' || fieldChanged == 'profile'": "onlyFieldsChanged('usageSummary', 'profile')",
     "matchAnyEventType({'destinationFailing','destinationStopped'})": _OF_BROKEN_ALERTS,
     "matchAnyEventType({'destinationFailing','destinationStopped','alertNarrowed'})": _OF_BROKEN_ALERTS,
+    "matchAnyEventType({'changeRequestUpdated'})": _OF_CHANGE_REQUESTS,
 }
 """Conditions of earlier versions, with what they are now."""
 
@@ -123,7 +126,7 @@ CHANGE_REQUESTS_ALERT: Document = {
     "name": "ChangeRequests",
     "displayName": "Change requests",
     "description": "Mails, and shows in the app, what change requests ask: who answers for a consumer, and on the date"
-    " the author.",
+    " the author, who hears of each answer as well.",
     "alertType": "Notification",
     **_OF_TOCSIN,
     "filteringRules": {
@@ -131,9 +134,9 @@ CHANGE_REQUESTS_ALERT: Document = {
         "rules": [
             {
                 "name": "changeRequests",
-                "description": "Announced, moved, withdrawn, and due but not done.",
+                "description": "Announced, moved, withdrawn, due but not done; answers, and reminders.",
                 "effect": "include",
-                "condition": "matchAnyEventType({'changeRequestUpdated'})",
+                "condition": _OF_CHANGE_REQUESTS,
             }
         ],
     },
@@ -231,7 +234,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
     for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, CHANGE_REQUESTS_ALERT, BROKEN_ALERTS, EVENT_LAG_ALERT):
         _create_once(writes, "eventsubscription", alert)
-    for alert in (ACTIVITY_FEED_ALERT, BROKEN_ALERTS):
+    for alert in (ACTIVITY_FEED_ALERT, CHANGE_REQUESTS_ALERT, BROKEN_ALERTS):
         _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))
     establish(writes)
     _settle_policies_once(engine, writes)

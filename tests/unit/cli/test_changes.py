@@ -20,6 +20,7 @@ ONE: dict[str, Any] = {
     "newValue": "INT",
     "date": _AT_MS,
     "why": "unused",
+    "remindEveryDays": 7,
     "replacement": "customers.email",
     "author": {"name": "ana"},
     "answers": {"total": 3, "open": 1, "ready": 1, "notAffected": 0, "needsTime": 1, "objects": 0},
@@ -48,6 +49,7 @@ def test_a_change_is_announced_for_a_date_in_utc(run: Run, small_server: SmallSe
         "kind": "type",
         "date": _AT_MS,
         "why": "unused",
+        "remindEveryDays": 7,
         "column": "email",
         "newValue": "INT",
     }

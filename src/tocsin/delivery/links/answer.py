@@ -22,6 +22,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Channel
 
 _PURPOSE, _IN_CHAT = "answer", "answer in chat"
+_ASKING = (EventType.CHANGE_REQUEST_UPDATED, EventType.CHANGE_REQUEST_REMINDER)
 _CHOICES = {ConsumerVerdict.READY: "We are ready", ConsumerVerdict.NOT_AFFECTED: "Not affected"}
 """Answers that need neither a date nor a comment."""
 
@@ -64,7 +65,7 @@ def _open_request(entry: Entry, now_ms: int) -> Document | None:
 def _request_in(event: ChangeEvent) -> Document | None:
     """Return the change request that an event tells of, as it is then."""
     described = event.change_description
-    if event.event_type is not EventType.CHANGE_REQUEST_UPDATED or described is None:
+    if event.event_type not in _ASKING or described is None:
         return None
     changes = (*described.fields_added, *described.fields_updated)
     values = (one.new_value for one in changes if one.name == CHANGE_REQUEST)

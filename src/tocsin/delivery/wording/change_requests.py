@@ -5,13 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tocsin.clock import LATEST_MS
 from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
 from tocsin.model.change_request import ConsumerVerdict
 from tocsin.model.entity import Document
+from tocsin.model.phrases import count_text
 
+_VERBS: Mapping[str, tuple[str, str]] = {
+    ConsumerVerdict.READY: ("is ready", "are ready"),
+    ConsumerVerdict.NOT_AFFECTED: ("is not affected", "are not affected"),
+    ConsumerVerdict.NEEDS_TIME: ("needs time", "need time"),
+    ConsumerVerdict.OBJECTS: ("objects", "object"),
+}
 _MOMENTS = range(LATEST_MS + 1)
 
 
@@ -40,12 +47,28 @@ def change_request_lines(before: Document, after: Document, _entity: Document, z
         advice = f"make the change, or tocsin changes move {name} --on DATE, or tocsin changes withdraw {name}"
         yield ChangeLine(advice, label="what to do")
         return
-    moved = "moved: " if before else ""
+    if "answered" in after:
+        yield from _answer_lines(after, zone)
+        return
+    moved = "" if not before else "is still open: " if before.get("date") == after.get("date") else "moved: "
     instead = f"; instead: {after['replacement']}" if after.get("replacement") else ""
     yield _line(f"{name} {moved}{announced}: {after.get('why')}{instead}")
     answer, *other_answers = ConsumerVerdict
     command = f"tocsin changes answer {name} {answer} (or {', '.join(other_answers)})"
     yield ChangeLine(command, label="to answer for a consumer")
+
+
+def _answer_lines(request: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield what was answered, for how many consumers, how many are open, and what the author can do."""
+    name, answered = clean_line(str(request.get("name"))), request["answered"]
+    until_ms = answered.get("until")
+    until = f" until {moment_text(until_ms, zone)}" if type(until_ms) is int and until_ms in _MOMENTS else ""
+    count = answered.get("consumers")
+    verb = _VERBS.get(str(answered.get("answer")), ("answers", "answer"))[count != 1]
+    yield _line(f"{name} answered: {count_text(int(count or 0), 'consumer')} {verb}{until}")
+    yield ChangeLine(announced_in_words(request, zone), label="announced")
+    yield ChangeLine(f"{request.get('openAnswers')} of {request.get('consumers')}", label="answers open")
+    yield ChangeLine(f"tocsin changes show {name}", label="to see who, and why")
 
 
 def _line(text: str) -> ChangeLine:

@@ -26,7 +26,7 @@ from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
 from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
 from tocsin.model import fqn
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
 from tocsin.model.message import Entry
 from tocsin.model.phrases import count_text
 from tocsin.model.thread import THREAD
@@ -51,7 +51,7 @@ _DONE = {
     EventType.ENTITY_SOFT_DELETED: "deleted by",
     EventType.ENTITY_DELETED: "permanently deleted by",
     EventType.ENTITY_RESTORED: "restored by",
-    EventType.CHANGE_REQUEST_UPDATED: "by",
+    **dict.fromkeys(OF_CHANGE_REQUESTS, "by"),
 }
 _SESSIONS = {EventType.USER_LOGIN: "logged in", EventType.USER_LOGOUT: "logged out"}
 _REPORTED = "reported"

@@ -41,5 +41,8 @@ class ChangeRequests(Protocol):
     def add_steps(self, steps: Sequence[RequestStep]) -> None:
         """Add what a person did; an answer becomes the present one of its consumer."""
 
+    def attach_event(self, step_id: str, event_id: str | None) -> None:
+        """Note which event tells of a step."""
+
     def answers(self, request_id: str) -> list[ConsumerAnswer]:
         """Return the consumers of a request with their answers."""

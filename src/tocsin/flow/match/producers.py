@@ -14,7 +14,14 @@ from tocsin.conditions.fields import STREAK_FIELDS, TESTED_FQN, TESTED_NAMES, ha
 from tocsin.conditions.nodes import Has, Leaf, Node
 from tocsin.conditions.test_results import reads
 from tocsin.logic import NEVER, replace_leaves
-from tocsin.model.change import OWN_FIELDS, REPORTED_AT, STATE_AT_SCHEDULE, STILL_WITHOUT_OWNER, EventType
+from tocsin.model.change import (
+    OF_CHANGE_REQUESTS,
+    OWN_FIELDS,
+    REPORTED_AT,
+    STATE_AT_SCHEDULE,
+    STILL_WITHOUT_OWNER,
+    EventType,
+)
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import ALL_RESOURCES
 from tocsin.model.thread import RESOURCES, THREAD, THREAD_KEYS
@@ -53,7 +60,7 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     EventType.TEST_CASE_FAILURE: _TESTS,
     EventType.SLA_VIOLATION: (*_TESTS, *_RUNS),
     EventType.ALERT_INCIDENT_UPDATED: (*_TESTS, *_RUNS),
-    EventType.CHANGE_REQUEST_UPDATED: tuple(ENTITY_TYPES),
+    **dict.fromkeys(OF_CHANGE_REQUESTS, tuple(ENTITY_TYPES)),
     EventType.TEST_SUITE_RUN_COMPLETED: _SUITES,
     EventType.RETENTION_APPLIED: ("team",),
     EventType.SCHEDULED_CHECK: (*_OWNED, *_TESTS, *_RUNS),

@@ -12,7 +12,8 @@ from dataclasses import replace
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.model.change_request import AnnouncedChange, ChangeKind, RequestStatus
 
-LONGEST_NOTICE_MS = 3 * 366 * 86_400_000
+_DAY_MS = 86_400_000
+LONGEST_NOTICE_MS = 3 * 366 * _DAY_MS
 """How far ahead a change may be announced."""
 
 
@@ -56,6 +57,29 @@ def check_open(request: AnnouncedChange, at_ms: int) -> None:
         raise Conflict(f"{request.name} is {status.value}: answers are final")
 
 
+def next_reminder_ms(request: AnnouncedChange, at_ms: int) -> int | None:
+    """Return when those that are open are reminded if they have heard of it at a time; None: never."""
+    return at_ms + request.remind_every_days * _DAY_MS if request.remind_every_days else None
+
+
+def is_reminder_due(request: AnnouncedChange, at_ms: int) -> bool:
+    """Return whether those that are open are to be reminded at a time: only before the date."""
+    is_time = request.remind_at_ms is not None and request.remind_at_ms <= at_ms
+    return is_time and status_at(request, at_ms) is RequestStatus.ANNOUNCED
+
+
+def remind(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:
+    """Return a request whose consumers are reminded; those missed while nothing ran are one.
+
+    Raises
+    ------
+    Conflict : no reminder is due
+    """
+    if not is_reminder_due(request, at_ms):
+        raise Conflict(f"no reminder of {request.name} is due")
+    return replace(request, remind_at_ms=next_reminder_ms(request, at_ms))
+
+
 def move(request: AnnouncedChange, due_at_ms: int, at_ms: int) -> AnnouncedChange:
     """Return a request with a later date; one that is due is announced again.
 
@@ -71,7 +95,8 @@ def move(request: AnnouncedChange, due_at_ms: int, at_ms: int) -> AnnouncedChang
             f"must be later than that of {request.name}: consumers have answered for it; withdraw it and announce anew",
             field="date",
         )
-    return replace(request, due_at_ms=due_at_ms, updated_at_ms=at_ms)
+    after = replace(request, due_at_ms=due_at_ms, updated_at_ms=at_ms)
+    return replace(after, remind_at_ms=next_reminder_ms(request, at_ms)) if due_at_ms > request.due_at_ms else after
 
 
 def withdraw(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:

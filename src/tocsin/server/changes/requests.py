@@ -59,6 +59,8 @@ REQUEST: Shape[ShownRequest] = {
     "doneAt": (nullable(TIME), lambda shown: shown.request.done_at_ms),
     "outcome": (nullable(either(*ChangeOutcome)), lambda shown: shown.request.outcome and shown.request.outcome.value),
     "updatedAt": (TIME, lambda shown: shown.request.updated_at_ms),
+    "remindEveryDays": (COUNT, lambda shown: shown.request.remind_every_days or 0),
+    "remindAt": (nullable(TIME), lambda shown: shown.request.remind_at_ms),
     "answers": (
         exact_object(dict.fromkeys(("total", "open", *(one.value for one in ConsumerVerdict)), COUNT)),
         lambda shown: {

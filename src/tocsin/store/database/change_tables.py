@@ -26,6 +26,8 @@ change_request = Table(
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("done_at_ms", BigInteger),
     Column("outcome", String(20)),
+    Column("remind_every_days", Integer),
+    Column("remind_at_ms", BigInteger),
     Index(None, "entity_id", "number"),
     Index(None, "author_id", "number"),
 )

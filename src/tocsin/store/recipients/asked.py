@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
+from tocsin.clock import LATEST_MS
 from tocsin.flow.resolve.directory import Principal
 from tocsin.model.change_request import Basis, RequestStepKind
 from tocsin.model.notification import ReasonKind
@@ -24,14 +25,24 @@ _OFFSET = change_event.c.log_offset
 
 
 class _Asking(NamedTuple):
-    """An event about a request: its place in the log, the asset, and whether it asks the author, not the consumers."""
+    """An event about a request: its place in the log, the asset, the author, and the step that it tells of."""
 
     request_id: str
     entity_id: str
     author_id: str
     offset: int
-    is_of_author: bool
+    kind: RequestStepKind
     at_ms: int
+
+    @property
+    def is_of_author(self) -> bool:
+        """Return whether it concerns the author alone: what became of the request, or an answer to it."""
+        return self.kind in (RequestStepKind.ASKED, RequestStepKind.ANSWERED)
+
+    @property
+    def is_reminder(self) -> bool:
+        """Return whether it concerns only those that were open."""
+        return self.kind is RequestStepKind.REMINDED
 
     def principal(self, principal_id: str, principal_type: str) -> Principal:
         """Return that this event asks a person or team."""
@@ -56,13 +67,14 @@ class _Consumer(NamedTuple):
 def people_asked_at(connection: Connection, entity_ids: Collection[str], from_offset: int) -> Iterator[Principal]:
     """Yield whom events, at this offset or later, ask about requests of these assets.
 
-    Of a request that is due its author; else who answered for its consumers when the event was written.
+    Of a request that is due, or answered, its author; else who answered for its consumers when the event was written,
+    of a reminder for those that were open.
     """
     columns = (_ROW.id, _ROW.entity_id, _ROW.author_id, _STEP.kind, _STEP.at_ms, _OFFSET)
     query = select(*columns).join(change_request_step, _STEP.request_id == _ROW.id)
     query = query.join(change_event, change_event.c.id == _STEP.event_id).where(from_offset <= _OFFSET)
     askings = [
-        _Asking(request_id, entity_id, author_id, offset, kind == RequestStepKind.ASKED.value, at_ms)
+        _Asking(request_id, entity_id, author_id, offset, RequestStepKind(kind), at_ms)
         for request_id, entity_id, author_id, kind, at_ms, offset in rows_by_key(
             connection, query, _ROW.entity_id, entity_ids
         )
@@ -85,8 +97,12 @@ def _who_answer(connection: Connection, askings: list[_Asking], from_offset: int
     owners: dict[str, list[Principal]] = defaultdict(list)
     for owner in relations_over_time.owners(connection, asset_ids, from_offset) if asset_ids else ():
         owners[str(owner.node_id)].append(owner)
+    first_answers = _first_answers(connection, {one.request_id for one in askings if one.is_reminder})
     for asking in askings:
         consumers_then = [one for one in consumers[asking.request_id] if one.added_at_ms <= asking.at_ms]
+        if asking.is_reminder:
+            answers = first_answers[asking.request_id]
+            consumers_then = [one for one in consumers_then if answers.get(one.id, LATEST_MS) > asking.at_ms]
         principals = {(one.id, "user") for one in consumers_then if one.is_person}
         principals |= {
             (owner.principal_id, owner.principal_type)
@@ -95,3 +111,13 @@ def _who_answer(connection: Connection, askings: list[_Asking], from_offset: int
             if owner.since_offset <= asking.offset <= owner.until_offset
         }
         yield from (asking.principal(*one) for one in sorted(principals))
+
+
+def _first_answers(connection: Connection, request_ids: Collection[str]) -> dict[str, dict[str, int]]:
+    """Return, by request, when each of its consumers was first answered for, epoch milliseconds."""
+    query = select(_STEP.request_id, _STEP.consumer_id, func.min(_STEP.at_ms))
+    query = query.where(_STEP.kind == RequestStepKind.ANSWERED.value).group_by(_STEP.request_id, _STEP.consumer_id)
+    first_answers: dict[str, dict[str, int]] = defaultdict(dict)
+    for request_id, consumer_id, at_ms in rows_by_key(connection, query, _STEP.request_id, request_ids):
+        first_answers[request_id][consumer_id] = at_ms
+    return first_answers

@@ -12,6 +12,7 @@ from tests.unit.delivery.wording.test_threads import event as thread_event
 from tocsin.conditions.breaking import DELETED_WHILE_READ, reasons_of_event
 from tocsin.delivery.wording.incidents import INCIDENT
 from tocsin.delivery.wording.reports import RESULT, RUN, is_report
+from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.change import (
     ALERT_INCIDENT,
     CHANGE_REQUEST,
@@ -86,6 +87,15 @@ def _of_run(described: ChangeDescription) -> ChangeEvent:
     return change_event(
         described, entity_type="pipeline", entity_fully_qualified_name="airflow.load_orders", entity=PIPELINE
     )
+
+
+def _announcement_of(outcome: str) -> Announcement:
+    return Announcement(request="CR-12", outcome=ChangeOutcome(outcome), field="columns.email", open_answers=1)
+
+
+def _event_of_outcome(outcome: str) -> ChangeEvent:
+    reasons = reasons_of_event(_of_orders(EMAIL_REMOVED))
+    return _of_orders(EMAIL_REMOVED, announcements=(_announcement_of(outcome),), breaking_reasons=reasons)
 
 
 def _of_alert(described: ChangeDescription, event_type: EventType, **fields: object) -> ChangeEvent:
@@ -318,6 +328,23 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "change_due": _of_orders(
         update_of(CHANGE_REQUEST, REMOVAL, REMOVAL | {"status": "due"}), event_type=EventType.CHANGE_REQUEST_UPDATED
     ),
+    "change_answered": _of_orders(
+        addition_of(
+            CHANGE_REQUEST,
+            REMOVAL | {"answered": {"answer": "objects", "consumers": 1}, "openAnswers": 2, "consumers": 9},
+        ),
+        event_type=EventType.CHANGE_REQUEST_ANSWERED,
+        user_name="system",
+    ),
+    "change_reminder": _of_orders(
+        update_of(CHANGE_REQUEST, REMOVAL, REMOVAL | {"openAnswers": 2}),
+        event_type=EventType.CHANGE_REQUEST_REMINDER,
+        user_name="system",
+    ),
+    "as_announced": _of_orders(EMAIL_REMOVED, announcements=(_announcement_of("asAnnounced"),), breaking_reasons=()),
+    "earlier_than_announced": _event_of_outcome("early"),
+    "otherwise_than_announced": _event_of_outcome("otherwise"),
+    "despite_an_objection": _event_of_outcome("objected"),
     "not_announced": _of_orders(
         EMAIL_REMOVED, announcements=(), breaking_reasons=reasons_of_event(_of_orders(EMAIL_REMOVED))
     ),

@@ -15,7 +15,10 @@ from tocsin.flow.track.change_requests import (
     check_date,
     check_open,
     is_awaited,
+    is_reminder_due,
     move,
+    next_reminder_ms,
+    remind,
     status_at,
     withdraw,
 )
@@ -33,10 +36,26 @@ _REQUEST = AnnouncedChange(
     announced_at_ms=0,
     updated_at_ms=0,
     number=12,
+    remind_every_days=1,
+    remind_at_ms=400,
 )
-_ACTS = st.lists(
-    st.tuples(st.sampled_from(("move", "withdraw", "answer", "change")), st.integers(0, 500), st.integers(0, 3_000))
-)
+DAY_MS = 86_400_000
+_ACT = st.sampled_from(("move", "withdraw", "answer", "change", "remind"))
+_ACTS = st.lists(st.tuples(_ACT, st.integers(0, 500), st.integers(0, 3_000)))
+
+
+def after_act(act: str, before: AnnouncedChange, date_ms: int, at_ms: int) -> AnnouncedChange:
+    """Return what an act makes of a request; raise where it is refused."""
+    if act == "move":
+        return move(before, date_ms, at_ms)
+    if act == "withdraw":
+        return withdraw(before, at_ms)
+    if act == "remind":
+        return remind(before, at_ms)
+    if act == "change":
+        return before if before.withdrawn_at_ms else replace(before, done_at_ms=at_ms)
+    check_open(before, at_ms)
+    return before
 
 
 @given(_ACTS)
@@ -49,14 +68,7 @@ def test_whatever_people_do_a_date_moves_only_later_and_what_is_withdrawn_or_don
         status = status_at(before, at_ms)
         is_open = True
         try:
-            if act == "move":
-                request = move(before, date_ms, at_ms)
-            elif act == "withdraw":
-                request = withdraw(before, at_ms)
-            elif act == "change":
-                request = before if before.withdrawn_at_ms else replace(before, done_at_ms=at_ms)
-            else:
-                check_open(before, at_ms)
+            request = after_act(act, before, date_ms, at_ms)
         except (Conflict, InvalidInput):
             is_open = False
         assert request.due_at_ms >= before.due_at_ms
@@ -66,8 +78,24 @@ def test_whatever_people_do_a_date_moves_only_later_and_what_is_withdrawn_or_don
             assert is_open == (status is RequestStatus.ANNOUNCED)
         if act == "withdraw" and is_open:
             assert status_at(request, at_ms) is RequestStatus.WITHDRAWN
+        if act == "remind":
+            is_due = before.remind_at_ms is not None and before.remind_at_ms <= at_ms
+            assert is_open == (is_due and status is RequestStatus.ANNOUNCED)
+            assert not is_reminder_due(request, at_ms), "it happens once"
         if act == "move" and is_open:
             assert status_at(request, at_ms) is RequestStatus.ANNOUNCED
+
+
+def test_reminders_come_at_their_intervals_and_those_missed_are_one() -> None:
+    request = replace(_REQUEST, due_at_ms=100 * DAY_MS, remind_every_days=7)
+    request = replace(request, remind_at_ms=next_reminder_ms(request, 0))
+    assert [is_reminder_due(request, at_ms) for at_ms in (7 * DAY_MS - 1, 7 * DAY_MS)] == [False, True]
+    assert remind(request, 30 * DAY_MS).remind_at_ms == 37 * DAY_MS
+    moved = move(request, 101 * DAY_MS, 5 * DAY_MS)
+    assert moved.remind_at_ms == 12 * DAY_MS, "who hears that it is moved needs no reminder at once"
+    assert not is_reminder_due(request, 100 * DAY_MS)
+    assert not is_reminder_due(withdraw(request, 1), 7 * DAY_MS)
+    assert next_reminder_ms(replace(request, remind_every_days=0), 0) is None
 
 
 @given(st.integers(0, 2_000), st.integers(0, 2_000))

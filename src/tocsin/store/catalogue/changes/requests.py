@@ -9,7 +9,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, Select, delete, func, insert, select, text, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    Select,
+    delete,
+    func,
+    insert,
+    select,
+    text,
+    tuple_,
+    update,
+)
 
 from tocsin.chunks import chunks_of
 from tocsin.model.announcement import ChangeOutcome
@@ -36,7 +49,7 @@ from tocsin.store.database.tables import entity
 _ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
 _STANDS = (_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
-_CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms")
+_CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms", "remind_at_ms")
 _ANSWERED = change_request_consumer.outerjoin(change_request_step, _STEP.id == _CONSUMER.step_id)
 
 
@@ -120,6 +133,10 @@ class SqlChangeRequests:
                 is_it = (_CONSUMER.request_id == step.request_id, _CONSUMER.consumer_id == step.consumer_id)
                 self._connection.execute(update(change_request_consumer).where(*is_it).values(step_id=step.id))
 
+    def attach_event(self, step_id: str, event_id: str | None) -> None:
+        """Note which event tells of a step."""
+        self._connection.execute(update(change_request_step).where(_STEP.id == step_id).values(event_id=event_id))
+
     def answers(self, request_id: str) -> list[ConsumerAnswer]:
         """Return the consumers of a request with their answers."""
         return [_answer_of(row) for row in self._connection.execute(_answers_to(request_id))]
@@ -175,9 +192,16 @@ class ChangeRequestLog:
         """Return the ids of requests that are due and not done, about what is there, whose authors were not asked."""
         is_asking = (_STEP.request_id == _ROW.id, _STEP.kind == RequestStepKind.ASKED.value)
         asking = select(_STEP.id).where(*is_asking, _STEP.at_ms >= _ROW.due_at_ms).exists()
-        is_there = select(entity.c.id).where(entity.c.id == _ROW.entity_id, ~entity.c.deleted).exists()
-        query = select(_ROW.id).where(*_STANDS, _ROW.due_at_ms <= at_ms, ~asking, is_there)
+        query = select(_ROW.id).where(*_STANDS, _ROW.due_at_ms <= at_ms, ~asking, _is_there())
         query = query.where(_ROW.kind != ChangeKind.DEPRECATION.value).order_by(_ROW.number)
+        return [row.id for row in fetch_rows(self._engine, query)]
+
+    def list_to_remind(self, at_ms: int) -> list[str]:
+        """Return the ids of requests about what is there that have open consumers and a reminder due at a time."""
+        is_open = (_CONSUMER.request_id == _ROW.id, _CONSUMER.step_id.is_(None))
+        has_open = select(_CONSUMER.consumer_id).where(*is_open).exists()
+        query = select(_ROW.id).where(*_STANDS, _ROW.remind_at_ms <= at_ms, _ROW.due_at_ms > at_ms)
+        query = query.where(has_open, _is_there()).order_by(_ROW.number)
         return [row.id for row in fetch_rows(self._engine, query)]
 
     def list_done_as_announced(self, entity_id: str) -> list[AnnouncedChange]:
@@ -207,6 +231,11 @@ class ChangeRequestLog:
         if after is not None:
             query = query.where(tuple_(_STEP.at_ms, _STEP.id) > after)
         return [step_of(row) for row in fetch_rows(self._engine, query.order_by(_STEP.at_ms, _STEP.id).limit(limit))]
+
+
+def _is_there() -> ColumnElement[bool]:
+    """Return the condition that the asset of a request is there."""
+    return select(entity.c.id).where(entity.c.id == _ROW.entity_id, ~entity.c.deleted).exists()
 
 
 def _answers_to(request_id: str) -> Select[Any]:  # Any: columns of two tables

@@ -122,6 +122,26 @@ def test_a_timeline_shows_messages_to_who_may_know_of_them(
     assert message["recipient"] == {"id": ann_id, "type": "user"}
 
 
+def test_a_timeline_calls_destinations_by_their_names_as_long_as_they_are_there(
+    administrator: httpx.Client, case: Json, sqlite_engine: Engine
+) -> None:
+    config = {"endpoint": "https://hooks.slack.com/services/T/B/s3cret"}
+    chat = {"name": "#data-alerts", "category": "External", "type": "Slack", "config": config}
+    rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
+    paged = alert(administrator, "Paged", filteringRules=rules, destinations=[chat])
+    report_result(administrator, case["fullyQualifiedName"], "Failed", paged["updatedAt"] + 1)
+    notify_all(sqlite_engine)
+
+    def destinations() -> list[list[str]]:
+        timeline = administrator.get("/incidents/INC-1").json()["timeline"]
+        return [one["destinations"] for one in timeline if one["kind"] == "message" and one["channel"] == "Slack"]
+
+    assert destinations() == [["#data-alerts"]]
+    assert "s3cret" not in administrator.get("/incidents/INC-1").text
+    assert administrator.delete(f"/events/subscriptions/{paged['id']}").is_success
+    assert destinations() == [[]]
+
+
 def test_an_incident_names_the_watching_alerts_that_the_caller_may_see(
     administrator: httpx.Client, case: Json, person: Person, sqlite_engine: Engine
 ) -> None:

@@ -161,8 +161,10 @@ def _cause_text(cause: Document) -> str:
 
 
 def _told_text(message: Document) -> str:
-    """Return whom a message told, how, and what came of it: ``told ben by Email: delivered (alert Late)``."""
+    """Return whom a message told, how, and what came of it: ``told #data-alerts (https://…) by Slack: delivered``."""
     recipient = message["recipient"]
     alerts = f" (alert {names_of(message['alerts'])})" if message["alerts"] else ""
     who = recipient.get("name") or recipient["id"]
+    if message.get("destinations"):
+        who = f"{', '.join(message['destinations'])} ({who})"
     return f"told {who} by {message['channel']}: {message['status']}{alerts}"

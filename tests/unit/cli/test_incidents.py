@@ -35,6 +35,17 @@ TIMELINE = [
         "status": "delivered",
         "reason": "ok",
     },
+    {
+        "kind": "message",
+        "timestamp": 1_760_000_000_600,
+        "eventId": "x",
+        "channel": "Slack",
+        "recipient": {"name": "https://hooks.example.org/***"},
+        "alerts": [],
+        "destinations": ["#data-alerts"],
+        "status": "delivered",
+        "reason": "ok",
+    },
     {"kind": "assigned", "timestamp": 1_760_000_001_000, "user": {"name": "ana"}, "assignee": {"name": "ben"}},
 ]
 
@@ -57,6 +68,7 @@ def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallSer
     output = run("incidents", "show", "INC-7").out
     assert "probably caused by: INC-3 on pg.raw.orders" in output
     assert "told ben by Email: delivered (alert Late)" in output
+    assert "told #data-alerts (https://hooks.example.org/***) by Slack: delivered" in output
     assert "Not all messages are shown." in output
     assert "asset: airflow.etl" in output
     assert "assigned to ben" in output

@@ -95,7 +95,7 @@ async def caller_of(request: Request) -> AsyncIterator[Caller]:
     actor = parts.login.tokens.cached_actor(header)
     if actor is None:
         actor = await run_in_threadpool(parts.login.tokens.actor, header)
-    async with parts.traffic.shares.place_for(actor) as place:
+    with await parts.traffic.shares.place_for(actor) as place:
         if request.method not in _READING and WHY_HEADER in request.headers:
             actor = replace(actor, reason=_reason_of(request))
         caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
@@ -129,7 +129,7 @@ async def token_id_of(request: Request, caller: Annotated[Caller, Depends(caller
 async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
     """Return the body's JSON, refused when it is malformed, too deep, too full, or holds a NUL character."""
     bodies = (await parts_of(request)).traffic.bodies
-    async with bodies.reading(request) as text:
+    with await bodies.read(request) as text:
         return await bodies.parse(text, parse_json)
 
 
@@ -218,8 +218,8 @@ def list_answer(documents: Sequence[object]) -> Response:
 
 async def body_of(request: Request) -> bytes:
     """Return the body, read no further than it may be long."""
-    async with (await parts_of(request)).traffic.bodies.reading(request) as read:
-        return read
+    with await (await parts_of(request)).traffic.bodies.read(request) as text:
+        return text
 
 
 def _check_depth(body: object) -> None:

@@ -112,7 +112,7 @@ async def press_as(address: str | None, button: SlackButton, parts: Parts, root:
     if actor is None:
         return _NOBODY
     try:
-        async with parts.traffic.shares.place_for(actor) as place:
+        with await parts.traffic.shares.place_for(actor) as place:
             return await run_in_threadpool(_carry_out, button, Caller(actor, parts, root, place))
     except TocsinError as refused:
         return refused.message

@@ -11,6 +11,7 @@ Source: RFC 9110 section 12.5.1 for requests that accept none of the media types
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -108,6 +109,7 @@ _NOT_ACCEPTABLE = error_answer(
 )
 
 
+@lru_cache(128)  # clients send the same few headers with every request
 def is_acceptable(accept: str) -> bool:
     """Return whether an ``Accept`` header allows a media type that every kind of route may serve."""
     return best_of(accept, SERVED) is not None

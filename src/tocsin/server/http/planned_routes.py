@@ -17,7 +17,8 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, partial
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, Self, TypeVar
 
 from fastapi import Request, Response
 from fastapi.dependencies.utils import request_params_to_args
@@ -37,6 +38,8 @@ _SOURCES: dict[str, Callable[[Request], Any]] = {  # Any: FastAPI's kinds of map
     "query_params": lambda request: request.query_params,
     "header_params": lambda request: request.headers,
 }
+_CONSTANTS = (NoneType, bool, int, float, str)
+
 _UNPLANNED = (
     "body_params",
     "cookie_params",
@@ -61,6 +64,54 @@ class _CallStyle(Enum):
 
 
 @dataclass(frozen=True)
+class _Parameters:
+    """Parameters that are read from one place of a request.
+
+    Attributes
+    ----------
+    source : the key of ``_SOURCES``
+    fields : FastAPI's
+    defaults : their values where a request names none of them; None if that is refused, or makes something new
+    names : all that a request may call them
+    """
+
+    source: str
+    fields: Sequence[Any]  # Any: FastAPI's own
+    defaults: Values | None
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, source: str, fields: Sequence[Any]) -> Self:  # Any: as above
+        """Return the parameters of these fields."""
+        is_optional = all(_has_plain_default(one) for one in fields)
+        aliases = {one.alias for one in fields} | {one.name for one in fields}
+        return cls(
+            source,
+            fields,
+            {one.name: one.default for one in fields} if is_optional else None,
+            frozenset(aliases | {alias.replace("_", "-") for alias in aliases}),
+        )
+
+    def read(self, request: Request) -> tuple[Values, list[Any]]:  # Any: FastAPI's own
+        """Return values by parameter, and what is wrong with others.
+
+        FastAPI looks at every annotation anew for each request, even if it names none of the parameters.
+        """
+        given_values = _SOURCES[self.source](request)
+        if self.defaults is not None and not any(name in given_values for name in self.names):
+            return self.defaults, []
+        return request_params_to_args(self.fields, given_values)
+
+
+def _has_plain_default(field: Any) -> bool:  # Any: FastAPI's own
+    """Return whether a parameter that is not there is a constant."""
+    described = field.field_info
+    has_one_name = described.validation_alias in (None, field.alias)
+    is_constant = not described.is_required() and isinstance(field.default, _CONSTANTS)
+    return has_one_name and is_constant and not described.validate_default
+
+
+@dataclass(frozen=True)
 class _PlannedCall:
     """How an endpoint or a dependency is called.
 
@@ -69,14 +120,14 @@ class _PlannedCall:
     function : it
     style : how it is called
     needs : the dependencies that come before it, each with the parameter for its result, if any
-    fields : the parameters that are read from path, query and headers, by where they are
+    parameters : those that are read from path, query and headers, by where they are
     request : the name of the parameter for the request
     """
 
     function: Function
     style: _CallStyle
     needs: tuple[tuple[str | None, _PlannedCall], ...]
-    fields: tuple[tuple[str, Sequence[Any]], ...]  # Any: FastAPI's fields
+    parameters: tuple[_Parameters, ...]
     request: str | None
 
     async def arguments(self, request: Request, resolved: dict[Function, Any], ends: AsyncExitStack) -> Values:
@@ -96,8 +147,8 @@ class _PlannedCall:
                 continue
             if name is not None:
                 values[name] = result
-        for source, fields in self.fields:
-            valid, invalid = request_params_to_args(fields, _SOURCES[source](request))
+        for parameters in self.parameters:
+            valid, invalid = parameters.read(request)
             values |= valid
             refusals += invalid
         if refusals:
@@ -176,8 +227,8 @@ def _plan_of(dependant: Any, *, is_endpoint: bool = True) -> _PlannedCall | None
         if step is None:
             return None
         needs.append((dependency.name, step))
-    fields = tuple((source, getattr(dependant, source)) for source in _SOURCES if getattr(dependant, source))
-    return _PlannedCall(dependant.call, style, tuple(needs), fields, dependant.request_param_name)
+    parameters = tuple(_Parameters.of(one, getattr(dependant, one)) for one in _SOURCES if getattr(dependant, one))
+    return _PlannedCall(dependant.call, style, tuple(needs), parameters, dependant.request_param_name)
 
 
 def _style_of(function: Function) -> _CallStyle | None:

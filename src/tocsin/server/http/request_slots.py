@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
 
 from tocsin.errors import TooManyRequests
 from tocsin.model.people import Actor
@@ -28,11 +28,21 @@ class _Line:
 
 
 class Taken:
-    """A place among the requests that are answered; it can be given back before the answer ends."""
+    """A place among the requests that are answered, held for a ``with`` block; it can be given back before its end."""
 
     def __init__(self, shares: Shares, person: str) -> None:
         self._shares, self._person = shares, person
         self._is_held = True
+
+    def __enter__(self) -> Self:
+        """Hold it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Give it back."""
+        self.give_back()
 
     def give_back(self) -> None:
         """Let the next one in; once is enough."""
@@ -48,20 +58,15 @@ class Shares:
         self._at_once, self._most_waiting = at_once, waiting
         self._lines: dict[str, _Line] = {}
 
-    @asynccontextmanager
-    async def place_for(self, actor: Actor) -> AsyncIterator[Taken]:
-        """Hold a place for as long as a request is answered.
+    async def place_for(self, actor: Actor) -> Taken:
+        """Return a place, once there is one, to be held for as long as a request is answered.
 
         Raises
         ------
         TooManyRequests : too many of this person's requests wait already
         """
         await self._enter(actor)
-        place = Taken(self, actor.id)
-        try:
-            yield place
-        finally:
-            place.give_back()
+        return Taken(self, actor.id)
 
     async def _enter(self, actor: Actor) -> None:
         line = self._lines.setdefault(actor.id, _Line())

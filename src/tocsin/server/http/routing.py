@@ -172,28 +172,45 @@ class IndexedRouter(APIRouter):
         if scope["type"] != "http":
             await super().app(scope, receive, send)
             return
-        other_methods: tuple[BaseRoute, Scope] | None = None
-        for candidate in (*self._index.get(_place(scope.get("path", "")), ()), *self._without_place):
-            route = candidate.route if isinstance(candidate, LaidOutRoute) else candidate
-            match, child_scope = route.matches(scope)
-            if match is Match.FULL:
-                scope.update(child_scope)
-                await route.handle(scope, receive, send)
-                return
-            if match is Match.PARTIAL and other_methods is None:
-                other_methods = route, child_scope
-        if other_methods is None:
+        candidates = (*self._index.get(_place(scope.get("path", "")), ()), *self._without_place)
+        serving = [one for one in candidates if _may_serve(one, scope["method"])]
+        # A route that fits but for the method refuses it.
+        fitting = _first_match(serving, scope, Match.FULL) or _first_match(candidates, scope, Match.PARTIAL)
+        if fitting is None:
             await self.default(scope, receive, send)
             return
-        route, child_scope = other_methods
+        route, child_scope = fitting
         scope.update(child_scope)
-        await route.handle(scope, receive, send)  # which refuses the method
+        await route.handle(scope, receive, send)
 
 
 def lay_out(routes: DeclaredRoutes, prefix: str, dependencies: Sequence[Depends] = ()) -> list[LaidOutRoute]:
     """Return the routes of a subject under a prefix and with these dependencies."""
     register_url_convertor("collection", CollectionConvertor())
     return [LaidOutRoute(prefix + one.path, one, routes.tags, tuple(dependencies)) for one in routes.declared]
+
+
+def _may_serve(candidate: BaseRoute | LaidOutRoute, method: str) -> bool:
+    """Return whether a route may serve requests of a method; it is not made for that."""
+    if isinstance(candidate, LaidOutRoute):
+        return candidate.declared.method == method
+    methods = getattr(candidate, "methods", None)
+    return not methods or method in methods
+
+
+def _first_match(
+    candidates: Sequence[BaseRoute | LaidOutRoute], scope: Scope, kind: Match
+) -> tuple[BaseRoute, Scope] | None:
+    """Return the first route that fits a request in this way, and what it adds to the scope; None if none does.
+
+    A route is made here, when the first request needs it.
+    """
+    for candidate in candidates:
+        route = candidate.route if isinstance(candidate, LaidOutRoute) else candidate
+        match, child_scope = route.matches(scope)
+        if match is kind:
+            return route, child_scope
+    return None
 
 
 def _places_of(path: str) -> Iterator[RouteKey]:

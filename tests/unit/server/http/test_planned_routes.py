@@ -83,6 +83,8 @@ def _client(route_type: type[PlannedRoute] | None) -> httpx.AsyncClient:
         ("/of/01a21dc8-924d-756f-a067-b061daff181e?limit=0", {}),
         ("/of/no-id?limit=-1&number=10", {"if-match": "far too long"}),
         ("/of/no-id?number=x", {}),
+        ("/of/01a21dc8-924d-756f-a067-b061daff181e?Limit=3", {"if_match": "abc"}),
+        ("/of/01a21dc8-924d-756f-a067-b061daff181e?limit=", {"if-match": ""}),
         ("/now", {"x-person": "ada"}),
         ("/json", {"x-person": "ada"}),
     ],

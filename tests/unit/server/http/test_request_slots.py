@@ -14,7 +14,7 @@ MALLORY, ALICE = Actor("1", "mallory"), Actor("2", "alice")
 
 
 async def hold(shares: Shares, actor: Actor, finish: asyncio.Event, places: list[Taken]) -> None:
-    async with shares.place_for(actor) as place:
+    with await shares.place_for(actor) as place:
         places.append(place)
         await finish.wait()
 
@@ -30,11 +30,11 @@ async def test_one_person_waits_and_another_does_not() -> None:
     many = [asyncio.create_task(hold(shares, MALLORY, finish, hers)) for _ in range(5)]
     await settle()
     assert len(hers) == 2
-    with pytest.raises(TooManyRequests):
-        async with shares.place_for(MALLORY):
-            raise AssertionError("one too many")
-    async with asyncio.timeout(1), shares.place_for(ALICE):
-        finish.set()
+    with pytest.raises(TooManyRequests), await shares.place_for(MALLORY):
+        raise AssertionError("one too many")
+    async with asyncio.timeout(1):
+        with await shares.place_for(ALICE):
+            finish.set()
     await asyncio.gather(*many)
     assert (len(hers), shares._lines) == (5, {})
 

@@ -31,6 +31,11 @@ async def one(collection: str, entity_id: str) -> PlainTextResponse:
     return PlainTextResponse(f"{entity_id} of {collection}")
 
 
+@of_every_collection.patch("/{entity_id}")
+async def change(collection: str, entity_id: str) -> PlainTextResponse:
+    return PlainTextResponse(f"changed {entity_id} of {collection}")
+
+
 @outside.get("/ui/{name}")
 async def page(name: str) -> PlainTextResponse:
     return PlainTextResponse(name)
@@ -61,6 +66,21 @@ async def test_a_route_is_made_when_a_request_first_needs_it() -> None:
     assert [one.path for one in laid_out if one.is_made] == []
     assert (await client.get("/api/v1/tables")).status_code == 200
     assert [one.path for one in laid_out if one.is_made] == [f"/api/v1/{COLLECTION}"]
+
+
+async def test_a_request_needs_no_route_of_another_method() -> None:
+    laid_out = all_laid_out()
+    client = client_of(laid_out)
+    assert (await client.patch("/api/v1/tables/other")).text == "changed other of tables"
+    assert [(one.path, one.declared.method) for one in laid_out if one.is_made] == [
+        (f"/api/v1/{COLLECTION}/{{entity_id}}", "PATCH")
+    ]
+
+
+async def test_a_method_that_no_route_serves_is_refused(client: httpx.AsyncClient) -> None:
+    refused = await client.post("/api/v1/tables/bulk")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
+    assert (await client.post("/api/v1/unknown/bulk")).status_code == 404
 
 
 async def test_what_is_special_comes_first(client: httpx.AsyncClient) -> None:

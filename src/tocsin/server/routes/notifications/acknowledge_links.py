@@ -45,7 +45,7 @@ class Clicked(NamedTuple):
 async def click_of(token: Token, request: Request, parts: PartsHere) -> AsyncIterator[Clicked]:
     """Yield what was clicked, and who it is taken to be: the recipient of the message."""
     incident, asset_name, actor = await run_in_threadpool(_recipient, token, parts)
-    async with parts.traffic.shares.place_for(actor) as place:
+    with await parts.traffic.shares.place_for(actor) as place:
         yield Clicked(
             incident, asset_name, Caller(actor, parts, parts.settings.public_url or address_of(request), place)
         )

@@ -69,7 +69,7 @@ async def _page(token: str, request: Request, parts: Parts, work: Work) -> Respo
     """Return the page that some work makes, or the one that says why it is refused."""
     try:
         link, actor = await run_in_threadpool(_person, token, parts)
-        async with parts.traffic.shares.place_for(actor) as place:
+        with await parts.traffic.shares.place_for(actor) as place:
             caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
             return await run_in_threadpool(work, link.request_id, caller)
     except (Conflict, Forbidden, InvalidInput, NotFound) as refused:

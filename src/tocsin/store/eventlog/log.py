@@ -82,6 +82,16 @@ _INSERT_TAKING = Prepared(
 """An announcement, an offset, its event, and what its entity refers to that is softly deleted, in one round trip."""
 
 
+_DELETED = {
+    on_sqlite: Prepared(
+        select(_ENTITY.id).where(
+            _ENTITY.deleted, is_listed(_ENTITY.id, bindparam("ids", type_=Text), on_sqlite=on_sqlite)
+        )
+    )
+    for on_sqlite in (True, False)
+}
+
+
 class Appended(NamedTuple):
     """The offsets of appended events, in order; ``deletedness`` is that of ``Written``, for a single event."""
 
@@ -95,13 +105,27 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> Appended:
         return Appended([], {})
     event_rows = rows_to_store(connection, [_row(captured) for captured in events])
     if is_sqlite(connection):
-        result = Appended(_append_sqlite(connection, event_rows), {})
+        offsets = _append_sqlite(connection, event_rows)
+        result = Appended(offsets, _deletedness(connection, events[0].event) if len(events) == 1 else {})
     elif len(events) == 1:
         result = _append_taking(connection, event_rows[0], direct_targets(events[0].event.entity or {}))
     else:
         result = Appended(_append_postgresql(connection, event_rows), {})
     add_reports(connection, list(zip(result.offsets, events, strict=True)))
     return result
+
+
+def deleted_ids_on(connection: Connection, ids: Collection[str]) -> frozenset[str]:
+    """Return the ids of those of these entities that are deleted softly."""
+    query = _DELETED[is_sqlite(connection)]
+    return frozenset(row[0] for row in query.run(connection, {"ids": listed_keys(ids)}).fetchall())
+
+
+def _deletedness(connection: Connection, event: ChangeEvent) -> dict[str, bool]:
+    """Return of what the entity of an event refers to whether it is softly deleted, by id."""
+    target_ids = direct_targets(event.entity or {})
+    deleted_ids = deleted_ids_on(connection, target_ids) if target_ids else frozenset()
+    return {one: one in deleted_ids for one in target_ids}
 
 
 def announce_write(connection: Connection) -> int:

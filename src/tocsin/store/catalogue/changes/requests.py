@@ -15,6 +15,7 @@ from sqlalchemy import (
     Engine,
     Row,
     Select,
+    bindparam,
     delete,
     func,
     insert,
@@ -44,11 +45,13 @@ from tocsin.store.database.change_tables import change_request, change_request_c
 from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite, reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList
+from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import entity
 
 _ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
 _STANDS = (_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
+_STANDS_OF_ONE = Prepared(select(_ROW.id).where(_ROW.entity_id == bindparam("entity_id"), *_STANDS).limit(1))
 _CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms", "remind_at_ms")
 _ANSWERED = change_request_consumer.outerjoin(change_request_step, _STEP.id == _CONSUMER.step_id)
 
@@ -72,6 +75,8 @@ class SqlChangeRequests:
 
     def standing(self, entity_ids: Collection[str]) -> dict[str, list[StandingRequest]]:
         """Return, by asset, the requests that are neither withdrawn nor done."""
+        if len(entity_ids) == 1 and not self._has_standing(*entity_ids):  # nearly every write
+            return {}
         query = select(change_request).where(*_STANDS)
         request_rows = rows_by_key(self._connection, query, _ROW.entity_id, entity_ids)
         requests = {one.id: one for one in map(request_of, request_rows)}
@@ -84,6 +89,9 @@ class SqlChangeRequests:
             entry = StandingRequest(request, of_it.get(None, 0), ConsumerVerdict.OBJECTS in of_it)
             standing.setdefault(request.entity_id, []).append(entry)
         return standing
+
+    def _has_standing(self, entity_id: str) -> bool:
+        return _STANDS_OF_ONE.run(self._connection, {"entity_id": entity_id}).fetchone() is not None
 
     def is_asked(self, request_id: str, since_ms: int) -> bool:
         """Return whether the author of a request was asked, at a time or later, what became of it."""

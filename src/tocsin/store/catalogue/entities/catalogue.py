@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, Text, bindparam, select
+from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from tocsin.access.nodes import Condition
@@ -42,11 +42,11 @@ from tocsin.store.database.documents import (
     references_by_key,
     tenths_of,
 )
-from tocsin.store.database.engine import asking, fetch_rows, is_sqlite, reading, writing
-from tocsin.store.database.keys import is_listed, listed_keys, rows_by_key
+from tocsin.store.database.engine import asking, fetch_rows, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
-from tocsin.store.database.statements import Prepared
+from tocsin.store.eventlog.log import deleted_ids_on
 
 Include = Literal["non-deleted", "deleted", "all"]
 
@@ -56,14 +56,6 @@ _DECIDING = rules_revision.DECIDING | {"bot"}
 _FOUND = {column: by_value(select(*STORED), column) for column in ("id", "fqn")}
 _REFERRED = {column: by_value(select(*REFERENCE), column) for column in ("id", "fqn")}
 _LIVE = select(*REFERENCE).where(_ENTITY.deleted.is_(False))
-_DELETED = {
-    on_sqlite: Prepared(
-        select(_ENTITY.id).where(
-            _ENTITY.deleted, is_listed(_ENTITY.id, bindparam("ids", type_=Text), on_sqlite=on_sqlite)
-        )
-    )
-    for on_sqlite in (True, False)
-}
 _NEIGHBOURS = 100
 _RACES = frozenset({"40001", "40P01"})  # PostgreSQL: serialization failure, deadlock
 
@@ -235,8 +227,7 @@ class SqlCatalogue:
     def deleted_ids_among(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids of those of these entities that are deleted softly."""
         with asking(self._engine) as connection:
-            query = _DELETED[is_sqlite(connection)]
-            return frozenset(row[0] for row in query.run(connection, {"ids": listed_keys(ids)}).fetchall())
+            return deleted_ids_on(connection, ids)
 
     def heritage(self, entries: Collection[Entry]) -> dict[Entry, Heritage]:
         """Return what each of these entities (type and FQN) inherits if it has nothing of its own."""

@@ -17,6 +17,7 @@ from tocsin.model.change import BELOW_COUNT, BREAKING_REASONS, REASON, ChangeEve
 from tocsin.model.entity import Document, WireModel
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
+from tocsin.model.runbook import RUNBOOK
 
 
 class MessageStatus(StrEnum):
@@ -166,6 +167,12 @@ class CarriedEvent:
     def stated_reason(self) -> str | None:
         """Return why the change was made, as its author says."""
         return self.event.reason if self._may_have(REASON) else None
+
+    @property
+    def own_runbook(self) -> str | None:
+        """Return the runbook of the test or alert that the event is about."""
+        runbook = (self.event.entity or {}).get(RUNBOOK) if self._may_have(RUNBOOK) else None
+        return runbook if isinstance(runbook, str) else None
 
     def as_wire(self) -> Document:
         """Return the event as JSON, as ``ChangeEvent.as_wire`` does."""

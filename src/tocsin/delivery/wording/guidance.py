@@ -11,7 +11,7 @@ from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Dispatch, Guidance, Ro
 from tocsin.delivery.lines import SHOWN_LIMIT, clean_line
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.model.message import Entry
-from tocsin.model.runbook import RUNBOOK, link_of
+from tocsin.model.runbook import link_of
 
 _MOST_ADVICE = 3
 
@@ -26,8 +26,8 @@ def _guidance_of(entry: Entry, routes: Routes) -> Guidance:
     """Return the worst severity, and each runbook once: first that of the test."""
     deciding = deciding_routes(entry, routes)
     severity = min((route.severity for _, route in deciding if route.severity is not None), default=None)
-    own_runbook = (entry.event.entity or {}).get(RUNBOOK)
-    advice = {own_runbook: Advice(own_runbook)} if isinstance(own_runbook, str) else {}
+    own_runbook = entry.carried.own_runbook
+    advice = {} if own_runbook is None else {own_runbook: Advice(own_runbook)}
     for reason, route in deciding:
         if route.runbook:
             advice.setdefault(route.runbook, Advice(route.runbook, reason.subscription_name))

@@ -15,6 +15,7 @@ from tests.unit.delivery.events import OWNER, dispatch
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.dispatch import Advice, Dispatch, Guidance, Route, Share
 from tocsin.delivery.wording.guidance import guidance_of
+from tocsin.model.message import CarriedEvent
 from tocsin.model.notification import Reason
 from tocsin.model.severity import Severity
 from tocsin.model.subscription import Channel, Destination
@@ -47,6 +48,14 @@ def test_messages_say_how_bad_it_is_and_what_to_do() -> None:
         for count in (1, 2)
     }
     samples.assert_golden(rendered, GOLDEN)
+
+
+def test_an_event_without_a_runbook_need_not_be_read_for_it() -> None:
+    unread = CarriedEvent("e", '{"entity": {"name": "orders"}}')
+    single = dispatch(KINDS["failed_test"])
+    message = replace(single, entries=(replace(single.first, carried=unread),))
+    assert guidance_of(message, {}) == {}
+    assert "event" not in vars(unread)
 
 
 @pytest.mark.parametrize("channel", [Channel.EMAIL, *CHATS])

@@ -52,23 +52,31 @@ def certification_of(document: Document) -> Document | None:
 
 
 def label_lists(value: Value) -> Iterator[list[Document]]:
-    """Yield every list of labels of a document and of its members: the lists themselves, to be changed."""
+    """Yield every list with labels of a document and of its members: the lists themselves, to be changed."""
     return (labels for labels in _label_places(value) if isinstance(labels, list))
 
 
-def _label_places(value: Value) -> Iterator[list[Document] | Document]:
-    """Yield every list of labels, and every certification that names one."""
-    if isinstance(value, list):
+def _label_places(value: Value) -> list[list[Document] | Document]:
+    """Return every list with labels, and every certification that names one."""
+    places: list[list[Document] | Document] = []
+    _add_label_places(value, places)
+    return places
+
+
+def _add_label_places(value: Value, places: list[list[Document] | Document]) -> None:
+    """Add the places in a value, in its order: half the time of generators that pass on what others yield."""
+    if type(value) is list:
         for member in value:
-            yield from _label_places(member)
-    elif isinstance(value, dict):
+            if type(member) in _NESTING:
+                _add_label_places(member, places)
+    elif type(value) is dict:
         for key, inner in value.items():
-            if type(inner) not in _NESTING or key in _NOT_LABELS:
+            if type(inner) not in _NESTING or not inner or key in _NOT_LABELS:
                 continue
             if (key == "tags" and type(inner) is list) or (key == CERTIFICATION and _certifies(inner)):
-                yield inner
+                places.append(inner)
             else:
-                yield from _label_places(inner)
+                _add_label_places(inner, places)
 
 
 def replace_labels(value: Value, relabel: Relabel) -> Value:

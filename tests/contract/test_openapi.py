@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from tests.contract.described import Described
-from tests.serving import Json
+from tests.serving import Json, running_server
 from tests.soak import SOAK
 
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
+from tocsin.store.database.engine import open_engine
 
 _WITHOUT_BODY = {
     "put /api/v1/system/settings/reset/{name}",
@@ -41,12 +44,19 @@ _WITHOUT_CONTENT = {
 """Operations that answer with a redirection, or that a condition is valid."""
 
 
-@pytest.fixture
-def document(administrator: httpx.Client) -> Json:
-    return administrator.get("/openapi.json").json()
+@pytest.fixture(scope="module")
+def document(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Json:
+    """The document, which takes longer to make than most tests to look at."""
+    path = tmp_path_factory.mktemp("document") / "tocsin.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
+    with running_server(engine) as served, served.administrator() as client:
+        described = client.get("/openapi.json").json()
+    engine.dispose()
+    return described
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def described(document: Json) -> Described:
     return Described(document)
 

@@ -178,8 +178,8 @@ def test_rows_and_documents_answer_alike(small: Small, condition: str) -> None:
     assert sorted(_rows(small, "table", scope)) == by_document
 
 
-@pytest.mark.parametrize("condition", ["hasDomain()", "noDomain()", "!hasDomain()", "!noDomain() || isOwner()"])
-def test_a_domain_counts_that_comes_from_above(small: Small, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _write_domains(small: Small) -> Ids:
+    """Give a service a domain, and another to a schema and a table below it; return all ids."""
     writes = small.company.writes
     writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     sales, _ = (small.make("domain", name, domainType="Aggregate", description="x") for name in ("Sales", "Web"))
@@ -195,6 +195,12 @@ def test_a_domain_counts_that_comes_from_above(small: Small, condition: str, mon
         link = f"<#E::table::{fqn}{column}>"
         definition = "notNull" if column else "hasRows"
         writes.create("testCase", {"name": table, "entityLink": link, "testDefinition": definition}, actor=SYSTEM)
+    return small.ids
+
+
+@pytest.mark.parametrize("condition", ["hasDomain()", "noDomain()", "!hasDomain()", "!noDomain() || isOwner()"])
+def test_a_domain_counts_that_comes_from_above(small: Small, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    small.ids |= fill(small.engine, "domains from above", lambda: _write_domains(small))
     small.policy("Asked", rule("allow", "Trigger", when=condition))
     small.make("role", "Asking", policies=["Asked"])
     _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Asking"]}])
@@ -216,10 +222,8 @@ def test_a_domain_counts_that_comes_from_above(small: Small, condition: str, mon
         )
 
 
-@pytest.mark.parametrize(
-    "condition", ["isOwner()", "noOwner()", "!isOwner()", "!noOwner() && !isOwner()", "matchTeam()"]
-)
-def test_an_owner_counts_who_comes_from_above(small: Small, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _write_owners(small: Small) -> Ids:
+    """Give a service an owner, and another to a schema and a table below it; return all ids."""
     writes = small.company.writes
     writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     tills = [{"type": "team", "id": small.ids["Tills"]}]
@@ -233,6 +237,14 @@ def test_an_owner_counts_who_comes_from_above(small: Small, condition: str, monk
     for table, column in (("sold", "::columns::email"), ("own", "")):
         request = {"name": table, "entityLink": f"<#E::table::pg.shop.public.{table}{column}>"}
         writes.create("testCase", request | {"testDefinition": "notNull" if column else "hasRows"}, actor=SYSTEM)
+    return small.ids
+
+
+@pytest.mark.parametrize(
+    "condition", ["isOwner()", "noOwner()", "!isOwner()", "!noOwner() && !isOwner()", "matchTeam()"]
+)
+def test_an_owner_counts_who_comes_from_above(small: Small, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    small.ids |= fill(small.engine, "owners from above", lambda: _write_owners(small))
     small.policy("Asked", rule("allow", "Trigger", when=condition))
     _patch(small, ("team", "Shop"), "/policies", [{"type": "policy", "id": small.ids["Asked"]}])
     kinds = ("databaseService", "database", "databaseSchema", "table", "testSuite", "testCase", "user")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import httpx
+from tests.contract.test_access import restrict
 from tests.contract.test_events import PATCH, describe
-from tests.serving import Json
+from tests.serving import Json, Served, table
 
 
 def drop_column(client: httpx.Client, asset: Json) -> str:
@@ -29,6 +30,7 @@ def test_versions_and_differences_say_whether_and_why_they_break(administrator: 
     assert "breaking" not in administrator.get(f"/tables/{orders['id']}/versions").json()
     newest = administrator.get(f"/tables/{orders['id']}/diff").json()
     assert (newest["breaking"], newest["breakingReasons"]) == (True, [reason])
+    assert newest["reasons"] == []
     backwards = administrator.get(f"/tables/{orders['id']}/diff?from=1.2&to=0.2").json()
     assert (backwards["breaking"], backwards["breakingReasons"]) == (False, [])
 
@@ -53,3 +55,31 @@ def test_other_forms_of_an_event_have_no_key_of_ours(administrator: httpx.Client
         assert not {"breaking", "breakingReasons"} & event.keys()
     (event,) = administrator.get("/events?breaking=true&format=cloudEvents").json()["data"]
     assert event["breaking"] == "true"
+
+
+def test_an_explanation_names_what_reads_a_breaking_change_to_who_may_see_it(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    first, second = (column["name"] for column in orders["columns"][:2])
+    hidden = table(administrator, "payroll", tags=[{"tagFQN": "PII.Sensitive"}])
+    columns = {"by_lineage": None, "of_first": first, "of_second": second}
+    for reader in (*(table(administrator, name) | {"reads": column} for name, column in columns.items()), hidden):
+        to_column: Json = {"fromColumns": [f"{orders['fullyQualifiedName']}.{reader.get('reads')}"]}
+        to_column["toColumn"] = f"{reader['fullyQualifiedName']}.{reader['columns'][0]['name']}"
+        details = {"columnsLineage": [to_column]} if reader.get("reads") else {}
+        ends = {key: {"id": one["id"], "type": "table"} for key, one in (("fromEntity", orders), ("toEntity", reader))}
+        assert administrator.put("/lineage", json={"edge": {**ends, "lineageDetails": details}}).is_success
+    describe(administrator, orders, "Orders.")
+    drop_column(administrator, orders)
+    user_id, rolf = served.person("rolf")
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    harmless, breaking = administrator.get(f"/events?entityId={orders['id']}&entityUpdated=table").json()["data"]
+    assert "readers" not in administrator.get(f"/events/{harmless['id']}/explain").json()
+
+    def readers_shown_to(client: httpx.Client) -> tuple[set[str], int, int]:
+        readers = client.get(f"/events/{breaking['id']}/explain").json()["readers"]
+        return {one["name"] for one in readers["data"]}, readers["total"], readers["hidden"]
+
+    assert readers_shown_to(administrator) == ({"by_lineage", "of_first", "payroll"}, 3, 0)
+    with rolf:
+        assert readers_shown_to(rolf) == ({"by_lineage", "of_first"}, 2, 1)

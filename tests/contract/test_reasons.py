@@ -37,6 +37,25 @@ def test_a_version_keeps_why_it_was_written(administrator: httpx.Client, orders:
     assert "reasons" not in administrator.get(f"/tables/{orders['id']}/versions").json()
 
 
+def test_a_difference_says_why_what_lies_between_was_written(administrator: httpx.Client, orders: Json) -> None:
+    for text, why in (("first", "the auditors asked"), ("second", None), ("third", "a typo"), ("fourth", "too late")):
+        assert describe(administrator, orders, text, why).is_success
+    between = [{"version": 0.2, "reason": "the auditors asked"}, {"version": 0.4, "reason": "a typo"}]
+    for versions in ("from=0.1&to=0.4", "from=0.4&to=0.1"):
+        assert administrator.get(f"/tables/{orders['id']}/diff?{versions}").json()["reasons"] == between
+    assert administrator.get(f"/tables/{orders['id']}/diff?from=0.2&to=0.3").json()["reasons"] == []
+
+
+def test_linked_data_of_an_event_says_why(administrator: httpx.Client, orders: Json) -> None:
+    describe(administrator, orders, "first", 'the auditors asked: "why?"')
+    describe(administrator, orders, "second")
+    events = administrator.get(f"/events?entityId={orders['id']}&entityUpdated=table").json()["data"]
+    paths = [f"/events/{event['id']}?format=ntriples" for event in events]
+    why, nothing = (administrator.get(path).text for path in paths)
+    assert r'<http://www.w3.org/2000/01/rdf-schema#comment> "the auditors asked: \"why?\"" .' in why
+    assert "rdf-schema#comment" not in nothing
+
+
 def test_entities_themselves_have_no_key_of_ours(administrator: httpx.Client, orders: Json) -> None:
     written = describe(administrator, orders, "first", "the auditors asked").json()
     read = administrator.get(f"/tables/{orders['id']}?fields=*").json()

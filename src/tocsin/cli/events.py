@@ -21,8 +21,8 @@ from tocsin.client import Change, Client
 from tocsin.client.call import Filter
 from tocsin.clock import SystemClock
 from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.event_formats import event_in
 from tocsin.errors import InvalidInput
-from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.server.alerts.time_arguments import history_cut
 
@@ -165,10 +165,10 @@ def _start_of(client: Client, since: str) -> _Start:
     return _Start(cut.through or 0, cut.until_ms)
 
 
-def _words_of(change: Change) -> str:
+def words_of(change: Change) -> str:
     """Return what happened as messages say it, without the name of what changed."""
     try:
-        text = event_text(ChangeEvent.model_validate(change.event))
+        text = event_text(event_in(change.event))
     except ValidationError:  # a server of another version
         return change.change_type
     return text.headline.removeprefix(f"{text.asset.title}: ")
@@ -182,11 +182,9 @@ def _show(change: Change, *, as_json: bool) -> None:
     line.append(f"{change.timestamp:%Y-%m-%d %H:%M:%S}  ", style="dim")
     line.append(f"{change.entity_type} ", style="cyan")
     line.append(change.entity_name, style="bold")
-    line.append(f"  {_words_of(change)}")
-    if change.is_breaking:
-        line.append(f"  BREAKING: {'; '.join(change.breaking_reasons)}", style="yellow")
-    if change.announcements is not None:
-        line.append(f"  ({'; '.join(change.announcements) or 'not announced'})")
+    line.append(f"  {words_of(change)}", style="yellow" if change.is_breaking else "")
+    if len(change.breaking_reasons) > 1:
+        line.append(f"  ({'; '.join(change.breaking_reasons)})")
     line.append(f"  because: {change.reason}" if change.reason else "")
     line.append(f"  by {change.user_name}" if change.user_name else "", style="dim")
     line.append(f"  {change.event['id']}", style="dim")

@@ -11,8 +11,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from tocsin.cli.assets import EVENT_ID, OfType, find_entity
+from tocsin.cli.events import words_of
 from tocsin.cli.output import AsJson, console, moment_text, show_json
-from tocsin.client import Client
+from tocsin.client import Change, Client
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text, value_in_words
@@ -51,7 +52,7 @@ def explain(
     """
     with Client() as client:
         *earlier, newest = _events(client, event, asset, entity_type)
-        answer = client.explain(str(newest["id"]), subscription=alert, user=user, limit=_MOST_ALERTS)
+        answer = client.explain(str(newest.event["id"]), subscription=alert, user=user, limit=_MOST_ALERTS)
     if as_json:
         show_json(answer)
         return
@@ -59,24 +60,23 @@ def explain(
     console().print(_tree(answer, is_every_alert=all_alerts or alert is not None))
     if earlier:
         typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
-    for earlier_event in reversed(earlier):
-        text = next((change["text"] for change in earlier_event.get("semanticChanges", ())), earlier_event["eventType"])
-        typer.echo(f"  {earlier_event['id']}  {moment_text(earlier_event['timestamp'])}  {text}")
+    for change in reversed(earlier):
+        typer.echo(f"  {change.event['id']}  {moment_text(change.event['timestamp'])}  {words_of(change)}")
 
 
-def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Document]:
+def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Change]:
     """Return the event to explain; of an asset its latest ones, the last of which is meant."""
     if (event is None) == (asset is None):
         raise InvalidInput("Give the id of an event, or --asset for an asset's latest event.", field="event")
     if event is not None:
         if not EVENT_ID.fullmatch(event):
             raise InvalidInput(f"{event!r} is not an event id; to give an asset, use --asset.", field="event")
-        return [{"id": event}]
+        return [Change({"id": event})]
     entity = find_entity(client, str(asset), entity_type)
     latest = deque(client.events(entity_id=entity.id, limit=1_000), maxlen=1 + _MOST_EARLIER)
     if not latest:
         raise NotFound(f"change event of {asset!r} not found")
-    return [one.event for one in latest]
+    return latest
 
 
 def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
@@ -85,6 +85,8 @@ def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
     tree = Tree(head)
     for text in _change_texts(event):
         tree.add(Text(text, style="cyan"))
+    if readers := answer.get("readers"):
+        tree.add(Text(_readers_text(readers)))
     tree.add(Text(f"event {event['id']}", style="dim"))
     alerts = [alert for alert in answer["alerts"] if is_every_alert or _concerns(alert, answer)]
     for alert in alerts:
@@ -99,11 +101,23 @@ def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
 
 
 def _change_texts(event: Document) -> Iterator[str]:
-    """Yield in words what the changes of the event mean."""
-    texts = [one["text"] for one in event["semanticChanges"]]
+    """Yield the changes of the event as messages say them, and why they were made."""
+    texts = event["changes"]
     yield from texts[:_MOST_CHANGES]
     if len(texts) > _MOST_CHANGES:
         yield f"and {len(texts) - _MOST_CHANGES} more changes"
+
+
+def _readers_text(readers: Document) -> str:
+    """Return what reads what the change breaks: ``read by a.b, a.c and 2 assets that you may not see``."""
+    names = [one["fullyQualifiedName"] for one in readers["data"]]
+    if unnamed_count := readers["total"] - len(names):
+        names.append(f"{unnamed_count} more")
+    if readers["hidden"]:
+        names.append(f"{count_text(readers['hidden'], 'asset')} that you may not see")
+    if not names:
+        return "read by nothing, says lineage"
+    return f"read by {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}"
 
 
 def _concerns(alert: Document, answer: Document) -> bool:

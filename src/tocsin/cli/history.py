@@ -45,7 +45,7 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
             _row(version) | {name: texts[at] for name, texts in shown_columns.items()}
             for at, version in enumerate(versions)
         ),
-        answer=[version.document for version in versions],
+        answer=[_version_json(version) for version in versions],
         as_json=as_json,
     )
 
@@ -72,6 +72,8 @@ def diff(
         _show(change, is_full=full or not sys.stdout.isatty())
         for reason in change["breakingReasons"]:
             typer.echo(f"Breaking: {reason['text']}.")
+        for stated in change["reasons"]:
+            typer.echo(f"Why {stated['version']}: {stated['reason']}")
 
 
 def rollback(
@@ -101,6 +103,12 @@ def rollback(
         typer.echo(f"Not restored: {field['field']} {value if is_full else _short(value)}: {field['reason']}.")
     version = answer["entity"]["version"]
     typer.echo(f"{'Would create' if dry_run else 'Created'} version {version} of {entity}.")
+
+
+def _version_json(version: Entity) -> Document:
+    """Return a version, and where there are such why it breaks readers and why it was written."""
+    facts = {"breakingReasons": list(version.breaking_reasons), "reason": version.reason}
+    return version.document | {key: value for key, value in facts.items() if value}
 
 
 def _row(version: Entity) -> Document:

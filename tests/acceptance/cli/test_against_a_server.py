@@ -103,7 +103,7 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
     printed_lines = [line for line, _, _ in lines]
     assert len({UUID(event_id) for _, _, event_id in lines}) == len(lines)
     assert "table shop.sales.public.orders  created  by user_001" in printed_lines
-    assert "table shop.sales.public.orders  columns.id.dataType changed  by user_001" in printed_lines
+    assert "table shop.sales.public.orders  column id INT → BIGINT  by user_001" in printed_lines
     assert printed_lines[-1] == "table shop.sales.public.orders  follower ada added  by ada"
 
     alerts = tmp_path / "alerts.toml"

@@ -15,6 +15,7 @@ from tests.unit.small_server import SmallServer
 
 from tocsin.cli.alertfiles import parse_alerts
 from tocsin.cli.app import app_of
+from tocsin.delivery.wording.event_formats import as_tocsin
 from tocsin.errors import InvalidInput
 
 app = app_of()
@@ -151,12 +152,18 @@ def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: S
 def test_events_say_what_happened_as_messages_do(run: Run, small_server: SmallServer) -> None:
     removed = [{"name": "columns", "oldValue": [{"name": "cart_id", "dataType": "BIGINT"}]}]
     change = {"fieldsDeleted": removed, "fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b"}]}
-    sent_event = event("a.b") | {"entityId": "t", "entity": {"name": "b"}, "changeDescription": change}
+    happened = event("a.b") | {"entityId": "t", "entity": {"name": "b"}, "changeDescription": change}
+    reason = {"kind": "fieldRemoved", "field": "columns.cart_id", "before": "BIGINT"}
+    breaking_event = happened | {"breakingReasons": [reason], "announcements": []}
+    answers = [as_tocsin(one) for one in (happened, breaking_event)]
     small_server.answer(
-        "GET", f"{API}/events", {"data": [sent_event], "paging": {"offset": 8}}, {"data": [], "paging": {"offset": 8}}
+        "GET", f"{API}/events", {"data": answers, "paging": {"offset": 9}}, {"data": [], "paging": {"offset": 9}}
     )
-    (line,) = run("events", "tail", "--since", "7", "--once").out.splitlines()
-    assert line == "2024-05-01 12:00:00  table a.b  column cart_id BIGINT removed … and 1 more  by dana  id-of-a.b"
+    lines = run("events", "tail", "--since", "7", "--once").out.splitlines()
+    words = "column cart_id BIGINT removed … and 1 more  by dana  id-of-a.b"
+    assert lines == [
+        f"2024-05-01 12:00:00  table a.b  {mark}: {words}" for mark in ("breaking", "breaking, not announced")
+    ]
 
 
 def test_tailing_says_why_and_finds_by_it(run: Run, small_server: SmallServer) -> None:
@@ -323,12 +330,14 @@ def test_the_alerts_that_watch_an_asset_are_listed_with_whom_they_tell(run: Run,
         way | {"people": [{"name": "dana"}, {"name": "DataEngineering"}], "total": 3},
         way | {"category": "External", "relation": "external", "type": "Webhook", "addresses": ["https://x/***"]},
         way | {"category": "Admins", "relation": "admin"},
+        way | {"category": "Assignees", "relation": "asked"},
     ]
     small_server.answer("GET", f"{API}/tables/name/a.orders", ORDERS)
     small_server.answer("GET", f"{API}/tables/t/alerts", {"data": [{"id": "1", "name": "Schema", "tells": tells}]})
     lines = run("alerts", "watching", "a.orders").out.splitlines()
-    assert " ".join(lines[1].split()) == (
-        "Schema owners (dana, DataEngineering, 1 more) by Email; external (https://x/***) by Webhook; admins by Email"
+    assert " ".join(" ".join(lines[1:]).split()) == (
+        "Schema owners (dana, DataEngineering, 1 more) by Email; external (https://x/***) by Webhook; admins by Email;"
+        " those asked by Email"
     )
     assert json.loads(run("alerts", "watching", "a.orders", "--json").out)[0]["tells"] == tells
 

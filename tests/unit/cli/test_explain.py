@@ -8,6 +8,8 @@ from typing import Any
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
+from tocsin.delivery.wording.event_formats import as_tocsin
+
 API = "/api/v1"
 EVENT = "0193a7c1-0000-7000-8000-000000000001"
 SEEN = {"name": "tier", "isMissing": True, "isInherited": False, "values": [], "total": 0}
@@ -42,14 +44,13 @@ MESSAGE = {
         }
     ],
 }
-TAGGED = {"category": "tag", "operation": "add", "target": "columns.email", "value": "PII.Sensitive"}
 HAPPENED = {"id": EVENT, "title": "orders: created", "timestamp": 1_700_000_000_000, "userName": "bob"}
 ANSWER: dict[str, Any] = {
     "answer": "Yes: ann was notified.",
     "asOf": 1_700_000_000_000,
     "user": {"id": "u", "name": "ann"},
     "paging": {"total": 1},
-    "event": {**HAPPENED, "semanticChanges": [{**TAGGED, "text": "tag PII.Sensitive added to column email"}]},
+    "event": {**HAPPENED, "changes": ["tag PII.Sensitive added to column email"]},
     "alerts": [
         {
             "id": "a",
@@ -174,23 +175,34 @@ def test_of_everybody_the_alerts_that_matched_are_shown(run: Run, small_server: 
 
 
 def test_of_many_changes_the_first_are_named(run: Run, small_server: SmallServer) -> None:
-    many = [{**TAGGED, "text": f"column c{number} added"} for number in range(12)]
-    answer = {**ANSWER, "event": {**HAPPENED, "semanticChanges": many}}
+    answer = {**ANSWER, "event": {**HAPPENED, "changes": [f"column c{number} INT added" for number in range(12)]}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
-    assert run("explain", EVENT).out.splitlines()[11:13] == ["├── column c9 added", "├── and 2 more changes"]
+    assert run("explain", EVENT).out.splitlines()[11:13] == ["├── column c9 INT added", "├── and 2 more changes"]
+
+
+def test_of_a_breaking_change_its_readers_are_named(run: Run, small_server: SmallServer) -> None:
+    names = [{"fullyQualifiedName": name} for name in ("a.b", "a.c")]
+    for readers, line in (
+        ({"total": 2, "hidden": 0, "data": names}, "├── read by a.b and a.c"),
+        ({"total": 22, "hidden": 1, "data": names}, "├── read by a.b, a.c, 20 more and 1 asset that you may not see"),
+        ({"total": 0, "hidden": 0, "data": []}, "├── read by nothing, says lineage"),
+    ):
+        small_server.answer("GET", f"{API}/events/{EVENT}/explain", {**ANSWER, "readers": readers})
+        assert line in run("explain", EVENT).out.splitlines()
 
 
 def test_the_last_event_of_an_asset_is_found(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/tables/name/a", {"id": "t", "name": "a", "fullyQualifiedName": "a"})
-    followed = {"id": "1", "timestamp": 0, "eventType": "entityUpdated"}
-    described = {**followed, "id": "2", "semanticChanges": [{**TAGGED, "text": "tag PII.Sensitive added"}]}
-    small_server.answer("GET", f"{API}/events", {"data": [followed, described, {"id": EVENT}], "paging": {}})
+    followed = {"id": "1", "timestamp": 0, "eventType": "entityUpdated", "entityType": "table", "entityId": "t"}
+    widened = {"name": "columns.id.dataType", "oldValue": "INT", "newValue": "BIGINT"}
+    retyped = {**followed, "id": "2", "entity": {"name": "a"}, "changeDescription": {"fieldsUpdated": [widened]}}
+    small_server.answer("GET", f"{API}/events", {"data": [followed, as_tocsin(retyped), {"id": EVENT}], "paging": {}})
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", ANSWER)
     assert json.loads(run("explain", "--asset", "a", "--json").out) == ANSWER
     assert run("explain", "--asset", "a").out.splitlines()[-3:] == [
         "Earlier events of the asset, which `tocsin explain ID` explains:",
-        "  2  1970-01-01 00:00:00  tag PII.Sensitive added",
-        "  1  1970-01-01 00:00:00  entityUpdated",
+        "  2  1970-01-01 00:00:00  column id INT → BIGINT",
+        "  1  1970-01-01 00:00:00  entity updated",
     ]
     assert run("explain").code == 2
     assert run("explain", "orders").code == 2

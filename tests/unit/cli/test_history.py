@@ -17,7 +17,7 @@ CHANGE = {
     "fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "id"}, {"name": "note"}]}],
     "previousVersion": 0.1,
 }
-DIFFERENCE = {**CHANGE, "breaking": False, "breakingReasons": []}
+DIFFERENCE = {**CHANGE, "breaking": False, "breakingReasons": [], "reasons": []}
 VERSIONS = [
     {**ORDERS, "version": 0.2, "updatedAt": 1_700_000_000_000, "updatedBy": "ada", "changeDescription": CHANGE},
     {**ORDERS, "version": 0.1, "updatedAt": 1_600_000_000_000, "updatedBy": "bob"},
@@ -50,6 +50,9 @@ def test_a_history_and_a_difference_say_what_breaks_readers(run: Run, small_serv
     texts, reasons = [json.dumps(one) for one in VERSIONS], [{"kind": "fieldRemoved", "text": "column id removed"}]
     small_server.answer("GET", f"{API}/t/versions", {**WORDS, "versions": texts, "breaking": [reasons, []]})
     assert "column id removed" in run("history", "a.orders").out
+    small_server.answer("GET", f"{API}/t/versions", {**WORDS, "versions": texts, "breaking": [reasons, []]})
+    newest, first = json.loads(run("history", "a.orders", "--json").out)
+    assert (newest["breakingReasons"], first) == (["column id removed"], VERSIONS[1])
     small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | {"breaking": True, "breakingReasons": reasons})
     assert "Breaking: column id removed." in run("diff", "a.orders", "0.1", "0.2").out
 
@@ -59,6 +62,12 @@ def test_a_history_says_why_where_somebody_did(run: Run, small_server: SmallServ
     small_server.answer("GET", f"{API}/t/versions", answer | {"reasons": ["the auditors asked", ""]})
     output = run("history", "a.orders").out
     assert (output.splitlines()[0].split()[-1], "auditors" in output) == ("why", True)
+    small_server.answer("GET", f"{API}/t/versions", answer | {"reasons": ["the auditors asked", ""]})
+    newest, first = json.loads(run("history", "a.orders", "--json").out)
+    assert (newest["reason"], first) == ("the auditors asked", VERSIONS[1])
+    stated = [{"version": 0.2, "reason": "the auditors asked"}]
+    small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | {"reasons": stated})
+    assert "Why 0.2: the auditors asked\n" in run("diff", "a.orders", "0.1", "0.2").out
     small_server.answer("GET", f"{API}/t/versions", answer | {"reasons": ["", ""]})
     assert "why" not in run("history", "a.orders").out
 

@@ -51,6 +51,8 @@ SEED_KEYS = [
 DEFAULT_KEYS = ["id", *SEED_KEYS]
 UPSTREAM_KEYS = [key for key in DEFAULT_KEYS if key != "userId"]
 """The keys that an event may have in each form."""
+_EVENT_KEYS = frozenset({*DEFAULT_KEYS, BREAKING_REASONS, ANNOUNCEMENTS, REASON, BELOW_COUNT, PART_OF})
+"""Those of an event in the form ``tocsin`` that no others follow from."""
 
 SEED_TYPES = frozenset(
     {EventType.ENTITY_CREATED, EventType.ENTITY_UPDATED, EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED}
@@ -116,6 +118,19 @@ def as_tocsin(event: Document, _source: str = "") -> Document:
     places = {key: event[key] for key in (BELOW_COUNT, PART_OF) if key in event}
     meaning = {"semanticChanges": semantic_changes(change_event), **own_facts(change_event)}
     return {**as_default(event), **meaning, RECURSIVE: BELOW_COUNT in event, **places}
+
+
+def event_in(document: Document) -> ChangeEvent:
+    """Return the event that ``as_tocsin`` has written.
+
+    Raises
+    ------
+    ValidationError : it is none, or one of another version
+    """
+    known_keys = {key: value for key, value in document.items() if key in _EVENT_KEYS}
+    for key in known_keys.keys() & {BREAKING_REASONS, ANNOUNCEMENTS}:
+        known_keys[key] = [{name: one[name] for name in one if name != "text"} for one in known_keys[key]]
+    return ChangeEvent.model_validate(known_keys)
 
 
 def own_facts(event: ChangeEvent) -> Document:

@@ -19,6 +19,7 @@ from tocsin.server.alerts.incident_tasks import TASK
 from tocsin.server.alerts.incidents import CAUSE, INCIDENT, STEP_MOMENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
+from tocsin.server.alerts.readers import READERS
 from tocsin.server.alerts.watching import TELLING
 from tocsin.server.http.answer_shapes import schema_of
 from tocsin.server.http.consumer_shape import CONSUMER
@@ -101,6 +102,7 @@ ANSWERS: dict[str, Document] = {
             "previousVersion": NUMBER,
             "breaking": FLAG,
             "breakingReasons": array(ref("BreakingReason")),
+            "reasons": array(exact_object({"version": NUMBER, "reason": TEXT})),
         }
     ),
     "RolledBack": exact_object(
@@ -482,7 +484,8 @@ ANSWERS: dict[str, Document] = {
             "notified": exact_object({"total": COUNT, "isWhole": FLAG, "data": array(ref("NotifiedPerson"))}),
             "disagreements": array(OPEN),
             "paging": ref("Paging"),
-        }
+        },
+        {"readers": schema_of(READERS)},
     ),
     "AlertExplanation": exact_object(
         {

@@ -27,8 +27,11 @@ SYSTEM = "system"
 """The user name and id of what Tocsin does by itself."""
 
 
-def event_node(event: Document, *, by_bot: bool) -> Node:
-    """Return the node of an event in the default form, under the names of the seed's context and of its ontology."""
+def event_node(event: Document, *, by_bot: bool, reason: str | None = None) -> Node:
+    """Return the node of an event in the default form, under the names of the seed's context and of its ontology.
+
+    ``reason``, why the change was made as its author says, is its ``rdfs:comment``: neither has a name for it.
+    """
     iri, entity = iri_of(event["id"]), iri_of(event["entityId"])
     at = time_text(event["timestamp"])
     event_and_change: dict[str, Any] = {  # Any: texts and nodes
@@ -48,6 +51,8 @@ def event_node(event: Document, *, by_bot: bool) -> Node:
         **_agent(event, by_bot=by_bot),
         **_versions(event, iri, entity, at),
     }
+    if reason is not None:
+        node["rdfs:comment"] = clean(reason)
     if event.get("changeDescription"):
         node["changeDescription"] = change_nodes(f"{iri}#changes", event["changeDescription"])
         node["om-event:hasChangeDescription"] = f"{iri}#changes"

@@ -279,7 +279,8 @@ def _linked_format(name: EventFormat | None, request: Request) -> Format | None:
 
 
 def _event_node(logged: LoggedEvent) -> Node:
-    return event_node(as_default(logged.event.as_wire()), by_bot=logged.derived.get("isBot") is True)
+    event = logged.event
+    return event_node(as_default(event.as_wire()), by_bot=logged.derived.get("isBot") is True, reason=event.reason)
 
 
 def _event_json(logged: LoggedEvent, caller: Caller, shape: EventFormat | None) -> Document:

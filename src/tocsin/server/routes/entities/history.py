@@ -87,7 +87,8 @@ def rollback(kind: Kind, key: Key, body: DocumentBody, caller: Asked, *, if_matc
 def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return the differences of versions ``from`` and ``to``; default: the newest two.
 
-    ``breaking``: going from the first to the second breaks who relies on it, for ``breakingReasons``.
+    ``breaking``: going from the first to the second breaks who relies on it, for ``breakingReasons``. ``reasons``: why
+    the versions between them were written, as their authors say.
     """
     history = caller.parts.entities.history
     require_now(caller, kind, history.identify(kind.name, key))
@@ -99,9 +100,21 @@ def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To =
     old, new = caller.visibility.visible_documents([old, new])
     change = diff(kind.name, old, new).since(Decimal(str(old["version"])))
     reasons = breaking_reasons(kind.name, change, new)
-    facts = {"breaking": bool(reasons), BREAKING_REASONS: [reason.as_json() for reason in reasons]}
+    facts = {
+        "breaking": bool(reasons),
+        BREAKING_REASONS: [reason.as_json() for reason in reasons],
+        "reasons": _reasons_between(old, new, caller),
+    }
     wire = change.to_wire()
     return answer((wire if may_edit(caller, kind, new) else change_without_secrets(wire)) | facts)
+
+
+def _reasons_between(old: Document, new: Document, caller: Caller) -> list[Document]:
+    """Return why the versions after the earlier of two, up to the later, were written, by version, oldest first."""
+    earlier, later = sorted(Decimal(str(document["version"])) for document in (old, new))
+    stated = {Decimal(version): text for version, text in caller.parts.catalogue.reasons(new["id"]).items()}
+    versions = sorted(version for version in stated if earlier < version <= later)
+    return [{"version": float(version), "reason": stated[version]} for version in versions]
 
 
 def _account(kind: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_run: bool) -> Document:

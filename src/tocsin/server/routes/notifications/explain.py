@@ -21,6 +21,7 @@ from tocsin.server.access.permissions import visible_document
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import ExplanationScope, explain
+from tocsin.server.alerts.readers import readers_of_event
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, answer
@@ -43,7 +44,8 @@ def explain_event(
 ) -> Response:
     """Explain who was notified of an event and why; ``subscription`` and ``user`` (id or name) narrow it.
 
-    Of an alert that has been deleted since, what it notified can still be asked for.
+    Of an alert that has been deleted since, what it notified can still be asked for. ``readers``, of an event that
+    breaks them: what reads what it changed, by lineage of now.
     """
     visible = shown_event(str(event_id), caller)
     logged = caller.parts.log.find(str(event_id)) or visible
@@ -59,7 +61,7 @@ def explain_event(
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
     now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin
     answered = on_wire(findings, visibility=caller.visibility, now_ms=now_ms, shows_answers=is_admin)
-    return answer({**answered, "paging": paging})
+    return answer({**answered, "paging": paging} | readers_of_event(visible.event, caller))
 
 
 def _alert(id_or_name: str, caller: Caller) -> EventSubscription | None:

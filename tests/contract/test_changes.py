@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import httpx
 import pytest
 from sqlalchemy import Engine
@@ -207,7 +209,15 @@ def test_requests_are_filtered_and_paged(administrator: httpx.Client, world: dic
     assert names() == ["CR-3", "CR-2", "CR-1"]
     assert names(status="announced") == ["CR-2", "CR-1"]
     assert names(status="withdrawn") == ["CR-3"]
-    assert names(status="due") == names(author="nobody") == []
+    assert names(status="due") == names(author=str(uuid4())) == []
+    for query, message in (
+        ({"author": "nobody"}, "user nobody not found"),
+        ({"author": "admim"}, "user admim not found; did you mean admin?"),
+        ({"asset": "warehouse.shop.public.order"}, "did you mean warehouse.shop.public.orders?"),
+    ):
+        answer = administrator.get("/changes", params=query)
+        assert (answer.status_code, message in answer.json()["message"]) == (404, True), answer.text
+    assert administrator.get("/changes?type=tabel").status_code == 400
     assert names(asset=world["clean"]["fullyQualifiedName"]) == names(asset=world["clean"]["id"]) == ["CR-2"]
     assert names(author="admin") == ["CR-3", "CR-2", "CR-1"]
     first = administrator.get("/changes?limit=2").json()

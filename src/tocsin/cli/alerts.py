@@ -28,6 +28,8 @@ app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=Tru
 
 app.command()(backtest)
 
+_RELATIONS = {"external": "external", "asked": "those asked", "mention": "those mentioned"}
+"""Relations whose words are no nouns of people."""
 _WORST_FIRST = ("failed", "retryLimitReached", "awaitingRetry", "active", "disabled")
 
 Files = Annotated[
@@ -351,7 +353,7 @@ def _told_text(telling: Document) -> str:
     names = [*(str(one.get("name")) for one in telling["people"]), *telling["addresses"]]
     if unnamed_count := telling["total"] - len(telling["people"]):
         names.append(f"{unnamed_count} more")
-    whom = "external" if telling["relation"] == "external" else f"{telling['relation']}s"
+    whom = _RELATIONS.get(telling["relation"], f"{telling['relation']}s")
     listed = f" ({', '.join(names)})" if names else ""
     destination_name = f" ({telling['name']})" if telling.get("name") else ""
     return f"{whom}{listed} by {telling['type']}{destination_name}"

@@ -38,6 +38,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require, visible_document
+from tocsin.server.access.similar_names import named_id
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.changes.consumers import (
     CONSUMER_SCHEMA,
@@ -123,7 +124,7 @@ def announce_change(body: DocumentBody, caller: Asked, *, dry_run: DryRun = Fals
     return answer(document | {"firstConsumers": consumers_json(first, caller)})
 
 
-@router.get("", openapi_extra=answers("ChangeRequestPage", page(REQUEST_SCHEMA)))
+@router.get("", openapi_extra=answers("ChangeRequestPage", page(REQUEST_SCHEMA), refuses="404"))
 def list_requests(caller: Asked, query: Annotated[ChangeRequestQuery, Query()]) -> Response:
     """Return change requests, newest first, with how many consumers answered what."""
     criteria, start = query.filter(caller), _number(query.after)
@@ -239,11 +240,16 @@ def _editable_asset(body: Document, caller: Caller) -> tuple[str, Document]:
 
 
 def _id(name: str | None, kind: str, caller: Caller) -> str | None:
-    """Return the id for a filter by id or name: none without a filter, as it is if nothing has that name."""
-    if name is None:
-        return None
-    reference = caller.parts.catalogue.reference(kind, Key.by_name(name)) if kind in ENTITY_TYPES else None
-    return name if reference is None else str(reference["id"])
+    """Return the id for a filter by id or name: none without a filter.
+
+    Raises
+    ------
+    InvalidInput : there is no such type
+    NotFound : there is no such name that the caller may see
+    """
+    if kind not in ENTITY_TYPES:
+        raise InvalidInput(f"unknown entity type {kind!r}", field="type")
+    return None if name is None else named_id(name, (kind,), caller)
 
 
 def _number(cursor: str | None) -> int | None:

@@ -152,7 +152,7 @@ def _moment(step: Document) -> Document:
     assigned = f" to {names_of([step['assignee']])}" if "assignee" in step else ""
     assigned += f" ({step['incident']['name']})" if "incident" in step else ""
     event = _told_text(step) if step["kind"] == "message" else f"{step['kind']}{assigned}"
-    remark = ": ".join(step[key] for key in ("reason", "comment") if key in step)
+    remark = ": ".join(filter(None, (step.get("reason"), step.get("comment"))))
     return {"when": moment_text(step["timestamp"]), "who": who, "what": event, "comment": remark or None}
 
 

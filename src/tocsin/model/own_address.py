@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tocsin.model.address import MASK
 from tocsin.model.subscription import Channel
 
 OWN_KEYS = {Channel.SLACK: "slack", Channel.MS_TEAMS: "msTeams", Channel.G_CHAT: "gChat", Channel.WEBHOOK: "generic"}
@@ -38,6 +39,9 @@ def own_address_of(target: str) -> OwnAddress | None:
 
 
 def shown_target(target: str) -> str:
-    """Return a target as people read it: of an own address, whose it is."""
+    """Return a target as people read it: of an own address, whose it is; a masked one without its destination's id."""
     own_address = own_address_of(target)
-    return target if own_address is None else f"{own_address.holder_type} {own_address.holder_id}"
+    if own_address is not None:
+        return f"{own_address.holder_type} {own_address.holder_id}"
+    address = target.rpartition("#")[0]
+    return address if MASK in address else target

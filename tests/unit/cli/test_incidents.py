@@ -46,6 +46,17 @@ TIMELINE = [
         "status": "delivered",
         "reason": "ok",
     },
+    {
+        "kind": "message",
+        "timestamp": 1_760_000_000_700,
+        "eventId": "x",
+        "channel": "ActivityFeed",
+        "recipient": {"id": "v", "name": "cem"},
+        "destinations": [],
+        "alerts": [],
+        "status": "delivered",
+        "reason": None,
+    },
     {"kind": "assigned", "timestamp": 1_760_000_001_000, "user": {"name": "ana"}, "assignee": {"name": "ben"}},
 ]
 
@@ -68,6 +79,7 @@ def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallSer
     output = run("incidents", "show", "INC-7").out
     assert "probably caused by: INC-3 on pg.raw.orders" in output
     assert "told ben by Email: delivered (alert Late)" in output
+    assert "told cem by ActivityFeed: delivered" in output
     assert "told #data-alerts (https://hooks.example.org/***) by Slack: delivered" in output
     assert "Not all messages are shown." in output
     assert "asset: airflow.etl" in output

@@ -20,7 +20,7 @@ from truth.facts import Event, Facts, facts_of
 from truth.history import Key
 from truth.predicted import surprises as surprises_of
 from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script
-from truth.steps import ADMIN, DropAlert, Principal, Remove, RemoveUser, Restore, SetAlert, Step, SwitchAlert
+from truth.steps import ADMIN, DropAlert, MakeMany, Principal, Remove, RemoveUser, Restore, SetAlert, Step, SwitchAlert
 from truth.values import is_bot
 
 ALL = 10**9
@@ -153,8 +153,8 @@ class _Judging:
             self.world.apply(step)
         for event in events:
             self._judge(event, step)
-        if isinstance(step, Remove | Restore):
-            self._tell_as_one(step.key, events)
+        for whole_event, parts in _wholes_of(step, events):
+            self._tell_as_one(whole_event, parts)
         if is_before:
             self.world.apply(step)
         self._alerts.follow(step)
@@ -162,12 +162,8 @@ class _Judging:
             self._made_ms.setdefault(step.alert, events[0].timestamp_ms)
         self._number += 1
 
-    def _tell_as_one(self, key: Key, events: Sequence[Event]) -> None:
+    def _tell_as_one(self, whole_event: Event, parts: set[str]) -> None:
         """Leave out what an alert says of entities below another one, to whom it says of that what became of all."""
-        whole_event = next((one for one in events if one.key == key), None)
-        if whole_event is None:
-            return
-        parts = {one.id for one in events if one.event_type == whole_event.event_type} - {whole_event.id}
         of_whole = {at[1:]: reasons for at, reasons in self.notifications.items() if at[0] == whole_event.id}
         for at in [one for one in self.notifications if one[0] in parts]:
             alerts = {reason.alert for reason in of_whole.get(at[1:], ())}
@@ -194,6 +190,16 @@ class _Judging:
                 self.firings[alert.name].add(event.id)
                 for address, reason in audience.addressees(alert):
                     self.notifications[address] = self.notifications.get(address, frozenset()) | {reason}
+
+
+def _wholes_of(step: Step, events: Sequence[Event]) -> Iterator[tuple[Event, set[str]]]:
+    """Yield the events that are told in place of others of a step, with the ids of these."""
+    keys = step.told_as_one if isinstance(step, MakeMany) else [step.key] if isinstance(step, Remove | Restore) else []
+    for whole_event in (one for one in events if one.key in keys):
+        part_type = "entityCreated" if isinstance(step, MakeMany) else whole_event.event_type
+        below = f"{whole_event.key[1]}." if isinstance(step, MakeMany) else ""
+        parts = {one.id for one in events if one.event_type == part_type and one.key[1].startswith(below)}
+        yield whole_event, parts - {whole_event.id}
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,8 @@ def _make(step: Make, world: ExpectedState) -> Iterator[Made]:
 def _make_many(step: MakeMany, world: ExpectedState) -> Iterator[Made]:
     for make in step.makes:
         yield from _make(make, world)
+    for schema in step.told_as_one:
+        yield "entityUpdated", schema
 
 
 @events_of.register

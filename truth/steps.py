@@ -6,6 +6,7 @@ Next: ``truth/script.py``.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from truth.history import Json, Key
@@ -35,6 +36,12 @@ class MakeMany:
 
     actor: str
     makes: tuple[Make, ...]
+
+    @property
+    def told_as_one(self) -> list[Key]:
+        """The schemas of which it makes at least ten tables: each has an event that is told in place of theirs."""
+        schemas = Counter(("databaseSchema", make.key[1].rpartition(".")[0]) for make in self.makes)
+        return [schema for schema, count in schemas.items() if count >= 10]
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from tocsin.flow.eventlog.topic_names import topic_names
 from tocsin.ingest.records import RefusedRecord, TopicRecord
 from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.breaking import BreakingKind, BreakingReason
-from tocsin.model.change import ChangeEvent, EventType, LoggedDocument, LoggedEvent
+from tocsin.model.change import ChangeEvent, EventType, ImportedCount, LoggedDocument, LoggedEvent
 from tocsin.model.message import CarriedEvent, Delivered, Entry, Outcome
 from tocsin.model.severity import Severity
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
@@ -159,7 +159,8 @@ def logged_events(served: Served, administrator: httpx.Client, orders: Json) -> 
     announcements = (Announcement(request="CR-1", outcome=ChangeOutcome.EARLY, field="columns.email"),)
     breaking_event = change_event(breaking_reasons=reasons, announcements=announcements)
     further = [wide_event, nobody_event, breaking_event, change_event(reason="für Zoë")]
-    further += [change_event(below_count=2), change_event(part_of=wide_event.id)]
+    imported = (ImportedCount(entity_type="table", created=312, updated=14),)
+    further += [change_event(below_count=2), change_event(imported=imported), change_event(part_of=wide_event.id)]
     return [*events, *of_types, *(LoggedEvent(9_900 + at, event, {}) for at, event in enumerate(further))]
 
 

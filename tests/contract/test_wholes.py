@@ -78,3 +78,32 @@ def test_only_who_may_see_everything_reads_how_many_there_were(
     )
     for _, client in people.values():
         client.close()
+
+
+def test_an_import_is_explained_as_a_whole_and_its_numbers_are_for_who_may_see_everything(
+    served: Served, administrator: httpx.Client, schema: Json, sqlite_engine: Engine
+) -> None:
+    add_alert(administrator, "everything", _HOOK, _FOLLOWERS)
+    mallory_id, mallory = served.person("mallory")
+    restrict(administrator, mallory_id, {"effect": "deny", "resources": ["table"], "condition": "isOwner()"})
+    with mallory:
+        assert mallory.put(f"/databaseSchemas/{schema['id']}/followers/{mallory_id}").is_success
+        notify_all(sqlite_engine)
+        requests = [
+            {"name": f"t{number}", "databaseSchema": schema["fullyQualifiedName"], "columns": []}
+            for number in range(12)
+        ]
+        assert administrator.put("/tables/bulk", json=requests).json()["numberOfRowsPassed"] == 12
+        notify_all(sqlite_engine)
+        part, whole_event = administrator.get("/events", params={"format": "tocsin", "limit": 1_000}).json()["data"][
+            -2:
+        ]
+        assert whole_event["imported"] == [{"entityType": "table", "created": 12, "updated": 0}]
+        assert (whole_event["recursive"], part["partOf"]) == (False, whole_event["id"])
+        reached = of(explanation_of(administrator, part["id"]), "everything")["reached"]["data"]
+        (hook,) = [recipient for recipient in reached if recipient["channel"] == "Webhook"]
+        assert [way["stoppedBy"]["kind"] for way in hook["ways"]] == ["partOfWhole"]
+        (entry,) = mallory.get(f"/users/{mallory_id}/notifications").json()["data"]
+        assert entry["title"] == "public: contents imported"
+        visible_event = mallory.get("/events", params={"format": "tocsin", "entityId": schema["id"]}).json()["data"][-1]
+        assert (visible_event["id"], "imported" in visible_event) == (whole_event["id"], False)

@@ -79,7 +79,7 @@ def test_a_bulk_request_of_many_rows_is_as_many_statements_as_one_of_few(
     added, changed = ["entity", "entity_version", "change_event"], ["entity_version", "change_event"]
     for tables, description in ((added, "Old"), (changed, "New")):
         few, many = heads_of(2, description), heads_of(120, description)
-        assert len(few) == len(many)
+        assert len(many) == len(few) + 1, "the event of the import says what its container inherits"
         copied = [head.split()[1] for head in many if head.startswith("COPY")]
         assert copied == ([] if store_engine.dialect.name == "sqlite" else tables)
 

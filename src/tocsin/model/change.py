@@ -108,8 +108,12 @@ REASON = "reason"
 ANNOUNCEMENTS = "announcements"
 """The key under which the log keeps what change requests announced of the change."""
 
-PART_OF, BELOW_COUNT = "partOf", "belowCount"
-"""The keys under which the log keeps the whole that an event is part of, and how many parts a whole has."""
+PART_OF, BELOW_COUNT, IMPORTED = "partOf", "belowCount", "imported"
+"""The keys under which the log keeps the whole that an event is part of, how many parts a whole has, and of which
+types the parts of an import are."""
+
+BULK_IMPORT = "bulkImport"
+"""The field of an event that says that something was imported below its entity, as OpenMetadata names it."""
 
 
 class EventType(StrEnum):
@@ -253,6 +257,14 @@ def describe(name: str, *, old: Any = None, new: Any = None) -> ChangeDescriptio
     return ChangeDescription().with_changes(FieldChange(name=name, old_value=old, new_value=new))
 
 
+class ImportedCount(WireModel):
+    """How many entities of a type an import created and updated; one that it restored counts as updated."""
+
+    entity_type: str
+    created: int
+    updated: int
+
+
 class ChangeEvent(WireModel):
     """One change of one entity.
 
@@ -262,8 +274,10 @@ class ChangeEvent(WireModel):
     judged it yet (``conditions/breaking.py``). ``reason`` is ours as well: why the change was made, as its author says.
     So is ``announcements``: what change requests announced of the change; None where it needs no announcement, or
     nobody has looked for one. So are ``below_count``, of the event of an entity that was deleted, restored or renamed
-    with all below it: how many these are; and ``part_of``, of the event of each of these: the id of the former, the
-    whole. Formats name the keys they have, and these are only in ``tocsin``.
+    with all below it: how many these are; ``imported``, of the event of an import below the entity: what it wrote; and
+    ``part_of``, of the event of each of these: the id of the former, the whole. The parts of an import that changed
+    little name a whole that there is not (``flow/capture/imports.py``). Formats name the keys they have, and these are
+    only in ``tocsin``.
     """
 
     id: str
@@ -283,7 +297,14 @@ class ChangeEvent(WireModel):
     reason: str | None = None
     announcements: tuple[Announcement, ...] | None = None
     below_count: int | None = None
+    imported: tuple[ImportedCount, ...] | None = None
     part_of: str | None = None
+
+    @property
+    def is_import(self) -> bool:
+        """Return whether it says that something was imported below its entity, even if it may not say how much."""
+        changes = self.change_description.fields_updated if self.change_description else ()
+        return any(change.name == BULK_IMPORT for change in changes)
 
     def as_wire(self) -> Document:
         """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept.
@@ -322,6 +343,8 @@ class ChangeEvent(WireModel):
             keys[BREAKING_REASONS] = [reason.to_wire() for reason in self.breaking_reasons]
         if self.announcements is not None:
             keys[ANNOUNCEMENTS] = [one.to_wire() for one in self.announcements]
+        if self.imported is not None:
+            keys[IMPORTED] = [count.to_wire() for count in self.imported]
         for key, value in ((REASON, self.reason), (BELOW_COUNT, self.below_count), (PART_OF, self.part_of)):
             if value is not None:
                 keys[key] = value
@@ -329,9 +352,9 @@ class ChangeEvent(WireModel):
 
     def by_itself(self) -> ChangeEvent:
         """Return the event without what it says of events of other entities."""
-        if self.below_count is None and self.part_of is None:
+        if self.below_count is None and self.imported is None and self.part_of is None:
             return self
-        return self.model_copy(update={"below_count": None, "part_of": None})
+        return self.model_copy(update={"below_count": None, "imported": None, "part_of": None})
 
     def in_brief(self) -> ChangeEvent:
         """Return the event without the large values of its entity, such as the columns of a wide table."""

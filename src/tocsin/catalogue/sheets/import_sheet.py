@@ -11,6 +11,7 @@ from tocsin.catalogue.sheets.rows import BrokenSheet, Outcome, Row, SheetKind, a
 from tocsin.catalogue.sheets.terms import TERM_SHEET, import_terms
 from tocsin.catalogue.sheets.trees import TREE_SHEETS, import_tree
 from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.imports import tell_sheet
 from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -56,6 +57,7 @@ def import_sheet(
         if target is None or record.visible(target).is_deleted:
             raise NotFound(f"{entity_type} {entity_id} not found")
         outcomes[:], written = _import_rows(record, target, kind, sheet.body_rows)
+        tell_sheet(record, target)
         if dry_run:
             raise _Tried
         return written

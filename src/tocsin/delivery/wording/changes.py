@@ -40,6 +40,7 @@ from tocsin.delivery.wording.values import (
     types_of,
     value_text,
 )
+from tocsin.delivery.wording.wholes import below_text, import_lines
 from tocsin.model import fqn
 from tocsin.model.change import ALERT_INCIDENT, LINEAGE, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
@@ -173,10 +174,11 @@ def event_text(
     lines: list[ChangeLine] = []
     if event.entity_type == THREAD:
         headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone)
+    lines = lines or import_lines(event)
     if not lines and described is not None:
         lines = _change_lines(described, event.entity or {}, zone, event)
         lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
-    headline = headline or f"{_headline(event, asset, lines)}{_below_text(event)}"
+    headline = headline or f"{_headline(event, asset, lines)}{below_text(event)}"
     report = lines[0] if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label else None
     lines = [*(lines[1:] if report else lines), *_meaning_lines(event)]
     lines = sorted((*lines, *_surroundings(event, failure, zone)), key=_rank_of) if failure else lines
@@ -202,11 +204,6 @@ def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLin
         return report_text(asset, summary)
     more_count = sum(not line.label for line in lines) - 1
     return f"{asset.title}: {summary}{f' … and {more_count:,} more' if more_count > 0 else ''}"
-
-
-def _below_text(event: ChangeEvent) -> str:
-    """Return how many entities below shared the fate of one, as its headline ends: ``, and 5,000 below it``."""
-    return "" if event.below_count is None else f", and {event.below_count:,} below it"
 
 
 def _meaning_lines(event: ChangeEvent) -> Iterator[ChangeLine]:

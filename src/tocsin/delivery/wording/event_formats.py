@@ -22,6 +22,7 @@ from tocsin.model.change import (
     ANNOUNCEMENTS,
     BELOW_COUNT,
     BREAKING_REASONS,
+    IMPORTED,
     OF_CHANGE_REQUESTS,
     PART_OF,
     REASON,
@@ -115,7 +116,7 @@ def as_tocsin(event: Document, _source: str = "") -> Document:
     ``recursive``, as in OpenMetadata 2, says of a deletion, restore or rename that it includes all below the entity.
     """
     change_event = ChangeEvent.model_validate(event)
-    places = {key: event[key] for key in (BELOW_COUNT, PART_OF) if key in event}
+    places = {key: event[key] for key in (BELOW_COUNT, IMPORTED, PART_OF) if key in event}
     meaning = {"semanticChanges": semantic_changes(change_event), **own_facts(change_event)}
     return {**as_default(event), **meaning, RECURSIVE: BELOW_COUNT in event, **places}
 

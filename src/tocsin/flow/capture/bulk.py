@@ -1,7 +1,8 @@
 """Bulk writes of thousands of entities, in chunks of one transaction each; a rejected row fails alone.
 
-Each row is handled as a single PUT (``flow/capture/upsert.py``) and makes the same version and event. If a chunk
-conflicts with a concurrent write, its rows are retried one at a time. Next: ``store/catalogue/entities/batch.py``.
+Each row is handled as a single PUT (``flow/capture/upsert.py``) and makes the same version and event. Many rows of a
+chunk in one container are told as one (``flow/capture/imports.py``). A chunk that conflicts with a concurrent write is
+retried by halves. Next: ``store/catalogue/entities/batch.py``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tocsin.clock import Clock
 from tocsin.errors import TocsinError
 from tocsin.flow.capture.authorization import Permits, in_place, permit_everything
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
+from tocsin.flow.capture.imports import BulkImports
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
 from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, MustWriteError
 from tocsin.flow.capture.upsert import create, kind_of, put
@@ -88,7 +90,14 @@ class EntityBulkWrites:
         def write_rows(batch: BatchedTransaction, chunk: Sequence[Document]) -> list[Outcome]:
             fqns = (probable_fqn(kind, request) for request in chunk if isinstance(request, dict))
             batch.look_ahead(kind.name, filter(None, fqns))
-            return [self.write_row(batch, _work(row, kind, request), actor) for request in chunk]
+            imports = BulkImports(kind, chunk, self._ids.event)
+            works = (
+                _work(row, kind.name, request, imports=imports, event_id=event_id)
+                for request, event_id in zip(chunk, imports.event_ids, strict=True)
+            )
+            outcomes = [self.write_row(batch, work, actor) for work in works]
+            self.write_row(batch, imports.tell, actor)
+            return outcomes
 
         outcomes: list[Outcome] = []
         # What is taken back cannot be built upon, so a rehearsal is one chunk.
@@ -99,13 +108,15 @@ class EntityBulkWrites:
     def write_with_retries(
         self, write_rows: WriteRows[T, Result], requests: Sequence[T], *, dry_run: bool
     ) -> list[Result | TocsinError]:
-        """Write a chunk; when it collides, its rows one after the other; a row that collides by itself, once more."""
+        """Write a chunk; when it collides, each half of it by itself; a row that collides by itself, once more."""
         try:
             return self._chunk(write_rows, requests, dry_run=dry_run)
         except Collision:  # the earlier writer has committed by now
-            if len(requests) > 1:
-                alone = (self.write_with_retries(write_rows, [one], dry_run=dry_run) for one in requests)
-                return [outcome for outcomes in alone for outcome in outcomes]
+            if half := len(requests) // 2:
+                halves = (requests[:half], requests[half:])
+                return [
+                    outcome for part in halves for outcome in self.write_with_retries(write_rows, part, dry_run=dry_run)
+                ]
         try:
             return self._chunk(write_rows, requests, dry_run=dry_run)
         except Collision as collision:
@@ -148,8 +159,16 @@ class EntityBulkWrites:
         return written
 
 
-def _work(row: _Row, kind: EntityType, request: Document) -> Callable[[Record], Written]:
-    return lambda record: row(record, kind.name, request)
+def _work(
+    row: _Row, entity_type: str, request: Document, *, imports: BulkImports, event_id: str | None
+) -> Callable[[Record], Written]:
+    def work(record: Record) -> Written:
+        record.import_id, record.import_type = event_id, entity_type
+        written = row(record, entity_type, request)
+        imports.note_parts(record)
+        return written
+
+    return work
 
 
 def _chunks(requests: Sequence[Document], bounds: Bounds) -> Iterator[Sequence[Document]]:

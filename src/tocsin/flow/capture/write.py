@@ -34,6 +34,9 @@ from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.people import Actor
 from tocsin.model.stored import CapturedEvent, Draft, Stored, Written
 
+IMPORTED_TYPES = frozenset({EventType.ENTITY_CREATED, EventType.ENTITY_UPDATED, EventType.ENTITY_RESTORED})
+"""Types of events that may be parts of an import."""
+
 _INCREMENT = "incrementalChangeDescription"
 LONGEST_FQN_BYTES = 2_500
 """Bytes of a fully qualified name, in UTF-8: an index entry of PostgreSQL holds no more than 2,704."""
@@ -113,7 +116,8 @@ class Record:
 
     ``is_recorded``: the moment is one of a history, not now. ``origin``: the change was made elsewhere. ``read_ids``:
     what is deleted although something reads it. ``standing_requests``: by asset, the change requests about what is
-    deleted.
+    deleted. ``import_id``: the event of the import that a row of a bulk request belongs to, whose ``import_type`` of
+    entities it writes.
     """
 
     transaction: Transaction
@@ -128,6 +132,8 @@ class Record:
     origin: ChangeOrigin | None = None
     read_ids: Collection[str] = ()
     standing_requests: Mapping[str, Sequence[StandingRequest]] | None = None
+    import_id: str | None = None
+    import_type: str = ""
 
     @property
     def author(self) -> str:
@@ -309,7 +315,7 @@ class Record:
         event = whole_change.event
         assert event is not None, "what is below an entity does not change without it"  # noqa: S101
         if parts:
-            event = event.model_copy(update={"below_count": len(parts)})
+            event = event.model_copy(update={"below_count": len(parts), "part_of": None})
             as_part = {"part_of": event.id}
             for number, captured in enumerate(self.events[since:], start=since):
                 if captured.event.id == event.id:
@@ -361,6 +367,7 @@ class Record:
             breaking_reasons=verdict.reasons or None,
             announcements=verdict.announcements,
             reason=self.actor.reason,
+            part_of=self._import_of(subject.entity_type, event_type, verdict),
         )
         self._end_requests(verdict)
         order = {ORDER: difference.order} if difference.order else {}
@@ -371,6 +378,11 @@ class Record:
         late = {LATE: True} if self._is_late(derived[REPORTED_AT]) else {}
         self.events.append(CapturedEvent(event, derived | order | recorded | late))
         return event
+
+    def _import_of(self, entity_type: str, event_type: EventType, verdict: Judgement) -> str | None:
+        """Return the event of the import that a change is part of; one that breaks readers is told by itself."""
+        is_part = entity_type == self.import_type and event_type in IMPORTED_TYPES and not verdict.reasons
+        return self.import_id if is_part else None
 
     def _is_late(self, reported_at_ms: int | None) -> bool:
         """Return whether a change is history elsewhere, or reports what is too old or to come: it notifies nobody."""

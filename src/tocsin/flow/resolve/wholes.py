@@ -1,4 +1,4 @@
-"""Events that are told as one: a deletion, restore or rename of an entity with all below it.
+"""Events that are told as one: a deletion, restore or rename of an entity with all below it, or an import below it.
 
 Each entity below has its own event, a part of the event of the entity itself, the whole. Who hears of the whole by an
 alert hears of its parts by others only. A part knows its whole, wherever in the log the two are, so that a part is

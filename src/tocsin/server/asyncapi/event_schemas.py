@@ -19,7 +19,7 @@ from tocsin.delivery.wording.event_formats import (
     UPSTREAM_KEYS,
 )
 from tocsin.flow.eventlog.topic_names import TOPIC_TYPES
-from tocsin.model.change import BELOW_COUNT, PART_OF, REASON, EventType
+from tocsin.model.change import BELOW_COUNT, IMPORTED, PART_OF, REASON, EventType
 from tocsin.model.entity import Document
 from tocsin.server.http.json_schema import COUNT, FLAG, ID, NUMBER, TEXT, TIME, URL, array, either, exact_object, ref
 
@@ -49,10 +49,18 @@ _SCHEMAS: dict[str, Document] = {
     REASON: {**TEXT, "description": "Why the change was made, as its author says; left out where nobody does."},
     RECURSIVE: {**FLAG, "description": "Whether a deletion, restore or rename includes all below the entity."},
     BELOW_COUNT: {**COUNT, "description": "How many entities below it includes; left out where some may be hidden."},
-    PART_OF: {**ID, "description": "Id of the event of the deletion, restore or rename that includes this one."},
+    IMPORTED: {
+        **array(exact_object({"entityType": TEXT, "created": COUNT, "updated": COUNT})),
+        "description": "What an import wrote below the entity; left out where some may be hidden.",
+    },
+    PART_OF: {
+        **ID,
+        "description": "Id of the event of the deletion, restore, rename or import that includes this one. "
+        "Of an import of few entities there is no such event.",
+    },
     FULL_EVENT: _ADDRESS,
 }
-_OWN_FACTS = ("breaking", "breakingReasons", "announcements", REASON, RECURSIVE, BELOW_COUNT, PART_OF)
+_OWN_FACTS = ("breaking", "breakingReasons", "announcements", REASON, RECURSIVE, BELOW_COUNT, IMPORTED, PART_OF)
 _REQUIRED = ("id", "eventType", "entityType", "entityId", "timestamp")
 
 

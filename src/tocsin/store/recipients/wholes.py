@@ -1,4 +1,4 @@
-"""Events of entities that were deleted, restored or renamed with all below them, with the alerts that match them.
+"""Events of entities that were deleted, restored or renamed with all below them, or imported into, with their alerts.
 
 A part of such a change is told where the whole is not (``flow/resolve/wholes.py``), so that its
 recipients depend on those of its whole: the log holds both, written in one transaction.

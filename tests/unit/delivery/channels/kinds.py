@@ -15,6 +15,7 @@ from tocsin.delivery.wording.reports import RESULT, RUN, is_report
 from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.change import (
     ALERT_INCIDENT,
+    BULK_IMPORT,
     CHANGE_REQUEST,
     DESTINATION,
     EDITOR_VIEW,
@@ -31,6 +32,7 @@ from tocsin.model.change import (
     ChangeEvent,
     EventType,
     FieldChange,
+    ImportedCount,
 )
 
 AT_MS = 1_760_000_000_000
@@ -69,8 +71,11 @@ LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 
 
 def judge(event: ChangeEvent) -> ChangeEvent:
-    """Return an event as the server records it: with the reasons why it breaks readers; reports make no version."""
-    versions = {"previous_version": event.current_version} if is_report(event) else {}
+    """Return an event as the server records it, with the reasons why it breaks readers.
+
+    Reports and imports make no version.
+    """
+    versions = {"previous_version": event.current_version} if is_report(event) or event.is_import else {}
     return event.model_copy(update={"breaking_reasons": reasons_of_event(event) or None, **versions})
 
 
@@ -187,6 +192,13 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     ),
     "deleted_with_all_below": _of_orders(
         update_of("deleted", False, True), event_type=EventType.ENTITY_SOFT_DELETED, below_count=5_000
+    ),
+    "import": change_event(
+        _both((BULK_IMPORT, None, None)),
+        entity_type="databaseSchema",
+        entity_fully_qualified_name="acme.shop.public",
+        entity={"id": TEST["id"], "name": "public", "owners": OWNERS},
+        imported=(ImportedCount(entity_type="table", created=312, updated=14),),
     ),
     "permanently_deleted": _of_orders(None, event_type=EventType.ENTITY_DELETED),
     "restored": _of_orders(update_of("deleted", True, False), event_type=EventType.ENTITY_RESTORED),

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_alert_incidents import BELL, handle_incident
@@ -86,9 +86,9 @@ def reminder_events(company: SmallCompany) -> list[ChangeEvent]:
     return [one for one in events if one.event_type is EventType.INCIDENT_REMINDER]
 
 
-def facts_of(event: ChangeEvent) -> Document:
-    assert event.change_description is not None
-    (change,) = event.change_description.fields_added
+def facts_of(reminder: ChangeEvent) -> Document:
+    assert reminder.change_description is not None
+    (change,) = reminder.change_description.fields_added
     return dict(change.new_value)
 
 
@@ -168,7 +168,7 @@ def test_merged_incidents_are_reminded_of_once_and_again_when_they_are_split(com
     assert len(due(company)) == 0
     merge_incident(company, "INC-2", "INC-1")
     assert look(company, after_ms=HOUR_MS) == 1
-    assert [event.entity_id for event in reminder_events(company)] == [company.ids["etl"]]
+    assert [one.entity_id for one in reminder_events(company)] == [company.ids["etl"]]
     company.run("etl", "Successful")
     notify(company)
     assert look(company, after_ms=HOUR_MS) == 1
@@ -192,11 +192,11 @@ def test_the_timeline_has_the_reminders_with_their_messages(company: SmallCompan
     assert look(company, after_ms=HOUR_MS) == 1
     identity = incident(company, "INC-1").id
     (step,) = AlertIncidentLog(company.engine).steps(identity)
-    (event,) = reminder_events(company)
-    assert (step.kind, step.event_id, step.at_ms) == (StepKind.REMINDED, event.id, event.timestamp)
+    (reminder,) = reminder_events(company)
+    assert (step.kind, step.event_id, step.at_ms) == (StepKind.REMINDED, reminder.id, reminder.timestamp)
     records, is_whole = IncidentMessages(company.engine).of(identity)
     assert is_whole
-    assert records[-1].notification.event_id == event.id
+    assert records[-1].notification.event_id == reminder.id
 
 
 def test_what_no_longer_meets_the_condition_on_the_asset_is_not_reminded_of(company: SmallCompany) -> None:
@@ -226,6 +226,22 @@ def test_disabled_alerts_and_deleted_assets_are_silent(company: SmallCompany) ->
     assert look(company, after_ms=HOUR_MS) == 0
 
 
+def test_what_an_alert_watched_once_is_not_walked_through(sqlite_engine: Engine) -> None:
+    """Incidents that wait are few; an alert may have watched a hundred thousand."""
+    statements: list[tuple[str, Any]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_rest: object) -> None:
+        statements.append((statement, parameters))
+
+    event.listen(sqlite_engine, "before_cursor_execute", note)
+    assert Reminders(sqlite_engine).numbers_due({"a": HOUR_MS}, 2 * HOUR_MS) is None
+    event.remove(sqlite_engine, "before_cursor_execute", note)
+    (statement, parameters) = next(one for one in statements if "min(" in one[0])
+    with sqlite_engine.connect() as connection:
+        plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    assert "alert_incident USING INDEX ix_alert_incident_status_number" in plan[0], plan
+
+
 def test_two_who_look_at_once_remind_once(company: SmallCompany) -> None:
     fail(company)
     company.clock.advance(HOUR_MS)
@@ -236,6 +252,6 @@ def test_two_who_look_at_once_remind_once(company: SmallCompany) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert sorted(pool.map(write, range(4))) == [False, False, False, True]
-    (event,) = reminder_events(company)
-    assert event.change_description is not None
-    assert event.change_description.paths() == (INCIDENT_REMINDER,)
+    (reminder,) = reminder_events(company)
+    assert reminder.change_description is not None
+    assert reminder.change_description.paths() == (INCIDENT_REMINDER,)

@@ -20,6 +20,9 @@ from tocsin.store.database.keys import rows_by_key
 Columns = tuple[Any, ...]  # Any: whatever a query asks for
 _ROW, _STEP, _WATCHER = alert_incident.c, alert_incident_step.c, incident_watcher.c
 _SINCE_MS = func.coalesce(_WATCHER.reminded_at_ms, match_result.c.resolved_at_ms, _ROW.opened_at_ms)
+_ALERT_ID = func.coalesce(_WATCHER.subscription_id, "")
+"""The alert, in no index: open incidents are few, and what an alert ever watched may be much."""
+
 _OPEN = (_ROW.status == IncidentStatus.OPEN.value, _ROW.merged_into.is_(None))
 
 
@@ -101,7 +104,7 @@ def _due(
         alerts_by_repeat[repeat_ms].append(alert_id)
     for repeat_ms, alert_ids in sorted(alerts_by_repeat.items()):
         waited = query.where(now_ms - repeat_ms >= _SINCE_MS)
-        yield from rows_by_key(connection, waited, _WATCHER.subscription_id, alert_ids)
+        yield from rows_by_key(connection, waited, _ALERT_ID, alert_ids)
 
 
 def _is_behind_another() -> ColumnElement[bool]:
@@ -117,4 +120,4 @@ def _is_behind_another() -> ColumnElement[bool]:
     query = select(sibling.c.id).join(watcher, watcher.c.incident_id == sibling.c.id)
     query = query.where(is_before, sibling.c.status != IncidentStatus.RESOLVED.value)
     query = query.where(watcher.c.subscription_id == _WATCHER.subscription_id)
-    return exists(query.correlate(alert_incident, incident_watcher))
+    return and_(_ROW.part_of.is_not(None), exists(query.correlate(alert_incident, incident_watcher)))

@@ -55,27 +55,28 @@ def test_no_rule_means_always() -> None:
 def test_alerts_leave_out_types_of_events_that_they_do_not_name() -> None:
     of_users, run = ("userLogin", "userLogout"), "testSuiteRunCompleted"
     retention, handled, check = "retentionApplied", "alertIncidentUpdated", "scheduledCheck"
-    reminder = "incidentReminder"
+    reminder, of_requests = "incidentReminder", ("changeRequestAnswered", "changeRequestReminder")
     left_out = {
-        "topic": (check,),
-        "table": (handled, check, reminder),
-        "user": of_users,
-        "testSuite": (run, check),
-        "all": (*of_users, handled, run, retention, check, reminder),
+        "topic": (*of_requests, check),
+        "table": (handled, *of_requests, check, reminder),
+        "user": (*of_users, *of_requests),
+        "testSuite": (*of_requests, run, check),
+        "all": (*of_users, handled, *of_requests, run, retention, check, reminder),
     }
     assert {name: plan_of(subscription(resource=name)).unnamed for name in left_out} == left_out
     login = [rule("eventType == 'userLogin' || isBot()")]
-    assert plan_of(subscription(login, resource="user")).unnamed == ("userLogout",)
+    assert plan_of(subscription(login, resource="user")).unnamed == ("userLogout", *of_requests)
     assert plan_of(subscription([], login, resource="all")).unnamed == (
-        *("userLogout", handled, run, retention),
+        *("userLogout", handled, *of_requests, run, retention),
         *(check, reminder),
     )
 
 
 def test_an_action_names_the_type_of_event_that_it_is_about() -> None:
     action = rule("matchTestResult({'Failed'})") | {"name": "GetTestSuiteStatusUpdates"}
-    assert plan_of(subscription([], [action], resource="testSuite")).unnamed == ("scheduledCheck",)
-    assert plan_of(subscription([action], resource="testSuite")).unnamed == ("testSuiteRunCompleted", "scheduledCheck")
+    completed = "testSuiteRunCompleted"
+    assert completed not in plan_of(subscription([], [action], resource="testSuite")).unnamed
+    assert completed in plan_of(subscription([action], resource="testSuite")).unnamed
 
 
 def test_a_subscription_without_filtering_rules_is_about_nothing() -> None:

@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, Company, company
 from tests.store.test_change_requests import announce_as, answer_as, give_owner
+from tests.store.test_subscriptions import counted_statements
 
 from tocsin.catalogue.changes import move_request, withdraw_request
 from tocsin.jobs.change_requests import ChangeRequestsJob
 from tocsin.model.change import CHANGE_REQUEST
-from tocsin.model.change_request import AnnouncedChange, Basis, ChangeConsumer, RequestStepKind
+from tocsin.model.change_request import AnnouncedChange, Basis, ChangeConsumer, ConsumerVerdict, RequestStepKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
@@ -136,5 +137,8 @@ def test_the_author_hears_of_each_answer_once_and_not_of_their_own(shop: Company
 def test_answers_of_five_thousand_are_one_event_and_few_statements(shop: Company, store_engine: Engine) -> None:
     many = [ChangeConsumer(f"00000000-0000-4000-8000-{at:012}", "table", 1, Basis.ASSET) for at in range(5_000)]
     request = announce_for(shop, *many)
-    answer_as(shop, request, "ready", *many, actor=Actor(shop.ids["john.doe"], "john.doe"))
+    with counted_statements(store_engine) as statements:
+        answer_as(shop, request, "ready", *many, actor=Actor(shop.ids["john.doe"], "john.doe"))
+    assert len(statements) < 60, "by portions, not by consumers"
+    assert ChangeRequestLog(store_engine).verdicts([request.id]) == {request.id: {ConsumerVerdict.READY: 5_000}}
     assert len(people_reached(shop, store_engine, "changeRequestAnswered")) == 1

@@ -53,6 +53,13 @@ _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
 _STANDS = (_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
 _STANDS_OF_ONE = Prepared(select(_ROW.id).where(_ROW.entity_id == bindparam("entity_id"), *_STANDS).limit(1))
 _CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms", "remind_at_ms")
+_OF_REQUEST, _OF_CONSUMER, _ANSWER = "of_request", "of_consumer", "answer"
+_ANSWERING = (
+    update(change_request_consumer)
+    .where(_CONSUMER.request_id == bindparam(_OF_REQUEST), _CONSUMER.consumer_id == bindparam(_OF_CONSUMER))
+    .values(step_id=bindparam(_ANSWER))
+)
+"""Makes steps the present answers of their consumers."""
 _ANSWERED = change_request_consumer.outerjoin(change_request_step, _STEP.id == _CONSUMER.step_id)
 
 
@@ -136,10 +143,13 @@ class SqlChangeRequests:
         """Add what a person did; an answer becomes the present one of its consumer."""
         for chunk in chunks_of(steps):
             self._connection.execute(insert(change_request_step), [_step_row(one) for one in chunk])
-        for step in steps:
-            if step.consumer_id is not None:
-                is_it = (_CONSUMER.request_id == step.request_id, _CONSUMER.consumer_id == step.consumer_id)
-                self._connection.execute(update(change_request_consumer).where(*is_it).values(step_id=step.id))
+        answers = [
+            {_OF_REQUEST: step.request_id, _OF_CONSUMER: step.consumer_id, _ANSWER: step.id}
+            for step in steps
+            if step.consumer_id is not None
+        ]
+        if answers:
+            self._connection.execute(_ANSWERING, answers)
 
     def attach_event(self, step_id: str, event_id: str | None) -> None:
         """Note which event tells of a step."""

@@ -240,6 +240,8 @@ def test_what_an_alert_watched_once_is_not_walked_through(sqlite_engine: Engine)
     with sqlite_engine.connect() as connection:
         plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
     assert "alert_incident USING INDEX ix_alert_incident_status_number" in plan[0], plan
+    watchers = [line for line in plan if line.startswith("SEARCH incident_watcher")]
+    assert [line.endswith("(incident_id=?)") for line in watchers] == [True, True], plan
 
 
 def test_two_who_look_at_once_remind_once(company: SmallCompany) -> None:

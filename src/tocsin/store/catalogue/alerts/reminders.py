@@ -21,7 +21,7 @@ Columns = tuple[Any, ...]  # Any: whatever a query asks for
 _ROW, _STEP, _WATCHER = alert_incident.c, alert_incident_step.c, incident_watcher.c
 _SINCE_MS = func.coalesce(_WATCHER.reminded_at_ms, match_result.c.resolved_at_ms, _ROW.opened_at_ms)
 _ALERT_ID = func.coalesce(_WATCHER.subscription_id, "")
-"""The alert, in no index: open incidents are few, and what an alert ever watched may be much."""
+"""The alert, in no index: incidents that wait or are merged are few, and what an alert ever watched may be much."""
 
 _OPEN = (_ROW.status == IncidentStatus.OPEN.value, _ROW.merged_into.is_(None))
 
@@ -119,5 +119,5 @@ def _is_behind_another() -> ColumnElement[bool]:
     )
     query = select(sibling.c.id).join(watcher, watcher.c.incident_id == sibling.c.id)
     query = query.where(is_before, sibling.c.status != IncidentStatus.RESOLVED.value)
-    query = query.where(watcher.c.subscription_id == _WATCHER.subscription_id)
+    query = query.where(func.coalesce(watcher.c.subscription_id, "") == _ALERT_ID)
     return and_(_ROW.part_of.is_not(None), exists(query.correlate(alert_incident, incident_watcher)))

@@ -49,6 +49,7 @@ NO_ASSET = {
     "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",
     "GET /acknowledge/{token}": "the token in a message says whose message it was; it names the incident alone",
     "GET /answer/{token}": "the token in a mail says whose mail it was; its page hides (``test_answer_links.py``)",
+    "GET /follow/{token}": "the token in a mail says whose mail it was; it names an asset only to who may view it",
     "GET /mute/{token}": "the token in a message says whose message it was; it names no asset",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
@@ -151,6 +152,7 @@ WRITES = frozenset(
     POST /lineage/events
     POST /acknowledge/{token}
     POST /answer/{token}
+    POST /follow/{token}
     POST /mute/{token}
     POST /slack/interactions
     POST /unsubscribe/{token}

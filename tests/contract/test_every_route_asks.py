@@ -24,6 +24,8 @@ OPEN = {
     "POST /acknowledge/{token}": "the same, after the page has asked",
     "GET /answer/{token}": "the token in a mail says whose mail it was; it asks for that person's rights",
     "POST /answer/{token}": "the same, after the page has asked",
+    "GET /follow/{token}": "the token in a mail says whose mail it was",
+    "POST /follow/{token}": "the same, after the page has asked",
     "GET /mute/{token}": "the token in a message says whose message it was",
     "POST /mute/{token}": "the same, after the page has asked",
     "POST /slack/interactions": "Slack signs it, and says who has pressed the button; it asks for that person's rights",

@@ -17,6 +17,7 @@ from tocsin.store.database.engine import open_engine
 _WITHOUT_BODY = {
     "put /api/v1/system/settings/reset/{name}",
     "post /api/v1/acknowledge/{token}",
+    "post /api/v1/follow/{token}",
     "post /api/v1/mute/{token}",
     "post /api/v1/unsubscribe/{token}",
     "post /api/v1/users/logout",

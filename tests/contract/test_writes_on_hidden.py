@@ -365,6 +365,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /acknowledge/{token}",
         "POST /answer/{token}",
         "POST /auth/token",
+        "POST /follow/{token}",
         "POST /mute/{token}",
         "POST /slack/interactions",
         "POST /unsubscribe/{token}",

@@ -81,6 +81,11 @@ class Reason(WireModel):
         """Return whether it concerns an owner of the changed asset itself."""
         return self.kind is ReasonKind.OWNER and self.hops == 0
 
+    @property
+    def is_of_follower(self) -> bool:
+        """Return whether it concerns a person who follows the changed asset, or what that is about."""
+        return self.hops == 0 and (self.kind is ReasonKind.FOLLOWER or self.met == "follows")
+
     def sentence(
         self,
         name: str | None = None,

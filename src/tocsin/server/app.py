@@ -63,6 +63,7 @@ from tocsin.server.routes.notifications import (
     activity,
     answer_links,
     explain,
+    follow_links,
     inbox,
     mute_links,
     mutes,
@@ -315,7 +316,7 @@ _OF_ALERTS = (
 def _routes() -> list[LaidOutRoute]:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes: list[LaidOutRoute] = []
-    by_link = (unsubscribe, mute_links, acknowledge_links, answer_links, slack_interactions)
+    by_link = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
     described = (version.router, health.router, rdf.open_router)
     for open_to_all in (*described, users.open_router, openid.open_router, *(one.router for one in by_link)):
         routes += lay_out(open_to_all, API, [Depends(check_query_names)])

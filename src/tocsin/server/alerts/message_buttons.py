@@ -1,4 +1,4 @@
-"""What the buttons and links in messages do: acknowledge an incident, with the rights of who clicks, or mute an asset.
+"""What the buttons and links in messages do, with the rights of who clicks: acknowledge an incident, mute or unfollow.
 
 Next: ``server/routes/notifications/acknowledge_links.py``, ``server/routes/notifications/mute_links.py``.
 """
@@ -10,6 +10,8 @@ from typing import NamedTuple
 from tocsin.access.person_visibility import Visibility
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.clock import to_datetime
+from tocsin.conditions.documents import tested_table
+from tocsin.conditions.test_results import TEST_CASE
 from tocsin.delivery.links.acknowledge import request_of
 from tocsin.delivery.links.mute import MuteLink
 from tocsin.delivery.wording.assets import asset_of
@@ -18,6 +20,7 @@ from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind,
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification
 from tocsin.model.people import Actor, Person
+from tocsin.model.stored import Key
 from tocsin.server.alerts.incidents import found_incident, incident_to_change
 from tocsin.server.build import Parts
 from tocsin.server.request import Caller
@@ -120,6 +123,37 @@ def asset_name_of(notification: Notification, parts: Parts) -> str:
     if not Visibility(permissions, parts.access.standing).sees_event(logged.event):
         return ""
     return asset_of(logged.event).title
+
+
+class FollowedAsset(NamedTuple):
+    """The asset that the recipient of a notification follows: its type and id, and what people call it."""
+
+    entity_type: str
+    entity_id: str
+    name: str
+
+
+def followed_asset_of(notification: Notification, parts: Parts) -> FollowedAsset | None:
+    """Return the asset whose follower a notification is for, the table of a test that it checks.
+
+    None where it is for no follower, where nobody knows the asset, and for a recipient who may not view it now.
+
+    Raises
+    ------
+    NotFound : the table of the test is gone
+    """
+    logged = parts.log.find(notification.event_id)
+    reason = next((one for one in notification.reasons if one.is_of_follower), None)
+    if logged is None or reason is None or notification.recipient_id is None:
+        return None
+    changed = asset_of(logged.event)
+    asset = FollowedAsset(changed.entity_type, changed.entity_id, changed.title)
+    if logged.event.entity_type == TEST_CASE and reason.of_subject:
+        table = parts.catalogue.get("table", Key.by_name(tested_table(logged.event.entity or {}) or ""), "all")
+        asset = FollowedAsset("table", table["id"], table.get("displayName") or table["name"])
+    permissions = parts.access.permission_cache.current_policies().of(notification.recipient_id)
+    reference = {"id": asset.entity_id, "type": asset.entity_type}
+    return asset if Visibility(permissions, parts.access.standing).sees([reference]) else None
 
 
 def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:

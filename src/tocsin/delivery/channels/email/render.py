@@ -17,7 +17,10 @@ from yarl import URL
 from tocsin.delivery.channels.email.composition import PLAIN_ADDRESS, compose_mail, parse_address
 from tocsin.delivery.dispatch import Dispatch, selections
 from tocsin.delivery.lines import clean_line
-from tocsin.delivery.links.mute import MUTE_TEXT, MUTED_FOR_MS, MuteLink, link_of
+from tocsin.delivery.links import follow as follow_links
+from tocsin.delivery.links import mute as mute_links
+from tocsin.delivery.links.follow import UNFOLLOW_TEXT, VALID_FOR_MS, FollowLink
+from tocsin.delivery.links.mute import MUTE_TEXT, MUTED_FOR_MS, MuteLink
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import spans_to_html, spans_to_text, to_html, to_text
@@ -25,6 +28,7 @@ from tocsin.delivery.transport.request import Mail
 from tocsin.delivery.wording.content import LINK_TEXT, message_content, more_of
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.model.entity import Document
+from tocsin.model.message import Entry
 
 LINES_LIMIT = 50
 """Most changes that one mail lists; it says how many more there are."""
@@ -76,11 +80,9 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
     target = dispatch.message.target
     recipient = target if PLAIN_ADDRESS.fullmatch(target) else parse_address(target)
     unsubscribe = f"{settings.base_url}{page}" if page else ""
-    mute, is_to_reader = "", first.recipient_id and dispatch.reaches_recipient and len(dispatch.entries) == 1
-    if settings.unsubscribe_key and is_to_reader:
-        request = MuteLink(first.notification_id, now_ms + MUTED_FOR_MS)
-        mute = link_of(request, settings.unsubscribe_key, settings.base_url)
-    texts = preview(dispatch, settings.base_url, unsubscribe, mute)
+    is_to_reader = first.recipient_id and dispatch.reaches_recipient and len(dispatch.entries) == 1
+    links = _reader_links(first, settings, now_ms) if settings.unsubscribe_key and is_to_reader else ()
+    texts = preview(dispatch, settings.base_url, unsubscribe, links)
     headers = [
         ("From", settings.address),
         ("To", recipient),
@@ -98,10 +100,23 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
     return Mail(sender, recipient, content)
 
 
-def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "", mute: str = "") -> Document:
+def _reader_links(entry: Entry, settings: MailSettings, now_ms: int) -> tuple[tuple[str, str], ...]:
+    """Return the addresses of links that act for the reader of a notification, with their texts."""
+    key, base_url = settings.unsubscribe_key, settings.base_url
+    mute = mute_links.link_of(MuteLink(entry.notification_id, now_ms + MUTED_FOR_MS), key, base_url)
+    if not any(reason.is_of_follower for reason in entry.reasons):
+        return ((mute, MUTE_TEXT),)
+    unfollowing = FollowLink(entry.notification_id, follows=False, until_ms=now_ms + VALID_FOR_MS)
+    return (mute, MUTE_TEXT), (follow_links.link_of(unfollowing, key, base_url), UNFOLLOW_TEXT)
+
+
+def preview(
+    dispatch: Dispatch, base_url: str, unsubscribe: str = "", links: tuple[tuple[str, str], ...] = ()
+) -> Document:
     """Return the subject, the text and the HTML of the mail for ``dispatch``; the links in it lead to ``base_url``.
 
-    ``unsubscribe`` and ``mute`` are the addresses of links that act for the reader; empty for none.
+    ``unsubscribe`` is the address of a link that acts for the reader, empty for none; ``links`` are others, with their
+    texts.
     """
     dispatch = dispatch if len(dispatch.entries) == 1 else fold_repeated(dispatch)
     entries, is_digest = dispatch.entries, len(dispatch.entries) > 1
@@ -118,7 +133,7 @@ def preview(dispatch: Dispatch, base_url: str, unsubscribe: str = "", mute: str 
             if (key := (layout, is_digest, base_url, section.variant)) not in texts_of_event:
                 texts_of_event[key] = layout.change_block(section, body, is_digest)
             blocks.append(texts_of_event[key])
-        parts.append(str(layout.mail(content, bodies, blocks, unsubscribe, mute)))
+        parts.append(str(layout.mail(content, bodies, blocks, unsubscribe, links)))
     text, html = parts
     return {"subject": clean_line(content.headline, limit=_SUBJECT_LIMIT), "text": text, "html": html}
 
@@ -142,7 +157,7 @@ def _layouts() -> tuple[Any, Any]:  # Any: macros of Jinja
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    templates.globals |= {"open_text": LINK_TEXT, "mute_text": MUTE_TEXT}
+    templates.globals |= {"open_text": LINK_TEXT}
     templates.filters |= {
         "as_html": to_html,
         "as_text": to_text,

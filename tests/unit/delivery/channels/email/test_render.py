@@ -31,6 +31,8 @@ from tocsin.delivery.channels.email.composition import compose_mail
 from tocsin.delivery.channels.email.render import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
 from tocsin.delivery.dispatch import Button, Dispatch, FailureContext
 from tocsin.delivery.lines import clean_line
+from tocsin.delivery.links import follow as follow_links
+from tocsin.delivery.links.follow import FollowLink
 from tocsin.delivery.links.mute import MUTED_FOR_MS, MuteLink, request_of
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
@@ -155,6 +157,21 @@ def test_a_mail_to_a_person_has_buttons_to_open_and_to_mute_the_asset() -> None:
     assert re.search(r'<a [^>]*href="[^"]*testCases/[^"]*"[^>]*>Open in Tocsin</a>', html)
     in_vain = (to_nobody, replace(to_dana, reaches_recipient=False), replace(to_dana, entries=to_dana.entries * 2))
     assert not any("/mute/" in read_text(message, sender) for message in in_vain)
+
+
+def test_a_mail_to_a_follower_has_a_button_to_unfollow_the_asset() -> None:
+    follower = samples.REASON.model_copy(update={"kind": ReasonKind.FOLLOWER})
+    to_dana = dispatch(samples.EVENTS["test_failure"], reasons=(follower,))
+    to_dana = replace(to_dana, entries=(replace(to_dana.first, recipient_id="dana"),))
+    sender = replace(SENDER, unsubscribe_key=b"key")
+    (unfollow,) = re.findall(r"https://\S*/api/v1/follow/\S+", read_text(to_dana, sender))
+    request = follow_links.request_of(unfollow.rpartition("/")[2], b"key", NOW_MS)
+    assert request == FollowLink(to_dana.first.notification_id, follows=False, until_ms=NOW_MS + 7 * 86_400_000)
+    html = text_of(rendered_mail(to_dana, sender), "html")
+    assert re.search(rf'<a [^>]*href="{re.escape(unfollow)}"[^>]*>Unfollow the asset</a>', html)
+    downstream = replace(to_dana.first, reasons=(follower.model_copy(update={"hops": 1, "via": "x"}),))
+    in_vain = (replace(to_dana, entries=(downstream,)), replace(to_dana, reaches_recipient=False))
+    assert not any("/follow/" in read_text(message, sender) for message in in_vain)
 
 
 def read_text(message: Dispatch, sender: MailSettings) -> str:

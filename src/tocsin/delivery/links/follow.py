@@ -1,0 +1,49 @@
+"""Links to follow an asset no longer, or again, in mails to its followers: a signed token per notification, which ends.
+
+The token names the notification, which determines person and asset, and what it does, so that using it again changes
+nothing. Next: ``server/routes/notifications/follow_links.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tocsin.delivery.links.tokens import about_of, sign_token
+
+_PURPOSE = "follow"
+_FOLLOW, _UNFOLLOW = "follow", "unfollow"
+
+VALID_FOR_MS = 7 * 86_400_000
+"""So long after a message its link works."""
+
+UNFOLLOW_TEXT = "Unfollow the asset"
+"""What the button is called."""
+
+
+class FollowLink(NamedTuple):
+    """What a token asks for until a time: that the recipient of a notification ``follows`` its asset, or does not."""
+
+    notification_id: str
+    follows: bool
+    until_ms: int
+
+
+def link_of(request: FollowLink, key: bytes, base_url: str) -> str:
+    """Return the address to follow, or to post to, at the server at ``base_url``."""
+    return f"{base_url}/api/v1/follow/{token_of(request, key)}"
+
+
+def token_of(request: FollowLink, key: bytes) -> str:
+    """Return the token for a request."""
+    action = _FOLLOW if request.follows else _UNFOLLOW
+    return sign_token(_PURPOSE, f"{request.notification_id}.{action}.{request.until_ms}", key)
+
+
+def request_of(token: str, key: bytes, now_ms: int) -> FollowLink | None:
+    """Return what a token asks for; None for what was not signed with ``key``, or is over."""
+    about = about_of(_PURPOSE, token, key)
+    if about is None:
+        return None
+    notification_id, action, until = about.split(".")
+    request = FollowLink(notification_id, action == _FOLLOW, int(until))
+    return request if now_ms < request.until_ms else None

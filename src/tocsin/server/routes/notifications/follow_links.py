@@ -1,0 +1,75 @@
+"""Routes of following an asset no longer, or again, by the link in a mail to a follower, without log-in.
+
+Opening the link asks first, because programs open links too. Rights are those that the person has then.
+Next: ``delivery/links/follow.py``.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import NamedTuple
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse
+
+from tocsin.delivery.links.follow import FollowLink, request_of, token_of
+from tocsin.errors import NotFound
+from tocsin.model.people import Actor
+from tocsin.server.alerts.message_buttons import GONE, FollowedAsset, followed_asset_of, person_of
+from tocsin.server.build import Parts
+from tocsin.server.http.routing import DeclaredRoutes
+from tocsin.server.openapi.operations import answers
+from tocsin.server.request import PartsHere, answer
+from tocsin.server.routes.notifications.unsubscribe import Token, is_browser, link_page
+
+router = DeclaredRoutes(tags=["inbox"])
+
+_VERBS, _DONE = {True: "Follow", False: "Unfollow"}, {True: "Followed", False: "Unfollowed"}
+
+
+class _Asked(NamedTuple):
+    """What a token asks for, of which asset, and who it is taken to be: the recipient of the mail."""
+
+    link: FollowLink
+    asset: FollowedAsset
+    person: Actor
+
+
+@router.get("/follow/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
+def ask_to_follow(token: Token, parts: PartsHere) -> Response:
+    """Return a page that asks to confirm following an asset no longer, or again."""
+    link, asset, person = _following_asked(token, parts)
+    how = "will be told" if link.follows else "will no longer be told"
+    return link_page(_VERBS[link.follows], escape(f"{person.name} {how} of changes as a follower of {asset.name}."))
+
+
+@router.post("/follow/{token}", openapi_extra=answers("FollowedByLink", never="409"))
+def follow_by_link(token: Token, request: Request, parts: PartsHere) -> Response:
+    """Let the recipient of a mail unfollow its asset, or follow it again; a browser gets a page with a link back."""
+    link, asset, person = _following_asked(token, parts)
+    write = parts.writes.follow if link.follows else parts.writes.unfollow
+    write(asset.entity_type, asset.entity_id, person.id, actor=person)
+    if not is_browser(request):
+        return answer({"follows": link.follows})
+    state = "follows" if link.follows else "no longer follows"
+    reverse = link._replace(follows=not link.follows)
+    reverse_token = token_of(reverse, parts.alert_stores.unsubscribe_key)
+    back = f'<a href="{reverse_token}">{_VERBS[reverse.follows]} it</a>'
+    says = f"{escape(f'{person.name} {state} {asset.name}.')} {back}"
+    return link_page(_DONE[link.follows], says, asks=False)
+
+
+def _following_asked(token: str, parts: Parts) -> _Asked:
+    """Return what a token asks for, and of whom.
+
+    Raises
+    ------
+    NotFound : the token is forged or expired, its recipient or asset is gone, or the asset is hidden from them now
+    """
+    link = request_of(token, parts.alert_stores.unsubscribe_key, parts.clock.now_ms())
+    record = parts.alert_stores.records.by_id([link.notification_id]).get(link.notification_id) if link else None
+    person = person_of(record.notification.recipient_id, parts) if record else None
+    asset = followed_asset_of(record.notification, parts) if record and person else None
+    if link is None or person is None or asset is None:
+        raise NotFound(GONE)
+    return _Asked(link, asset, person)

@@ -1,0 +1,88 @@
+"""Tests of links in mails that let a follower follow an asset no longer, or again."""
+
+from __future__ import annotations
+
+import httpx
+from sqlalchemy import Engine
+from tests.contract.test_explain import alert, describe, explanation_of
+from tests.contract.test_feed import hide
+from tests.contract.test_mutes import BROWSER
+from tests.notifying import notify_all
+from tests.serving import Json, Served
+
+from tocsin.delivery.links import mute as mute_links
+from tocsin.delivery.links.follow import FollowLink, token_of
+from tocsin.delivery.links.mute import MuteLink
+
+MAIL = [{"category": "Followers", "type": "Email"}]
+DAY_MS = 86_400_000
+
+
+def follow(client: httpx.Client, asset: Json, user_id: str) -> None:
+    assert client.put(f"/tables/{asset['id']}/followers", json=user_id).status_code == 200
+
+
+def followers(client: httpx.Client, asset: Json) -> list[str]:
+    return [one["name"] for one in client.get(f"/tables/{asset['id']}/followers").json()["data"]]
+
+
+def mail_to(user: str, client: httpx.Client, event_id: str) -> str:
+    """Return the id of the notification of that user by mail."""
+    notified = explanation_of(client, event_id, subscription="Mail", user=user)["notified"]["data"]
+    return str(notified[0]["id"])
+
+
+def test_a_follower_unfollows_by_link_and_follows_again(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    follow(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL)
+    event = describe(administrator, orders, "one")
+    notify_all(sqlite_engine)
+    parts = served.app.state.parts
+    key, until_ms = parts.alert_stores.unsubscribe_key, parts.clock.now_ms() + DAY_MS
+    link = FollowLink(mail_to("ann", administrator, event), follows=False, until_ms=until_ms)
+    unfollow = token_of(link, key)
+    with client, served.client() as nobody:
+        page = nobody.get(f"/follow/{unfollow}")
+        assert (page.status_code, "ann will no longer be told of changes as a follower of orders." in page.text) == (
+            200,
+            True,
+        )
+        assert followers(client, orders) == ["ann"]
+        for _ in range(2):
+            clicked = nobody.post(f"/follow/{unfollow}")
+            assert (clicked.status_code, clicked.json()) == (200, {"follows": False})
+            assert followers(client, orders) == []
+        pressed = nobody.post(f"/follow/{unfollow}", headers=BROWSER)
+        again = token_of(link._replace(follows=True), key)
+        assert "ann no longer follows orders." in pressed.text
+        assert f'<a href="{again}">Follow it</a>' in pressed.text
+        assert "<form" not in pressed.text
+        assert nobody.post(f"/follow/{again}").json() == {"follows": True}
+        assert followers(client, orders) == ["ann"]
+        muting = mute_links.token_of(MuteLink(link.notification_id, until_ms), key)
+        for wrong in (token_of(link._replace(until_ms=1), key), unfollow[:-1], f"{again}x", "x", "x.y.z", muting):
+            assert nobody.get(f"/follow/{wrong}").status_code == 404, wrong
+            assert nobody.post(f"/follow/{wrong}").status_code == 404, wrong
+        assert nobody.get(f"/mute/{unfollow}").status_code == 404
+    assert followers(administrator, orders) == ["ann"]
+
+
+def test_a_link_neither_names_nor_changes_an_asset_that_its_reader_may_not_view(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    follow(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL)
+    event = describe(administrator, orders, "one")
+    notify_all(sqlite_engine)
+    parts = served.app.state.parts
+    link = FollowLink(mail_to("ann", administrator, event), False, parts.clock.now_ms() + DAY_MS)
+    token = token_of(link, parts.alert_stores.unsubscribe_key)
+    hide(administrator, ann, orders)
+    with client, served.client() as nobody:
+        for answer in (nobody.get(f"/follow/{token}"), nobody.post(f"/follow/{token}")):
+            assert (answer.status_code, "orders" in answer.text) == (404, False)
+    assert followers(administrator, orders) == ["ann"]

@@ -13,6 +13,7 @@ from tocsin.alerts.incidents import Handling, handle
 from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause, ToldPeople
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.reports import reported_at_ms
+from tocsin.delivery.wording.surroundings import is_deletion
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
@@ -194,3 +195,16 @@ def test_what_lies_downstream_is_named_to_those_who_may_see_it(store_engine: Eng
     roles = [{"type": "role", "id": company.ids["Owner"]}]
     company.put("user", {"name": "ana", "email": "ana@example.com", "roles": roles})
     assert permitted.names_seen(dispatch, ("pg.store.public.orders", REVENUE)) == ("pg.store.public.orders",)
+
+
+def test_a_deletion_says_what_lay_downstream_until_then(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    company.alert("gone", [{"category": "Owners", "type": "Email"}], poll_interval_s=0)
+    company.clock.advance(1_000)
+    company.writes.delete("table", company.key("orders"), actor=company.actor("ben"))
+    company.clock.advance(1_000)
+    company.writes.delete("table", company.key("orders"), hard=True, actor=company.actor("ben"))
+    deletions = [one for one in dispatches_of(company) if is_deletion(one.event)]
+    messages = FailureMessages(store_engine)
+    assert [one.event.event_type.value for one in deletions] == ["entitySoftDeleted", "entityDeleted"]
+    assert [messages.context_of(one).downstream for one in deletions] == [(REVENUE,), (REVENUE,)]

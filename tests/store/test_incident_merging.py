@@ -11,8 +11,10 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_alert_incidents import BELL, handle_incident
 
+from tocsin.access.person_visibility import event_without
 from tocsin.alerts.incident_merging import merge, split
 from tocsin.alerts.incidents import Handling
+from tocsin.delivery.wording.changes import event_text
 from tocsin.errors import Conflict
 from tocsin.flow.capture.write import Record
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
@@ -100,6 +102,20 @@ def test_the_parts_of_a_part_move_along_and_a_split_undoes_a_merge(company: Smal
     handle_incident(company, "INC-1", ACKNOWLEDGE)
     assert [status for status, _ in states(company)] == [ACKNOWLEDGED, ACKNOWLEDGED, OPEN]
     assert kinds(company, "INC-1") == ["merged", "merged", "split", "acknowledged"]
+
+
+def test_events_of_merges_and_splits_name_the_other_incident_by_its_asset(company: SmallCompany) -> None:
+    for written in (merge_incident(company, "INC-2", "INC-1"), split_incident(company, "INC-2")):
+        assert written.event is not None
+        assert written.event.change_description is not None
+        (change,) = written.event.change_description.fields_updated
+        asset = change.new_value["otherIncident"]
+        assert (asset["id"], asset["type"], asset["incident"]) == (company.ids["p1"], "pipeline", "INC-1")
+        hidden = event_without(written.event, {asset["id"]})
+        assert event_text(hidden).headline in (
+            "p2: INC-2 merged into another incident",
+            "p2: INC-2 split from another incident",
+        )
 
 
 def test_an_incident_becomes_no_part_of_itself_of_its_part_or_of_what_is_over(company: SmallCompany) -> None:

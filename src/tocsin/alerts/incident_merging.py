@@ -78,8 +78,8 @@ def _check_may_be_joined(part: AlertIncident, target: AlertIncident) -> None:
 def _hold_pair(record: Record, part_id: str, target_id: str) -> tuple[AlertIncident, AlertIncident]:
     """Return an incident and the one that stands for the target, both held, their assets in order before."""
     incidents = record.transaction.alert_incidents
-    for entity_type, entity_id in sorted(filter(None, map(incidents.asset_of, (part_id, target_id)))):
-        record.transaction.find(entity_type, Key.by_id(entity_id))
+    for place in sorted(filter(None, map(incidents.place_of, (part_id, target_id)))):
+        record.transaction.find(place.entity_type, Key.by_id(place.entity_id))
     part, target = _hold(record, part_id), _hold(record, target_id)
     if target.part_of is not None:
         target = _hold(record, target.part_of)

@@ -16,7 +16,14 @@ from tocsin.conditions.test_results import TEST_CASE
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.alert_incident import REASONS, AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
-from tocsin.model.change import ALERT_INCIDENT, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import (
+    ALERT_INCIDENT,
+    OTHER_INCIDENT,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+)
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
 
@@ -74,10 +81,10 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     Conflict : it is resolved
     """
     incidents = record.transaction.alert_incidents
-    place = incidents.asset_of(incident_id)
+    place = incidents.place_of(incident_id)
     # The asset is held before the incident, as by who handles the incident of a test case.
     if place is not None:
-        record.transaction.find(place[0], Key.by_id(place[1]))
+        record.transaction.find(place.entity_type, Key.by_id(place.entity_id))
     before = incidents.hold(incident_id)
     if before is None:
         raise NotFound(f"incident {incident_id} not found")
@@ -161,7 +168,7 @@ def _note_event(
 ) -> ChangeEvent | None:
     """Add the event of the asset; of a test case, its own incident goes the same way."""
     before, after = incidents
-    old, new = _event_value(record, before), _event_value(record, after) | _remarks_of(handling)
+    old, new = _event_value(record, before), _event_value(record, after) | _remarks_of(record, handling)
     changes, document = [FieldChange(name=ALERT_INCIDENT, old_value=old, new_value=new)], None
     if asset.entity_type == TEST_CASE and handling.kind in _CHANGES:
         status, details = _test_case_step(handling, after)
@@ -184,10 +191,14 @@ def _test_case_step(handling: Handling, after: AlertIncident) -> tuple[str, Docu
             return "Ack", None
 
 
-def _remarks_of(handling: Handling) -> Document:
+def _remarks_of(record: Record, handling: Handling) -> Document:
+    """Return what was said, and the other incident: a reference to its asset, so that it is hidden with that."""
+    place = record.transaction.alert_incidents.place_of(handling.other_id) if handling.other_id else None
+    asset = record.transaction.reference(place.entity_type, Key.by_id(place.entity_id)) if place else None
     return {
         **({"comment": handling.comment} if handling.comment else {}),
         **({"reason": handling.reason} if handling.reason else {}),
+        **({OTHER_INCIDENT: asset | {"incident": place.name}} if place and asset else {}),
     }
 
 

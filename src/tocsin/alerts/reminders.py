@@ -30,11 +30,11 @@ def remind(record: Record, incident_id: str, plans: Mapping[str, Plan]) -> bool:
     and neither does any of a deleted asset.
     """
     incidents, reminders = record.transaction.alert_incidents, record.transaction.incident_reminders
-    place = incidents.asset_of(incident_id)
+    place = incidents.place_of(incident_id)
     if place is None:
         return False
     # The asset is held before the incident, as by who handles it.
-    asset = record.transaction.find(place[0], Key.by_id(place[1]), Hold.SHARED)
+    asset = record.transaction.find(place.entity_type, Key.by_id(place.entity_id), Hold.SHARED)
     incident = incidents.hold(incident_id)
     repeats_ms = {alert: plan.repeat_ms for alert, plan in plans.items() if plan.repeat_ms is not None}
     due = reminders.due(incident_id, repeats_ms, record.at_ms)

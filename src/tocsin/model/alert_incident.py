@@ -50,6 +50,14 @@ class StepKind(StrEnum):
     """By the next success of the asset."""
 
 
+class IncidentPlace(NamedTuple):
+    """The asset of an incident, by type and id, and what people call the incident: ``INC-7``."""
+
+    entity_type: str
+    entity_id: str
+    name: str
+
+
 class IncidentName(NamedTuple):
     """What identifies an incident."""
 

@@ -81,8 +81,12 @@ EXPIRY = "expiry"
 LAG = "lag"
 """The field of a ``lagExceeded`` or ``lagRecovered`` event that says which reader of the log lags, and how much."""
 
-ALERT_INCIDENT = "alertIncident"
-"""The field of an ``alertIncidentUpdated`` event that says what a person did to an incident of an alert."""
+ALERT_INCIDENT, OTHER_INCIDENT = "alertIncident", "otherIncident"
+"""The field of an ``alertIncidentUpdated`` event that says what a person did to an incident of an alert.
+
+Its ``otherIncident`` is the asset of the incident into which it was merged, or from which it was split, whose name is
+the ``incident`` of that reference.
+"""
 
 CHANGE_REQUEST = "changeRequest"
 """The field of a ``changeRequestUpdated`` event that says what was announced of an asset, moved or withdrawn."""

@@ -25,3 +25,8 @@ class Severity(StrEnum):
 
 
 _WORDS = dict(zip(Severity, ("critical", "high", "medium", "low", "minor"), strict=True))
+
+
+def severity_named(name: object) -> Severity | None:
+    """Return the severity of that name; None if there is none."""
+    return Severity(name) if isinstance(name, str) and name in _WORDS else None

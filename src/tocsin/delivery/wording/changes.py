@@ -12,37 +12,45 @@ from typing import Any, NamedTuple
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words
+from tocsin.delivery.lines import ARROW, HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
-from tocsin.delivery.wording.incidents import INCIDENT, with_reader
+from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident, with_reader
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import (
     REPORT_LINES,
-    downstream_lines,
-    failure_lines,
     is_failure_report,
-    is_recovery,
-    is_reminder,
     is_report,
     report_text,
     status_text,
 )
+from tocsin.delivery.wording.surroundings import advice_lines, surrounding_lines
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import (
+    STANDINGS,
     TYPE_KEYS,
     change_texts,
     is_short,
     lineage_text,
     name_of,
     parse_json,
+    says_deprecated,
     type_of,
     types_of,
     value_text,
 )
 from tocsin.delivery.wording.wholes import below_text, import_lines
 from tocsin.model import fqn
-from tocsin.model.change import ALERT_INCIDENT, LINEAGE, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import (
+    ALERT_INCIDENT,
+    LINEAGE,
+    STILL_FAILING,
+    STILL_STALE,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+)
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
 from tocsin.model.secret import PARTS
@@ -106,7 +114,7 @@ _FIELD_RANKS = {
     "description": Rank.DESCRIPTION,
 }
 _EXTENSION = "extension"
-_ENTITY_STATUS, _DEPRECATED = "entityStatus", "deprecated"
+_ENTITY_STATUS = "entityStatus"
 _WHOLE = {
     EventType.ENTITY_CREATED: "created",
     EventType.ENTITY_SOFT_DELETED: "deleted",
@@ -114,10 +122,6 @@ _WHOLE = {
     EventType.ENTITY_RESTORED: "restored",
     EventType.USER_LOGIN: "logged in",
     EventType.USER_LOGOUT: "logged out",
-}
-_MEANS = {
-    EventType.ENTITY_SOFT_DELETED: "it can be restored until somebody deletes it permanently",
-    EventType.ENTITY_DELETED: "it cannot be restored",
 }
 _SHOWN_OF_NEW = ("description", "columns", "tasks")
 _EDGE_RANKS = {"added": Rank.ADDED, "removed": Rank.REMOVED}
@@ -170,6 +174,8 @@ def event_text(
     what surrounds the ``failure`` that the event reports, or the change that breaks readers.
     """
     asset, described = asset_of(event), with_reader(event.change_description, reader_id)
+    if failure and failure.incident:
+        described = with_incident(described, failure.incident.name, is_said=is_failure_report(event))
     headline = ""
     lines: list[ChangeLine] = []
     if event.entity_type == THREAD:
@@ -179,18 +185,19 @@ def event_text(
         lines = _change_lines(described, event.entity or {}, zone, event)
         lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
     headline = headline or f"{_headline(event, asset, lines)}{below_text(event)}"
-    report = lines[0] if len(lines) > 1 and lines[0].rank is Rank.REPORTED and lines[1].label else None
-    lines = [*(lines[1:] if report else lines), *_meaning_lines(event)]
-    lines = sorted((*lines, *_surroundings(event, failure, zone)), key=_rank_of) if failure else lines
-    lines = _with_reason(event, lines)
+    surroundings = [*_meaning_lines(event), *surrounding_lines(event, failure, zone)]
+    report = lines[0] if lines and _is_said_by_headline(event, lines) else None
+    lines = sorted((*(lines[1:] if report else lines), *surroundings), key=_rank_of)
+    lines = _with_reason(event, [*lines, *advice_lines(event)])
     return EventText(asset, headline, lines, why_text(event, reasons), report)
 
 
-def _surroundings(event: ChangeEvent, context: FailureContext, zone: str) -> Iterator[ChangeLine]:
-    """Return what surrounds a failure or its end; of a change that breaks readers, what lies downstream."""
-    if is_failure_report(event) or is_recovery(event) or is_reminder(event):
-        return failure_lines(context, zone)
-    return downstream_lines(context, Rank.BREAKING)
+def _is_said_by_headline(event: ChangeEvent, lines: Sequence[ChangeLine]) -> bool:
+    """Say whether the headline says the first line of an event whole: of a report, an incident, a deletion."""
+    first, *following = lines
+    if first.rank not in (Rank.REPORTED, Rank.DELETED) and not tells_of_incident(event):
+        return False
+    return len(first.text) <= HEADLINE_LIMIT or any(line.label for line in following)
 
 
 def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLine]) -> str:
@@ -199,18 +206,15 @@ def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLin
         return f"{asset.title}: {fate}{marks_of_whole(event)}"
     if not lines:
         return f"{asset.title}: {in_words(event.event_type)}"
-    summary = clean_line(lines[0].brief)
-    if lines[0].rank is Rank.REPORTED:
-        return report_text(asset, summary)
-    more_count = sum(not line.label for line in lines) - 1
-    return f"{asset.title}: {summary}{f' … and {more_count:,} more' if more_count > 0 else ''}"
+    summary, is_report_line = clean_line(lines[0].brief), lines[0].rank is Rank.REPORTED
+    counted = [line for line in lines if not line.label and (not is_report_line or line.rank is Rank.REPORTED)]
+    more_text = f" … and {len(counted) - 1:,} more" if len(counted) > 1 else ""
+    return report_text(asset, f"{summary}{more_text}") if is_report_line else f"{asset.title}: {summary}{more_text}"
 
 
 def _meaning_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
-    """Yield what a deletion means, and what was created."""
-    if event.event_type in _MEANS:
-        yield ChangeLine(_MEANS[event.event_type])
-    elif event.event_type is EventType.ENTITY_CREATED and event.entity:
+    """Yield what was created."""
+    if event.event_type is EventType.ENTITY_CREATED and event.entity:
         for key in _SHOWN_OF_NEW:
             if text := value_text(event.entity.get(key) or None):
                 yield ChangeLine(text, label=in_words(key))
@@ -264,20 +268,6 @@ def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[Ch
             yield line
 
 
-def semantic_changes(event: ChangeEvent) -> list[Document]:
-    """Return what each change of the event means, as JSON: its parts, and ``text`` that says it in words."""
-    return [
-        {
-            "category": change.category,
-            "operation": change.operation.value,
-            "target": change.target,
-            **({"value": change.value} if change.value is not None else {}),
-            "text": description_of(change),
-        }
-        for change in changes_of(event)
-    ]
-
-
 def description_of(change: EventChange) -> str:
     """Return a change in words: ``tag PII.Sensitive added to column email``."""
     value, verb = change.value or "", _DONE[change.operation]
@@ -299,6 +289,8 @@ def _described_asset(change: EventChange, value: str) -> str | None:
             return _FATES[value]
         case "quality" | "run" if value in _STATUSES:
             return f"{_REPORTS[change.category]} {status_text(value)}"
+        case "quality" if value in STEPS:
+            return f"incident {STEPS[value]}"
         case "quality" | "usage" if value in _EVENT_TYPES:
             return in_words(value)
         case "other" if value:
@@ -333,10 +325,13 @@ def _located_lines(
         *((change, "removed") for change in described.fields_deleted),
     ]
     retyped: dict[tuple[str, ...], list[FieldChange]] = {}
-    is_of_alerts = any(change.name == ALERT_INCIDENT for change, _ in changes)
+    names = {change.name for change, _ in changes}
+    is_of_alerts, is_still_failing = ALERT_INCIDENT in names, STILL_FAILING in names
     for change, verb in changes:
         if is_of_alerts and change.name == INCIDENT:
             continue  # one act, which the incident that alerts watch tells with its number
+        if change.name == STILL_STALE and is_still_failing:
+            continue  # since when nothing succeeded is said beside how often it failed
         path = fqn.steps_of(change.name)
         old, new = parse_json(change.old_value), parse_json(change.new_value)
         report_lines = REPORT_LINES.get(path[-1]) if isinstance(new, dict) else None
@@ -396,7 +391,7 @@ def _field_lines(path: list[str], verb: str, old: Value, new: Value) -> Iterator
         yield ChangeLine("deleted" if value is True else "restored", rank=Rank.DELETED)
     elif path == [LINEAGE] and isinstance(value, dict):
         yield ChangeLine(f"{lineage_text(value)} {verb}", rank=_EDGE_RANKS.get(verb, Rank.OTHER))
-    elif key in (_ENTITY_STATUS, _DEPRECATED):
+    elif key in STANDINGS:
         yield _standing_line(key, old, new)
     elif verb != "changed" and key in _MEMBERS and all(isinstance(member, dict | str) for member in members):
         where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
@@ -425,7 +420,7 @@ def _value_line(path: list[str], verb: str, rank: Rank, old: Value, new: Value) 
 
 def _standing_line(key: str, old: Value, new: Value) -> ChangeLine:
     """Return what a change of an asset's standing says: ``deprecated``; ``status Draft → Approved``."""
-    was, is_now = (value is True or str(value or "").casefold() == _DEPRECATED for value in (old, new))
+    was, is_now = map(says_deprecated, (old, new))
     if is_now:
         return ChangeLine("deprecated", rank=Rank.REMOVED)
     if was:

@@ -5,18 +5,21 @@ Next: ``delivery/wording/reports.py``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, in_words
-from tocsin.model.change import ALERT_INCIDENT, ChangeDescription, ChangeEvent, FieldChange
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, in_words
+from tocsin.model.change import ALERT_INCIDENT, OTHER_INCIDENT, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.severity import severity_named
 
 INCIDENT = "incidentStatus"
 """The field that holds the incident of a test; that of an incident that alerts watch is ``ALERT_INCIDENT``."""
 
 _ACTS = frozenset({INCIDENT, ALERT_INCIDENT})
 _DETAILS = "testCaseResolutionStatusDetails"
-_STEPS = {"New": "incident opened", "Ack": "incident acknowledged", "Resolved": "incident resolved"}
+STEPS = {"New": "opened", "Ack": "acknowledged", "Resolved": "resolved"}
+_NAME = "name"
 _YOU = "you"
 Value = Any  # Any: a JSON value of a report
 
@@ -32,6 +35,22 @@ def is_assigned_to(described: ChangeDescription | None, person_id: str | None) -
     """Say whether the changes assign an incident to a person."""
     changes = (*described.fields_added, *described.fields_updated) if described and person_id else ()
     return any(change.name in _ACTS and _assignee_in(change.new_value).get("id") == person_id for change in changes)
+
+
+def with_incident(described: ChangeDescription | None, name: str, *, is_said: bool) -> ChangeDescription | None:
+    """Return changes with the name of their incident, such as ``INC-7``; without its opening if that ``is_said``."""
+    if described is None or INCIDENT not in described.paths():
+        return described
+    added, updated = (
+        tuple(_with_name(change, name) for change in changes if not (is_said and change.name == INCIDENT))
+        for changes in (described.fields_added, described.fields_updated)
+    )
+    return described.model_copy(update={"fields_added": added, "fields_updated": updated})
+
+
+def _with_name(change: FieldChange, name: str) -> FieldChange:
+    is_step = change.name == INCIDENT and isinstance(change.new_value, dict)
+    return change.model_copy(update={"new_value": change.new_value | {_NAME: name}}) if is_step else change
 
 
 def with_reader(described: ChangeDescription | None, reader_id: str | None) -> ChangeDescription | None:
@@ -60,28 +79,41 @@ def _assignee_in(step: Value) -> Document:
 
 
 def incident_line(_old: Document, step: Document) -> ChangeLine:
-    """Return what was done with the incident of a test: ``incident assigned to you``."""
+    """Return what was done with the incident of a test, by its name if that is known: ``INC-7 assigned to you``."""
+    subject = step.get(_NAME) or "incident"
     details = _object(step.get(_DETAILS))
     kind = str(step.get("testCaseResolutionStatusType") or "changed")
     assignee = details.get("assignee")
     if kind == "Assigned" and isinstance(assignee, dict):
-        return ChangeLine(clean_line(f"incident assigned to {assignee.get('displayName') or assignee.get('name')}"))
+        return ChangeLine(clean_line(f"{subject} assigned to {assignee.get('displayName') or assignee.get('name')}"))
     reason = details.get("testCaseFailureReason")
     why = f": {in_words(str(reason))}" if kind == "Resolved" and reason else ""
-    return ChangeLine(clean_line(f"{_STEPS.get(kind) or f'incident {in_words(kind)}'}{why}"))
+    return ChangeLine(clean_line(f"{subject} {STEPS.get(kind) or in_words(kind)}{why}"))
 
 
-def alert_incident_line(before: Document, after: Document) -> ChangeLine:
-    """Return what a person did to an incident of an alert: ``INC-7 assigned to Ana (alert Late): looking``."""
+def alert_incident_lines(before: Document, after: Document, _asset: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield what a person did to an incident of an alert, ``INC-7 assigned to Ana (alert Late)``, and how bad it is."""
     who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
     is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
     action = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
-    if before.get("isMerged") != after.get("isMerged"):
-        action = "merged into another incident" if after.get("isMerged") else "split from another incident"
+    is_moved, is_merged = before.get("isMerged") != after.get("isMerged"), after.get("isMerged")
+    other_name = _object(after.get(OTHER_INCIDENT)).get("incident") or "another incident"
+    if is_moved:
+        action = f"merged into {other_name}" if is_merged else f"split from {other_name}"
     alert = _object(after.get("alert"))
     of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
     comment = f": {after['comment']}" if after.get("comment") else ""
-    return ChangeLine(clean_line(f"{after.get('name') or 'incident'} {action}{of_alert}{comment}", limit=SHOWN_LIMIT))
+    text = f"{after.get('name') or 'incident'} {action}{of_alert}{comment}"
+    yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
+    if (severity := severity_named(after.get("severity"))) is not None:
+        yield ChangeLine(severity.words, rank=Rank.REPORTED, label="how bad")
+    if isinstance(cause := after.get("reason"), str):
+        yield ChangeLine(clean_line(in_words(cause)), rank=Rank.REPORTED, label="cause")
+    if is_moved:
+        follows = (
+            f"what is done to {other_name} is done to it as well" if is_merged else "it is handled by itself again"
+        )
+        yield ChangeLine(clean_line(follows), rank=Rank.REPORTED, label="what follows")
 
 
 def _object(value: Value) -> dict[str, Any]:

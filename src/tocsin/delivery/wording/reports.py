@@ -7,12 +7,12 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
-from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words, moment_text
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, in_words, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
 from tocsin.delivery.wording.change_requests import change_request_lines
 from tocsin.delivery.wording.findings import (
@@ -22,9 +22,8 @@ from tocsin.delivery.wording.findings import (
     name_in_command,
     narrowing_lines,
 )
-from tocsin.delivery.wording.incidents import INCIDENT, alert_incident_line, incident_line
+from tocsin.delivery.wording.incidents import INCIDENT, alert_incident_lines, incident_line
 from tocsin.delivery.wording.values import value_text
-from tocsin.model import fqn
 from tocsin.model.change import (
     ALERT_INCIDENT,
     CHANGE_REQUEST,
@@ -34,6 +33,7 @@ from tocsin.model.change import (
     FINDING,
     INCIDENT_REMINDER,
     LAG,
+    RETENTION,
     SILENCE,
     STILL_FAILING,
     STILL_STALE,
@@ -48,6 +48,7 @@ from tocsin.model.phrases import count_text, ordinal_text
 from tocsin.model.status import is_failure, is_status_recovery, verdict_of
 
 RESULT, RUN = "testCaseResult", "pipelineStatus"
+WITHOUT_OWNER = "still without an owner"
 _COUNTS = {"failed": "failed", "aborted": "aborted", "success": "passed"}
 _STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus", SUITE_SUMMARY: "status"}
 _FOUND = frozenset({RESULT, RUN, SUITE_SUMMARY, DESTINATION, LAG, SILENCE, VIOLATION})
@@ -65,6 +66,14 @@ _REPORTING = frozenset(
 
 _REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
+_REMOVED = (
+    ("log", "events from the log"),
+    ("lake", "events from the lake"),
+    ("notifications", "notifications"),
+    ("deadLetters", "dead letters"),
+)
+"""What a run of retention counts, and as what people know it."""
+
 _MOST_NAMED = 5
 _WHOLE_TIME = 100
 _MOMENTS = range(LATEST_MS + 1)
@@ -127,50 +136,7 @@ def report_text(asset: ChangedAsset, summary: str) -> str:
     """Return the headline of a report: of a test with what it checks, ``orders.total: not negative failed``."""
     if asset.checks and summary.startswith(_TEST):
         return f"{asset.checks}: {asset.name} {summary.removeprefix(_TEST)}"
-    return f"{asset.name}: {summary}"
-
-
-def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLine]:
-    """Yield since when something fails or has failed, its last success, its incident, and what lies downstream."""
-    if context.usual_ms is not None:
-        yield ChangeLine(span_text(context.usual_ms), rank=Rank.REPORTED, label="usually takes")
-    if context.since_ms is not None:
-        times = f"{moment_text(context.since_ms, zone)}, {count_text(context.count, 'time')} in a row"
-        if context.ended_ms is None:
-            yield ChangeLine(times, rank=Rank.REPORTED, label="failing since")
-        else:
-            span = span_text(max(0, context.ended_ms - context.since_ms))
-            yield ChangeLine(f"{span}, since {times}", rank=Rank.REPORTED, label="failed for")
-        if context.last_success_ms is not None and context.ended_ms is None:
-            yield ChangeLine(moment_text(context.last_success_ms, zone), rank=Rank.REPORTED, label="last success")
-    yield from _fact("incident", _incident_text(context.incident) if context.incident else "")
-    if context.audience is not None:
-        yield from _fact("told", _audience_text(context.audience))
-    if context.causes:
-        cause = context.causes[0]
-        yield from _fact("probably caused by", f"{cause.incident} on {'.'.join(fqn.split(cause.asset)[-2:])}")
-    yield from downstream_lines(context, Rank.REPORTED)
-
-
-def downstream_lines(context: FailureContext, rank: Rank) -> Iterator[ChangeLine]:
-    """Yield what lies downstream, in a line of that rank."""
-    if context.downstream:
-        names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
-        yield ChangeLine(_names_text(names), rank=rank, label="downstream")
-
-
-def _audience_text(people: ToldPeople) -> str:
-    """Return people in words: ``ana, ben and 3 more``; nothing for nobody."""
-    left_count = people.total - len(people.names)
-    if not people.names:
-        return f"{count_text(left_count, 'other person', 'other people')}" if left_count > 0 else ""
-    return f"{', '.join(people.names)}{f' and {left_count:,} more' if left_count else ''}"
-
-
-def _incident_text(incident: FailureIncident) -> str:
-    """Return an incident in words: ``INC-7, Severity 2 (high), acknowledged by ben``."""
-    who = f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else ""
-    return ", ".join(filter(None, (incident.name, incident.severity and incident.severity.words, who)))
+    return f"{asset.title}: {summary}"
 
 
 def _status_line(noun: str, before: object, after: object, details: str = "") -> ChangeLine:
@@ -183,9 +149,9 @@ def _status_line(noun: str, before: object, after: object, details: str = "") ->
 def _result_lines(old: Document, new: Document, test: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield the result of a test: what was found against what was expected, failing rows, and the result before."""
     yield _status_line("test", old.get("testCaseStatus"), new.get("testCaseStatus"))
-    yield from _fact("found", _found_text(new))
-    yield from _fact("expected", "; ".join(_bounds(new, test)))
-    yield from _fact("failing rows", _failing_rows(new))
+    yield from fact_lines("found", _found_text(new))
+    yield from fact_lines("expected", "; ".join(_bounds(new, test)))
+    yield from fact_lines("failing rows", _failing_rows(new))
     yield from _earlier_lines(old, "testCaseStatus", zone, _found_text(old))
 
 
@@ -218,11 +184,11 @@ def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> 
     """Yield the end of a run: its error, the tasks that failed, how long it took, and the run before."""
     yield _status_line("run", old.get("executionStatus"), new.get("executionStatus"))
     error = new.get("error")
-    yield from _fact("error", str(error.get("message") or "") if isinstance(error, dict) else str(error or ""))
+    yield from fact_lines("error", str(error.get("message") or "") if isinstance(error, dict) else str(error or ""))
     failed = [one for one in _objects(new.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
-    yield from _fact("failed tasks", _names_text([str(one.get("name", "?")) for one in failed]))
+    yield from fact_lines("failed tasks", names_text([str(one.get("name", "?")) for one in failed]))
     if (took_ms := took_ms_of(new)) is not None:
-        yield from _fact("took", span_text(took_ms))
+        yield from fact_lines("took", span_text(took_ms))
     yield from _earlier_lines(old, "executionStatus", zone)
 
 
@@ -231,7 +197,7 @@ def _silence_lines(_old: Document, silence: Document, _entity: Document, zone: s
     for asked_ms in _moments(silence.get("withoutSuccess")):
         yield ChangeLine(f"no success for {span_text(asked_ms)}", rank=Rank.REPORTED)
     for since_ms in _moments(silence.get("since")):
-        yield from _fact("since", moment_text(since_ms, zone))
+        yield from fact_lines("since", moment_text(since_ms, zone))
 
 
 def _still_failing_lines(_old: Document, state: Document, entity: Document, zone: str) -> Iterator[ChangeLine]:
@@ -239,9 +205,9 @@ def _still_failing_lines(_old: Document, state: Document, entity: Document, zone
     noun = _TEST if "entityLink" in entity else ""
     yield ChangeLine(f"{noun}still failing", rank=Rank.REPORTED)
     if type(failures := state.get("failures")) is int and failures > 1:
-        yield from _fact("in a row", count_text(failures, "time"))
+        yield from fact_lines("in a row", count_text(failures, "time"))
     for since_ms in _moments(state.get("since")):
-        yield from _fact("no success since", moment_text(since_ms, zone))
+        yield from fact_lines("no success since", moment_text(since_ms, zone))
 
 
 def _reminder_lines(_old: Document, reminder: Document, entity: Document, _zone: str) -> Iterator[ChangeLine]:
@@ -262,7 +228,7 @@ def is_reminder(event: ChangeEvent) -> bool:
 
 def _without_owner_lines(_old: Document, _state: Document, _entity: Document, _zone: str) -> Iterator[ChangeLine]:
     """Yield that an asset has no owner at a time of a schedule."""
-    yield ChangeLine("still without an owner", rank=Rank.REPORTED)
+    yield ChangeLine(WITHOUT_OWNER, rank=Rank.REPORTED)
 
 
 def took_ms_of(run: Document) -> int | None:
@@ -291,10 +257,10 @@ def _earlier_lines(report: Document, key: str, zone: str, details: str = "") -> 
     is_success = verdict_of(status) == "success"
     when = moment_text(at, zone) if type(at) is int and at in _MOMENTS else ""
     parts = ("" if is_success else status_text(status), when, details if is_success else "")
-    yield from _fact("last success" if is_success else "before", ", ".join(filter(None, parts)))
+    yield from fact_lines("last success" if is_success else "before", ", ".join(filter(None, parts)))
 
 
-def _fact(label: str, text: str) -> Iterator[ChangeLine]:
+def fact_lines(label: str, text: str) -> Iterator[ChangeLine]:
     """Yield one fact about a report, if there is one."""
     if text := clean_line(text, limit=SHOWN_LIMIT):
         yield ChangeLine(text, rank=Rank.REPORTED, label=label)
@@ -304,7 +270,7 @@ def _moments(*values: object) -> list[int]:
     return [one for one in values if isinstance(one, int) and type(one) is int and one in _MOMENTS]
 
 
-def _names_text(names: Sequence[str]) -> str:
+def names_text(names: Sequence[str]) -> str:
     """Return the first names, and how many there are besides: ``a, b, c, d, e and 3 more``."""
     left_count = len(names) - _MOST_NAMED
     return f"{', '.join(names[:_MOST_NAMED])}{f' and {left_count:,} more' if left_count > 0 else ''}"
@@ -327,11 +293,11 @@ def _suite_lines(old: Document, new: Document, _suite: Document, zone: str) -> I
     if dated:
         details += f" ({count_text(len(new_names), 'new failure')})" if new_names else " (none new)"
     elif failing:
-        details += f" ({_names_text([_test_name(one) for one in failing])})"
+        details += f" ({names_text([_test_name(one) for one in failing])})"
     yield _status_line("test run", old.get("status"), new.get("status"), details)
-    yield from _fact("new failures", _names_text(new_names))
+    yield from fact_lines("new failures", names_text(new_names))
     still_texts = [f"{_test_name(one)} since {moment_text(since_ms, zone)}" for since_ms, one in lasting]
-    yield from _fact("still failing", _names_text(still_texts))
+    yield from fact_lines("still failing", names_text(still_texts))
 
 
 def _is_new(since_ms: int, result: Document, before: Document) -> bool:
@@ -363,7 +329,11 @@ def _violation_lines(_old: Document, details: Document, policy: Document, _zone:
     yield ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
     policy_name = str(policy.get("displayName") or policy.get("name") or "")
     rule = f", rule {details['rule']}" if isinstance(details.get("rule"), str) else ""
-    yield from _fact("by policy", f"{policy_name}{rule}" if policy_name else "")
+    yield from fact_lines("by policy", f"{policy_name}{rule}" if policy_name else "")
+    operation = details.get("operation", "this")
+    yield advice_line(
+        clean_line(f"nothing, if that is as it should be; else give {who} a role that allows {operation}")
+    )
 
 
 def _destination_lines(_old: Document, failure: Document, alert: Document, zone: str) -> Iterator[ChangeLine]:
@@ -376,27 +346,49 @@ def _destination_lines(_old: Document, failure: Document, alert: Document, zone:
     code = failure.get("lastFailedStatusCode")
     why = f"{in_words(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
     for since_ms in _moments(failure.get("failingSince")):
-        yield from _fact("failing since", moment_text(since_ms, zone))
-    yield from _fact("failed attempts", f"{failure.get('failureCount')}, the last with {why}")
+        yield from fact_lines("failing since", moment_text(since_ms, zone))
+    yield from fact_lines("failed attempts", f"{failure.get('failureCount')}, the last with {why}")
     over_text = f"{failure.get('percent')} % of the time until then is over"
-    yield from _fact("what follows", _WAITS if is_stopped else f"it is stopped unless an attempt succeeds; {over_text}")
+    yield from fact_lines(
+        "what follows", _WAITS if is_stopped else f"it is stopped unless an attempt succeeds; {over_text}"
+    )
     name = name_in_command(alert)
     resume, look = f"correct it, then tocsin alerts resume {name}", f"correct it; tocsin alerts status {name} shows why"
     yield advice_line(resume if is_stopped else look)
 
 
-def _lag_line(_old: Value, lag: Value) -> ChangeLine | None:
-    """Return which reader of the log lags, or has recovered; None where that is not what the field says."""
+def _lag_lines(_old: Value, lag: Value, _entity: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield which reader of the log lags, or has recovered; nothing where that is not what the field says."""
     count, limit = lag.get("lagEvents"), lag.get("limit")
     if type(count) is not int or type(limit) is not int:
-        return None
+        return
     about = f"{'about ' if lag.get('isEstimate') else ''}{count:,}"
-    reference = lag.get("alert")
+    reader, reference = str(lag.get("reader")), lag.get("alert")
     alert = f" (alert {reference.get('name')})" if isinstance(reference, dict) else ""
-    age = f", the oldest is {lag.get('lagSeconds')} seconds old" if count else ""
     verb = "lags" if count > limit else "has recovered"
-    text = f"{lag.get('reader')}{alert} {verb}: {about} events to read{age}; the limit is {limit:,}"
-    return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+    text = f"{reader}{alert} {verb}: {about} events to read"
+    yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
+    if count and type(seconds := lag.get("lagSeconds")) is int:
+        yield from fact_lines("oldest", f"{span_text(seconds * 1_000)} old")
+    yield from fact_lines("limit", f"{limit:,} events")
+    if count > limit:
+        yield from fact_lines("what follows", "what it has not read waits for it")
+        yield advice_line(f"see whether it still reads: tocsin lag {clean_line(shlex.quote(reader))}")
+
+
+def _retention_lines(_old: Document, facts: Document, _organization: Document, _zone: str) -> Iterator[ChangeLine]:
+    """Yield what a run of retention has removed, or what was done to a hold or consumer; nothing of the settings."""
+    if hold := facts.get("legalHold"):
+        yield ChangeLine(clean_line(f"legal hold {hold} {'lifted' if facts.get('isLifted') else 'set'}"))
+    elif consumer := facts.get("consumer"):
+        yield ChangeLine(clean_line(f"consumer {consumer} {'removed' if facts.get('isRemoved') else 'registered'}"))
+    elif "run" in facts:
+        counts = [(facts.get(key), what) for key, what in _REMOVED if isinstance(facts.get(key), int)]
+        texts = [f"{count:,} {what}" for count, what in counts if count]
+        yield ChangeLine(f"retention removed {', '.join(texts) or 'nothing'}", rank=Rank.REPORTED)
+        if isinstance(passed := facts.get("readersPassed"), int) and passed:
+            yield from fact_lines("what follows", f"{count_text(passed, 'reader')} of the log will miss events")
+        yield advice_line("what is kept for how long: tocsin retention show")
 
 
 def _objects(value: Value) -> list[dict[str, Any]]:
@@ -407,11 +399,6 @@ def _object(value: Value) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _single_line(line_of: Callable[[Value, Value], ChangeLine | None]) -> ReportLines:
-    """Return what yields the one line that a report has, if it has one."""
-    return lambda old, new, _entity, _zone: filter(None, (line_of(old, new),))
-
-
 ReportLines = Callable[[Document, Document, Document, str], Iterable[ChangeLine]]
 """Yields what says a report in words, from the one before (empty if there is none), it, the entity, and the zone."""
 
@@ -419,15 +406,16 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     RESULT: _result_lines,
     RUN: _run_lines,
     SUITE_SUMMARY: _suite_lines,
-    INCIDENT: _single_line(incident_line),
-    ALERT_INCIDENT: _single_line(alert_incident_line),
+    INCIDENT: lambda old, new, _entity, _zone: (incident_line(old, new),),
+    ALERT_INCIDENT: alert_incident_lines,
     CHANGE_REQUEST: change_request_lines,
     DESTINATION: _destination_lines,
     EDITOR_VIEW: narrowing_lines,
     EXPIRY: expiry_lines,
     FINDING: finding_lines,
     INCIDENT_REMINDER: _reminder_lines,
-    LAG: _single_line(_lag_line),
+    LAG: _lag_lines,
+    RETENTION: _retention_lines,
     SILENCE: _silence_lines,
     STILL_FAILING: _still_failing_lines,
     STILL_STALE: _silence_lines,

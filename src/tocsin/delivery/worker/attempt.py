@@ -35,7 +35,8 @@ from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.guidance import guidance_of
-from tocsin.delivery.wording.reports import is_failure_report, is_recovery, is_reminder
+from tocsin.delivery.wording.reports import is_recovery, is_reminder
+from tocsin.delivery.wording.surroundings import has_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.channels import WORDED
@@ -314,7 +315,7 @@ class MessageAttempt:
         return await _ask_store(lambda: self._parts.failure_messages.find_answered(dispatch))
 
     async def _failure(self, dispatch: Dispatch) -> FailureContext | None:
-        """Return what surrounds the failure, its end or the breaking change that a message for people is about."""
+        """Return what surrounds the event that a message for people is about, as far as its reader may see it."""
         if not _has_surroundings(dispatch):
             return None
         context = dispatch.failure
@@ -339,11 +340,10 @@ class MessageAttempt:
 
 
 def _has_surroundings(dispatch: Dispatch) -> bool:
-    """Return whether a message tells people of one failure, that one is over, or of one change that breaks readers."""
+    """Return whether a message tells people of one event that others surround, such as a failure or a deletion."""
     if dispatch.message.channel not in WORDED or len(dispatch.entries) > 1:
         return False
-    event = dispatch.event
-    return dispatch.first.carried.is_breaking or is_failure_report(event) or is_recovery(event) or is_reminder(event)
+    return has_surroundings(dispatch.event)
 
 
 def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:

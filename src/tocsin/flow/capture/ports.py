@@ -16,7 +16,7 @@ from typing import Protocol
 from tocsin.errors import Conflict
 from tocsin.flow.capture.change_request_ports import ChangeRequests
 from tocsin.flow.capture.reminder_ports import IncidentReminders
-from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep
+from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentPlace
 from tocsin.model.entity import Document
 from tocsin.model.ingested import IngestedEvent
 from tocsin.model.inheritance import Heritage
@@ -160,8 +160,8 @@ class Incidents(Protocol):
 class AlertIncidents(Protocol):
     """Reads and writes the incidents of alerts."""
 
-    def asset_of(self, identity: str) -> tuple[str, str] | None:
-        """Return type and id of an incident's asset; None if there is no such incident."""
+    def place_of(self, identity: str) -> IncidentPlace | None:
+        """Return the asset and the name of an incident; None if there is no such incident."""
 
     def hold(self, identity: str) -> AlertIncident | None:
         """Return an incident, or the one into which it was merged, and hold it; None if there is none."""

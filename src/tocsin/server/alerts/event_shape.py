@@ -11,7 +11,8 @@ from typing import Any, Generic, TypeVar
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.lines import UTC
 from tocsin.delivery.wording.assets import refused_asset
-from tocsin.delivery.wording.changes import EventText, event_text, semantic_changes
+from tocsin.delivery.wording.changes import EventText, event_text
+from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.delivery.wording.reasons import subject_of
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.entity import Document

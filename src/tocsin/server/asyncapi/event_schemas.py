@@ -42,6 +42,8 @@ _SCHEMAS: dict[str, Document] = {
     },
     "idempotencyKey": {**ID, "description": "Id of the event: drop what you have seen."},
     "domains": array(ID),
+    "title": {**TEXT, "description": "What happened, as the headlines of messages say it, with times in UTC."},
+    "changes": {**array(TEXT), "description": "What messages say below it, a text for each line."},
     "semanticChanges": array(ref("SemanticChange")),
     "breaking": {**FLAG, "description": "Whether the change breaks who reads the asset."},
     "breakingReasons": array(ref("BreakingReason")),
@@ -60,6 +62,7 @@ _SCHEMAS: dict[str, Document] = {
     },
     FULL_EVENT: _ADDRESS,
 }
+_WORDS = ("title", "changes", "semanticChanges")
 _OWN_FACTS = ("breaking", "breakingReasons", "announcements", REASON, RECURSIVE, BELOW_COUNT, IMPORTED, PART_OF)
 _REQUIRED = ("id", "eventType", "entityType", "entityId", "timestamp")
 
@@ -94,7 +97,7 @@ CLOUD_ATTRIBUTES = tuple(_CLOUD_EVENT)
 EVENT_SCHEMAS: dict[str, Document] = {
     "default": _event([*DEFAULT_KEYS, "idempotencyKey", FULL_EVENT]),
     "seed": _event(SEED_KEYS, {"eventType": either(*sorted(SEED_TYPES)), "userId": ID}),
-    "tocsin": _event([*DEFAULT_KEYS, "idempotencyKey", "semanticChanges", *_OWN_FACTS, FULL_EVENT]),
+    "tocsin": _event([*DEFAULT_KEYS, "idempotencyKey", *_WORDS, *_OWN_FACTS, FULL_EVENT]),
     "openmetadata": _event(
         [*UPSTREAM_KEYS, "domains"],
         {"eventType": either(*_UPSTREAM_TYPES), "entity": {**TEXT, "description": "The entity as JSON."}},

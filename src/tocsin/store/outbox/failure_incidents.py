@@ -13,8 +13,8 @@ from sqlalchemy import Connection, select
 from tocsin.delivery.dispatch import FailureIncident
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.alert_incident import StepKind, name_of
+from tocsin.model.severity import severity_named
 from tocsin.store.catalogue.alerts.incidents import ended_offset
-from tocsin.store.catalogue.alerts.severities import severity_named
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
 from tocsin.store.database.keys import rows_by_key
 

@@ -1,10 +1,11 @@
-"""Context of messages about failures and recoveries: earlier failures, what lies downstream, the first message.
+"""What surrounds what messages tell of, such as failures: earlier ones, what lies downstream, the first message.
 
 One question serves all messages of a claim. Next: ``delivery/channels``.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,7 +15,8 @@ from sqlalchemy import Connection, Engine, Row, Select, literal, select, union_a
 from tocsin.chunks import chunks_of
 from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, ProbableCause, ToldPeople
 from tocsin.delivery.wording.reports import RUN, is_recovery, is_reminder, reported_at_ms
-from tocsin.flow.resolve.directory import NO_END
+from tocsin.delivery.wording.surroundings import is_deletion, tells_of_failure
+from tocsin.flow.resolve.directory import NO_END, DownstreamStep
 from tocsin.model.message import MessageStatus
 from tocsin.model.status import SUCCESS, is_failure
 from tocsin.store.database.engine import reading
@@ -69,12 +71,12 @@ class FailureMessages:
         return None if sent_message is None else Answered(sent_message.id, sent_message.remote_id)
 
     def context_of(self, dispatch: Dispatch) -> FailureContext:
-        """Return what surrounds the failure or recovery that a message is about."""
+        """Return what surrounds the event that a message is about, such as a failure."""
         context = self.contexts_of((dispatch,))[place_of(dispatch)]
         return replace(context, audience=self._told_people((dispatch,)).get(dispatch.message.id))
 
     def with_contexts(self, dispatches: Sequence[Dispatch], reporting: Sequence[Dispatch]) -> Sequence[Dispatch]:
-        """Return messages, those of ``reporting`` with what surrounds the failure, recovery or breaking change."""
+        """Return messages, those of ``reporting`` with what surrounds their events."""
         if not reporting:
             return dispatches
         contexts = self.contexts_of(reporting)
@@ -89,12 +91,12 @@ class FailureMessages:
         return list(map(with_context, dispatches))
 
     def _told_people(self, dispatches: Sequence[Dispatch]) -> dict[str, ToldPeople]:
-        failures = [dispatch for dispatch in dispatches if not is_recovery(dispatch.event)]
+        failures = [one for one in dispatches if tells_of_failure(one.event) and not is_recovery(one.event)]
         with reading(self._engine) as connection:
             return told_people(connection, failures)
 
     def contexts_of(self, dispatches: Iterable[Dispatch]) -> dict[ReportPlace, FailureContext]:
-        """Return what surrounds the failures and recoveries of these messages, and all downstream, hidden or not.
+        """Return what surrounds the events of these messages, and all downstream, hidden or not.
 
         One statement reads the reports of 50 places, and one walk all lineage.
         """
@@ -107,12 +109,14 @@ class FailureMessages:
             incidents = incidents_at(connection, by_place.keys() - recovered)
             causes = _causes_of(connection, incidents.keys())
             durations = usual_durations(connection, _times_of_runs(by_place))
-        downstream = self._downstream_of({place.entity_id for place in by_place.keys() - recovered})
+        downstream = self._downstream_of(
+            {place: is_deletion(by_place[place].event) for place in by_place.keys() - recovered}
+        )
         return {
             place: replace(
                 _context_of(
                     reports[place],
-                    downstream=downstream.get(place.entity_id, ()),
+                    downstream=downstream.get(place, ()),
                     ended_ms=reported_at_ms(by_place[place].event) if place in recovered else None,
                     is_failing_now=place not in recovered and not is_reminder(by_place[place].event),
                 ),
@@ -123,15 +127,24 @@ class FailureMessages:
             for place in by_place
         }
 
-    def _downstream_of(self, entity_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return the full names of what lies downstream of each of these now, the closest first."""
-        if not entity_ids:
+    def _downstream_of(self, are_deletions: Mapping[ReportPlace, bool]) -> dict[ReportPlace, tuple[str, ...]]:
+        """Return the full names of what lies downstream of the asset at each place now, the closest first.
+
+        Of an asset that was deleted there, it is what lay downstream until then.
+        """
+        if not are_deletions:
             return {}
-        steps = [one for one in self._directory.reach(entity_ids, _HOPS) if one.hops and one.until_offset == NO_END]
-        names: dict[str, dict[str, None]] = {entity_id: {} for entity_id in entity_ids}
+        steps = self._directory.reach({place.entity_id for place in are_deletions}, _HOPS)
+        steps_by_root: dict[str, list[DownstreamStep]] = defaultdict(list)
         for step in sorted(steps, key=lambda one: (one.hops, one.node_fqn)):
-            names[step.root_id][step.node_fqn] = None
-        return {entity_id: tuple(each) for entity_id, each in names.items()}
+            if step.hops:
+                steps_by_root[step.root_id].append(step)
+        names: dict[ReportPlace, tuple[str, ...]] = {}
+        for place, is_of_deletion in are_deletions.items():
+            until = place.offset if is_of_deletion else NO_END
+            steps_then = (step for step in steps_by_root[place.entity_id] if step.until_offset >= until)
+            names[place] = tuple(dict.fromkeys(step.node_fqn for step in steps_then))
+        return names
 
 
 def _causes_of(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, tuple[ProbableCause, ...]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from tests.unit.delivery.channels.samples import EVENTS, OWNERS, PASSED, TEST
-from tests.unit.delivery.events import addition_of, change_event, deletion_of, update_of
+from tests.unit.delivery.channels.samples import EVENTS, OWNERS, PASSED, REASON, TEST, with_incident
+from tests.unit.delivery.events import OWNER, addition_of, change_event, deletion_of, dispatch, update_of
 from tests.unit.delivery.wording.test_threads import POSTED, task
 from tests.unit.delivery.wording.test_threads import event as thread_event
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ, reasons_of_event
+from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause, ToldPeople
 from tocsin.delivery.wording.incidents import INCIDENT
 from tocsin.delivery.wording.reports import RESULT, RUN, is_report
 from tocsin.model.announcement import Announcement, ChangeOutcome
@@ -24,8 +26,11 @@ from tocsin.model.change import (
     INCIDENT_REMINDER,
     LAG,
     LINEAGE,
+    OTHER_INCIDENT,
+    RETENTION,
     SILENCE,
     STILL_FAILING,
+    STILL_STALE,
     STILL_WITHOUT_OWNER,
     SUITE_SUMMARY,
     ChangeDescription,
@@ -34,12 +39,15 @@ from tocsin.model.change import (
     FieldChange,
     ImportedCount,
 )
+from tocsin.model.severity import Severity
+from tocsin.model.subscription import Channel
 
 AT_MS = 1_760_000_000_000
 ORDERS = {
     "id": TEST["id"],
     "name": "orders",
     "owners": OWNERS,
+    "tags": [{"tagFQN": "Tier.Tier1"}],
     "columns": [
         {"name": "status", "dataType": "INT", "dataTypeDisplay": "int"},
         {"name": "total", "dataType": "DECIMAL", "precision": 12, "scale": 2},
@@ -67,6 +75,15 @@ REMOVAL = {
     "replacement": "customers.email",
 }
 EMAIL_REMOVED = deletion_of("columns", [{"name": "email", "dataType": "TEXT"}])
+INCIDENT_7 = {"id": "0d9c-raw", "type": "table", "fullyQualifiedName": "acme.raw.orders", "incident": "INC-7"}
+INCIDENT_9 = {"name": "INC-9", "status": "open", "severity": "Severity3"}
+HOOK = {
+    "type": "Webhook",
+    "name": "PagerDuty",
+    "failingSince": AT_MS,
+    "lastFailedReason": "serverError",
+    "lastFailedStatusCode": 503,
+}
 LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 
 
@@ -154,7 +171,7 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "test_incident": _of_test(addition_of(INCIDENT, {"testCaseResolutionStatusType": "Ack"})),
     "incident_of_alerts_and_test": _of_test(
         _both(
-            (ALERT_INCIDENT, {"name": "INC-7", "status": "open"}, {"name": "INC-7", "status": "open", "assignee": ANA}),
+            (ALERT_INCIDENT, INCIDENT_9, INCIDENT_9 | {"assignee": ANA}),
             (
                 INCIDENT,
                 {"testCaseResolutionStatusType": "New"},
@@ -165,7 +182,29 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "alert_incident": _of_orders(
         addition_of(
             ALERT_INCIDENT,
-            {"name": "INC-7", "status": "acknowledged", "alert": {"name": "Quality"}, "comment": "looking"},
+            {
+                "name": "INC-7",
+                "status": "acknowledged",
+                "severity": "Severity2",
+                "alert": {"name": "Quality"},
+                "comment": "looking",
+            },
+        ),
+        event_type=EventType.ALERT_INCIDENT_UPDATED,
+    ),
+    "merged_incident": _of_orders(
+        update_of(ALERT_INCIDENT, INCIDENT_9, INCIDENT_9 | {"isMerged": True, OTHER_INCIDENT: INCIDENT_7}),
+        event_type=EventType.ALERT_INCIDENT_UPDATED,
+    ),
+    "split_incident": _of_orders(
+        update_of(ALERT_INCIDENT, INCIDENT_9 | {"isMerged": True}, INCIDENT_9 | {OTHER_INCIDENT: INCIDENT_7}),
+        event_type=EventType.ALERT_INCIDENT_UPDATED,
+    ),
+    "resolved_incident": _of_orders(
+        update_of(
+            ALERT_INCIDENT,
+            INCIDENT_9,
+            INCIDENT_9 | {"status": "resolved", "reason": "MissingData", "comment": "reloaded"},
         ),
         event_type=EventType.ALERT_INCIDENT_UPDATED,
     ),
@@ -179,6 +218,23 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "reminder": _of_test(
         addition_of(INCIDENT_REMINDER, {"name": "INC-7", "since": AT_MS - 10_800_000, "timestamp": AT_MS, "number": 2})
     ).model_copy(update={"event_type": EventType.INCIDENT_REMINDER}),
+    "still_stale": _of_orders(
+        addition_of(STILL_STALE, {"timestamp": AT_MS, "since": AT_MS - 7_200_000, "withoutSuccess": 7_200_000}),
+        event_type=EventType.SCHEDULED_CHECK,
+    ),
+    "still_failing_stale_and_without_owner": change_event(
+        ChangeDescription(
+            fields_added=(
+                FieldChange(name=STILL_FAILING, new_value={"since": AT_MS - 7_200_000, "failures": 3}),
+                FieldChange(name=STILL_STALE, new_value={"since": AT_MS - 7_200_000, "withoutSuccess": 7_200_000}),
+                FieldChange(name=STILL_WITHOUT_OWNER, new_value={}),
+            )
+        ),
+        entity_type="pipeline",
+        entity_fully_qualified_name="airflow.load_orders",
+        entity={"id": TEST["id"], "name": "load_orders"},
+        event_type=EventType.SCHEDULED_CHECK,
+    ),
     "still_without_owner": change_event(
         addition_of(STILL_WITHOUT_OWNER, {"timestamp": AT_MS}),
         entity={key: value for key, value in ORDERS.items() if key != "owners"},
@@ -329,11 +385,11 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         announcement={"description": "Moves on Friday.", "startTime": AT_MS, "endTime": AT_MS + 60_000},
     ),
     "failing_destination": _of_alert(
-        addition_of(DESTINATION, {"type": "Webhook", "failingSince": AT_MS, "failureCount": 3, "percent": 50}),
+        addition_of(DESTINATION, HOOK | {"failureCount": 3, "percent": 50}),
         EventType.DESTINATION_FAILING,
     ),
     "stopped_destination": _of_alert(
-        addition_of(DESTINATION, {"type": "Webhook", "failingSince": AT_MS, "failureCount": 90, "percent": 100}),
+        addition_of(DESTINATION, HOOK | {"failureCount": 90, "percent": 100}),
         EventType.DESTINATION_STOPPED,
     ),
     "change_announced": _of_orders(addition_of(CHANGE_REQUEST, REMOVAL), event_type=EventType.CHANGE_REQUEST_UPDATED),
@@ -377,6 +433,32 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         entity_fully_qualified_name="EventLag",
         entity={"id": TEST["id"], "name": "EventLag"},
     ),
+    "lag_recovered": change_event(
+        addition_of(LAG, {"reader": "queue a", "lagEvents": 12, "lagSeconds": 1, "limit": 10_000}),
+        event_type=EventType.LAG_RECOVERED,
+        entity_type="eventsubscription",
+        entity_fully_qualified_name="EventLag",
+        entity={"id": TEST["id"], "name": "EventLag"},
+    ),
+    "retention_applied": change_event(
+        addition_of(
+            RETENTION,
+            {
+                "run": "0199c6f2-7c00-7000-8000-000000000002",
+                "log": 12_000,
+                "logByType": {"entityUpdated": 11_000, "entitySoftDeleted": 1_000},
+                "lake": 0,
+                "notifications": 40,
+                "deadLetters": 3,
+                "readersTold": 1,
+                "readersPassed": 0,
+            },
+        ),
+        event_type=EventType.RETENTION_APPLIED,
+        entity_type="team",
+        entity_fully_qualified_name="Organization",
+        entity={"id": TEST["id"], "name": "Organization"},
+    ),
     "log_in": change_event(
         None,
         event_type=EventType.USER_LOGIN,
@@ -389,3 +471,38 @@ _UNJUDGED: dict[str, ChangeEvent] = {
 
 KINDS: dict[str, ChangeEvent] = {name: judge(event) for name, event in _UNJUDGED.items()}
 """By a name of each kind."""
+
+_READ_BY = ("acme.marts.revenue", "acme.marts.sales")
+_INCIDENT_7 = FailureIncident("INC-7", Severity.SEVERITY_2)
+_READ = FailureContext(downstream=_READ_BY)
+CONTEXTS: dict[str, FailureContext] = {
+    "failed_test": FailureContext(downstream=_READ_BY, incident=_INCIDENT_7),
+    "aborted_test": FailureContext(
+        AT_MS - 7_200_000,
+        3,
+        _READ_BY,
+        incident=_INCIDENT_7._replace(acknowledged_by="ben"),
+        causes=(ProbableCause("INC-3", "acme.raw.orders.late", "acme.raw.orders"),),
+        audience=ToldPeople(("ana", "ben"), 4),
+    ),
+    "failed_run": FailureContext(downstream=_READ_BY, incident=_INCIDENT_7, usual_ms=600_000),
+    "recovered_test": FailureContext(AT_MS, 1, ended_ms=AT_MS + 3_600_000),
+    "recovered_run": FailureContext(AT_MS, 3, ended_ms=AT_MS + 3_600_000),
+    "test_incident": FailureContext(incident=_INCIDENT_7),
+    "reminder": FailureContext(AT_MS - 10_800_000, 3, _READ_BY, incident=_INCIDENT_7),
+    "still_failing": FailureContext(downstream=_READ_BY, incident=_INCIDENT_7),
+    **dict.fromkeys(("deleted", "deleted_while_read", "deleted_with_all_below", "permanently_deleted"), _READ),
+    **dict.fromkeys(("column_removed", "column_retyped", "many_changes", "not_announced", "deprecated"), _READ),
+    **dict.fromkeys(("stale", "still_stale"), _READ),
+}
+"""What surrounds the events of some kinds, as messages about them say it."""
+
+_ANSWERABLE = frozenset({"failed_test", "aborted_test", "failed_run"})
+"""Kinds whose messages have a button to acknowledge their incident."""
+
+
+def message_about(kind: str, channel: Channel) -> Dispatch:
+    """Return the message about an event of a kind, as its worker hands it to a channel."""
+    to_mail = dispatch(KINDS[kind], reasons=(OWNER if channel is Channel.EMAIL else REASON,))
+    message = replace(to_mail, message=replace(to_mail.message, channel=channel), failure=CONTEXTS.get(kind))
+    return with_incident(message) if kind in _ANSWERABLE else message

@@ -13,7 +13,7 @@ from tests.unit.delivery.channels.kinds import KINDS
 from tests.unit.delivery.events import OWNER, dispatch
 
 from tocsin.delivery.channels.previews import PREVIEWS
-from tocsin.delivery.dispatch import Advice, Dispatch, Guidance, Route, Share
+from tocsin.delivery.dispatch import Advice, Dispatch, FailureContext, FailureIncident, Guidance, Route, Share
 from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.model.message import CarriedEvent
 from tocsin.model.notification import Reason
@@ -100,3 +100,16 @@ def test_the_runbook_of_a_test_comes_first() -> None:
     message = dispatch(event)
     routes = {("s", "d"): Route(DESTINATION, runbook=PAGE)}
     assert _guidance(routes, message) == Guidance(None, (Advice("call ann"), Advice(PAGE, "schema changes")))
+
+
+@pytest.mark.parametrize("channel", [Channel.EMAIL, *CHATS])
+def test_a_message_says_its_severity_once(channel: Channel) -> None:
+    message = replace(
+        guided_message(channel, GUIDANCE),
+        failure=FailureContext(incident=FailureIncident("INC-7", Severity.SEVERITY_1)),
+    )
+    rendered = PREVIEWS[channel](message, samples.HOME)
+    text = rendered["text"] if channel is Channel.EMAIL else json.dumps(rendered)
+    assert text.count("Severity ") == 1
+    assert "Severity 1 (critical)" in text
+    assert "rerun load_orders" in text

@@ -91,8 +91,11 @@ MANY = ChangeDescription(
 )
 def test_changes_that_break_readers_come_first_and_say_so(described: ChangeDescription, expected: list[str]) -> None:
     text = event_text(judge(change_event(described)))
-    assert [line.sentence for line in text.lines] == expected
+    assert [line.sentence for line in text.lines if not line.label] == expected
     assert text.headline.startswith(f"orders: {expected[0]}")
+    advice = [line.text for line in text.lines if line.label == "what to do"]
+    is_breaking = expected[0].startswith("breaking")
+    assert advice == (["see who reads it: tocsin impact acme.shop.public.orders --columns"] if is_breaking else [])
 
 
 def test_a_deletion_says_that_something_reads_what_is_deleted() -> None:
@@ -265,7 +268,7 @@ def test_control_and_direction_characters_never_reach_a_line() -> None:
         (EventChange("certification", ChangeOperation.MODIFY, "asset", "Gold"), "certification changed to Gold"),
         (EventChange("quality", ChangeOperation.MODIFY, "asset", "Failed"), "test failed"),
         (EventChange("quality", ChangeOperation.ADD, "asset", "Success"), "test passed"),
-        (EventChange("quality", ChangeOperation.MODIFY, "asset", "Ack"), "quality changed to Ack"),
+        (EventChange("quality", ChangeOperation.MODIFY, "asset", "Ack"), "incident acknowledged"),
         (EventChange("run", ChangeOperation.MODIFY, "asset", "partialSuccess"), "run partial success"),
         (EventChange("customProperty", ChangeOperation.MODIFY, "asset", "score"), "custom property score changed"),
         (EventChange("other", ChangeOperation.MODIFY, "asset", "sourceUrl"), "source url changed"),

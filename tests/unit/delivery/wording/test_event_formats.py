@@ -67,6 +67,8 @@ def test_our_own_form_says_what_each_change_means() -> None:
     described = addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}])
     body = rendered_body("tocsin", described=described)
     meanings = body.pop("semanticChanges")
+    assert body.pop("title") == "orders: tag PII.Sensitive added to column email"
+    assert body.pop("changes") == ["tag PII.Sensitive added to column email"]
     assert (body.pop("breaking"), body.pop("breakingReasons"), body.pop("recursive")) == (False, [], False)
     assert body == rendered_body(described=described)
     assert meanings == [

@@ -18,11 +18,11 @@ from tocsin.delivery.wording.incidents import INCIDENT
 from tocsin.delivery.wording.reports import (
     RESULT,
     RUN,
-    failure_lines,
     is_failure_report,
     is_report,
     span_text,
 )
+from tocsin.delivery.wording.surroundings import failure_lines
 from tocsin.model.change import (
     CHANGE_REQUEST,
     EDITOR_VIEW,
@@ -113,11 +113,19 @@ def test_what_is_wrong_with_an_alert_says_what_to_do(field: str, report: dict[st
 def test_a_lag_that_is_exceeded_reads_otherwise_than_one_that_has_recovered() -> None:
     reference = {"id": "a", "type": "eventsubscription", "name": "Words"}
     report = {"reader": "queue a", "alert": reference, "lagEvents": 12_000, "lagSeconds": 9, "limit": 10_000}
-    counts = "12,000 events to read, the oldest is 9 seconds old; the limit is 10,000"
-    assert line_of(LAG, None, report).text == f"queue a (alert Words) lags: {counts}"
-    recovered = report | {"lagEvents": 0, "isEstimate": True, "alert": None}
-    text = "queue a has recovered: about 0 events to read; the limit is 10,000"
-    assert line_of(LAG, None, recovered).text == text
+    event = change_event(update_of(LAG, None, report))
+    assert [line.labelled_text for line in event_text(event).all_lines] == [
+        "queue a (alert Words) lags: 12,000 events to read",
+        "oldest: 9 s old",
+        "limit: 10,000 events",
+        "what follows: what it has not read waits for it",
+        "what to do: see whether it still reads: tocsin lag 'queue a'",
+    ]
+    recovered = change_event(update_of(LAG, None, report | {"lagEvents": 0, "isEstimate": True, "alert": None}))
+    assert [line.labelled_text for line in event_text(recovered).all_lines] == [
+        "queue a has recovered: about 0 events to read",
+        "limit: 10,000 events",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +192,8 @@ def test_a_run_of_a_suite_names_the_tests_that_failed() -> None:
     counts = {"failed": 7, "aborted": 1, "success": 1_200}
     failed = {"status": "Failed", **counts, "testCaseResultSummary": results}
     event = change_event(addition_of(SUITE_SUMMARY, failed))
-    (failed_line,) = event_text(event).lines
+    failed_line, advice = event_text(event).lines
+    assert advice.label == "what to do"
     assert failed_line.text == (
         "test run failed: 7 failed, 1 aborted, 1,200 passed"
         " (t0 of orders, t1 of orders, t2 of orders, t3 of orders, t4 of orders and 3 more)"

@@ -10,8 +10,9 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from tocsin.delivery.wording.changes import event_text, semantic_changes
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_default, own_facts
+from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.errors import Forbidden
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document

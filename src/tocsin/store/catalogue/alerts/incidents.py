@@ -18,13 +18,21 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, ins
 from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.directory import Principal
 from tocsin.flow.track.alert_incidents import Failure, IncidentWork, KnownIncident, Opening, incidents_to_open
-from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind, number_in
+from tocsin.model.alert_incident import (
+    AlertIncident,
+    AlertIncidentStep,
+    IncidentPlace,
+    IncidentStatus,
+    StepKind,
+    name_of,
+    number_in,
+)
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
-from tocsin.model.severity import Severity
+from tocsin.model.severity import Severity, severity_named
 from tocsin.model.status import SUCCESS, is_failure
-from tocsin.store.catalogue.alerts.severities import rate, severity_named
+from tocsin.store.catalogue.alerts.severities import rate
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step, incident_watcher
 from tocsin.store.database.engine import fetch_first, fetch_rows, insert_into, is_sqlite, reading
 from tocsin.store.database.keys import rows_by_key
@@ -233,10 +241,11 @@ class SqlAlertIncidents:
     def __init__(self, connection: Connection) -> None:
         self._connection, self._run = connection, connection.execute
 
-    def asset_of(self, identity: str) -> tuple[str, str] | None:
-        """Return type and id of an incident's asset; None if there is no such incident."""
-        row = self._run(select(_ROW.entity_type, _ROW.entity_id).where(_ROW.id == identity)).one_or_none()
-        return None if row is None else (row.entity_type, row.entity_id)
+    def place_of(self, identity: str) -> IncidentPlace | None:
+        """Return the asset and the name of an incident; None if there is no such incident."""
+        query = select(_ROW.entity_type, _ROW.entity_id, _ROW.number).where(_ROW.id == identity)
+        row = self._run(query).one_or_none()
+        return None if row is None else IncidentPlace(row.entity_type, row.entity_id, name_of(row.number))
 
     def hold(self, identity: str) -> AlertIncident | None:
         """Return an incident, or the one into which it was merged, and hold it; None if there is none."""

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from tocsin.conditions.documents import tag_names, tested_table
 from tocsin.model.entity import Document
-from tocsin.model.severity import Severity
+from tocsin.model.severity import Severity, severity_named
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.keys import rows_by_key
@@ -39,11 +39,6 @@ def rate(connection: Connection, incident_ids: Collection[str]) -> None:
     ]
     if changes:
         connection.execute(_RATE, changes)
-
-
-def severity_named(name: object) -> Severity | None:
-    """Return the severity of that name; None if there is none."""
-    return Severity(name) if isinstance(name, str) and name in _ORDER else None
 
 
 def _worst_of(severities: Iterable[Severity | None]) -> Severity | None:

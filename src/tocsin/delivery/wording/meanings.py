@@ -1,0 +1,50 @@
+"""Meaning of each change of an event in words, beside its parts, for who reads events as JSON.
+
+Next: ``delivery/wording/event_formats.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tocsin.conditions.changes import EventChange, changes_of
+from tocsin.delivery.wording.changes import description_of, event_text
+from tocsin.delivery.wording.incidents import tells_of_incident
+from tocsin.delivery.wording.reports import REPORT_LINES, WITHOUT_OWNER, is_report
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import Document
+
+_REPORTED, _BARE = "reported", frozenset({"quality", "run", "access"})
+
+
+def semantic_changes(event: ChangeEvent) -> list[Document]:
+    """Return what each change of the event means, as JSON: its parts, and ``text`` that says it in words."""
+    report = _report_words(event)
+    return [
+        {
+            "category": change.category,
+            "operation": change.operation.value,
+            "target": change.target,
+            **({"value": change.value} if change.value is not None else {}),
+            "text": report.get(_reported_category(change)) or description_of(change),
+        }
+        for change in changes_of(event)
+    ]
+
+
+def _report_words(event: ChangeEvent) -> Mapping[str, str]:
+    """Return what an event reports in words, by the category of a change that says only that something did."""
+    is_request = event.event_type is EventType.CHANGE_REQUEST_UPDATED
+    if not (is_report(event) or tells_of_incident(event) or is_request):
+        return {}
+    lines = [line.text for line in event_text(event).all_lines if not line.label]
+    ownerless = next((text for text in lines if text == WITHOUT_OWNER), None)
+    return {_REPORTED: lines[0], **({"owner": ownerless} if ownerless else {})} if lines else {}
+
+
+def _reported_category(change: EventChange) -> str:
+    """Return ``_REPORTED`` for a change that only names the field of a report; ``owner`` for that of owners."""
+    if change.category == "owner" and change.value is None:
+        return "owner"
+    is_bare = change.value is None and change.category in _BARE
+    return _REPORTED if is_bare or (change.category == "other" and change.value in REPORT_LINES) else ""

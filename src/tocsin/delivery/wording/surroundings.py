@@ -1,0 +1,185 @@
+"""Text of what surrounds an event for recipients: how bad it is, since when, what lies downstream, what is to be done.
+
+Next: ``delivery/wording/changes.py``.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from tocsin.conditions.documents import tag_names
+from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
+from tocsin.delivery.lines import UTC, ChangeLine, Rank, clean_line, moment_text
+from tocsin.delivery.wording.findings import advice_line
+from tocsin.delivery.wording.incidents import INCIDENT
+from tocsin.delivery.wording.reports import (
+    fact_lines,
+    is_failure_report,
+    is_recovery,
+    is_reminder,
+    names_text,
+    span_text,
+)
+from tocsin.delivery.wording.values import STANDINGS, says_deprecated
+from tocsin.model import fqn
+from tocsin.model.change import (
+    SILENCE,
+    STILL_FAILING,
+    STILL_STALE,
+    STILL_WITHOUT_OWNER,
+    SUITE_SUMMARY,
+    ChangeEvent,
+    EventType,
+)
+from tocsin.model.phrases import count_text
+
+_DELETIONS = frozenset({EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED})
+_STATES = frozenset({SILENCE, STILL_FAILING, STILL_STALE})
+"""Fields that say in which bad state an asset is or stays."""
+
+_TIER = "Tier."
+_TIERS = {"Tier1": "1, the highest", **{f"Tier{number}": str(number) for number in range(2, 6)}}
+_LOOK = "find out whether it still runs, and why nothing has succeeded"
+_ADVICE = {
+    STILL_FAILING: "repair what it found, or acknowledge its incident, so that others know who looks",
+    SILENCE: _LOOK,
+    STILL_STALE: _LOOK,
+    STILL_WITHOUT_OWNER: "give it an owner, who is told what happens to it",
+}
+"""What helps an asset in a state, by the field that says so; the worst state first."""
+
+_OF_FAILED_SUITE = "open the tests that fail; acknowledge their incidents, so that others know who looks"
+_FATES = {
+    EventType.ENTITY_SOFT_DELETED: (
+        "it can be restored until somebody deletes it permanently",
+        "restore it if that was a mistake",
+    ),
+    EventType.ENTITY_DELETED: ("it cannot be restored", "create it anew if somebody still needs it"),
+}
+"""What follows from a deletion, and what helps."""
+
+
+def is_deletion(event: ChangeEvent) -> bool:
+    """Say whether the event tells that an asset was deleted."""
+    return event.event_type in _DELETIONS
+
+
+def is_deprecation(event: ChangeEvent) -> bool:
+    """Say whether the event tells that an asset was deprecated."""
+    described = event.change_description
+    changes = (*described.fields_added, *described.fields_updated) if described else ()
+    return any(says_deprecated(change.new_value) for change in changes if change.name in STANDINGS)
+
+
+def tells_of_failure(event: ChangeEvent) -> bool:
+    """Say whether the event tells of a failure, of its end, or reminds of it."""
+    return is_failure_report(event) or is_recovery(event) or is_reminder(event)
+
+
+def has_surroundings(event: ChangeEvent) -> bool:
+    """Say whether a message about the event says what surrounds it: an incident, what lies downstream."""
+    if event.breaking_reasons or is_deletion(event) or tells_of_failure(event):
+        return True
+    return is_deprecation(event) or not _paths_of(event).isdisjoint({*_STATES, INCIDENT})
+
+
+def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: str) -> Iterator[ChangeLine]:
+    """Yield how bad it is what an event tells: the tier of its asset, its incident, and what lies downstream."""
+    rank = _rank_of(event)
+    if rank is None:
+        return
+    for tier in tag_names((event.entity or {}).get("tags")):
+        if tier.startswith(_TIER) and not is_recovery(event):
+            name = tier.removeprefix(_TIER)
+            yield ChangeLine(_TIERS.get(name) or clean_line(name), rank=rank, label="tier")
+    if context is None:
+        return
+    if tells_of_failure(event):
+        yield from failure_lines(context, zone)
+        return
+    yield from fact_lines("incident", _incident_text(context.incident) if context.incident else "")
+    if INCIDENT not in _paths_of(event):
+        yield from downstream_lines(context, rank)
+
+
+def advice_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
+    """Yield what follows from a deletion, and what is to be done about an event, where that is always the same."""
+    if fate := _FATES.get(event.event_type):
+        follows, advice = fate
+        below = ", with all below it," if event.below_count else ""
+        yield ChangeLine(follows.replace(" restored", f" restored{below}", 1), rank=Rank.DELETED, label="what follows")
+        yield advice_line(advice)
+        return
+    paths = _paths_of(event)
+    texts = [text for path, text in _ADVICE.items() if path in paths]
+    if STILL_FAILING in paths:
+        texts = [text for text in texts if text is not _LOOK]
+    if SUITE_SUMMARY in paths and is_failure_report(event):
+        texts.append(_OF_FAILED_SUITE)
+    name = clean_line(shlex.quote(event.entity_fully_qualified_name or event.entity_id))
+    if event.breaking_reasons:
+        texts.append(f"see who reads it: tocsin impact {name} --columns")
+    elif is_deprecation(event):
+        texts.append(f"see who reads it, and move them elsewhere: tocsin impact {name}")
+    if texts:
+        yield advice_line("; ".join(texts))
+
+
+def _rank_of(event: ChangeEvent) -> Rank | None:
+    """Return behind which lines of an event stands what surrounds it; None where nothing does."""
+    if not has_surroundings(event):
+        return None
+    if is_deletion(event):
+        return Rank.DELETED
+    if event.breaking_reasons:
+        return Rank.BREAKING
+    return Rank.REMOVED if is_deprecation(event) else Rank.REPORTED
+
+
+def _paths_of(event: ChangeEvent) -> frozenset[str]:
+    return frozenset(event.change_description.paths()) if event.change_description else frozenset()
+
+
+def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLine]:
+    """Yield since when something fails or has failed, its last success, its incident, and what lies downstream."""
+    if context.usual_ms is not None:
+        yield ChangeLine(span_text(context.usual_ms), rank=Rank.REPORTED, label="usually takes")
+    if context.since_ms is not None:
+        times = moment_text(context.since_ms, zone)
+        times += f", {count_text(context.count, 'time')} in a row" if context.count > 1 else ""
+        if context.ended_ms is None:
+            yield ChangeLine(times, rank=Rank.REPORTED, label="failing since")
+        else:
+            span = span_text(max(0, context.ended_ms - context.since_ms))
+            yield ChangeLine(f"{span}, since {times}", rank=Rank.REPORTED, label="failed for")
+        if context.last_success_ms is not None and context.ended_ms is None:
+            yield ChangeLine(moment_text(context.last_success_ms, zone), rank=Rank.REPORTED, label="last success")
+    yield from fact_lines("incident", _incident_text(context.incident) if context.incident else "")
+    if context.audience is not None:
+        yield from fact_lines("told", _audience_text(context.audience))
+    if context.causes:
+        cause = context.causes[0]
+        yield from fact_lines("probably caused by", f"{cause.incident} on {'.'.join(fqn.split(cause.asset)[-2:])}")
+    yield from downstream_lines(context, Rank.REPORTED)
+
+
+def downstream_lines(context: FailureContext, rank: Rank) -> Iterator[ChangeLine]:
+    """Yield what lies downstream, in a line of that rank."""
+    if context.downstream:
+        names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
+        yield ChangeLine(names_text(names), rank=rank, label="downstream")
+
+
+def _audience_text(people: ToldPeople) -> str:
+    """Return people in words: ``ana, ben and 3 more``; nothing for nobody."""
+    left_count = people.total - len(people.names)
+    if not people.names:
+        return f"{count_text(left_count, 'other person', 'other people')}" if left_count > 0 else ""
+    return f"{', '.join(people.names)}{f' and {left_count:,} more' if left_count else ''}"
+
+
+def _incident_text(incident: FailureIncident) -> str:
+    """Return an incident in words: ``INC-7, Severity 2 (high), acknowledged by ben``."""
+    who = f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else ""
+    return ", ".join(filter(None, (incident.name, incident.severity and incident.severity.words, who)))

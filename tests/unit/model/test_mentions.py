@@ -51,7 +51,7 @@ def test_a_message_reads_as_plain_text(text: str, read: str) -> None:
     "piece", ["<#E::user::", "[@a](", "[@", "<#E::user::a|[@", "<a ", "![", "<#E::", "[@a](x/users/"]
 )
 def test_a_message_made_to_be_slow_is_not(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     mentions_in(piece * 6_000)
     plain(piece * 6_000)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

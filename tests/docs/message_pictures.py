@@ -7,7 +7,6 @@ the same JSON is drawn, one element of it after another; the programs of the ven
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,16 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 from tests.browser.conftest import CHROMIUM
 from tests.unit.delivery.channels import samples
-from tests.unit.delivery.channels.kinds import KINDS
-from tests.unit.delivery.events import OWNER, dispatch
+from tests.unit.delivery.channels.kinds import message_about
 
+from tocsin.delivery.channels.email.render import preview
 from tocsin.delivery.channels.previews import PREVIEWS
-from tocsin.delivery.dispatch import Dispatch, FailureContext
+from tocsin.delivery.links.follow import UNFOLLOW_TEXT
+from tocsin.delivery.links.mute import MUTE_TEXT
 from tocsin.model.subscription import Channel
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs/images"
-SHOWN = ("failed_test", "many_changes", "recovered_run")
+SHOWN = ("failed_test", "many_changes", "recovered_run", "deleted_with_all_below", "still_failing")
 """The kinds of event that the pictures of chats show, below each other."""
 
 MAIL_VIEWS = {
@@ -35,10 +35,6 @@ MAIL_VIEWS = {
 """By the name of a picture: a kind of event, the colours, and the width in pixels."""
 
 CHATS = {"slack": Channel.SLACK, "teams": Channel.MS_TEAMS, "google-chat": Channel.G_CHAT}
-CONTEXTS = {
-    "failed_test": FailureContext(downstream=("acme.marts.revenue", "acme.marts.sales")),
-    "recovered_run": FailureContext(1_760_000_000_000, 3, ended_ms=1_760_003_600_000),
-}
 Json = dict[str, Any]
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>
@@ -54,21 +50,19 @@ p, div {{ margin: 0 0 4px; white-space: pre-wrap; overflow-wrap: anywhere }}
 </style>{body}"""
 
 
-def message_about(kind: str, channel: Channel) -> Json:
-    """Return the message about an event of a kind, as a channel sends it."""
-    to_mail = dispatch(KINDS[kind], reasons=(OWNER if channel is Channel.EMAIL else samples.REASON,))
-    message: Dispatch = replace(to_mail, message=replace(to_mail.message, channel=channel))
-    message = replace(message, failure=CONTEXTS.get(kind))
-    message = samples.with_incident(message) if kind.startswith("failed") else message
-    return PREVIEWS[channel](message, samples.HOME)
+def message_of(kind: str, channel: Channel) -> Json:
+    """Return the message about an event of a kind, as a channel sends it; a mail to a follower has all buttons."""
+    message = message_about(kind, channel)
+    if channel is not Channel.EMAIL:
+        return PREVIEWS[channel](message, samples.HOME)
+    links = ((f"{samples.HOME}/mute", MUTE_TEXT), (f"{samples.HOME}/follow", UNFOLLOW_TEXT))
+    return preview(message, samples.HOME, f"{samples.HOME}/unsubscribe", links)
 
 
 def chat_page(channel: Channel) -> str:
     """Return a page that shows the messages of a chat."""
     draw = {Channel.SLACK: slack_html, Channel.MS_TEAMS: teams_html, Channel.G_CHAT: google_html}[channel]
-    return PAGE.format(
-        body="".join(f'<div class="message">{draw(message_about(kind, channel))}</div>' for kind in SHOWN)
-    )
+    return PAGE.format(body="".join(f'<div class="message">{draw(message_of(kind, channel))}</div>' for kind in SHOWN))
 
 
 def slack_html(message: Json) -> str:
@@ -155,7 +149,7 @@ def draw_pictures(page: Page) -> None:
     for name, (kind, scheme, width) in MAIL_VIEWS.items():
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of two literals
         page.set_viewport_size({"width": width, "height": 100})
-        page.set_content(message_about(kind, Channel.EMAIL)["html"])
+        page.set_content(message_of(kind, Channel.EMAIL)["html"])
         page.screenshot(path=IMAGES / f"{name}.png", full_page=True)
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 620, "height": 100})

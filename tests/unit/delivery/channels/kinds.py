@@ -497,8 +497,22 @@ CONTEXTS: dict[str, FailureContext] = {
 }
 """What surrounds the events of some kinds, as messages about them say it."""
 
-_ANSWERABLE = frozenset({"failed_test", "aborted_test", "failed_run"})
+_ANSWERABLE = frozenset({"failed_test", "failed_run"})
 """Kinds whose messages have a button to acknowledge their incident."""
+
+
+DIGESTS = {
+    "scheduled_check": ("still_failing", "still_stale", "still_without_owner"),
+    "of_a_morning": ("created", "many_changes", "recovered_run", "failed_test", "deleted_with_all_below"),
+}
+"""Kinds that messages hold which tell of several events, by what they are called."""
+
+
+def digest_of(name: str, channel: Channel) -> Dispatch:
+    """Return a message that holds several kinds."""
+    messages = [message_about(kind, channel) for kind in DIGESTS[name]]
+    entries = tuple(replace(one.first, notification_id=str(at)) for at, one in enumerate(messages))
+    return replace(messages[0], entries=entries, failure=None, buttons={})
 
 
 def message_about(kind: str, channel: Channel) -> Dispatch:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.unit.delivery.channels import samples
-from tests.unit.delivery.channels.kinds import KINDS, message_about
+from tests.unit.delivery.channels.kinds import DIGESTS, KINDS, digest_of, message_about
 from tests.unit.delivery.events import OWNER
 
 from tocsin.delivery.channels.previews import PREVIEWS
@@ -62,6 +62,18 @@ def test_there_are_forty_kinds() -> None:
 def test_messages_of_every_kind_are_as_they_were_read(name: str) -> None:
     render = RENDERINGS[name]
     samples.assert_golden({kind: render(kind) for kind in KINDS}, GOLDEN / f"{name}.json")
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_digests_are_as_they_were_read(name: str) -> None:
+    channels = (Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT)
+    digests = {one.value: PREVIEWS[one](digest_of(name, one), samples.HOME) for one in channels}
+    mail_digest = digests[Channel.EMAIL.value]
+    digests[Channel.EMAIL.value] = {
+        "subject": mail_digest["subject"],
+        "text": mail_digest["text"].splitlines(),
+    }
+    samples.assert_golden(digests, GOLDEN / f"digest_{name}.json")
 
 
 @pytest.mark.parametrize("name", RENDERINGS)

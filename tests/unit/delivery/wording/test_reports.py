@@ -65,7 +65,11 @@ _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1
             {"kind": "type", "column": "email", "newValue": "INT", "replacement": "customers.email"},
             "CR-12 email is to become INT on 2026-12-09 10:00 UTC: unused; instead: customers.email",
         ),
-        (_REQUEST, {"kind": "deprecation"}, "CR-12 moved: it is to be deprecated on 2026-12-09 10:00 UTC: unused"),
+        (
+            _REQUEST | {"date": 1},
+            {"kind": "deprecation"},
+            "CR-12 moved: it is to be deprecated on 2026-12-09 10:00 UTC: unused",
+        ),
         (
             _REQUEST,
             {"status": "withdrawn", "kind": "rename", "column": "email", "newValue": "mail"},

@@ -10,6 +10,7 @@ from hashlib import sha256
 
 import httpx
 import pytest
+from sqlalchemy import Engine, update
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_changes import announce
 from tests.contract.test_explain import Person, person
@@ -19,6 +20,8 @@ from tests.serving import Json, Served, table
 from tocsin.delivery.links.acknowledge import AcknowledgeLink
 from tocsin.delivery.links.acknowledge import token_of as acknowledge_token_of
 from tocsin.delivery.links.answer import AnswerLink, token_of
+from tocsin.store.database.change_tables import change_request
+from tocsin.store.database.engine import writing
 
 __all__ = ["person"]  # a fixture
 
@@ -207,3 +210,16 @@ def test_a_request_that_is_withdrawn_says_so(world: Asked) -> None:
     for reply in (world.nobody.get(world.link(world.ann)), world.nobody.post(world.link(world.ann))):
         says = "CR-1 is withdrawn: answers are final"
         assert (reply.status_code, says in reply.text, "<form" in reply.text) == (409, True, False)
+
+
+def test_a_link_ends_on_the_date_and_works_again_when_that_is_moved(world: Asked, sqlite_engine: Engine) -> None:
+    link = world.link(world.ann)
+    with writing(sqlite_engine) as connection:
+        connection.execute(update(change_request).values(due_at_ms=1))
+    for reply in (world.nobody.get(link), world.nobody.post(link, data={"answer": "ready"})):
+        says = "CR-1 is due: answers are final"
+        assert (reply.status_code, says in reply.text, "<form" in reply.text) == (409, True, False)
+    date = world.request["date"] + _DAY_MS
+    assert world.administrator.put("/changes/CR-1/move", json={"date": date}).is_success
+    assert world.nobody.post(link, data={"answer": "ready"}).status_code == 200
+    assert world.answers() == {"clean": "ready", "sales": None}

@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.server.bootstrap import POLICY_NAMES, first_start
+from tocsin.server.bootstrap import CHANGE_REQUESTS_ALERT, POLICY_NAMES, first_start
 from tocsin.settings import Settings
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -77,6 +77,29 @@ def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_adminis
         conditions = [rule["condition"] for rule in stored["filteringRules"]["rules"]]
         assert conditions[:2] == ["onlyFieldsChanged('followers', 'votes')", "isBot()"]
         assert stored["version"] != version
+
+
+@pytest.mark.parametrize(
+    ("stored", "renewed"),
+    [
+        (
+            "matchAnyEventType({'changeRequestUpdated'})",
+            CHANGE_REQUESTS_ALERT["filteringRules"]["rules"][0]["condition"],
+        ),
+        ("matchAnyEventType({'changeRequestUpdated'}) && isOwner()", None),
+        ("matchAnyEventType({'changeRequestAnswered'})", None),
+    ],
+)
+def test_the_former_condition_of_the_alert_of_change_requests_is_renewed_and_that_of_an_administrator_stays(
+    store_engine: Engine, stored: str, renewed: str | None
+) -> None:
+    first_start(store_engine, Settings())
+    catalogue, key = SqlCatalogue(store_engine), Key.by_name(CHANGE_REQUESTS_ALERT["name"])
+    operations: list[PatchOperation] = [{"op": "replace", "path": "/filteringRules/rules/0/condition", "value": stored}]
+    Writes(catalogue, SystemClock()).patch("eventsubscription", key, operations, actor=SYSTEM)
+    first_start(store_engine, Settings())
+    (rule,) = catalogue.get("eventsubscription", key)["filteringRules"]["rules"]
+    assert rule["condition"] == (renewed or stored)
 
 
 @pytest.mark.parametrize("is_reused", [False, True])

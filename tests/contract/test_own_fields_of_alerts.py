@@ -82,6 +82,18 @@ def test_a_test_has_a_runbook_which_no_event_for_strict_clients_holds(
     assert (refused.status_code, refused.json()["message"].split(":")[0]) == (400, "runbook"), refused.text
 
 
+def test_a_test_definition_has_a_runbook_that_only_who_asks_for_it_reads(administrator: httpx.Client) -> None:
+    definition = administrator.get("/dataQuality/testDefinitions/name/columnValuesToBeNotNull").json()
+    path = f"/dataQuality/testDefinitions/{definition['id']}"
+    written = send_patch(administrator, path, {"op": "add", "path": "/runbook", "value": _PAGE})
+    assert (written.status_code, "runbook" in written.json()) == (200, False), written.text
+    for fields in ("", "?fields=*"):
+        assert "runbook" not in administrator.get(f"{path}{fields}").json()
+    assert administrator.get(f"{path}?fields=runbook").json()["runbook"] == _PAGE
+    refused = send_patch(administrator, path, {"op": "add", "path": "/runbook", "value": "javascript:alert(1)"})
+    assert (refused.status_code, refused.json()["message"].split(":")[0]) == (400, "runbook"), refused.text
+
+
 def test_an_expiry_is_a_later_moment_and_kept_as_milliseconds(administrator: httpx.Client) -> None:
     created = alert(administrator, "Trial", expires="2999-12-31T18:00:00+01:00")
     path = f"{_PATH}/{created['id']}"

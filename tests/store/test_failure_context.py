@@ -10,7 +10,14 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.alerts.incidents import Handling, handle
-from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause, ToldPeople
+from tocsin.delivery.dispatch import (
+    DefinitionRunbook,
+    Dispatch,
+    FailureContext,
+    FailureIncident,
+    ProbableCause,
+    ToldPeople,
+)
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.delivery.wording.surroundings import is_deletion
@@ -120,6 +127,24 @@ def test_a_failure_says_who_else_was_told_to_administrators_and_editors_of_the_a
     company.writes.patch("user", company.key("ana"), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM)
     (again,) = dispatches_of(company)
     assert messages.context_of(again).audience == ToldPeople(("ben", "cem"), 2)
+
+
+def test_a_failure_of_a_test_without_a_runbook_has_that_of_its_definition(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed", "Success")
+    (failure,) = dispatches_of(company)
+    messages = FailureMessages(store_engine)
+    assert messages.context_of(failure).runbook is None
+    definition = {"name": "hasRows", "entityType": "TABLE", "testPlatforms": ["OpenMetadata"], "runbook": "call ben"}
+    company.writes.upsert("testDefinition", definition, actor=SYSTEM)
+    assert messages.context_of(failure).runbook == DefinitionRunbook("hasRows", "call ben")
+    (looked_ahead,) = messages.with_contexts([failure], [failure])
+    assert looked_ahead.failure == messages.context_of(failure)
+    addition = [{"op": "add", "path": "/runbook", "value": "call cem"}]
+    company.writes.patch("testCase", company.key("has_rows"), addition, actor=SYSTEM)
+    company.clock.advance(60_000)
+    company.result("orders", "Failed")
+    (again,) = dispatches_of(company)
+    assert (again.first.carried.own_runbook, messages.context_of(again).runbook) == ("call cem", None)
 
 
 def test_what_surrounds_the_failures_of_a_claim_is_read_together(store_engine: Engine) -> None:

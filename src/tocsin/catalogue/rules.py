@@ -62,7 +62,7 @@ class CatalogueRules(Rules):
     def complete(
         self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document
     ) -> Document:
-        """Check policies, teams, templates, labels and custom properties; spell out shorthands."""
+        """Check policies, teams, templates, runbooks, labels and custom properties; spell out shorthands."""
         transaction = record.transaction
         complete_document = with_certificate_dates(with_newest(fields, old), old, record.at_ms)
         complete_document = with_checked_rules(transaction, complete_document, old)
@@ -70,6 +70,7 @@ class CatalogueRules(Rules):
             complete_document["email"] = complete_document["email"].strip().lower()
         if not resolver.strict:
             return complete_document
+        check_new_runbook(complete_document, old)
         if kind.name in PRINCIPALS:
             check_name(transaction, complete_document, old)
             check_own_addresses(complete_document, old)
@@ -82,7 +83,6 @@ class CatalogueRules(Rules):
                 complete_document = teams.without_root_team(transaction, complete_document, old)
             case "testCase":
                 check_purpose(transaction, complete_document, old)
-                check_new_runbook(complete_document, old)
             case "eventsubscription":
                 check_assigned(transaction, complete_document, old)
             case "notificationTemplate":

@@ -54,6 +54,13 @@ class FailureIncident(NamedTuple):
     acknowledged_by: str | None = None
 
 
+class DefinitionRunbook(NamedTuple):
+    """What is to be done when a test fails, by its definition: the full name of that, and its runbook."""
+
+    definition: str
+    runbook: str
+
+
 @dataclass(frozen=True)
 class FailureContext:
     """What surrounds a failure: since when its asset fails, how often in a row, the incident, and what is downstream.
@@ -63,6 +70,7 @@ class FailureContext:
     the closest first, of assets that everybody may see whom the message is for.
     ``causes`` are incidents upstream that they may see as well, the farthest first. ``audience`` is whom else the
     failure was told of, where the reader may know. ``usual_ms`` is how long a successful run takes, if that is known.
+    ``runbook`` is that of the test's definition, where the test has none of its own.
     """
 
     since_ms: int | None = None
@@ -74,6 +82,7 @@ class FailureContext:
     causes: tuple[ProbableCause, ...] = ()
     audience: ToldPeople | None = None
     usual_ms: int | None = None
+    runbook: DefinitionRunbook | None = None
 
 
 class Choice(NamedTuple):

@@ -170,7 +170,7 @@ class CarriedEvent:
 
     @property
     def own_runbook(self) -> str | None:
-        """Return the runbook of the test or alert that the event is about."""
+        """Return the runbook of the test, test definition or alert that the event is about."""
         runbook = (self.event.entity or {}).get(RUNBOOK) if self._may_have(RUNBOOK) else None
         return runbook if isinstance(runbook, str) else None
 

@@ -12,7 +12,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 
 RUNBOOK = "runbook"
-"""The key of an alert or test that holds one."""
+"""The key of an alert, test case or test definition that holds one."""
 
 LONGEST_RUNBOOK = 1_000
 """Characters that a runbook may have at most."""

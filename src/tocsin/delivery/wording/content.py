@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from tocsin.delivery.dispatch import Button, Dispatch, Guidance, selections
+from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, FailureContext, Guidance, selections
 from tocsin.delivery.lines import ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import RichBlock, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
@@ -242,19 +242,23 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         why = why_text(event, entry.reasons, dispatch.message.channel)
         buttons = dispatch.buttons.get(entry.notification_id, ())
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
-        guidance = dispatch.guidance.get(entry.notification_id)
-        beside = guidance_blocks(_beside_incident(guidance, dispatch, section)) if guidance else ()
-        sections.append(section._replace(guidance=beside) if guidance else section)
+        guidance, failure = dispatch.guidance.get(entry.notification_id), dispatch.failure
+        if failure and (guidance or failure.runbook):
+            guidance = _beside_failure(guidance or NO_GUIDANCE, failure, section)
+        sections.append(section._replace(guidance=guidance_blocks(guidance)) if guidance else section)
     if len(dispatch.entries) == 1:
         return MessageContent(sections[0].headline, tuple(sections))
     left_count = len(dispatch.entries) - len(sections)
     return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True)
 
 
-def _beside_incident(guidance: Guidance, dispatch: Dispatch, section: Section) -> Guidance:
-    """Return guidance without a severity where the line about the incident says how bad it is."""
-    incident = dispatch.failure.incident if dispatch.failure else None
-    return guidance._replace(severity=None) if incident and incident.severity and section.variant else guidance
+def _beside_failure(guidance: Guidance, failure: FailureContext, section: Section) -> Guidance:
+    """Return guidance without a severity where the incident's line says it; with the definition's runbook for none."""
+    if failure.incident and failure.incident.severity and section.variant:
+        guidance = guidance._replace(severity=None)
+    if failure.runbook and not guidance.advice:
+        guidance = guidance._replace(advice=(Advice(failure.runbook.runbook),))
+    return guidance
 
 
 def _did(event: ChangeEvent) -> str:

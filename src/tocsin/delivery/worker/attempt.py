@@ -7,7 +7,7 @@ Next: ``delivery/channels``, then ``flow/track/attempts.py``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -319,24 +319,35 @@ class MessageAttempt:
         if not _has_surroundings(dispatch):
             return None
         context = dispatch.failure
-        if context is not None and not (context.downstream or context.causes or context.audience):
+        if context is not None and not _names_in(context):
             return context
 
         def ask() -> FailureContext:
             whole_context = context or self._parts.failure_messages.context_of(dispatch)
-            causes, audience = whole_context.causes, whole_context.audience
-            people = audience.names if audience else ()
-            upstream = (name for cause in causes for name in (cause.failing, cause.asset))
-            names = [*whole_context.downstream, *people, *upstream]
-            seen_names = frozenset(self._parts.permitted.names_seen(dispatch, names))
-            return replace(
-                whole_context,
-                downstream=tuple(name for name in whole_context.downstream if name in seen_names),
-                causes=tuple(cause for cause in causes if {cause.failing, cause.asset} <= seen_names),
-                audience=audience and audience._replace(names=tuple(name for name in people if name in seen_names)),
-            )
+            seen_names = self._parts.permitted.names_seen(dispatch, _names_in(whole_context))
+            return _with_names(whole_context, frozenset(seen_names))
 
         return await _ask_store(ask)
+
+
+def _names_in(context: FailureContext) -> list[str]:
+    """Return the full names of what a message with this context names."""
+    upstream = (name for cause in context.causes for name in (cause.failing, cause.asset))
+    people = context.audience.names if context.audience else ()
+    definitions = (context.runbook.definition,) if context.runbook else ()
+    return [*context.downstream, *people, *upstream, *definitions]
+
+
+def _with_names(context: FailureContext, seen_names: Container[str]) -> FailureContext:
+    """Return a context with that only which these names belong to."""
+    audience, runbook = context.audience, context.runbook
+    return replace(
+        context,
+        downstream=tuple(name for name in context.downstream if name in seen_names),
+        causes=tuple(cause for cause in context.causes if cause.failing in seen_names and cause.asset in seen_names),
+        audience=audience and audience._replace(names=tuple(name for name in audience.names if name in seen_names)),
+        runbook=runbook if runbook and runbook.definition in seen_names else None,
+    )
 
 
 def _has_surroundings(dispatch: Dispatch) -> bool:

@@ -23,8 +23,10 @@ ROWS = (
             "dataQualityDimension enabled entityType parameterDefinition provider sqlExpression "
             "supportedDataTypes supportedServices supportsDynamicAssertion supportsRowLevelPassedFailed "
             "testPlatforms validatorClass"
-        ),
+        )
+        | _RUNBOOK.keys(),
         required=("name", "entityType", "testPlatforms"),
+        added=_RUNBOOK,
     ),
     EntityType(
         "testSuite",

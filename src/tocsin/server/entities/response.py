@@ -77,7 +77,7 @@ def parse_fields(kind: EntityType, text: str | None) -> frozenset[str]:
 _ON_WRITES = frozenset({"owners", "domains", "tags", "dataProducts", "reviewers"})
 """Lists that an answer to a write shows even if they are empty, as upstream's do."""
 
-_WRITTEN_KEYS = {"testCase": ENTITY_TYPES["testCase"].keys - {RUNBOOK}}
+_WRITTEN_KEYS = {name: ENTITY_TYPES[name].keys - {RUNBOOK} for name in ("testCase", "testDefinition")}
 """What answers to writes show where that is not every key: connectors write tests, and refuse keys of ours."""
 
 _CHANGES = ("changeDescription", "incrementalChangeDescription")

@@ -13,15 +13,26 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, Row, Select, literal, select, union_all
 
 from tocsin.chunks import chunks_of
-from tocsin.delivery.dispatch import Answered, Dispatch, FailureContext, ProbableCause, ToldPeople
+from tocsin.delivery.dispatch import (
+    Answered,
+    DefinitionRunbook,
+    Dispatch,
+    FailureContext,
+    ProbableCause,
+    ToldPeople,
+)
 from tocsin.delivery.wording.reports import RUN, is_recovery, is_reminder, reported_at_ms
 from tocsin.delivery.wording.surroundings import is_deletion, tells_of_failure
 from tocsin.flow.resolve.directory import NO_END, DownstreamStep
+from tocsin.model.change import ChangeEvent
 from tocsin.model.message import MessageStatus
+from tocsin.model.runbook import RUNBOOK
 from tocsin.model.status import SUCCESS, is_failure
+from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
-from tocsin.store.database.tables import attempt, message, notification
+from tocsin.store.database.tables import attempt, entity, message, notification
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 from tocsin.store.outbox.run_durations import usual_durations
 from tocsin.store.outbox.told_people import told_people
@@ -109,6 +120,7 @@ class FailureMessages:
             incidents = incidents_at(connection, by_place.keys() - recovered)
             causes = _causes_of(connection, incidents.keys())
             durations = usual_durations(connection, _times_of_runs(by_place))
+            runbooks = _runbooks_of(connection, {place: by_place[place].event for place in by_place.keys() - recovered})
         downstream = self._downstream_of(
             {place: is_deletion(by_place[place].event) for place in by_place.keys() - recovered}
         )
@@ -123,6 +135,7 @@ class FailureMessages:
                 incident=incidents.get(place),
                 causes=causes.get(place, ()),
                 usual_ms=durations.get(place),
+                runbook=runbooks.get(place),
             )
             for place in by_place
         }
@@ -159,6 +172,27 @@ def _causes_of(connection: Connection, places: Collection[ReportPlace]) -> dict[
         return ProbableCause(cause.incident.name, failing, asset)
 
     return {place: tuple(map(probable, causes[time])) for place, time in times.items()}
+
+
+def _runbooks_of(
+    connection: Connection, events: Mapping[ReportPlace, ChangeEvent]
+) -> dict[ReportPlace, DefinitionRunbook]:
+    """Return the runbooks of the definitions of tests that fail and have none of their own, hidden or not."""
+    documents = {place: event.entity or {} for place, event in events.items() if tells_of_failure(event)}
+    definition_ids = {
+        place: document["testDefinition"]["id"]
+        for place, document in documents.items()
+        if RUNBOOK not in document and "id" in (document.get("testDefinition") or {})
+    }
+    if not definition_ids:
+        return {}
+    query = select(entity.c.id, entity.c.fqn, entity.c.document)
+    runbooks = {
+        row.id: DefinitionRunbook(row.fqn, runbook)
+        for row in rows_by_key(connection, query, entity.c.id, set(definition_ids.values()))
+        if (runbook := from_text(row.document).get(RUNBOOK))
+    }
+    return {place: runbooks[one] for place, one in definition_ids.items() if one in runbooks}
 
 
 def _times_of_runs(by_place: Mapping[ReportPlace, Dispatch]) -> dict[ReportPlace, int]:

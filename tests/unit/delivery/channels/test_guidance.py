@@ -13,7 +13,16 @@ from tests.unit.delivery.channels.kinds import KINDS
 from tests.unit.delivery.events import OWNER, dispatch
 
 from tocsin.delivery.channels.previews import PREVIEWS
-from tocsin.delivery.dispatch import Advice, Dispatch, FailureContext, FailureIncident, Guidance, Route, Share
+from tocsin.delivery.dispatch import (
+    Advice,
+    DefinitionRunbook,
+    Dispatch,
+    FailureContext,
+    FailureIncident,
+    Guidance,
+    Route,
+    Share,
+)
 from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.model.message import CarriedEvent
 from tocsin.model.notification import Reason
@@ -113,3 +122,13 @@ def test_a_message_says_its_severity_once(channel: Channel) -> None:
     assert text.count("Severity ") == 1
     assert "Severity 1 (critical)" in text
     assert "rerun load_orders" in text
+
+
+@pytest.mark.parametrize("advice", [(), (Advice("call ann"),)])
+def test_the_runbook_of_a_definition_counts_where_neither_test_nor_alert_has_one(advice: tuple[Advice, ...]) -> None:
+    definition = DefinitionRunbook("columnValuesToBeNotNull", "rerun load_orders")
+    message = guided_message(Channel.EMAIL, Guidance(None, advice))
+    message = replace(message, failure=FailureContext(runbook=definition))
+    texts = [PREVIEWS[Channel.EMAIL](one, samples.HOME)["text"] for one in (message, replace(message, guidance={}))]
+    assert ["What to do: rerun load_orders" in text for text in texts] == [not advice, True]
+    assert ["What to do: call ann" in text for text in texts] == [bool(advice), False]

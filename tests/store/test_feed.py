@@ -315,6 +315,24 @@ def test_threads_follow_what_is_renamed(talk: FeedSetup) -> None:
     }
 
 
+def test_an_edit_keeps_whom_a_message_mentions_by_a_former_name(talk: FeedSetup) -> None:
+    question = talk.begin("dia", "Who knows? <#E::team::tills> <#E::user::cem>")
+    post = talk.reply("dia", question, "Really: <#E::team::tills>").document["posts"][-1]
+    renamed = [{"op": "replace", "path": "/name", "value": "cash-desks"}]
+    talk.company.writes.patch("team", Key.by_id(talk.company.ids["tills"]), renamed, actor=SYSTEM)
+    thread_id = question.document["id"]
+    text = [{"op": "replace", "path": "/message", "value": "Who knows it? <#E::team::tills>"}]
+    talk.writes.patch(thread_id, text, actor=talk.actor("dia"))
+    post_text = [{"op": "replace", "path": "/message", "value": "Really, really: <#E::team::tills>"}]
+    talk.writes.patch_post(thread_id, post["id"], post_text, actor=talk.actor("dia"))
+    talk.writes.patch_post(thread_id, post["id"], [post_text[0] | {"value": "Really?"}], actor=talk.actor("dia"))
+    notified = talk.people_notified(talk.reply("ana", question, "No."))
+    assert notified["ben"] == {OWN, "you take part in it through team cash-desks"}
+    assert "cem" not in notified, "the edit took the mention out"
+    talk.writes.patch(thread_id, [text[0] | {"value": "Who knows it?"}], actor=talk.actor("dia"))
+    assert talk.people_notified(talk.reply("ana", question, "No."))["ben"] == {OWN}
+
+
 def test_a_page_that_shows_nothing_says_where_to_look_on(talk: FeedSetup) -> None:
     """What may not be seen is looked through a bounded way a page, and the cursor leads on from there."""
     first = talk.begin("dia", "seen", "<#E::table::pg.store.public.revenue>")

@@ -78,7 +78,7 @@ class FeedWrites:
             if changes.is_empty():
                 return Written(shown_thread, None)
             stamped_thread = _keep(record, replace(thread, document=document))
-            people.set_of_thread(record, stamped_thread)
+            people.set_of_thread(record, stamped_thread, thread.document)
             return _with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), changes)
 
         return self._writes.within(work, actor=actor)
@@ -99,7 +99,7 @@ class FeedWrites:
             if changes.is_empty():
                 return Written(old, None)
             record.transaction.threads.put_post(thread.id, post)
-            people.set_mentions(record, thread.id, (post["message"],), place=post_id)
+            people.set_mentions(record, thread.id, (post["message"],), (old["message"],), place=post_id)
             stamped_thread = _keep(record, thread)
             change = _with_event(record, EventType.POST_UPDATED, (stamped_thread, asset), changes)
             return replace(change, document=post)

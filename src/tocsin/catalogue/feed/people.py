@@ -14,7 +14,7 @@ from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.mentions import mentions_in, texts_of
+from tocsin.model.mentions import Mention, mentions_in, texts_of
 from tocsin.model.stored import Key, not_found
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
@@ -52,29 +52,44 @@ def set_author(record: Record, thread_id: str, *, place: str = "") -> None:
     record.transaction.threads.set_parts(thread_id, ThreadPart.AUTHOR, place, [part])
 
 
-def set_of_thread(record: Record, thread: StoredThread) -> None:
-    """Store the assignees of a thread, and the people its own texts mention."""
+def set_of_thread(record: Record, thread: StoredThread, before: Document | None = None) -> None:
+    """Store the assignees of a thread, and the people its own texts mention; ``before`` is what it was until now."""
     parts = [PartTaken(ThreadPart.ASSIGNEE, one["id"], one["type"]) for one in thread.task.get("assignees") or ()]
     record.transaction.threads.set_parts(thread.id, ThreadPart.ASSIGNEE, "", parts)
-    set_mentions(record, thread.id, texts_of(thread.document))
+    set_mentions(record, thread.id, texts_of(thread.document), texts_of(before or {}))
 
 
-def set_mentions(record: Record, thread_id: str, texts: Iterable[object], *, place: str = "") -> None:
-    """Store the people these texts mention; unknown and former names mention nobody.
+def set_mentions(
+    record: Record, thread_id: str, texts: Iterable[object], before: Iterable[object] = (), *, place: str = ""
+) -> None:
+    """Store the people these texts mention; unknown names mention nobody.
+
+    A name that nobody has any more, and that the texts had ``before`` already, goes on to mention whom it did.
 
     Raises
     ------
     InvalidInput : more people and teams are mentioned than a message may
     """
-    mentions = mentions_in(*texts)
+    mentions, mentions_before = mentions_in(*texts), mentions_in(*before)
     if len(mentions) > MOST_PEOPLE:
         raise InvalidInput(f"mentions more than {MOST_PEOPLE} people and teams", field="message")
+    references = {one: _reference_to(record, one) for one in dict.fromkeys((*mentions, *mentions_before))}
     parts = {}
     for mention in mentions:
-        person_or_team = record.transaction.reference(mention.kind, Key.by_name(mention.name))
+        person_or_team = references[mention]
         if person_or_team is not None and not person_or_team.get("deleted"):
             parts[person_or_team["id"]] = PartTaken(ThreadPart.MENTION, person_or_team["id"], mention.kind, place)
+    former_kinds = {one.kind for one in mentions if one in mentions_before and references[one] is None}
+    if former_kinds:
+        named_ids = {reference["id"] for reference in references.values() if reference is not None}
+        for part in record.transaction.threads.parts(thread_id, ThreadPart.MENTION, place):
+            if part.principal_type in former_kinds and part.principal_id not in named_ids:
+                parts[part.principal_id] = part
     record.transaction.threads.set_parts(thread_id, ThreadPart.MENTION, place, list(parts.values()))
+
+
+def _reference_to(record: Record, mention: Mention) -> Document | None:
+    return record.transaction.reference(mention.kind, Key.by_name(mention.name))
 
 
 def _user(record: Record, user_id: str) -> Document:

@@ -241,6 +241,9 @@ class ThreadRows(Protocol):
     def erase_post(self, thread_id: str, post_id: str) -> None:
         """Remove a post and whom it mentions."""
 
+    def parts(self, thread_id: str, part: ThreadPart, place: str) -> list[PartTaken]:
+        """Return those who have this part at this place."""
+
     def set_parts(self, thread_id: str, part: ThreadPart, place: str, participants: Sequence[PartTaken]) -> None:
         """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
 

@@ -111,6 +111,12 @@ class SqlThreads:
         self._run(delete(thread_part).where(_PART.thread_id == thread_id, _PART.place == post_id))
         self._run(delete(thread_post).where(_POST.id == post_id))
 
+    def parts(self, thread_id: str, part: ThreadPart, place: str) -> list[PartTaken]:
+        """Return those who have this part at this place."""
+        at_place = (_PART.thread_id == thread_id, _PART.part == part.value, _PART.place == place)
+        query = select(_PART.principal_id, _PART.principal_type).where(*at_place)
+        return [PartTaken(part, principal_id, kind, place) for principal_id, kind in self._run(query)]
+
     def set_parts(self, thread_id: str, part: ThreadPart, place: str, participants: Sequence[PartTaken]) -> None:
         """Make these, and no others, those who have this part at this place; who had it already keeps their place."""
         at_place = (_PART.thread_id == thread_id, _PART.part == part.value, _PART.place == place)

@@ -247,6 +247,8 @@ def test_every_key_is_a_field_and_a_star_asks_for_all(
     everything = client.get(path, params={"fields": "*"}).json()
     assert everything.keys() <= row.keys
     field_names = row.keys - (row.added.keys() & FOLLOWERS.keys())  # which OpenMetadata's client refuses
+    if name == "eventsubscription":
+        field_names -= {"destinations"}  # which has more where it is asked for: the status of each
     assert client.get(path, params={"fields": ",".join(sorted(field_names))}).json() == everything
     listed = client.get(path_of(name), params={"fields": "*", "include": "all", "limit": 1000}).json()["data"]
     assert everything in listed

@@ -291,6 +291,31 @@ def test_rows_that_failed_a_test_are_masked_like_the_table(
     assert administrator.get(path).json() == {"columns": [], "rows": []}
 
 
+def test_rows_that_failed_a_test_are_kept_until_its_newest_result_is_a_success(
+    administrator: httpx.Client, orders: Json
+) -> None:
+    del orders
+    request = {"name": "rows", "entityLink": f"<#E::table::{_ORDERS}>", "testDefinition": "tableRowCountToEqual"}
+    case = administrator.post("/dataQuality/testCases", json=request).json()
+    path = f"/dataQuality/testCases/{case['id']}/failedRowsSample"
+    results = f"/dataQuality/testCases/testCaseResults/{case['fullyQualifiedName']}"
+    sample = {"columns": ["id"], "rows": [[1], [2]]}
+
+    def is_kept_after(timestamp: int, status: str) -> bool:
+        result = {"timestamp": timestamp, "testCaseStatus": status}
+        assert administrator.post(results, json=result).is_success
+        return bool(administrator.get(path).json() == sample)
+
+    is_kept_after(10, "Failed")
+    assert administrator.put(path, json=sample).is_success
+    assert [is_kept_after(5, "Success"), is_kept_after(20, "Aborted"), is_kept_after(30, "Success")] == [
+        True,
+        True,
+        False,
+    ]
+    assert administrator.get(path).json() == {"columns": [], "rows": []}
+
+
 def test_a_query_that_shows_what_failed_is_kept(administrator: httpx.Client, orders: Json) -> None:
     del orders
     request = {"name": "rows", "entityLink": f"<#E::table::{_ORDERS}>", "testDefinition": "tableRowCountToEqual"}

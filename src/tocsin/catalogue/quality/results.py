@@ -1,4 +1,4 @@
-"""Test results; a failure opens an incident unless one is open.
+"""Test results; a failure opens an incident unless one is open, a success that is the newest drops the failed rows.
 
 Failed rows sent with a result are stored but never notified, because they may hold masked values.
 Source: OpenMetadata's ``TestCaseResultRepository``. Next: ``catalogue/quality/incidents.py``.
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tocsin.catalogue.observations.field_checks import checked_document
 from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged
+from tocsin.catalogue.observations.samples import FAILED_ROWS
 from tocsin.catalogue.quality import incidents
 from tocsin.catalogue.quality.suite_runs import complete_runs
 from tocsin.errors import InvalidInput, NotFound
@@ -86,16 +87,17 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     event_type = EventType.TEST_CASE_FAILURE if is_failure and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
     written = append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opening)
-    written = _without_incident(record, case, written, result)
+    is_newest = written.document.get(_KIND.held_as, {}).get("timestamp") == result["timestamp"]
+    if is_newest and result["testCaseStatus"] == _SUCCEEDED:
+        record.transaction.attachments.remove(case.id, FAILED_ROWS)
+        written = _without_incident(record, case, written)
     complete_runs(record, case, result["timestamp"])
     return written
 
 
-def _without_incident(record: Record, case: Stored, written: Written, result: Document) -> Written:
-    """Resolve the open incident of a test with 2.0's ``autoCloseIncident`` if this success is its newest result."""
-    held_result = written.document.get(_KIND.held_as, {})
-    is_newest = held_result.get("timestamp") == result["timestamp"]
-    if not (is_newest and result["testCaseStatus"] == _SUCCEEDED and case.document.get("autoCloseIncident")):
+def _without_incident(record: Record, case: Stored, written: Written) -> Written:
+    """Resolve the open incident of a test with 2.0's ``autoCloseIncident``, whose newest result is a success."""
+    if not case.document.get("autoCloseIncident"):
         return written
     resolved = incidents.resolve_open_incident(record, replace(case, document=written.document), _RESOLUTION)
     return written if resolved is None else replace(written, document=resolved)

@@ -61,7 +61,7 @@ def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
     "/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase", reads="FailedRowsRequest")
 )
 def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
-    """Set rows that failed a test: ``columns`` and ``rows``; ``validate=false`` allows any columns."""
+    """Set rows that failed a test (``columns``, ``rows``), kept until it succeeds; ``validate=false``: any columns."""
     case = _write_case(case_id, caller, partial(samples.put_failed_rows, sample=body, validate=validate))
     return answer(past(_CASE, case, caller) | _failed_rows(case, caller))
 

@@ -195,14 +195,22 @@ def _extend_messages(shapes: dict[str, Json]) -> None:
         },
         "required": ["request", "outcome", "openAnswers", "text"],
     }
+    shapes["importedCount"] = {"fields": {"entityType": "text", "created": "integer", "updated": "integer"}}
+    shapes["importedCount"]["required"] = sorted(shapes["importedCount"]["fields"])
     shapes["changeEvent"]["fields"] |= {
         "userId": "text",
         "idempotencyKey": "text",
+        "title": "text",
+        "changes": {"list": "text"},
         "semanticChanges": semantic_changes,
         "breaking": "boolean",
         "breakingReasons": {"list": {"use": "breakingReason"}},
         "announcements": {"list": {"use": "announcement"}},
         "reason": "text",
+        "recursive": "boolean",
+        "belowCount": "integer",
+        "imported": {"list": {"use": "importedCount"}},
+        "partOf": {"use": "uuid"},
     }
     shapes["entityHistory"]["fields"]["breaking"] = {"list": {"list": {"use": "breakingReason"}}}
     shapes["entityHistory"]["fields"]["reasons"] = {"list": "text"}

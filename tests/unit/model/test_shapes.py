@@ -6,9 +6,12 @@ import contextlib
 
 import pytest
 
+from tocsin.delivery.wording.event_formats import FULL_EVENT
 from tocsin.errors import InvalidInput
 from tocsin.model import shapes
+from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.asyncapi.event_schemas import EVENT_SCHEMAS
 
 COLUMN = {"name": "id", "dataType": "INT"}
 
@@ -18,6 +21,17 @@ def test_every_key_of_every_type_has_a_shape_that_can_refuse() -> None:
         for key in row.keys:
             with contextlib.suppress(InvalidInput):
                 shapes.check(name, key, object())
+
+
+def test_events_may_be_of_every_type() -> None:
+    named_types = shapes.named_shape("changeEventType")["enum"]
+    assert [event_type.value for event_type in EventType if event_type not in named_types] == []
+
+
+def test_events_have_the_keys_that_every_format_writes() -> None:
+    described_keys = shapes.named_shape("changeEvent")["fields"].keys()
+    for name in ("default", "tocsin", "openmetadata"):
+        assert EVENT_SCHEMAS[name]["properties"].keys() - {FULL_EVENT} <= described_keys, name
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.unit.flow.match.test_plan import subscription
 
@@ -93,3 +95,17 @@ def test_an_explanation_says_whether_a_check_was_of_the_schedule_of_the_alert() 
         "the check is of another alert's schedule",
         "the rule 1 is false: stillFailing() (stateAtSchedule is missing)",
     ]
+
+
+@pytest.mark.parametrize("event_type", [EventType.SCHEDULED_CHECK, EventType.INCIDENT_REMINDER])
+def test_an_alert_that_names_checks_or_reminders_matches_those_of_others_and_nothing_speaks_against_it(
+    event_type: EventType,
+) -> None:
+    rules = FilteringRules.model_validate(
+        {"resources": ["testCase"], "rules": [{"effect": "include", "condition": f"eventType == '{event_type}'"}]}
+    )
+    alert = subscription().model_copy(update={"trigger": Trigger(), "filtering_rules": rules})
+    logged = check_event(STILL_FAILING, trigger=NINE)
+    logged = replace(logged, event=logged.event.model_copy(update={"event_type": event_type}))
+    trace = match_trace(alert, logged)
+    assert (trace.matched, trace.obstacles()) == (True, [])

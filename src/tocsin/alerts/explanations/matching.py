@@ -108,7 +108,7 @@ def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTr
         plan = plan_of(subscription)
     except InvalidInput as error:
         return MatchTrace(False, (Gate(_READABLE, False, f"the alert is invalid: {error.message}"),), rules)
-    gates = [*_gates(plan, logged), *_schedule_gates(subscription, logged)]
+    gates = [*_gates(plan, logged), *_own_gates(subscription, plan, logged)]
     return MatchTrace(matches(plan, logged), tuple(gates), rules)
 
 
@@ -144,9 +144,13 @@ def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     yield Gate("resources", is_about, f"the alert's resources ({resources}) {verb} {event.entity_type}")
 
 
-def _schedule_gates(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[Gate]:
-    """Yield whether a check was made at a time of the alert's schedule, or whether a reminder is the alert's."""
-    if logged.event.event_type is EventType.INCIDENT_REMINDER:
+def _own_gates(subscription: EventSubscription, plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
+    """Yield whether a check was made at a time of the alert's schedule, or whether a reminder is the alert's.
+
+    An alert without checks or reminders of its own may name the type of those of others.
+    """
+    is_reminder = logged.event.event_type is EventType.INCIDENT_REMINDER
+    if is_reminder and plan.repeat_ms is not None:
         is_own = f"{reminder_key(subscription.id)}|{INCIDENT_REMINDER}" in logged.derived.get(STATE_AT_SCHEDULE, ())
         says = (
             "the alert reminds of the incident: what it asks of the failure is not asked again"
@@ -154,8 +158,7 @@ def _schedule_gates(subscription: EventSubscription, logged: LoggedEvent) -> Ite
             else "another alert reminds of the incident"
         )
         yield Gate("reminder", is_own, says)
-        return
-    if STATE_AT_SCHEDULE in logged.derived:
+    elif not is_reminder and plan.states and STATE_AT_SCHEDULE in logged.derived:
         is_own = bool(_as_checked_for(subscription, logged).derived[STATE_AT_SCHEDULE])
         yield Gate("schedule", is_own, f"the check is of {'the alert' if is_own else 'another alert'}'s schedule")
 

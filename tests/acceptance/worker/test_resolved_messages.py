@@ -24,6 +24,8 @@ from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.delivery.channels.google_chat.sender import google_chat_sender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.store.database.tables import attempt, message
 
 RUNS = ("Successful", "Failed", "Failed", "Successful")
@@ -173,6 +175,37 @@ async def test_a_mail_about_a_failure_says_since_when_and_what_lies_downstream(s
     assert "- Downstream: revenue" in second
     assert "Failing since" not in first
     assert "- Failing since: 2025-10-09 08:53 UTC, 3 times in a row" in second
+
+
+async def test_a_mail_says_what_to_do_by_the_definition_of_the_test_to_those_who_may_view_it(
+    store_engine: Engine,
+) -> None:
+    company, mailbox = SmallCompany(store_engine), Mailbox()
+    company.test_case("orders")
+    advice = [{"op": "add", "path": "/runbook", "value": "rerun load_orders"}]
+    company.writes.patch("testDefinition", Key.by_name("hasRows"), advice, actor=SYSTEM)
+    see = {"name": "See", "effect": "allow", "operations": ["ViewAll"], "resources": ["all"]}
+    hide = {"name": "Hide", "effect": "deny", "operations": ["All"], "resources": ["testDefinition"]}
+    for person, rules in (("ana", [see]), ("dia", [see, hide])):
+        policy = company.put("policy", {"name": f"Policy of {person}", "rules": rules})
+        role = company.put("role", {"name": f"Role of {person}", "policies": [{"type": "policy", "id": policy["id"]}]})
+        roles = [{"type": "role", "id": role["id"]}]
+        company.put("user", {"name": person, "email": f"{person}@example.com", "roles": roles})
+    to = {"category": "Users", "type": "Email", "config": {"receivers": ["ana", "dia"]}}
+    company.alert("Failed", [to], "testStatus == 'Failed'", poll_interval_s=0)
+    notify_all(store_engine)
+    company.clock.advance(1_000)
+    company.result("orders", "Failed")
+    notify_all(store_engine)
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
+        working(store_engine, senders={"Email": channel}),
+    ):
+        await until(lambda: statuses(store_engine) == {("delivered", 1): 2})
+    texts = {receiver: text_of(read_mail(content)) for (receiver,), content in mailbox.mails}
+    has_advice = {receiver: "What to do: rerun load_orders" in text for receiver, text in texts.items()}
+    assert has_advice == {"ana@example.com": True, "dia@example.com": False}
 
 
 async def test_a_mail_about_a_breaking_change_says_what_lies_downstream(sqlite_engine: Engine) -> None:

@@ -84,6 +84,9 @@ PARTS = frozenset({*CONNECTIONS, DESTINATIONS})
 SEALED = PARTS | {PROFILE}
 """Keys of documents below which values are masked."""
 
+PARTS_WITH_SECRETS = PARTS | {_FREE_CONFIG}
+"""Keys of documents below which no message says what changed: a secret may stand next to it."""
+
 _ADDRESSES_OF_PEOPLE = words("endpoint tokenUrl")
 _SECRETS_OF_PEOPLE = words("clientSecret secretKey")
 _DESCRIPTIONS = ("changeDescription", "incrementalChangeDescription")

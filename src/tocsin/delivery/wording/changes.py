@@ -53,7 +53,7 @@ from tocsin.model.change import (
 )
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
-from tocsin.model.secret import PARTS
+from tocsin.model.secret import PARTS_WITH_SECRETS
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.thread import THREAD
 
@@ -387,6 +387,8 @@ def _field_lines(path: list[str], verb: str, old: Value, new: Value) -> Iterator
     if path == [_EXTENSION] and isinstance(value, dict):
         for name in value:
             yield from _field_lines([_EXTENSION, name], verb, _part(old, name), _part(new, name))
+    elif path[0] in PARTS_WITH_SECRETS:
+        yield ChangeLine(f"{_subject(path)} {verb}", rank=rank)
     elif path == ["deleted"]:
         yield ChangeLine("deleted" if value is True else "restored", rank=Rank.DELETED)
     elif path == [LINEAGE] and isinstance(value, dict):
@@ -396,8 +398,6 @@ def _field_lines(path: list[str], verb: str, old: Value, new: Value) -> Iterator
     elif verb != "changed" and key in _MEMBERS and all(isinstance(member, dict | str) for member in members):
         where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
         yield from (_member_line(key, member, verb, where) for member in members)
-    elif path[0] in PARTS:  # may contain secrets next to the change
-        yield ChangeLine(f"{_subject(path)} {verb}", rank=rank)
     elif verb == "changed" and isinstance(old, list) and _is_same_set(old, new):
         yield ChangeLine(f"{_subject(path)} reordered", value_text(old), value_text(new))
     else:

@@ -11,6 +11,7 @@ from tocsin.delivery.wording.changes import EventText, description_of, event_tex
 from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
+from tocsin.model.secret import PARTS_WITH_SECRETS
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,20 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
 )
 def test_headlines_say_what_changed(described: ChangeDescription, expected: str) -> None:
     assert event_text(change_event(described)).headline == expected
+
+
+@pytest.mark.parametrize("part", sorted(PARTS_WITH_SECRETS))
+@pytest.mark.parametrize("below", ["", ".token", ".owners", ".deleted"])
+def test_what_may_hold_secrets_is_named_without_its_values(part: str, below: str) -> None:
+    name = f"{part}{below}"
+    for described, verb in (
+        (update_of(name, "k4n4rie", ["k4n4rie"]), "changed"),
+        (addition_of(name, ["k4n4rie"]), "added"),
+        (deletion_of(name, ["k4n4rie"]), "removed"),
+    ):
+        text = event_text(change_event(described))
+        assert text.headline.endswith(verb)
+        assert "k4n4rie" not in repr(text)
 
 
 MANY = ChangeDescription(

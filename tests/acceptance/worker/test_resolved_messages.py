@@ -224,4 +224,5 @@ async def test_a_mail_about_a_breaking_change_says_what_lies_downstream(sqlite_e
     ((_, content),) = mailbox.mails
     lines = [line for line in text_of(read_mail(content)).splitlines() if line.startswith("- ")]
     assert lines[0].endswith(": column id INT removed")
-    assert lines[1:] == ["- Downstream: revenue"]
+    advice = "- What to do: see who reads it: tocsin impact pg.store.public.orders --columns"
+    assert lines[1:] == ["- Downstream: revenue", advice]

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from tocsin.clock import LATEST_MS
 from tocsin.model.announcement import ChangeOutcome
+from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
 from tocsin.model.entity import Document, WireModel
 
 LONGEST_TEXT = 4_000
@@ -265,6 +266,25 @@ class ChangeComment(WireModel):
     """A contribution to the discussion of a request."""
 
     comment: str = Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
+
+
+def is_request_reminder(event: ChangeEvent) -> bool:
+    """Say whether the event reminds of a change request that has not been answered."""
+    return event.event_type is EventType.CHANGE_REQUEST_REMINDER
+
+
+def is_past_reminder(event: ChangeEvent, at_ms: int) -> bool:
+    """Say whether the event reminds of a change request whose date, as it names it, has come at a time."""
+    request = request_in(event) if is_request_reminder(event) else None
+    return request is not None and request["date"] <= at_ms
+
+
+def request_in(event: ChangeEvent) -> Document | None:
+    """Return the change request that an event tells of, as it is then."""
+    described = event.change_description
+    changes = (*described.fields_added, *described.fields_updated) if described else ()
+    values = (one.new_value for one in changes if one.name == CHANGE_REQUEST)
+    return next((value for value in values if isinstance(value, dict)), None)
 
 
 def number_in(name: str) -> int | None:

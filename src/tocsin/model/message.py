@@ -191,6 +191,7 @@ class Entry:
 
     ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
     ``incident`` is the one that its failure belongs to, if one of its alerts watches it and nobody has acknowledged it.
+    ``answered_reasons`` are those for which it reminds of a change request that no longer asks for an answer.
     ``in_brief``: the event is without the large values of its entity.
     """
 
@@ -201,6 +202,7 @@ class Entry:
     recipient_id: str | None = None
     recipient_gone: bool = False
     incident: OpenIncident | None = None
+    answered_reasons: tuple[Reason, ...] = ()
     in_brief: bool = False
 
     @property

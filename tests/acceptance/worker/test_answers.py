@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -13,40 +12,47 @@ from tests.acceptance.worker.test_acknowledge import BASE, LINKS
 from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
 from tests.acceptance.worker.test_slack_bot import TOKEN, Workspace, bot, people
 from tests.acceptance.worker.test_slack_buttons import SECRET, SIGNED, choices, send_due
-from tests.acceptance.worker.test_worker import until, working
-from tests.company import SmallCompany
+from tests.acceptance.worker.test_worker import statuses, until, working
+from tests.company import PEOPLE, SmallCompany
 from tests.contract.slack_workspace import press, running_workspace
 from tests.mails import read_mail, text_of
 from tests.notifying import notify_all
 from tests.serving import running_server, server_settings
 
-from tocsin.catalogue.changes import announce
+from tocsin.catalogue.changes import announce, answer_request, withdraw_request
 from tocsin.clock import SystemClock
 from tocsin.delivery.channels.email.connections import MailServer
 from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.delivery.links.answer import AnswerLink, link_of
-from tocsin.model.change_request import AnnouncedChange, Basis, ChangeAnnouncement, ChangeConsumer
+from tocsin.jobs.change_requests import ChangeRequestsJob
+from tocsin.model.change_request import AnnouncedChange, Basis, ChangeAnnouncement, ChangeAnswer, ChangeConsumer
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog
 
 ABOUT_REQUESTS = "matchAnyEventType({'changeRequestUpdated','changeRequestReminder'})"
+_DAY_MS = 86_400_000
+TO_ADDRESS = {"category": "External", "type": "Email", "config": {"receivers": ["list@example.com"]}}
 PAGE = f"{BASE}/#/changes/CR-1"
+READY = ChangeAnswer.model_validate({"answer": "ready"})
 TOKEN_IN_MAIL = re.compile(rf"{BASE}/api/v1/answer/([\w.-]+)")
 
 
 def asking_company(
-    engine: Engine, *destinations: dict[str, Any], followers: tuple[str, ...] = ()
+    engine: Engine, *destinations: dict[str, Any], asks: tuple[str, ...] = (), days_ago: int = 0
 ) -> tuple[SmallCompany, AnnouncedChange]:
-    """Return a company of now, and a request of Ana's about orders that asks Dia, who owns what reads it."""
+    """Return a company and a request of Ana's about orders, so many days ago, that asks Dia, who owns what reads it.
+
+    It ``asks`` for these tables and people as well: Dia owns ``costs``, the team of Ana and Ben ``clean``.
+    """
     company = SmallCompany(engine)
-    company.clock.advance(SystemClock().now_ms() - company.clock.now_ms())
+    company.clock.advance(SystemClock().now_ms() - days_ago * _DAY_MS - company.clock.now_ms())
     company.alert("Changes", list(destinations), ABOUT_REQUESTS, poll_interval_s=0)
-    consumers = [ChangeConsumer(company.ids["revenue"], "table", 1, Basis.ASSET)]
-    consumers += [ChangeConsumer(company.ids[name], "user", 0, Basis.FOLLOW) for name in followers]
-    date = datetime.now(UTC) + timedelta(days=30)
+    company.table("costs", owners=[{"type": "user", "name": "dia"}])
+    company.table("clean", owners=[{"type": "team", "name": "shop"}])
+    consumers = [consumer(company, name) for name in ("revenue", *asks)]
     removal = {"entity": {}, "kind": "removal", "column": "email", "why": "unused"}
     work = partial(
         announce,
-        announcement=ChangeAnnouncement.model_validate(removal | {"date": int(date.timestamp() * 1_000)}),
+        announcement=ChangeAnnouncement.model_validate(removal | {"date": company.clock.now_ms() + 30 * _DAY_MS}),
         asset_key=("table", company.ids["orders"]),
         consumers=consumers,
     )
@@ -55,13 +61,26 @@ def asking_company(
     return company, request
 
 
+def consumer(company: SmallCompany, name: str) -> ChangeConsumer:
+    """Return a person who follows orders, or a table that reads it, as a consumer."""
+    if name in PEOPLE:
+        return ChangeConsumer(company.ids[name], "user", 0, Basis.FOLLOW)
+    return ChangeConsumer(company.ids[name], "table", 1, Basis.ASSET)
+
+
+def answer_for(company: SmallCompany, request: AnnouncedChange, name: str, *, who: str) -> None:
+    company.clock.advance(1_000)
+    ids = [company.ids[name]]
+    work = partial(answer_request, request_id=request.id, answer=READY, consumer_ids=ids)
+    company.writes.within(work, actor=company.actor(who))
+
+
 async def test_a_mail_to_a_person_who_is_asked_has_the_link_of_that_person_and_no_other_mail_has_one(
     store_engine: Engine,
 ) -> None:
     mailbox = Mailbox()
-    to_address = {"category": "External", "type": "Email", "config": {"receivers": ["list@example.com"]}}
     to_people = [{"category": category, "type": "Email"} for category in ("Assignees", "Owners")]
-    company, request = asking_company(store_engine, *to_people, to_address, followers=("cem",))
+    company, request = asking_company(store_engine, *to_people, TO_ADDRESS, asks=("cem",))
     async with (
         mail_server(mailbox) as port,
         EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
@@ -101,3 +120,44 @@ async def test_a_button_in_slack_that_a_worker_has_sent_answers_for_who_presses_
             assert slack.next_told() == "Your answer to CR-1 is recorded, for 1 consumer: We are ready."
     counts = ChangeRequestLog(sqlite_engine).verdicts([request.id])[request.id]
     assert counts == {"ready": 1}
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "reminded"),
+    [
+        ("nothing", {"ana", "ben", "cem", "dia", "list"}),
+        ("dia answers for revenue", {"ana", "ben", "cem", "dia", "list"}),
+        ("ben answers for clean", {"cem", "dia", "list"}),
+        ("all answer", set()),
+        ("withdrawn", set()),
+        ("its date comes", set()),
+    ],
+)
+async def test_a_reminder_that_waited_is_sent_to_those_alone_who_are_still_asked(
+    store_engine: Engine, meanwhile: str, reminded: set[str]
+) -> None:
+    mailbox = Mailbox()
+    days_ago = 31 if meanwhile == "its date comes" else 8
+    to_people = {"category": "Assignees", "type": "Email"}
+    asks = ("costs", "clean", "cem")
+    company, request = asking_company(store_engine, to_people, TO_ADDRESS, asks=asks, days_ago=days_ago)
+    company.clock.advance(7 * _DAY_MS)
+    assert ChangeRequestsJob(store_engine, company.clock).look() == 1
+    assert notify_all(store_engine, now_ms=company.clock.now_ms()) == 5
+    match meanwhile.split():
+        case ["all", "answer"]:
+            for name in ("revenue", *asks):
+                answer_for(company, request, name, who="cem")
+        case [who, "answers", "for", name]:
+            answer_for(company, request, name, who=who)
+        case ["withdrawn"]:
+            work = partial(withdraw_request, request_id=request.id, comment=None)
+            company.writes.within(work, actor=company.actor("ana"))
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
+        working(store_engine, senders={"Email": channel}, **LINKS),
+    ):
+        await until(lambda: statuses(store_engine).keys() <= {"delivered", "failed"})
+    reminders = [(to, read_mail(content)["Subject"]) for (to,), content in mailbox.mails]
+    assert {to.partition("@")[0] for to, subject in reminders if "still open" in subject} == reminded

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from tocsin.delivery.dispatch import Button, Choice, Dispatch
 from tocsin.delivery.links.acknowledge import LinkSigner
 from tocsin.delivery.links.tokens import about_of, sign_token
-from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
-from tocsin.model.change_request import ConsumerVerdict, RequestStatus
+from tocsin.model.change import EventType
+from tocsin.model.change_request import ConsumerVerdict, RequestStatus, request_in
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.model.notification import ReasonKind
@@ -57,19 +57,9 @@ def answer_buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> 
 def _open_request(entry: Entry, now_ms: int) -> Document | None:
     """Return the request that a notification asks its reader to answer; None if it asks for nothing, or too late."""
     is_asked = entry.recipient_id is None or any(one.kind is ReasonKind.ASKED for one in entry.reasons)
-    request = _request_in(entry.event) if is_asked else None
+    request = request_in(entry.event) if is_asked and entry.event.event_type in _ASKING else None
     is_open = request is not None and request.get("status") == RequestStatus.ANNOUNCED and now_ms < request["date"]
     return request if is_open else None
-
-
-def _request_in(event: ChangeEvent) -> Document | None:
-    """Return the change request that an event tells of, as it is then."""
-    described = event.change_description
-    if event.event_type not in _ASKING or described is None:
-        return None
-    changes = (*described.fields_added, *described.fields_updated)
-    values = (one.new_value for one in changes if one.name == CHANGE_REQUEST)
-    return next((value for value in values if isinstance(value, dict)), None)
 
 
 def _button(entry: Entry, request: Document, dispatch: Dispatch, links: LinkSigner) -> Button:

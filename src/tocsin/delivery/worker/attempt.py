@@ -39,6 +39,7 @@ from tocsin.delivery.wording.reports import is_recovery, is_reminder
 from tocsin.delivery.wording.surroundings import has_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
+from tocsin.model.change_request import is_past_reminder
 from tocsin.model.channels import WORDED
 from tocsin.model.message import (
     Attempt,
@@ -229,7 +230,7 @@ class MessageAttempt:
         if dispatch.message.channel not in self._parts.senders:
             detail = f"{dispatch.message.channel} is not supported yet"
             return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
-        open_dispatch, closed = narrow_dispatch(dispatch, partial(_objection, self._routes))
+        open_dispatch, closed = narrow_dispatch(dispatch, partial(_objection, self._routes, self._clock.now_ms()))
         if open_dispatch is None:
             return _refusal(dispatch, closed)
         permitted, refused = await self._narrow_to_permitted(open_dispatch)
@@ -357,8 +358,8 @@ def _has_surroundings(dispatch: Dispatch) -> bool:
     return has_surroundings(dispatch.event)
 
 
-def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-    """Return what keeps a reason from being sent: who is gone, its alert or destination, a handled incident."""
+def _objection(routes: Routes, now_ms: int, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+    """Return what keeps a reason from being sent: who or what is gone, or a reminder of what has been handled."""
     if entry.recipient_gone and reason.is_personal:
         return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
     route = routes[reason.destination_key]
@@ -368,6 +369,8 @@ def _objection(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeRea
         return OutcomeReason.DISABLED, route.closed_because
     if is_reminder(entry.event) and entry.incident is None:
         return OutcomeReason.HANDLED, "the incident has been acknowledged or resolved"
+    if reason in entry.answered_reasons or is_past_reminder(entry.event, now_ms):
+        return OutcomeReason.HANDLED, "the change request has been answered, or is over"
     return None
 
 

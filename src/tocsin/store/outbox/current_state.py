@@ -1,7 +1,8 @@
-"""State of now in messages for people: the open incidents of failures, and which owners have been deleted.
+"""State of now in messages: the open incidents of failures, answered change requests, and which owners are deleted.
 
 Days may pass between an event and its message. Incidents are found for all messages of a claim at once, and asked only
-where one tells of a failure. Next: ``delivery/links/acknowledge.py``, ``delivery/wording/content.py``.
+where one tells of a failure; likewise answers, where one reminds of a request.
+Next: ``delivery/links/acknowledge.py``, ``delivery/wording/content.py``.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.reports import is_failure_report, is_reminder
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change_request import is_request_reminder, request_in
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
+from tocsin.model.notification import ReasonKind
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
+from tocsin.store.recipients.asked import people_who_answered, requests_that_ask
 
 _OWNERS = "owners"
 _ROW, _WATCHER = alert_incident.c, incident_watcher.c
@@ -84,6 +88,30 @@ def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIn
         ),
         None,
     )
+
+
+def with_answered_reasons(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+    """Return these messages, reminders of change requests with the reasons for which these no longer ask anybody."""
+    requests = {
+        entry.event.id: request["id"]
+        for dispatch in dispatches
+        for entry in dispatch.entries
+        if is_request_reminder(entry.event) and (request := request_in(entry.event))
+    }
+    if not requests:
+        return list(dispatches)
+    asking_ids = requests_that_ask(connection, set(requests.values()))
+    people = people_who_answered(connection, asking_ids)
+
+    def with_own_reasons(entry: Entry) -> Entry:
+        if entry.event.id not in requests:
+            return entry
+        is_over = requests[entry.event.id] not in asking_ids
+        is_answered = entry.recipient_id in people.get(entry.event.id, ())
+        reasons = (one for one in entry.reasons if is_over or (is_answered and one.kind is ReasonKind.ASKED))
+        return replace(entry, answered_reasons=tuple(reasons))
+
+    return [replace(dispatch, entries=tuple(map(with_own_reasons, dispatch.entries))) for dispatch in dispatches]
 
 
 def with_deleted_owners(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

@@ -52,7 +52,7 @@ from tocsin.store.database.tables import (
     worker_session,
 )
 from tocsin.store.database.version import SeldomRows
-from tocsin.store.outbox.current_state import with_deleted_owners, with_incidents
+from tocsin.store.outbox.current_state import with_answered_reasons, with_deleted_owners, with_incidents
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.sessions import UNCLAIMED
@@ -159,7 +159,8 @@ class Messages:
                         events.entry(row, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried_rows)
                     )
                     fitting_dispatches.append(Dispatch(message, entries, event_bytes=sum(whole_sizes)))
-            return with_incidents(connection, with_deleted_owners(connection, fitting_dispatches))
+            marked_dispatches = with_answered_reasons(connection, with_deleted_owners(connection, fitting_dispatches))
+            return with_incidents(connection, marked_dispatches)
 
     def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:
         """Give back claims of the session; what another one has claimed meanwhile stays its own.

@@ -1,15 +1,15 @@
 """People whom events about change requests ask, each for one event alone: at its place in the log.
 
-Next: ``store/recipients/directory.py``.
+Next: ``store/recipients/directory.py``, and for reminders that waited ``store/outbox/current_state.py``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, Select, func, select
 
 from tocsin.clock import LATEST_MS
 from tocsin.flow.resolve.directory import Principal
@@ -33,6 +33,7 @@ class _Asking(NamedTuple):
     offset: int
     kind: RequestStepKind
     at_ms: int
+    event_id: str
 
     @property
     def is_of_author(self) -> bool:
@@ -57,11 +58,16 @@ class _Asking(NamedTuple):
 
 
 class _Consumer(NamedTuple):
-    """A consumer of a request: an asset, or a person who follows."""
+    """A consumer of a request, an asset or a person who follows; ``answered_at_ms``: when it was first answered for."""
 
     id: str
     is_person: bool
     added_at_ms: int
+    answered_at_ms: int = LATEST_MS
+
+
+_Consumers = Mapping[_Asking, Sequence[_Consumer]]
+"""Consumers of the request of each event."""
 
 
 def people_asked_at(connection: Connection, entity_ids: Collection[str], from_offset: int) -> Iterator[Principal]:
@@ -70,47 +76,108 @@ def people_asked_at(connection: Connection, entity_ids: Collection[str], from_of
     Of a request that is due, or answered, its author; else who answered for its consumers when the event was written,
     of a reminder for those that were open.
     """
-    columns = (_ROW.id, _ROW.entity_id, _ROW.author_id, _STEP.kind, _STEP.at_ms, _OFFSET)
-    query = select(*columns).join(change_request_step, _STEP.request_id == _ROW.id)
-    query = query.join(change_event, change_event.c.id == _STEP.event_id).where(from_offset <= _OFFSET)
-    askings = [
-        _Asking(request_id, entity_id, author_id, offset, RequestStepKind(kind), at_ms)
-        for request_id, entity_id, author_id, kind, at_ms, offset in rows_by_key(
-            connection, query, _ROW.entity_id, entity_ids
-        )
-    ]
+    query = _query_of_askings().where(from_offset <= _OFFSET)
+    askings = [_event_of(row) for row in rows_by_key(connection, query, _ROW.entity_id, entity_ids)]
     yield from (one.principal(one.author_id, "user") for one in askings if one.is_of_author)
     of_consumers = [one for one in askings if not one.is_of_author]
     if of_consumers:
-        yield from _who_answer(connection, of_consumers, from_offset)
+        asked_consumers = {
+            asking: [one for one in many if not asking.is_reminder or one.answered_at_ms > asking.at_ms]
+            for asking, many in _consumers_of(connection, of_consumers).items()
+        }
+        yield from (principal for _, principal in _who_answer(connection, asked_consumers, from_offset))
 
 
-def _who_answer(connection: Connection, askings: list[_Asking], from_offset: int) -> Iterator[Principal]:
+def requests_that_ask(connection: Connection, request_ids: Collection[str]) -> set[str]:
+    """Return which of these requests are neither withdrawn nor done, and have a consumer without an answer."""
+    is_open = (_CONSUMER.request_id == _ROW.id, _CONSUMER.step_id.is_(None))
+    query = select(_ROW.id).where(_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
+    query = query.where(select(_CONSUMER.consumer_id).where(*is_open).exists())
+    return {row.id for row in rows_by_key(connection, query, _ROW.id, request_ids)}
+
+
+def people_who_answered(connection: Connection, request_ids: Collection[str]) -> dict[str, set[str]]:
+    """Return, by the ids of events that remind of these requests, people whom they asked and who have answered since.
+
+    What they answer for has an answer, be it theirs or another member's of their team.
+    """
+    query = _query_of_askings().where(_STEP.kind == RequestStepKind.REMINDED.value)
+    askings = [_event_of(row) for row in rows_by_key(connection, query, _STEP.request_id, request_ids)]
+    consumers = _consumers_of(connection, askings)
+    answered_consumers = {
+        asking: [one for one in many if asking.at_ms < one.answered_at_ms < LATEST_MS]
+        for asking, many in consumers.items()
+    }
+    if not any(answered_consumers.values()):
+        return {}
+    open_consumers = {
+        asking: [one for one in many if one.answered_at_ms == LATEST_MS] for asking, many in consumers.items()
+    }
+    answering, asked_people = (_people_of(connection, many) for many in (answered_consumers, open_consumers))
+    return {asking.event_id: answering[asking] - asked_people[asking] for asking in askings}
+
+
+def _query_of_askings() -> Select[Any]:  # Any: columns of three tables
+    """Return the query of the events that tell of steps of requests."""
+    columns = (_ROW.id, _ROW.entity_id, _ROW.author_id, _OFFSET, _STEP.kind, _STEP.at_ms, _STEP.event_id)
+    query = select(*columns).join(change_request_step, _STEP.request_id == _ROW.id)
+    return query.join(change_event, change_event.c.id == _STEP.event_id)
+
+
+def _event_of(row: Row[Any]) -> _Asking:  # Any: as above
+    kind = RequestStepKind(row.kind)
+    return _Asking(row.id, row.entity_id, row.author_id, row.log_offset, kind, row.at_ms, row.event_id)
+
+
+def _consumers_of(connection: Connection, askings: Sequence[_Asking]) -> dict[_Asking, list[_Consumer]]:
+    """Return the consumers that the request of each event had then, those of reminders with their first answers."""
     columns = (_CONSUMER.request_id, _CONSUMER.consumer_id, _CONSUMER.basis, _CONSUMER.added_at_ms)
-    request_ids = {asking.request_id for asking in askings}
+    first_answers = _first_answers(connection, {one.request_id for one in askings if one.is_reminder})
     consumers: dict[str, list[_Consumer]] = defaultdict(list)
     for request_id, consumer_id, basis, added_at_ms in rows_by_key(
-        connection, select(*columns), _CONSUMER.request_id, request_ids
+        connection, select(*columns), _CONSUMER.request_id, {one.request_id for one in askings}
     ):
-        consumers[request_id].append(_Consumer(consumer_id, basis == Basis.FOLLOW.value, added_at_ms or 0))
+        answered_at_ms = first_answers[request_id].get(consumer_id, LATEST_MS)
+        is_person = basis == Basis.FOLLOW.value
+        consumers[request_id].append(_Consumer(consumer_id, is_person, added_at_ms or 0, answered_at_ms))
+    return {
+        asking: [one for one in consumers[asking.request_id] if one.added_at_ms <= asking.at_ms] for asking in askings
+    }
+
+
+def _who_answer(connection: Connection, consumers: _Consumers, from_offset: int) -> Iterator[tuple[_Asking, Principal]]:
+    """Yield who answers for the consumers of each event: for assets who owned them when it was written."""
     asset_ids = {one.id for many in consumers.values() for one in many if not one.is_person}
     owners: dict[str, list[Principal]] = defaultdict(list)
     for owner in relations_over_time.owners(connection, asset_ids, from_offset) if asset_ids else ():
         owners[str(owner.node_id)].append(owner)
-    first_answers = _first_answers(connection, {one.request_id for one in askings if one.is_reminder})
-    for asking in askings:
-        consumers_then = [one for one in consumers[asking.request_id] if one.added_at_ms <= asking.at_ms]
-        if asking.is_reminder:
-            answers = first_answers[asking.request_id]
-            consumers_then = [one for one in consumers_then if answers.get(one.id, LATEST_MS) > asking.at_ms]
-        principals = {(one.id, "user") for one in consumers_then if one.is_person}
+    for asking, many in consumers.items():
+        principals = {(one.id, "user") for one in many if one.is_person}
         principals |= {
             (owner.principal_id, owner.principal_type)
-            for consumer in consumers_then
+            for consumer in many
             for owner in owners[consumer.id]
             if owner.since_offset <= asking.offset <= owner.until_offset
         }
-        yield from (asking.principal(*one) for one in sorted(principals))
+        yield from ((asking, asking.principal(*one)) for one in sorted(principals))
+
+
+def _people_of(connection: Connection, consumers: _Consumers) -> dict[_Asking, set[str]]:
+    """Return the people who answer for the consumers of each event, those of teams included."""
+    from_offset = min(asking.offset for asking in consumers)
+    principals = list(_who_answer(connection, consumers, from_offset))
+    team_ids = {one.principal_id for _, one in principals if one.principal_type == "team"}
+    members: dict[str, list[tuple[str, relations_over_time.Span]]] = defaultdict(list)
+    for team_id, user_id, span in relations_over_time.members(connection, team_ids, from_offset):
+        members[team_id].append((user_id, span))
+    people: dict[_Asking, set[str]] = {asking: set() for asking in consumers}
+    for asking, principal in principals:
+        if principal.principal_type == "user":
+            people[asking].add(principal.principal_id)
+        people[asking] |= {
+            user for user, (since, until) in members[principal.principal_id] if since <= asking.offset <= until
+        }
+    return people
 
 
 def _first_answers(connection: Connection, request_ids: Collection[str]) -> dict[str, dict[str, int]]:

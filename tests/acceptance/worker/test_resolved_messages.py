@@ -27,6 +27,7 @@ from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.store.database.tables import attempt, message
+from tocsin.store.eventlog.log import EventLog
 
 RUNS = ("Successful", "Failed", "Failed", "Successful")
 RESOLVED = "load: run succeeds again"
@@ -224,5 +225,6 @@ async def test_a_mail_about_a_breaking_change_says_what_lies_downstream(sqlite_e
     ((_, content),) = mailbox.mails
     lines = [line for line in text_of(read_mail(content)).splitlines() if line.startswith("- ")]
     assert lines[0].endswith(": column id INT removed")
-    advice = "- What to do: see who reads it: tocsin impact pg.store.public.orders --columns"
+    event = EventLog(sqlite_engine).read(0, 1_000)[-1].event
+    advice = f"- What to do: see who reads what changed: tocsin impact {event.id}"
     assert lines[1:] == ["- Downstream: revenue", advice]

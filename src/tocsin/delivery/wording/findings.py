@@ -67,7 +67,7 @@ def advice_line(text: str) -> ChangeLine:
 
 def name_in_command(alert: Document) -> str:
     """Return the name of an alert as a shell takes it."""
-    return clean_line(shlex.quote(str(alert.get("name"))))
+    return clean_line(shlex.quote(str(alert.get("name"))), limit=SHOWN_LIMIT)
 
 
 def narrowing_lines(_old: Document, view: Document, alert: Document, _zone: str) -> Iterator[ChangeLine]:

@@ -373,7 +373,9 @@ def _lag_lines(_old: Value, lag: Value, _entity: Document, _zone: str) -> Iterat
     yield from fact_lines("limit", f"{limit:,} events")
     if count > limit:
         yield from fact_lines("what follows", "what it has not read waits for it")
-        yield advice_line(f"see whether it still reads: tocsin lag {clean_line(shlex.quote(reader))}")
+        yield advice_line(
+            f"see whether it still reads: tocsin lag {clean_line(shlex.quote(reader), limit=SHOWN_LIMIT)}"
+        )
 
 
 def _retention_lines(_old: Document, facts: Document, _organization: Document, _zone: str) -> Iterator[ChangeLine]:

@@ -5,7 +5,6 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from tocsin.conditions.documents import tag_names
@@ -117,11 +116,10 @@ def advice_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
         texts = [text for text in texts if text is not _LOOK]
     if SUITE_SUMMARY in paths and is_failure_report(event):
         texts.append(_OF_FAILED_SUITE)
-    name = clean_line(shlex.quote(event.entity_fully_qualified_name or event.entity_id))
     if event.breaking_reasons:
-        texts.append(f"see who reads it: tocsin impact {name} --columns")
+        texts.append(f"see who reads what changed: tocsin impact {event.id}")
     elif is_deprecation(event):
-        texts.append(f"see who reads it, and move them elsewhere: tocsin impact {name}")
+        texts.append(f"see who reads it, and move them elsewhere: tocsin impact {event.id}")
     if texts:
         yield advice_line("; ".join(texts))
 

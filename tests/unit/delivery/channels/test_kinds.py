@@ -5,6 +5,8 @@ Whoever changes one reads it and asks: what happened, to what, why me, how bad, 
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,16 @@ import pytest
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.channels.kinds import DIGESTS, KINDS, digest_of, message_about
 from tests.unit.delivery.events import OWNER
+from typer.main import get_command
 
+from tocsin.cli.app import app_of
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_tocsin
 from tocsin.model.subscription import Channel
 
 GOLDEN = Path(__file__).parent / "golden/kinds"
+_AROUND_COMMANDS = re.compile(r"; |: (?=tocsin)|, or | \(or |, then | shows why")
 
 
 def bell(kind: str) -> dict[str, Any]:
@@ -80,3 +85,15 @@ def test_digests_are_as_they_were_read(name: str) -> None:
 def test_no_message_shows_json_or_the_markup_of_links(name: str) -> None:
     texts = samples.texts_of({kind: RENDERINGS[name](kind) for kind in KINDS})
     assert not [text for text in texts if '{"' in text or "#E::" in text or "changed by admin" in text]
+
+
+def test_commands_that_messages_name_are_taken_by_the_command_line() -> None:
+    lines = (line.text for event in KINDS.values() for line in event_text(event).lines)
+    commands = {part for line in lines for part in _AROUND_COMMANDS.split(line) if part.startswith("tocsin ")}
+    assert len(commands) >= 12
+    for text in commands:
+        _, *words = shlex.split(text.replace("DATE", "2030-01-01"))
+        command: Any = get_command(app_of())  # Any: Click's classes, which Typer hides
+        while words and hasattr(command, "commands"):
+            command = command.commands[words.pop(0)]
+        command.make_context(text, words)  # ends with an error for what it does not take

@@ -110,7 +110,8 @@ def test_changes_that_break_readers_come_first_and_say_so(described: ChangeDescr
     assert text.headline.startswith(f"orders: {expected[0]}")
     advice = [line.text for line in text.lines if line.label == "what to do"]
     is_breaking = expected[0].startswith("breaking")
-    assert advice == (["see who reads it: tocsin impact acme.shop.public.orders --columns"] if is_breaking else [])
+    command = "tocsin impact 0199c6f2-7c00-7000-8000-000000000001"
+    assert advice == ([f"see who reads what changed: {command}"] if is_breaking else [])
 
 
 def test_a_deletion_says_that_something_reads_what_is_deleted() -> None:

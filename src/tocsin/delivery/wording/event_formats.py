@@ -53,7 +53,7 @@ SEED_KEYS = [
 DEFAULT_KEYS = ["id", *SEED_KEYS]
 UPSTREAM_KEYS = [key for key in DEFAULT_KEYS if key != "userId"]
 """The keys that an event may have in each form."""
-_EVENT_KEYS = frozenset({*DEFAULT_KEYS, BREAKING_REASONS, ANNOUNCEMENTS, REASON, BELOW_COUNT, PART_OF})
+_EVENT_KEYS = frozenset({*DEFAULT_KEYS, BREAKING_REASONS, ANNOUNCEMENTS, REASON, BELOW_COUNT, IMPORTED, PART_OF})
 """Those of an event in the form ``tocsin`` that no others follow from."""
 
 SEED_TYPES = frozenset(

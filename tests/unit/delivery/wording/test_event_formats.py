@@ -10,11 +10,13 @@ from jsonschema import Draft7Validator, ValidationError
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 from tests import seedschema
-from tests.unit.delivery.events import addition_of, change_event, dispatch
+from tests.unit.delivery.events import addition_of, change_event, dispatch, update_of
 
 from tocsin.delivery.channels.webhook.render import Body, bodies_of
+from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.event_formats import event_in
 from tocsin.model.breaking import BreakingKind, BreakingReason
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import BULK_IMPORT, ChangeEvent, EventType, ImportedCount
 
 SOURCE = "https://tocsin.acme.example"
 SCHEMAS = Path(__file__).parents[5] / "shared" / "standards" / "schemas"
@@ -91,6 +93,12 @@ def test_only_our_own_form_and_an_attribute_say_what_an_event_includes(facts: di
     for payload_format in ("default", "seed", "openmetadata"):
         assert rendered_body(payload_format, **facts) == rendered_body(payload_format)
     assert rendered_body("cloudEvents", **facts).get("recursive") == ("true" if is_whole else None)
+
+
+def test_who_reads_our_own_form_says_the_same_of_an_import() -> None:
+    imported = (ImportedCount(entity_type="table", created=312, updated=14),)
+    body = rendered_body("tocsin", described=update_of(BULK_IMPORT), imported=imported)
+    assert event_text(event_in(body)).headline == body["title"] == "orders: 312 tables added, 14 changed"
 
 
 BREAKING = (BreakingReason(kind=BreakingKind.TYPE_NARROWED, field="columns.a", before="TEXT", after="INT"),)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 
 import pyarrow as pa
 import structlog
@@ -33,6 +34,7 @@ from tocsin.store.database.group_commit import PATIENT
 
 EVERY_S = 60.0
 _INCIDENTS_PER_TASK = 500
+_MOST_TASKS = 64
 _NUMBERS = struct_of(("first", NUMBER), ("last", NUMBER), nullable=False)
 _WRITTEN = struct_of(("written", NUMBER), nullable=False)
 _LOG = structlog.get_logger(__name__)
@@ -61,13 +63,23 @@ def look(parts: ReminderParts) -> int:
     numbers = parts.reminders.numbers_due(repeats_ms, now_ms) if repeats_ms else None
     if numbers is None:
         return 0
-    starts = range(numbers.first, numbers.last + 1, _INCIDENTS_PER_TASK)
-    shares = [(start, min(start + _INCIDENTS_PER_TASK - 1, numbers.last)) for start in starts]
+    shares = shares_of(numbers)
     frame = parts.session.createDataFrame(shares, _NUMBERS).repartition(len(shares))
     written = in_tasks(frame, WriteReminders(parts.store, plans, now_ms), _WRITTEN).toArrow()
     count: int = sum(written.column("written").to_pylist())
     _LOG.info("incidents_reminded", count=count)
     return count
+
+
+def shares_of(numbers: Numbers) -> list[Numbers]:
+    """Return the numbers of incidents of each task.
+
+    There are few tasks, however many incidents lie between one that has waited for months and the newest.
+    """
+    count = numbers.last - numbers.first + 1
+    width = max(_INCIDENTS_PER_TASK, ceil(count / _MOST_TASKS))
+    starts = range(numbers.first, numbers.last + 1, width)
+    return [Numbers(start, min(start + width - 1, numbers.last)) for start in starts]
 
 
 def _no_plans(_plans: Sequence[Plan]) -> list[Plan]:

@@ -1,4 +1,4 @@
-"""Pipeline on separate Spark executors: ``python cluster_pipeline.py WHEEL``, with ``TOCSIN_SPARK_CONF``.
+"""Pipeline on separate Spark executors: ``cluster_pipeline.py WHEEL EXECUTORS``, with ``TOCSIN_SPARK_CONF``.
 
 Run with the wheel alone on the path. Standard input names stores, one JSON object with ``url`` and ``checkpoint`` per
 line. Prints for each, as a line of JSON among those of the log, by how much the driver's memory grew (KiB) and where
@@ -36,8 +36,6 @@ from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.event_portions import EventPortions
 from tocsin.store.outbox.notifications import Notifications
 
-MASTER = "local-cluster[2,1,1024]"
-
 
 def where(_number: int) -> str:
     """Return the file from which this process imports the log source."""
@@ -52,7 +50,9 @@ def peak_kib() -> int:
 
 
 def _keep_streaks(first: MatchStreamParts, engine: Engine) -> None:
-    """Process all alerts on earlier reports, then end."""
+    """Process all alerts on earlier reports, then end; a store without reports needs no such query."""
+    if not Reports(engine).newest():
+        return
     session, alerts = (
         interpreting_session(first.session),
         CurrentAlerts(streak_stream.QUERY_NAME, Subscriptions(engine), at_reports),
@@ -69,7 +69,8 @@ def _keep_streaks(first: MatchStreamParts, engine: Engine) -> None:
 def tell(session: SparkSession, url: str, checkpoint: str) -> int:
     """Process the whole log of one store; return by how much that raised the driver's peak memory (KiB)."""
     engine = open_engine(url)
-    settings = Settings(spark_master=MASTER, database_url=url, spark_checkpoint_dir=Path(checkpoint))
+    master = session.sparkContext.master
+    settings = Settings(spark_master=master, database_url=url, spark_checkpoint_dir=Path(checkpoint))
     check_executors(session.sparkContext, settings, engine, SystemClock(), threading.Event())
     parts = MatchStreamParts(
         session=session,
@@ -95,16 +96,17 @@ def tell(session: SparkSession, url: str, checkpoint: str) -> int:
     return grown_kib
 
 
-def main(wheel: str) -> None:
+def main(wheel: str, executors: int) -> None:
     """Process the stores that are named on standard input, one after the other, until it ends."""
-    session = open_session(master=MASTER, py_files=wheel, conf=json.loads(os.environ["TOCSIN_SPARK_CONF"]))
+    master = f"local-cluster[{executors},1,1024]"
+    session = open_session(master=master, py_files=wheel, conf=json.loads(os.environ["TOCSIN_SPARK_CONF"]))
     for line in sys.stdin:
         grown_kib = tell(session, **json.loads(line))
-        places = session.sparkContext.parallelize(range(2), 2).map(where).collect()
+        places = session.sparkContext.parallelize(range(executors), executors).map(where).collect()
         sys.stdout.write(json.dumps({"grown_kib": grown_kib, "executors": places}) + "\n")
         sys.stdout.flush()
     session.stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,7 +1,8 @@
 """Tests of the guide "Run on a cluster": its commands, with folders and addresses of this machine.
 
-A cluster starts a dozen processes of Java and Python, so ``make soak`` runs these. In each run, ``tests/unit/jobs``
-tests what the pipeline asks of executors, and ``tests/docs`` that the guide's settings and commands exist.
+A cluster starts a dozen processes of Java and Python, so ``make soak`` runs these. In each run, ``test_cluster.py`` has
+an executor of its own, ``tests/unit/jobs`` tests what the pipeline asks of executors, and ``tests/docs`` that settings
+and commands of the guide exist.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import notification
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.outbox.inbox import Arrival, Inbox, InboxCursor
+from tocsin.store.outbox.inbox import Arrival, Inbox, InboxCursor, PageOf
 
 NOW_MS = 1_700_000_000_000
 REASON = {
@@ -76,7 +76,7 @@ def test_a_page_holds_the_unread_first_then_the_newest(inbox: Inbox, tell: Tell)
     assert offsets(inbox, "ann", limit=2) == [two, first]
     assert offsets(inbox, "ann", after=InboxCursor(read=False, log_offset=two)) == [first, three]
     assert offsets(inbox, "ann", after=InboxCursor(read=True, log_offset=three)) == []
-    assert offsets(inbox, "ann", unread_only=True) == [two, first]
+    assert offsets(inbox, "ann", kind=PageOf(unread_only=True)) == [two, first]
     assert offsets(inbox, "bob") == [two]
     assert inbox.counts("ann", NOW_MS) == (2, 3)
 

@@ -220,6 +220,8 @@ class Notice:
     """One in-app notification.
 
     ``changes`` says what happened, a sentence each; ``reasons`` why they were notified; ``change`` names the event.
+    ``notification_count`` is how many notifications it stands for: of what was deleted, restored, renamed or imported
+    together.
     """
 
     id: str
@@ -228,6 +230,7 @@ class Notice:
     reasons: tuple[str, ...]
     change: Change
     is_read: bool
+    notification_count: int = 1
 
 
 @dataclass(frozen=True)

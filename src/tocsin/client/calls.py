@@ -145,12 +145,15 @@ def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterabl
 
 
 def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
-    """Iterate over a user's inbox, unread first; ``unread=True`` leaves out what was read."""
+    """Iterate over a user's inbox, unread first; ``unread=True`` leaves out what was read.
+
+    With ``entry``, the id of a notice, iterate over the notifications that it stands for.
+    """
     return pages_of(f"users/{_quote(user_id)}/notifications", filters, _notice)
 
 
 def mark_read(user_id: str, notification_id: str) -> ApiCall[None]:
-    """Mark one notification of a user as read."""
+    """Mark a notification of a user as read, with all that its entry stands for."""
     return ApiCall("PUT", f"users/{_quote(user_id)}/notifications/{_quote(notification_id)}/read", _read_nothing)
 
 
@@ -452,6 +455,7 @@ def _notice(row: Document) -> Notice:
         reasons=tuple(reason["sentence"] for reason in row["reasons"]),
         change=Change(row, title),  # the row has an event's keys
         is_read=bool(row["read"]),
+        notification_count=int(row.get("notificationCount", 1)),
     )
 
 

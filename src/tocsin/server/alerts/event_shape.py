@@ -20,7 +20,7 @@ from tocsin.model.notification import Reason
 from tocsin.model.thread import THREAD
 from tocsin.server.access.events import EventView
 from tocsin.server.http.answer_shapes import Shape, json_of
-from tocsin.server.http.json_schema import ENTITY_TYPE, FLAG, OPEN, TEXT, TIME, array, either, nullable, ref
+from tocsin.server.http.json_schema import COUNT, ENTITY_TYPE, FLAG, OPEN, TEXT, TIME, array, either, nullable, ref
 from tocsin.store.outbox.inbox import InboxEntry
 
 T = TypeVar("T", bound=EventView)
@@ -89,18 +89,33 @@ def _subject_of(entry: EventView) -> object:
     return event.entity["entityRef"] if event.entity and event.entity_type == THREAD else None
 
 
+def _count_of(entry: InboxEntry) -> int | None:
+    return entry.notification_count if entry.notification_count > 1 else None
+
+
+def _title_of(worded: Worded[InboxEntry]) -> str:
+    """Return the headline; of the lead of a group, with how many others it stands for."""
+    others_count = worded.entry.notification_count - 1
+    count_text = f", and {others_count:,} more of the same change" if others_count else ""
+    return f"{worded.text.headline}{count_text}"
+
+
 INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
     "about?": (OPEN, _subject_of),
     "id": (TEXT, lambda worded: worded.entry.id),
     **event_shape("eventId", "eventType", "entityType", "entityId", "entityFullyQualifiedName"),
-    **TITLE,
+    "title": (TEXT, _title_of),
     **CHANGES,
+    "notificationCount?": (COUNT, lambda worded: _count_of(worded.entry)),
     **event_shape("semanticChanges", *BREAKING_KEYS),
     "reasons": (array(ref("Reason")), lambda worded: [reason_json(one, worded.event) for one in worded.entry.reasons]),
     **event_shape("userName", "timestamp"),
     "read": (FLAG, lambda worded: worded.entry.read),
 }
-"""An entry of an inbox: what happened, in words, and why this person is notified."""
+"""An entry of an inbox: what happened, in words, and why this person is notified.
+
+``notificationCount`` says how many notifications an entry stands for, where that is more than itself.
+"""
 
 
 def reason_json(reason: Reason, event: ChangeEvent) -> Document:

@@ -375,11 +375,16 @@ notification = Table(
     Column("created_at_ms", BigInteger, nullable=False),
     Column("read_at_ms", BigInteger),
     Column("message_id", ID),
+    Column("whole_id", ID),
     Index(None, "recipient_id", "channel", "log_offset"),
     Index(None, "log_offset"),
     _partial_index("ix_notification_sent", text("message_id IS NOT NULL"), "message_id"),
+    _partial_index("ix_notification_part", text("whole_id IS NOT NULL"), "recipient_id", "whole_id", "log_offset"),
 )
-"""One row per (event, recipient, channel), with its reasons; ``message_id`` names what carries it, unless in-app."""
+"""One row per (event, recipient, channel), with its reasons; ``message_id`` names what carries it, unless in-app.
+
+``whole_id`` is the event of the whole that the event is part of; null where it is of none.
+"""
 
 notification_ids = Table(
     "notification_ids",

@@ -1,17 +1,17 @@
 """Inbox of a person: in-app notifications, read and unread.
 
-The pipeline writes the rows; a notification that was scheduled for later is not shown earlier. One that was due when it
-was written is shown regardless of this machine's clock. The text comes from the change event that the row references.
+The pipeline writes the rows; a notification that was scheduled for later is not shown earlier. The notifications of a
+whole and of its parts are one entry. The text comes from the change event that the row references.
 Next: ``server/routes/notifications/inbox.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, and_, case, func, or_, select
+from sqlalchemy import Connection, Engine, Row, Select, and_, case, func, select
 
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
@@ -20,42 +20,74 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.outbox.firings import note_opened
+from tocsin.store.outbox.inbox_groups import (
+    GROUP,
+    GroupedNotification,
+    is_at_once,
+    is_of,
+    is_shown_to,
+    leads,
+    member_counts,
+    members_of,
+)
 
 _NOTIFIED = (
     notification.c.id,
+    GROUP.label("group_id"),
     notification.c.log_offset,
     notification.c.recipient_id,
     notification.c.reasons,
     notification.c.read_at_ms,
 )
 _IN_APP = notification.c.channel == Channel.ACTIVITY_FEED.value
-_AT_ONCE = notification.c.due_at_ms <= notification.c.created_at_ms
-"""Both by the clock of the machine that wrote the row, which may be ahead of ours."""
 
 
 @dataclass(frozen=True)
 class InboxEntry:
-    """One in-app notification: what happened, why this person is notified, and whether they have read it."""
+    """One in-app notification: what happened, why this person is notified, and whether they have read it.
+
+    It may lead a group (``store/outbox/inbox_groups.py``) of ``notification_count``.
+    """
 
     id: str
+    group: str
     log_offset: int
     recipient_id: str
     event: ChangeEvent
     reasons: tuple[Reason, ...]
     read: bool
+    notification_count: int = 1
 
 
 @dataclass(frozen=True)
 class InboxCursor:
-    """Where a page of the inbox ended: unread entries come first, newest first; then those read."""
+    """Where a page of the inbox ended: unread entries come first, newest first; then those read.
+
+    Without a ``log_offset`` none of those, read or not, has been shown.
+    """
 
     read: bool
-    log_offset: int
+    log_offset: int | None
+
+
+@dataclass(frozen=True)
+class PageOf:
+    """What a page is of: entries, those unread only, or the notifications of a ``group``, each by itself."""
+
+    unread_only: bool = False
+    group: str | None = None
+
+
+EVERYTHING = PageOf()
+
+MOST_NOTIFICATIONS = 20_000
+"""Notifications that the entries of a page lead together; one entry may lead more."""
 
 
 @dataclass(frozen=True)
@@ -85,54 +117,76 @@ class Inbox:
         self._engine, self._page_bytes = engine, page_bytes
 
     def page(
-        self, user_id: str, now_ms: int, *, limit: int, after: InboxCursor | None = None, unread_only: bool = False
+        self, user_id: str, now_ms: int, *, limit: int, after: InboxCursor | None = None, kind: PageOf = EVERYTHING
     ) -> BoundedList[InboxEntry]:
         """Return at most ``limit`` entries, and a page full, that follow ``after``: unread first, then newest."""
         entries = BoundedList[InboxEntry]()
         if after is None or not after.read:
             below_offset = after.log_offset if after else None
-            entries = self._part(user_id, now_ms, limit, read=False, below=below_offset)
-        if unread_only or len(entries) >= limit or entries.is_cut:
-            return entries
-        below_offset = after.log_offset if after and after.read else None
-        read_entries = self._part(user_id, now_ms, limit - len(entries), read=True, below=below_offset)
-        entries += read_entries
-        entries.is_cut = read_entries.is_cut
-        return entries
+            entries = self._part(user_id, now_ms, limit, kind, InboxCursor(read=False, log_offset=below_offset))
+        if not kind.unread_only and len(entries) < limit and not entries.is_cut:
+            below_offset = after.log_offset if after and after.read else None
+            place = InboxCursor(read=True, log_offset=below_offset)
+            read_entries = self._part(user_id, now_ms, limit - len(entries), kind, place)
+            entries += read_entries
+            entries.is_cut = read_entries.is_cut
+        return entries if kind.group else self._with_counts(user_id, now_ms, entries)
+
+    def group_of(self, user_id: str, notification_id: str, now_ms: int) -> str:
+        """Return the group that a notification belongs to.
+
+        Raises
+        ------
+        NotFound : this person's inbox does not show it
+        """
+        with reading(self._engine) as connection:
+            return _group_of(connection, user_id, notification_id, now_ms)
+
+    def members(self, user_id: str, now_ms: int, groups: Collection[str]) -> dict[str, list[GroupedNotification]]:
+        """Return the notifications of each of these groups, the lead first."""
+        with reading(self._engine) as connection:
+            return members_of(connection, user_id, now_ms, groups)
+
+    def entries_of(self, user_id: str, now_ms: int, ids: Collection[str]) -> dict[str, InboxEntry]:
+        """Return the entries of these notifications by their ids, each by itself."""
+        query = _select_entries().where(is_shown_to(user_id, now_ms))
+        with reading(self._engine) as connection:
+            texts = Texts(connection)
+            entry_rows = list(rows_by_key(connection, query, notification.c.id, ids))
+            return {row.id: _notified_entry(row, texts) for row in entry_rows}
 
     def counts(self, user_id: str, now_ms: int) -> tuple[int, int]:
         """Return how many entries are unread, and how many there are."""
-        unread = func.count().filter(notification.c.read_at_ms.is_(None))
-        query = select(unread, func.count()).select_from(notification).where(_is_shown_to(user_id, now_ms))
+        unread = func.count(GROUP.distinct()).filter(notification.c.read_at_ms.is_(None))
+        query = select(unread, func.count(GROUP.distinct())).where(is_shown_to(user_id, now_ms))
         with reading(self._engine) as connection:
             row = connection.execute(query).one()
         return int(row[0]), int(row[1])
 
     def mark_read(self, user_id: str, notification_id: str, now_ms: int) -> None:
-        """Mark one entry as read; marking it twice changes nothing.
+        """Mark an entry as read, with all notifications of its group; marking it twice changes nothing.
 
         Raises
         ------
         NotFound : this person's inbox shows no such entry
         """
-        condition = and_(_is_shown_to(user_id, now_ms), notification.c.id == notification_id)
         with writing(self._engine) as connection:
-            if connection.execute(select(notification.c.id).where(condition)).first() is None:
-                raise NotFound(f"notification {notification_id} not found in this inbox")
-            unread = and_(condition, notification.c.read_at_ms.is_(None))
+            group = _group_of(connection, user_id, notification_id, now_ms)
+            unread = and_(is_shown_to(user_id, now_ms), is_of(group), notification.c.read_at_ms.is_(None))
             note_opened(connection, unread)
             connection.execute(notification.update().where(unread).values(read_at_ms=now_ms))
 
     def mark_all_read(self, user_id: str, now_ms: int) -> int:
         """Mark everything shown as read and return how many entries that were."""
-        unread = and_(_is_shown_to(user_id, now_ms), notification.c.read_at_ms.is_(None))
+        unread = and_(is_shown_to(user_id, now_ms), notification.c.read_at_ms.is_(None))
         with writing(self._engine) as connection:
             note_opened(connection, unread)
-            return connection.execute(notification.update().where(unread).values(read_at_ms=now_ms)).rowcount
+            marking = notification.update().where(unread).values(read_at_ms=now_ms).returning(GROUP)
+            return len(set(connection.execute(marking).scalars()))
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
         """Return this person's notifications after log offset ``offset``, oldest first, a page full at most."""
-        condition = and_(_is_shown_to(user_id, now_ms), notification.c.log_offset > offset)
+        condition = and_(is_shown_to(user_id, now_ms), notification.c.log_offset > offset)
         return self._entries(_select_entries().where(condition).order_by(notification.c.log_offset).limit(limit))
 
     def entries_at(self, places: Iterable[tuple[int, str]]) -> list[InboxEntry]:
@@ -161,7 +215,7 @@ class Inbox:
 
     def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:
         """Return the rows beyond log offset ``after``, oldest first, whether due or not; whole offsets only."""
-        due_column = case((_AT_ONCE, 0), else_=notification.c.due_at_ms).label("due_at_ms")
+        due_column = case((is_at_once(), 0), else_=notification.c.due_at_ms).label("due_at_ms")
         columns = (notification.c.log_offset, notification.c.recipient_id, due_column)
         beyond = and_(_IN_APP, notification.c.log_offset > after)
         if through is not None:
@@ -177,12 +231,29 @@ class Inbox:
                 )
         return [Arrival(row.log_offset, row.recipient_id, row.due_at_ms) for row in notification_rows]
 
-    def _part(self, user_id: str, now_ms: int, limit: int, *, read: bool, below: int | None) -> BoundedList[InboxEntry]:
-        marked = notification.c.read_at_ms.is_not(None) if read else notification.c.read_at_ms.is_(None)
-        query = _select_entries().where(_is_shown_to(user_id, now_ms), marked)
-        if below is not None:
-            query = query.where(notification.c.log_offset < below)
+    def _part(self, user_id: str, now_ms: int, limit: int, kind: PageOf, place: InboxCursor) -> BoundedList[InboxEntry]:
+        read_at_ms = notification.c.read_at_ms
+        marked = read_at_ms.is_not(None) if place.read else read_at_ms.is_(None)
+        query = _select_entries().where(is_shown_to(user_id, now_ms), marked)
+        query = query.where(is_of(kind.group) if kind.group else leads(user_id, now_ms, read=place.read))
+        if place.log_offset is not None:
+            query = query.where(notification.c.log_offset < place.log_offset)
         return self._entries(query.order_by(notification.c.log_offset.desc()).limit(limit))
+
+    def _with_counts(self, user_id: str, now_ms: int, entries: BoundedList[InboxEntry]) -> BoundedList[InboxEntry]:
+        """Return entries with how many notifications each leads; fewer where these are too many together."""
+        with reading(self._engine) as connection:
+            counts = member_counts(connection, user_id, now_ms, {entry.group for entry in entries})
+        counted, total = BoundedList[InboxEntry](), 0
+        counted.is_cut = entries.is_cut
+        for entry in entries:
+            count = counts[entry.group]
+            total += count
+            if counted and total > MOST_NOTIFICATIONS:
+                counted.is_cut = True
+                break
+            counted.append(entry if count == 1 else replace(entry, notification_count=count))
+        return counted
 
     def _entries(self, query: Select[tuple[object, ...]]) -> BoundedList[InboxEntry]:
         with reading(self._engine) as connection:
@@ -194,9 +265,12 @@ def _select_entries() -> Select[tuple[object, ...]]:
     return select(*_NOTIFIED, *EVENT_TEXT).join(change_event, change_event.c.id == notification.c.event_id)
 
 
-def _is_shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
-    is_due = or_(notification.c.due_at_ms <= now_ms, _AT_ONCE)
-    return and_(notification.c.recipient_id == user_id, _IN_APP, is_due)
+def _group_of(connection: Connection, user_id: str, notification_id: str, now_ms: int) -> str:
+    query = select(GROUP).where(is_shown_to(user_id, now_ms), notification.c.id == notification_id)
+    group = connection.execute(query).scalar()
+    if group is None:
+        raise NotFound(f"notification {notification_id} not found in this inbox")
+    return str(group)
 
 
 def _notified_entry(row: Row[tuple[object, ...]], texts: Texts) -> InboxEntry:
@@ -206,6 +280,7 @@ def _notified_entry(row: Row[tuple[object, ...]], texts: Texts) -> InboxEntry:
 def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the columns of _NOTIFIED
     return InboxEntry(
         id=row.id,
+        group=row.group_id,
         log_offset=row.log_offset,
         recipient_id=row.recipient_id,
         event=event,

@@ -33,7 +33,7 @@ _NOTIFICATIONS = BulkInsert(
     notification,
     (
         *("id", "event_id", "log_offset", "channel", "recipient_id", "reasons", "due_at_ms", "created_at_ms"),
-        *("recipient", "message_id"),
+        *("recipient", "message_id", "whole_id"),
     ),
     counted=("log_offset", "reasons", "channel", "recipient_id IS NOT NULL"),
 )
@@ -214,6 +214,7 @@ def _notification_row(scheduled: ScheduledNotification) -> Row:
     return (
         *(scheduled.id, event.event_id, event.offset, draft.channel.value, draft.recipient_id, draft.reasons.text),
         *(scheduled.slot.due_at_ms, scheduled.created_at_ms, draft.key, scheduled.message_id),
+        event.part_of,
     )
 
 

@@ -75,7 +75,7 @@ def entry(offset: int, user_id: str) -> InboxEntry:
     event = ChangeEvent(
         id=str(offset), event_type=EventType.ENTITY_CREATED, entity_type="table", entity_id="t", timestamp=1
     )
-    return InboxEntry(f"{user_id}-{offset}", offset, user_id, event, (), False)
+    return InboxEntry(f"{user_id}-{offset}", event.id, offset, user_id, event, (), False)
 
 
 async def heard(listening: AsyncIterator[InboxEntry], count: int) -> list[str]:

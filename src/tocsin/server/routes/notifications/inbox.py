@@ -5,9 +5,9 @@ Only the person or an administrator has access. Next: ``server/inbox/streams.py`
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterable
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -19,7 +19,7 @@ from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
-from tocsin.server.access.events import as_shown
+from tocsin.server.access.inbox import InboxView
 from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.event_shape import entry_json
 from tocsin.server.build import Parts
@@ -30,7 +30,7 @@ from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
-from tocsin.store.outbox.inbox import InboxCursor, InboxEntry
+from tocsin.store.outbox.inbox import InboxCursor, InboxEntry, PageOf
 
 MOST_COUNTED = 1_000
 """Entries of an inbox that are looked at to be counted, for a person who may not see everything."""
@@ -61,22 +61,29 @@ def list_notifications(
     limit: Annotated[int, Query(ge=0, le=1000)] = 20,
     after: Annotated[str | None, Query(max_length=100)] = None,
     unread: Annotated[bool, Query(description="Whether only unread notifications are returned.")] = False,
+    entry: Annotated[UUID | None, Query(description="Only the notifications that this entry stands for.")] = None,
 ) -> Response:
-    """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream."""
+    """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream.
+
+    The notifications of a deletion, restore, rename or import, and of what lay below it, are one entry.
+    """
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
-    place, visibility = _parse_cursor(after) if after else None, _sight(sender, parts)
+    place, view = _parse_cursor(after) if after else None, _view(owner, sender, parts)
+    group = parts.inbox.group_of(owner, str(entry), now_ms) if entry else None
+    page_kind = PageOf(unread_only=unread, group=group)
 
     def read(last: InboxEntry | None, count: int) -> BoundedList[InboxEntry]:
         after = InboxCursor(read=last.read, log_offset=last.log_offset) if last else place
-        return parts.inbox.page(owner, now_ms, limit=count, after=after, unread_only=unread)
+        return parts.inbox.page(owner, now_ms, limit=count, after=after, kind=page_kind)
 
-    page = visible_page(read, lambda some: _as_shown(visibility, some), limit)
-    unread_count, total = _counts(owner, now_ms, visibility, parts)
-    paging: Document = {"total": unread_count if unread else total}
+    page = visible_page(read, view.visible_entries_of, limit)
+    unread_count, total = _counts(view)
+    listed_unread_count, listed_count = view.counts_of(group) if group else (unread_count, total)
+    paging: Document = {"total": listed_unread_count if unread else listed_count}
     if page.last and page.has_more:
         paging["after"] = _cursor(page.last)
     zone = _zone_of(owner, parts) if page.entries else UTC
-    entries = [entry_json(entry, zone=zone) for entry in page.entries]
+    entries = [entry_json(shown_entry, zone=zone) for shown_entry in page.entries]
     counts = {"unread": unread_count, "total": total}
     return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 
@@ -89,7 +96,7 @@ def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
 
 @router.put("/{notification_id}/read", openapi_extra=answers("MarkedOne", never="409"))
 def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Response:
-    """Mark one notification as read."""
+    """Mark one entry as read: a notification, and all that its entry stands for."""
     parts.inbox.mark_read(owner, str(notification_id), parts.clock.now_ms())
     return answer({"id": str(notification_id), "read": True})
 
@@ -131,31 +138,27 @@ def _zone_of(owner: str, parts: Parts) -> str:
     return parts.alert_stores.preferences.of(owner).timezone
 
 
-def _counts(owner: str, now_ms: int, visibility: Visibility, parts: Parts) -> tuple[int, int]:
+def _counts(view: InboxView) -> tuple[int, int]:
     """Return how many entries are unread, and how many there are.
 
     For who may not see everything, those that may be shown count, of the first ``MOST_COUNTED``.
     """
-    if visibility.is_whole:
-        return parts.inbox.counts(owner, now_ms)
-    entries = as_shown(visibility, parts.inbox.page(owner, now_ms, limit=MOST_COUNTED))
+    if view.visibility.is_whole:
+        return view.inbox.counts(view.owner, view.now_ms)
+    entries = view.visible_entries_of(view.inbox.page(view.owner, view.now_ms, limit=MOST_COUNTED))
     return sum(one is not None and not one.read for one in entries), sum(one is not None for one in entries)
 
 
 def _entry_in_sight(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
     """Return the visible part of an entry: permissions may have changed since the notification."""
-    (visible,) = _as_shown(_sight(sender, parts), [entry])
+    (visible,) = _view(entry.recipient_id, sender, parts).visible_entries_of([entry])
     return visible
 
 
-def _as_shown(visibility: Visibility, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
-    """Return what may be shown of each entry: the event, and the reasons."""
-    visible = as_shown(visibility, entries)
-    return [None if one is None else replace(one, reasons=visibility.reasons(one.reasons)) for one in visible]
-
-
-def _sight(sender: Actor, parts: Parts) -> Visibility:
-    return Visibility(parts.access.permission_cache.current_policies().of(sender.id), parts.access.standing)
+def _view(owner: str, sender: Actor, parts: Parts) -> InboxView:
+    policies = parts.access.permission_cache.current_policies()
+    visibility = Visibility(policies.of(sender.id), parts.access.standing)
+    return InboxView(parts.inbox, owner, parts.clock.now_ms(), visibility)
 
 
 def _cursor(entry: InboxEntry) -> str:

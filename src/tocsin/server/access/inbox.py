@@ -1,0 +1,73 @@
+"""Entries of an inbox as one person may see them; of a group, the notifications of what may be seen.
+
+Permissions may have changed since the notifications were written. A group whose lead is hidden is led by the next of
+its notifications that is not. Next: ``store/outbox/inbox_groups.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tocsin.access.person_visibility import Visibility
+from tocsin.server.access.events import as_shown
+from tocsin.store.outbox.inbox import Inbox, InboxEntry
+from tocsin.store.outbox.inbox_groups import GroupedNotification
+
+
+@dataclass(frozen=True)
+class InboxView:
+    """The inbox of ``owner`` at a moment, as visible to one reader."""
+
+    inbox: Inbox
+    owner: str
+    now_ms: int
+    visibility: Visibility
+
+    def visible_entries_of(self, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
+        """Return what may be shown of each entry: how many notifications it stands for, its event, and the reasons."""
+        if self.visibility.is_whole:
+            return list(entries)
+        visibly_led = self._led_by_visible(entries)
+        shown_entries = as_shown(self.visibility, [entry for entry in visibly_led if entry is not None])
+        visible_entries = iter(
+            None if entry is None else replace(entry, reasons=self.visibility.reasons(entry.reasons))
+            for entry in shown_entries
+        )
+        return [None if entry is None else next(visible_entries) for entry in visibly_led]
+
+    def counts_of(self, group: str) -> tuple[int, int]:
+        """Return how many notifications of a group are unread, and how many there are, of those that may be seen."""
+        members = self._visible_members({group})[group]
+        return sum(not member.read for member in members), len(members)
+
+    def _led_by_visible(self, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
+        groups = {entry.group for entry in entries if entry.notification_count > 1}
+        if not groups:
+            return list(entries)
+        members = self._visible_members(groups)
+        leads = {group: many[0] for group, many in members.items() if many}
+        known_ids = {entry.id for entry in entries}
+        substitutes_by_id = self.inbox.entries_of(
+            self.owner, self.now_ms, {lead.id for lead in leads.values() if lead.id not in known_ids}
+        )
+        by_id = substitutes_by_id | {entry.id: entry for entry in entries}
+        return [
+            entry if entry.group not in groups else _entry_led_by(by_id, leads.get(entry.group), members[entry.group])
+            for entry in entries
+        ]
+
+    def _visible_members(self, groups: set[str]) -> dict[str, list[GroupedNotification]]:
+        """Return the notifications of each group whose entities may be seen; parts are about their entity alone."""
+        members = self.inbox.members(self.owner, self.now_ms, groups)
+        references = [{"type": one.entity_type, "id": one.entity_id} for many in members.values() for one in many]
+        visible_ids = self.visibility.sees(references)
+        return {group: [one for one in many if one.entity_id in visible_ids] for group, many in members.items()}
+
+
+def _entry_led_by(
+    by_id: Mapping[str, InboxEntry], lead: GroupedNotification | None, members: Sequence[GroupedNotification]
+) -> InboxEntry | None:
+    """Return the entry of a group that is led by one of these; None of none, or of one that has gone meanwhile."""
+    entry = by_id.get(lead.id) if lead is not None else None
+    return None if entry is None else replace(entry, notification_count=len(members))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.store.test_wholes import CHAT, FOLLOWERS, HOOK, OWNERS, SCHEMA, follow, last_events, new_notifications
 
@@ -18,6 +18,7 @@ from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.database.tables import change_event, notification
 
 WEBHOOK = ("Webhook", "http://127.0.0.1:9/hook")
 
@@ -86,6 +87,10 @@ def test_an_import_that_changes_few_tables_tells_of_each(company: SmallCompany) 
     few_count = FEWEST_IMPORTED - 1
     put_many(company, [*table_requests(few_count, description="Changed."), *table_requests(20)[few_count:]])
     assert new_notifications(company) == {(*WEBHOOK, f"{SCHEMA}.t{number}"): 1 for number in range(few_count)}
+    with company.engine.connect() as connection:
+        whole_ids = set(connection.execute(select(notification.c.whole_id)).scalars())
+        event_ids = set(connection.execute(select(change_event.c.id)).scalars())
+    assert whole_ids - {None} <= event_ids, "an inbox shows each of the few by itself"
     put_many(company, table_requests(20))
     assert new_notifications(company) == {}, "nothing changed"
 

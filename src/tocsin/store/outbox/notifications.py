@@ -20,7 +20,7 @@ from tocsin.store.catalogue.alerts import incidents
 from tocsin.store.database.bulk import BulkInsert, Row, insert_new
 from tocsin.store.database.engine import insert_into, is_sqlite, reading, writing
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import notification, pipeline_progress
+from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.eventlog.log import check_holds, holds, progress_of
 from tocsin.store.outbox import match_results
 from tocsin.store.outbox.event_portions import DividedEvent, RecipientPortion, has_all, note_stored
@@ -52,6 +52,7 @@ class Storing:
         withheld = match_results.withheld(connection, pairs) if self.resolved else set[Pair]()
         self._firings = FiringCounts([pair for pair in pairs if pair not in withheld])
         self._known: dict[int, set[str]] = {}
+        self._wholes: dict[str, str | None] = {}
         self._new_count = 0
         if portion is not None and has_all(connection, portion.key.log_offset):
             self._known[portion.key.log_offset] = set()  # those of other portions are of other people
@@ -105,7 +106,8 @@ class Storing:
     def _store(self, notifications: Sequence[ScheduledNotification], message_rows: Sequence[Row]) -> int:
         """Store those that are not there yet, with these messages; return how many that are."""
         unknown_notifications = self._unknown(notifications)
-        notification_rows = sorted(map(_notification_row, notifications), key=_id)
+        self._find_wholes(notifications)
+        notification_rows = sorted(map(self._notification_row, notifications), key=_id)
         work = ((_NOTIFICATIONS, notification_rows), (MESSAGES, message_rows))
         if (is_sqlite(self._connection) or len(unknown_notifications) == len(notifications)) and insert_new(
             self._connection, work
@@ -117,6 +119,25 @@ class Storing:
         for *firing_key, count in counts:
             self._firings.add_kind(tuple(firing_key), count)
         return sum(count for *_, count in counts)
+
+    def _find_wholes(self, notifications: Sequence[ScheduledNotification]) -> None:
+        """Learn which wholes there are: parts of an import name one that is written only if much was."""
+        new_ids = {one.draft.event.part_of for one in notifications if one.draft.event.part_of}.difference(self._wholes)
+        if not new_ids:
+            return
+        self._wholes |= dict.fromkeys(new_ids)
+        for (identity,) in rows_by_key(self._connection, select(change_event.c.id), change_event.c.id, new_ids):
+            self._wholes[identity] = identity
+
+    def _notification_row(self, scheduled: ScheduledNotification) -> Row:
+        """Return the columns of ``_NOTIFICATIONS``."""
+        draft = scheduled.draft
+        event = draft.event
+        return (
+            *(scheduled.id, event.event_id, event.offset, draft.channel.value, draft.recipient_id, draft.reasons.text),
+            *(scheduled.slot.due_at_ms, scheduled.created_at_ms, draft.key, scheduled.message_id),
+            self._wholes.get(event.part_of or ""),
+        )
 
     def _is_new(self, scheduled: ScheduledNotification) -> bool:
         event, reasons = scheduled.draft.event, scheduled.draft.reasons
@@ -205,17 +226,6 @@ def _notifications_without(
 ) -> list[ScheduledNotification]:
     ids = {one.id for one in left_out}
     return [one for one in notifications if one.id not in ids]
-
-
-def _notification_row(scheduled: ScheduledNotification) -> Row:
-    """Return the columns of ``_NOTIFICATIONS``."""
-    draft = scheduled.draft
-    event = draft.event
-    return (
-        *(scheduled.id, event.event_id, event.offset, draft.channel.value, draft.recipient_id, draft.reasons.text),
-        *(scheduled.slot.due_at_ms, scheduled.created_at_ms, draft.key, scheduled.message_id),
-        event.part_of,
-    )
 
 
 def _message_rows(notifications: Sequence[ScheduledNotification]) -> list[Row]:

@@ -92,6 +92,9 @@ def test_owners_and_members_of_teams_answer_and_change_their_answers(
     extent = ann.get("/changes/CR-1").json()["consumers"]
     assert (extent["yours"], extent["yoursOpen"]) == (1, 1)
     until = world["orders"]["updatedAt"] + 9 * _DAY_MS
+    for past in (0, until - 10 * _DAY_MS):
+        refused = bob.put("/changes/CR-1/answer", json={"answer": "needsTime", "until": past})
+        assert (refused.status_code, "until: must be in the future" in refused.text) == (400, True)
     answered = bob.put("/changes/CR-1/answer", json={"answer": "needsTime", "until": until}).json()
     assert (answered["answers"]["needsTime"], answered["consumers"]["yoursOpen"]) == (1, 0)
     assert ann.put("/changes/CR-1/answer", json={"answer": "ready"}).is_success

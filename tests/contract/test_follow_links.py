@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import httpx
 from sqlalchemy import Engine
+from tests.contract.test_access import create_entity
+from tests.contract.test_alert_incidents import report_result
 from tests.contract.test_explain import alert, describe, explanation_of
 from tests.contract.test_feed import hide
 from tests.contract.test_mutes import BROWSER
@@ -14,6 +16,7 @@ from tocsin.delivery.links import mute as mute_links
 from tocsin.delivery.links.follow import FollowLink, token_of
 from tocsin.delivery.links.mute import MuteLink
 
+CASES = "/dataQuality/testCases"
 MAIL = [{"category": "Followers", "type": "Email"}]
 DAY_MS = 86_400_000
 
@@ -86,3 +89,30 @@ def test_a_link_neither_names_nor_changes_an_asset_that_its_reader_may_not_view(
         for answer in (nobody.get(f"/follow/{token}"), nobody.post(f"/follow/{token}")):
             assert (answer.status_code, "orders" in answer.text) == (404, False)
     assert followers(administrator, orders) == ["ann"]
+
+
+def test_a_link_about_a_test_means_its_table_and_ends_with_that(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    follow(administrator, orders, ann)
+    rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
+    alert(administrator, "Mail", destinations=MAIL, alertType="Observability", filteringRules=rules)
+    about = f"<#E::table::{orders['fullyQualifiedName']}>"
+    case = create_entity(
+        administrator, CASES, name="not_empty", entityLink=about, testDefinition="tableRowCountToBeBetween"
+    )
+    report_result(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
+    notify_all(sqlite_engine)
+    failed = administrator.get("/events?entityType=testCase&limit=1000").json()["data"]
+    parts = served.app.state.parts
+    mail_id = mail_to("ann", administrator, failed[-1]["id"])
+    link = FollowLink(mail_id, False, parts.clock.now_ms() + DAY_MS)
+    token = token_of(link, parts.alert_stores.unsubscribe_key)
+    with client, served.client() as nobody:
+        assert "follower of orders" in nobody.get(f"/follow/{token}").text
+        assert administrator.delete(
+            f"/tables/{orders['id']}", params={"hardDelete": "true", "recursive": "true"}
+        ).is_success
+        gone = nobody.post(f"/follow/{token}")
+        assert (gone.status_code, "invalid or expired" in gone.text) == (404, True)

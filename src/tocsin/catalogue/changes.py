@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from tocsin.errors import Conflict, Forbidden, NotFound
+from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.flow.track.change_requests import (
     check_date,
@@ -181,11 +181,14 @@ def answer_request(
     ------
     NotFound : there is no such request, or one of these is no consumer of it
     Conflict : it takes no answers
+    InvalidInput : it needs until a time that is not ahead
     """
     request, asset = _hold_with_asset(record, request_id)
     if request is None:
         raise NotFound(f"change request {request_id} not found")
     check_open(request, record.at_ms)
+    if answer.until is not None and answer.until <= record.at_ms:
+        raise InvalidInput("must be in the future", field="until")
     requests = record.transaction.change_requests
     entries = {one.consumer.id: one for one in requests.answers(request_id)}
     steps: list[RequestStep] = []

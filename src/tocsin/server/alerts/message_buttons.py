@@ -136,11 +136,7 @@ class FollowedAsset(NamedTuple):
 def followed_asset_of(notification: Notification, parts: Parts) -> FollowedAsset | None:
     """Return the asset whose follower a notification is for, the table of a test that it checks.
 
-    None where it is for no follower, where nobody knows the asset, and for a recipient who may not view it now.
-
-    Raises
-    ------
-    NotFound : the table of the test is gone
+    None where it is for no follower, where the asset is gone, and for a recipient who may not view it now.
     """
     logged = parts.log.find(notification.event_id)
     reason = next((one for one in notification.reasons if one.is_of_follower), None)
@@ -149,7 +145,10 @@ def followed_asset_of(notification: Notification, parts: Parts) -> FollowedAsset
     changed = asset_of(logged.event)
     asset = FollowedAsset(changed.entity_type, changed.entity_id, changed.title)
     if logged.event.entity_type == TEST_CASE and reason.of_subject:
-        table = parts.catalogue.get("table", Key.by_name(tested_table(logged.event.entity or {}) or ""), "all")
+        try:
+            table = parts.catalogue.get("table", Key.by_name(tested_table(logged.event.entity or {}) or ""), "all")
+        except NotFound:
+            return None
         asset = FollowedAsset("table", table["id"], table.get("displayName") or table["name"])
     permissions = parts.access.permission_cache.current_policies().of(notification.recipient_id)
     reference = {"id": asset.entity_id, "type": asset.entity_type}

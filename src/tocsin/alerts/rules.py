@@ -24,7 +24,7 @@ from tocsin.model.subscription import AlertType, Channel, Effect, EventSubscript
 
 _LISTS = ("rules", "actions")
 _MOST_CONDITION_BYTES = 65_536
-_MOST_NAMED = 12
+_MOST_NAMED = 16
 
 
 def check_amount(rules: object) -> None:

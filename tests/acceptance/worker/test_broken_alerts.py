@@ -94,7 +94,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
 
 
 def is_reported(engine: Engine, alert: str) -> bool:
-    streaks = [one.failing for one in DestinationStatuses(engine).of([alert])[alert].values()]
+    streaks = [one.failing for one in DestinationStatuses(engine).of([alert]).get(alert, {}).values()]
     return any(one.is_stopped and one.reported_percent == one.percent for one in streaks)
 
 

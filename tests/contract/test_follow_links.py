@@ -114,5 +114,5 @@ def test_a_link_about_a_test_means_its_table_and_ends_with_that(
         assert administrator.delete(
             f"/tables/{orders['id']}", params={"hardDelete": "true", "recursive": "true"}
         ).is_success
-        gone = nobody.post(f"/follow/{token}")
-        assert (gone.status_code, "invalid or expired" in gone.text) == (404, True)
+        answer = nobody.post(f"/follow/{token}")
+        assert (answer.status_code, "invalid or expired" in answer.text) == (404, True)

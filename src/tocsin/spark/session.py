@@ -109,9 +109,9 @@ _END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 _GIVE_MEMORY_BACK = "-XX:G1PeriodicGCInterval=60000 -XX:MinHeapFreeRatio=5 -XX:MaxHeapFreeRatio=15"
 """An idle JVM collects nothing and keeps what its busiest minute took; this returns it once a minute has been quiet."""
 
-_COMPILE_ALL = "-XX:-DontCompileHugeMethods"
-"""Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger."""
-
+_COMPILER = "-XX:-DontCompileHugeMethods -XX:MaxNodeLimit=20000"
+"""Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger. Its first
+compiler alone compiles that one: the second, which works for seconds on it, gives up on what exceeds the limit."""
 
 _MEMORY = "spark.driver.memory"
 _READ_BY_JAVA = (_MEMORY, "spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
@@ -197,8 +197,8 @@ def _settings_for(master: str, conf: Mapping[str, str]) -> dict[str, str]:
     """Return all settings of Spark for ``master``: ours, those of ``conf``, and what no ``conf`` changes."""
     logging_option = f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
     options = {
-        "spark.driver.extraJavaOptions": f"{logging_option} {_COMPILE_ALL}",
-        "spark.executor.extraJavaOptions": _COMPILE_ALL,
+        "spark.driver.extraJavaOptions": f"{logging_option} {_COMPILER}",
+        "spark.executor.extraJavaOptions": _COMPILER,
         # Before those of ``extraJavaOptions``, which settings of an administrator may replace.
         "spark.driver.defaultJavaOptions": f"{_END_WITHOUT_MEMORY} {_GIVE_MEMORY_BACK}",
         "spark.executor.defaultJavaOptions": _END_WITHOUT_MEMORY,

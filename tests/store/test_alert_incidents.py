@@ -165,6 +165,17 @@ def test_severity_is_the_worst_of_the_alerts_that_watch_it_else_that_of_the_tier
     assert severities() == {"untiered": Severity.SEVERITY_1, "tiered": Severity.SEVERITY_4, "etl": None}
 
 
+def test_an_alert_of_who_is_no_administrator_rates_no_incident(company: SmallCompany) -> None:
+    company.alert("shared", [BELL], "pipelineStatus == 'Failed'", resources=("pipeline",), severity="Severity4")
+    company.alert("bens", [BELL], "pipelineStatus == 'Failed'", resources=("pipeline",), severity="Severity1")
+    described = [{"op": "add", "path": "/description", "value": "mine"}]
+    company.writes.patch("eventsubscription", company.key("bens"), described, actor=company.actor("ben"))
+    company.clock.advance(1_000)
+    company.run("etl", "Failed")
+    notify_all(company.engine)
+    assert ([one.severity for one in incidents(company)], "bens" in watchers(company)) == ([Severity.SEVERITY_4], True)
+
+
 def test_a_silence_opens_an_incident_as_a_failure_does_and_a_success_ends_it(company: SmallCompany) -> None:
     company.alert("late", [BELL], "noSuccessFor('1h')", resources=("pipeline",))
     company.run("etl", "Successful")

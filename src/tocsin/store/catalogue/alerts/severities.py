@@ -1,6 +1,7 @@
-"""Severities of incidents: the worst that an alert which watches it has, else what the tier of its asset says.
+"""Severities of incidents: the worst of the administrators' alerts that watch it, else by the tier of its asset.
 
-They are worked out when an alert begins to watch, from the alerts and the tier of that moment.
+They are worked out when an alert begins to watch, from the alerts and the tier of that moment. An incident is
+everybody's: what another person's alert says stands in the messages of that alert only.
 Next: ``store/catalogue/alerts/incidents.py``.
 """
 
@@ -14,6 +15,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from tocsin.conditions.documents import tag_names, tested_table
 from tocsin.model.entity import Document
 from tocsin.model.severity import Severity, severity_named
+from tocsin.store.catalogue.alerts.subscriptions import IS_OF_ADMINISTRATORS
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.keys import rows_by_key
@@ -46,12 +48,12 @@ def _worst_of(severities: Iterable[Severity | None]) -> Severity | None:
 
 
 def _of_watchers(connection: Connection, incident_ids: Collection[str]) -> Mapping[str, Severity | None]:
-    """Return the worst severity of the alerts that watch each incident, by the incident's id."""
+    """Return the worst severity of the administrators' alerts that watch each incident, by the incident's id."""
     watching = select(_WATCHER.incident_id, _WATCHER.subscription_id)
     alerts: dict[str, set[str]] = defaultdict(set)
     for incident_id, alert in rows_by_key(connection, watching, _WATCHER.incident_id, incident_ids):
         alerts[incident_id].add(alert)
-    documents = select(_ENTITY.id, _ENTITY.document)
+    documents = select(_ENTITY.id, _ENTITY.document).where(IS_OF_ADMINISTRATORS)
     stored_alerts = rows_by_key(connection, documents, _ENTITY.id, {one for many in alerts.values() for one in many})
     severities = {alert: severity_named(from_text(text).get("severity")) for alert, text in stored_alerts}
     return {incident_id: _worst_of(map(severities.get, many)) for incident_id, many in alerts.items()}

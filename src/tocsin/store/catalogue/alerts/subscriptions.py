@@ -46,11 +46,12 @@ _CREATED_AT = (
     select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
 )
 _EDITED = (alert_editor.c.subscription_id == entity.c.id, alert_editor.c.user_id != SYSTEM.id)
-_IS_OF_ADMINISTRATORS = ~exists().where(
+IS_OF_ADMINISTRATORS = ~exists().where(
     *_EDITED,
     alert_editor.c.is_editor,
     alert_editor.c.user_id.not_in(select(person.c.user_id).where(person.c.is_admin, person.c.deleted.is_(False))),
 )
+"""Whether nobody but administrators, or Tocsin itself, has created or changed an alert, a row of ``entity``."""
 _CREATOR = select(func.min(alert_editor.c.user_id)).where(*_EDITED, alert_editor.c.is_creator).scalar_subquery()
 _SWITCH = "enabled"
 _MOST = 1_000
@@ -233,7 +234,7 @@ class Subscriptions:
             entity.c.document,
             _CREATED_AT.label("created_at_ms"),
             _CREATOR.label("creator_id"),
-            _IS_OF_ADMINISTRATORS.label("is_of_administrators"),
+            IS_OF_ADMINISTRATORS.label("is_of_administrators"),
         ).where(entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions)
         with reading(self._engine) as connection:
             alerts = connection.execute(query.order_by(entity.c.fqn)).all()

@@ -373,6 +373,25 @@ def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
         assert alice.patch(path, json=patches[0], headers=headers).status_code == 200
 
 
+@with_limits(posts_per_hour=5)
+def test_one_person_announces_moves_and_withdraws_changes_so_often_in_an_hour(small: Served) -> None:
+    (mallory_id, mallory) = small.person("mallory")
+    with small.administrator() as administrator, mallory:
+        orders = warehouse(administrator)
+        owned = [{"op": "add", "path": "/owners", "value": [{"type": "user", "id": mallory_id}]}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        assert administrator.patch(f"/tables/{orders['id']}", json=owned, headers=headers).is_success
+        change = {"entity": {"type": "table", "id": orders["id"]}, "kind": "removal", "why": "unused"}
+        day_ms, now_ms = 86_400_000, orders["updatedAt"]
+        assert mallory.post("/changes", json={**change, "date": now_ms + day_ms}).status_code == 201
+        moves = [{"date": now_ms + (2 + number // 2) * day_ms, "comment": f"{number}"} for number in range(6)]
+        statuses = [mallory.put("/changes/CR-1/move", json=move).status_code for move in moves]
+        statuses += [mallory.put("/changes/CR-1/withdraw").status_code]
+        assert statuses == [200] * 4 + [429] * 3
+        kinds = [one["kind"] for one in administrator.get("/changes/CR-1/timeline").json()["data"]]
+        assert kinds == ["announced", *["moved"] * 4]
+
+
 def test_the_description_of_the_api_is_written_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     descriptions: list[Any] = []
     describe = served.app.openapi

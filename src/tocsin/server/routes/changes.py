@@ -199,6 +199,7 @@ def move_change(request: PathText, body: DocumentBody, caller: Asked) -> Respons
     """Move a change to a later ``date``; answers stay, and consumers that are new are asked."""
     stored = found_request(request, caller)
     moved = parse_as(ChangeMove, body)
+    count_post([moved.comment], caller)
     asset = caller.parts.catalogue.get(stored.entity_type, Key.by_id(stored.entity_id), "all")
     consumers = find_consumers(asset, stored.entity_type, stored.column_path, caller)
     work = partial(move_request, request_id=stored.id, due_at_ms=moved.date, comment=moved.comment, consumers=consumers)
@@ -213,6 +214,7 @@ def withdraw_change(request: PathText, body: OptionalBody, caller: Asked) -> Res
     """Withdraw a change request (``comment``)."""
     stored = found_request(request, caller)
     comment = parse_as(ChangeWithdrawal, body).comment
+    count_post([comment], caller)
     work = partial(withdraw_request, request_id=stored.id, comment=comment)
     caller.parts.writes.within(work, actor=caller.actor)
     return _request_answer(stored, caller)

@@ -187,6 +187,18 @@ def test_an_alert_that_watches_only_a_part_reminds_of_that(company: SmallCompany
     assert reminded_people(company) == [("dia", 2)]
 
 
+@pytest.mark.parametrize("hard", [False, True])
+def test_parts_of_an_incident_whose_asset_is_deleted_are_reminded_of(company: SmallCompany, hard: bool) -> None:
+    company.pipeline("imports", owners=[{"type": "user", "name": "dia"}])
+    fail(company, "etl", "loads", "imports")
+    for part in ("INC-2", "INC-3"):
+        merge_incident(company, part, "INC-1")
+    company.writes.delete("pipeline", company.key("etl"), actor=company.actor("dia"), hard=hard)
+    for _ in range(2):
+        assert look(company, after_ms=HOUR_MS) == 1
+    assert [one.entity_id for one in reminder_events(company)] == [company.ids["loads"]] * 2
+
+
 def test_the_timeline_has_the_reminders_with_their_messages(company: SmallCompany) -> None:
     fail(company)
     assert look(company, after_ms=HOUR_MS) == 1

@@ -16,6 +16,7 @@ from tocsin.model.alert_incident import IncidentStatus, StepKind
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step, incident_watcher, match_result
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.tables import entity
 
 Columns = tuple[Any, ...]  # Any: whatever a query asks for
 _ROW, _STEP, _WATCHER = alert_incident.c, alert_incident_step.c, incident_watcher.c
@@ -86,13 +87,13 @@ class SqlIncidentReminders:
 
 
 def _watchers(query: Select[*Columns]) -> Select[*Columns]:
-    """Return a query of the alerts that watch incidents which nobody has acknowledged."""
+    """Return a query of the alerts that watch incidents which nobody has acknowledged, of assets that are there."""
     notified = and_(
         match_result.c.log_offset == _WATCHER.opened_offset,
         match_result.c.subscription_id == _WATCHER.subscription_id,
     )
     joined = incident_watcher.join(alert_incident, _WATCHER.incident_id == _ROW.id).outerjoin(match_result, notified)
-    return query.select_from(joined).where(*_OPEN, ~_is_behind_another())
+    return query.select_from(joined).where(*_OPEN, _has_asset(_ROW.entity_id), ~_is_behind_another())
 
 
 def _due(
@@ -107,10 +108,15 @@ def _due(
         yield from rows_by_key(connection, waited, _ALERT_ID, alert_ids)
 
 
+def _has_asset(entity_id: ColumnElement[str]) -> ColumnElement[bool]:
+    return exists().where(entity.c.id == entity_id, entity.c.deleted.is_(False))
+
+
 def _is_behind_another() -> ColumnElement[bool]:
     """Return the condition that an alert watches another incident that is merged with this one and stands before it.
 
-    That is the one of which this is a part, else the part with the lowest number.
+    That is the one of which this is a part, else the part with the lowest number; none of an asset that is deleted, of
+    which nobody is reminded.
     """
     sibling, watcher = alert_incident.alias(), incident_watcher.alias()
     is_before = or_(
@@ -118,6 +124,6 @@ def _is_behind_another() -> ColumnElement[bool]:
         and_(sibling.c.part_of == _ROW.part_of, sibling.c.number < _ROW.number),
     )
     query = select(sibling.c.id).join(watcher, watcher.c.incident_id == sibling.c.id)
-    query = query.where(is_before, sibling.c.status != IncidentStatus.RESOLVED.value)
+    query = query.where(is_before, sibling.c.status != IncidentStatus.RESOLVED.value, _has_asset(sibling.c.entity_id))
     query = query.where(func.coalesce(watcher.c.subscription_id, "") == _ALERT_ID)
     return and_(_ROW.part_of.is_not(None), exists(query.correlate(alert_incident, incident_watcher)))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.assets import OfType, Why, find_entity
-from tocsin.cli.output import AsJson, moment_text, show_json, show_rows
+from tocsin.cli.output import AsJson, moment_text, printable, show_json, show_rows
 from tocsin.client import Client, Entity
 from tocsin.model.entity import Document
 
@@ -71,7 +71,7 @@ def diff(
     else:
         _show(change, is_full=full or not sys.stdout.isatty())
         for reason in change["breakingReasons"]:
-            typer.echo(f"Breaking: {reason['text']}.")
+            typer.echo(printable(f"Breaking: {reason['text']}."))
         for stated in change["reasons"]:
             typer.echo(f"Why {stated['version']}: {stated['reason']}")
 
@@ -135,7 +135,7 @@ def _show(change: Document, *, is_full: bool) -> None:
         before, after = row["before"].splitlines(), row["after"].splitlines()
         line_count = max(len(before), len(after))
         for line in islice(unified_diff(before, after, n=line_count, lineterm=""), _HEADINGS, None):
-            typer.echo(line)
+            typer.echo(printable(line))
 
 
 def _fields(change: Document) -> Iterator[dict[str, str]]:

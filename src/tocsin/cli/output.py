@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
@@ -26,6 +27,9 @@ _KEPT_WHOLE = 40
 
 _GAP = 2
 """Blanks between the columns of a table."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What moves the cursor of a terminal, colours or clears it, or lets the text around it be read in another order."""
 
 _UNBOUND = 100_000
 """The width of what is no terminal: a line for each row, for other programs."""
@@ -76,7 +80,7 @@ def show_text(text: str, *, answer: object, as_json: bool) -> None:
     if as_json:
         show_json(answer)
     else:
-        typer.echo(text)
+        typer.echo(printable(text))
 
 
 def show_lines(lines: Iterable[Text], *, answer: object, as_json: bool) -> None:
@@ -85,6 +89,7 @@ def show_lines(lines: Iterable[Text], *, answer: object, as_json: bool) -> None:
         show_json(answer)
         return
     for line in lines:
+        line.plain = printable(line.plain)  # as long as before: styles stay
         console().print(line, soft_wrap=True)
 
 
@@ -147,7 +152,16 @@ def show_facts(facts: Mapping[str, object], *, as_json: bool) -> None:
         typer.echo(f"{key}: {_cell(value)}")
 
 
+def printable(text: str) -> str:
+    """Return a text whose characters a terminal shows and does not obey: others may have written it."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def _cell(value: object) -> str:
+    return printable(_words(value))
+
+
+def _words(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):

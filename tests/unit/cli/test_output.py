@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.text import Text
 
-from tocsin.cli.output import show_rows
+from tocsin.cli.output import show_facts, show_lines, show_rows, show_text
 
 UUID = "01a212a0-7d2d-74f6-aece-661eccb4c4c5"
 ROWS = [
@@ -62,3 +63,18 @@ def test_what_is_no_text_is_json_and_what_looks_like_markup_is_text(
     )
     for part in ('{"a": null}', '[{"b": "ü"}]', "x, y", "[bold]loud[/bold]"):
         assert part in out
+
+
+@pytest.mark.parametrize("width", ["200", "20"])
+def test_what_others_wrote_is_shown_and_never_obeyed_by_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    hostile = "a\x1b[2Jb\x9b31m\x07c\rd\u202edesrever\x7fe"
+    show_facts({"why": hostile, "list": [hostile], "struct": {"a": hostile}}, as_json=False)
+    show_text(hostile, answer=None, as_json=False)
+    show_lines([Text(hostile)], answer=None, as_json=False)
+    printed = printed_rows([{"why": hostile, "note": f"first\n{hostile}"}] * 2, capsys)
+    printed += capsys.readouterr().out
+    assert not [sign for sign in "\x1b\x9b\x07\r\u202e\x7f" if sign in printed]
+    assert "first" in printed

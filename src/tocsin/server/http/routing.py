@@ -12,11 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from fastapi import APIRouter, Response
 from fastapi.params import Depends
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
@@ -168,15 +170,22 @@ class IndexedRouter(APIRouter):
         """Take no notice of the empty list that a new router begins with."""
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request by the first route that fits it."""
+        """Answer a request by the first route that fits it.
+
+        Raises
+        ------
+        HTTPException : the routes of the path serve other methods (405), which ``Allow`` names
+        """
         if scope["type"] != "http":
             await super().app(scope, receive, send)
             return
         candidates = (*self._index.get(_place(scope.get("path", "")), ()), *self._without_place)
         serving = [one for one in candidates if _may_serve(one, scope["method"])]
-        # A route that fits but for the method refuses it.
-        fitting = _first_match(serving, scope, Match.FULL) or _first_match(candidates, scope, Match.PARTIAL)
+        fitting = _first_match(serving, scope)
         if fitting is None:
+            methods = _methods_served(candidates, scope)
+            if methods:
+                raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(methods)})
             await self.default(scope, receive, send)
             return
         route, child_scope = fitting
@@ -198,19 +207,27 @@ def _may_serve(candidate: BaseRoute | LaidOutRoute, method: str) -> bool:
     return not methods or method in methods
 
 
-def _first_match(
-    candidates: Sequence[BaseRoute | LaidOutRoute], scope: Scope, kind: Match
-) -> tuple[BaseRoute, Scope] | None:
-    """Return the first route that fits a request in this way, and what it adds to the scope; None if none does.
+def _first_match(candidates: Sequence[BaseRoute | LaidOutRoute], scope: Scope) -> tuple[BaseRoute, Scope] | None:
+    """Return the first route that fits a request, and what it adds to the scope; None if none does.
 
     A route is made here, when the first request needs it.
     """
     for candidate in candidates:
-        route = candidate.route if isinstance(candidate, LaidOutRoute) else candidate
+        route = _route_of(candidate)
         match, child_scope = route.matches(scope)
-        if match is kind:
+        if match is Match.FULL:
             return route, child_scope
     return None
+
+
+def _methods_served(candidates: Sequence[BaseRoute | LaidOutRoute], scope: Scope) -> list[str]:
+    """Return the methods of all routes that fit a request but for its method (RFC 9110, section 10.2.1)."""
+    fitting = [route for route in map(_route_of, candidates) if route.matches(scope)[0] is Match.PARTIAL]
+    return sorted({method for route in fitting for method in getattr(route, "methods", None) or ()})
+
+
+def _route_of(candidate: BaseRoute | LaidOutRoute) -> BaseRoute:
+    return candidate.route if isinstance(candidate, LaidOutRoute) else candidate
 
 
 def _places_of(path: str) -> Iterator[RouteKey]:

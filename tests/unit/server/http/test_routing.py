@@ -79,8 +79,14 @@ async def test_a_request_needs_no_route_of_another_method() -> None:
 
 async def test_a_method_that_no_route_serves_is_refused(client: httpx.AsyncClient) -> None:
     refused = await client.post("/api/v1/tables/bulk")
-    assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, PATCH")
     assert (await client.post("/api/v1/unknown/bulk")).status_code == 404
+
+
+async def test_a_refusal_names_the_methods_of_all_routes_of_the_path(client: httpx.AsyncClient) -> None:
+    for path, methods in (("/api/v1/tables/other", "GET, PATCH"), ("/api/v1/tables", "GET"), ("/ui/page.js", "GET")):
+        refused = await client.delete(path)
+        assert (refused.status_code, refused.headers["allow"]) == (405, methods)
 
 
 async def test_what_is_special_comes_first(client: httpx.AsyncClient) -> None:

@@ -62,6 +62,12 @@ def next_reminder_ms(request: AnnouncedChange, at_ms: int) -> int | None:
     return at_ms + request.remind_every_days * _DAY_MS if request.remind_every_days else None
 
 
+def coming_reminder_ms(request: AnnouncedChange, at_ms: int) -> int | None:
+    """Return when those that are open are reminded next; None: never, as its date comes before, or it has ended."""
+    is_ahead = request.remind_at_ms is not None and request.remind_at_ms < request.due_at_ms
+    return request.remind_at_ms if is_ahead and status_at(request, at_ms) is RequestStatus.ANNOUNCED else None
+
+
 def is_reminder_due(request: AnnouncedChange, at_ms: int) -> bool:
     """Return whether those that are open are to be reminded at a time: only before the date."""
     is_time = request.remind_at_ms is not None and request.remind_at_ms <= at_ms

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tocsin.errors import NotFound
-from tocsin.flow.track.change_requests import status_at
+from tocsin.flow.track.change_requests import coming_reminder_ms, status_at
 from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change_request import (
     AnnouncedChange,
@@ -31,12 +31,13 @@ VerdictCounts = Mapping[ConsumerVerdict | None, int]
 
 
 class ShownRequest(NamedTuple):
-    """A request, its asset with the names that may be seen, how it is now, and how many answered what."""
+    """A request, its asset with the names that may be seen, how it is now, its answers, and the next reminder."""
 
     request: AnnouncedChange
     entity: Document
     status: RequestStatus
     counts: VerdictCounts
+    remind_at_ms: int | None
 
 
 REQUEST: Shape[ShownRequest] = {
@@ -60,7 +61,7 @@ REQUEST: Shape[ShownRequest] = {
     "outcome": (nullable(either(*ChangeOutcome)), lambda shown: shown.request.outcome and shown.request.outcome.value),
     "updatedAt": (TIME, lambda shown: shown.request.updated_at_ms),
     "remindEveryDays": (COUNT, lambda shown: shown.request.remind_every_days or 0),
-    "remindAt": (nullable(TIME), lambda shown: shown.request.remind_at_ms),
+    "remindAt": (nullable(TIME), lambda shown: shown.remind_at_ms),
     "answers": (
         exact_object(dict.fromkeys(("total", "open", *(one.value for one in ConsumerVerdict)), COUNT)),
         lambda shown: {
@@ -92,14 +93,20 @@ STEP_SCHEMA = exact_object(
 def requests_json(requests: Sequence[AnnouncedChange], caller: Caller) -> list[Document]:
     """Return requests for an answer."""
     counts = caller.parts.changes.verdicts([one.id for one in requests])
-    return [request_json(one, counts[one.id], caller) for one in requests]
+    references = with_names([one.subject for one in requests], caller)
+    at_ms = caller.parts.clock.now_ms()
+    return [_request_json(one, references[one.entity_id], counts[one.id], at_ms) for one in requests]
 
 
 def request_json(request: AnnouncedChange, counts: VerdictCounts, caller: Caller) -> Document:
     """Return a request for an answer, with how many answered what."""
-    entity = with_names([request.subject], caller)[request.entity_id]
-    status = status_at(request, caller.parts.clock.now_ms())
-    return json_of(REQUEST, ShownRequest(request, entity, status, counts))
+    reference = with_names([request.subject], caller)[request.entity_id]
+    return _request_json(request, reference, counts, caller.parts.clock.now_ms())
+
+
+def _request_json(request: AnnouncedChange, reference: Document, counts: VerdictCounts, at_ms: int) -> Document:
+    remind_at_ms = coming_reminder_ms(request, at_ms)
+    return json_of(REQUEST, ShownRequest(request, reference, status_at(request, at_ms), counts, remind_at_ms))
 
 
 def timeline_json(steps: Sequence[RequestStep], caller: Caller) -> list[Document]:

@@ -14,6 +14,7 @@ from tocsin.flow.track.change_requests import (
     LONGEST_NOTICE_MS,
     check_date,
     check_open,
+    coming_reminder_ms,
     is_awaited,
     is_reminder_due,
     move,
@@ -96,6 +97,24 @@ def test_reminders_come_at_their_intervals_and_those_missed_are_one() -> None:
     assert not is_reminder_due(request, 100 * DAY_MS)
     assert not is_reminder_due(withdraw(request, 1), 7 * DAY_MS)
     assert next_reminder_ms(replace(request, remind_every_days=0), 0) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "at_ms", "expected_ms"),
+    [
+        ({}, 0, 400),
+        ({}, 500, 400),  # nothing ran: it is late
+        ({}, 1_000, None),
+        ({"remind_at_ms": 1_000}, 0, None),
+        ({"remind_at_ms": None}, 0, None),
+        ({"withdrawn_at_ms": 1}, 2, None),
+        ({"done_at_ms": 1}, 2, None),
+    ],
+)
+def test_no_reminder_is_to_come_of_what_has_ended_or_will_have_by_then(
+    fields: dict[str, Any], at_ms: int, expected_ms: int | None
+) -> None:
+    assert coming_reminder_ms(replace(_REQUEST, **fields), at_ms) == expected_ms
 
 
 @given(st.integers(0, 2_000), st.integers(0, 2_000))

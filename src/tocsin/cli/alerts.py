@@ -234,14 +234,16 @@ def history(
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List the edits of an alert and the events that it matched, newest first.
+    """List the edits of an alert and the events that it matched, newest first, and why they were made.
 
     Example: tocsin alerts history PaymentsSchemaChanges --kind firing --since 7d
     """
     with Client() as client:
         all_entries = client.subscription_history(find_alert(client, name).id, kind=kind, since=since, until=until)
         entries = list(islice(all_entries, limit))
-    show_rows(map(_history_row, entries), answer=entries, as_json=as_json)
+    is_why_known = any("reason" in one for one in entries)
+    lines = [_history_row(one) | ({"why": one.get("reason")} if is_why_known else {}) for one in entries]
+    show_rows(lines, answer=entries, as_json=as_json)
 
 
 @app.command()

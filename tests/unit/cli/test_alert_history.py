@@ -13,6 +13,14 @@ FIRING = {"kind": "firing", **EVENT, "notified": 3, "suppressed": 1}
 EDIT = {"kind": "edit", **EVENT, "eventId": "e0", "title": "Loud: created"}
 
 
+def test_a_history_says_why_where_somebody_did(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/name/Loud", {"id": "x", "name": "Loud", "fullyQualifiedName": "Loud"})
+    edits = [EDIT | {"reason": "on-call moved"}, EDIT]
+    small_server.answer("GET", f"{API}/x/history", {"data": edits, "paging": {}})
+    heading, explained, plain = run("alerts", "history", "Loud").out.splitlines()
+    assert (heading.split()[-1], explained.endswith("on-call moved"), "on-call" in plain) == ("why", True, False)
+
+
 def test_a_history_is_a_table(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/name/Loud", {"id": "x", "name": "Loud", "fullyQualifiedName": "Loud"})
     small_server.answer("GET", f"{API}/x/history", {"data": [FIRING, EDIT], "paging": {}})

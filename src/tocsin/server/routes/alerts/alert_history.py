@@ -21,7 +21,7 @@ from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
-from tocsin.server.http.json_schema import COUNT, NUMBER, either, exact_object, nullable
+from tocsin.server.http.json_schema import COUNT, NUMBER, TEXT, either, exact_object, nullable
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PathId, QueryParameters, answer
@@ -66,6 +66,7 @@ _ENTRY: Shape[Worded[HistoryEntry]] = {
     "version": (nullable(NUMBER), lambda worded: worded.event.to_wire().get("currentVersion")),
     **TITLE,
     **CHANGES,
+    "reason?": (TEXT, lambda worded: worded.event.reason),
 }
 _COUNTS: Shape[Counts] = {
     "notified": (COUNT, lambda counts: counts.notified_count),

@@ -243,7 +243,7 @@ def postgres_engine(postgres_url: str, postgres_databases: Databases) -> Iterato
 
 
 def _engine_on(url: str, databases: Databases | None) -> Iterator[Engine]:
-    engine = open_engine(url, synchronous="NORMAL", pool_size=20)
+    engine = open_engine(url, synchronous="NORMAL", most_connections=40)
     _share_statements(engine)
     if databases is not None:
         databases.share_pool(engine, url)

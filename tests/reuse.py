@@ -26,7 +26,7 @@ from tocsin.store.database.engine import open_engine
 
 _DELETED_ROWS = 2_000
 _USES = 50
-_CONNECTIONS = 20
+_CONNECTIONS = 40
 _LEFT_WITHIN_S = 0.1
 _CATALOGUE = ("class", "attribute", "index", "constraint", "proc", "trigger", "type", "namespace", "statistic")
 _DEFINITION = " UNION ALL ".join(f"SELECT count(*), max(xmin::text::bigint) FROM pg_{name}" for name in _CATALOGUE)
@@ -155,6 +155,6 @@ class Databases:
         name = f"tocsin_{next(self._numbers)}"
         self._administrator.execute(f"CREATE DATABASE {name} {self._copy}".encode())
         url = self._cluster.url(name)
-        database = Database(name, url, open_engine(url, pool_size=_CONNECTIONS).pool)
+        database = Database(name, url, open_engine(url, most_connections=_CONNECTIONS).pool)
         database.remember()
         return database

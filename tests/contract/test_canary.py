@@ -515,7 +515,7 @@ _STREAMS = {"GET /users/{user_id}/notifications/stream": "test_the_stream_says_n
 def store(started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     path = tmp_path_factory.mktemp("canaries") / "tocsin.db"
     path.write_bytes(started_store.path.read_bytes())
-    engine = open_engine(f"sqlite:///{path}", synchronous="OFF", pool_size=20)
+    engine = open_engine(f"sqlite:///{path}", synchronous="OFF", most_connections=40)
     use_vault(engine, server_settings())
     yield engine
     engine.dispose()

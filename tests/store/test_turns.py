@@ -62,7 +62,7 @@ def write(engine: Engine, name: str, finish: Callable[[], Any] = lambda: None) -
 @contextmanager
 def engine_with(url: str, **limits: Any) -> Iterator[Engine]:
     """Yield an engine whose writers share the store within these limits."""
-    engine = open_engine(url, synchronous="NORMAL", pool_size=20, writers=replace(WRITER_LIMITS, **limits))
+    engine = open_engine(url, synchronous="NORMAL", most_connections=40, writers=replace(WRITER_LIMITS, **limits))
     yield engine
     engine.dispose()
 

@@ -280,7 +280,7 @@ def reach_of(question: ReachQuestion) -> ExecutorReach:
 
 
 def _store_problem(url: str) -> str | None:
-    engine = open_engine(url, pool_size=1)
+    engine = open_engine(url, most_connections=2)
     try:
         with reading(engine):
             return None

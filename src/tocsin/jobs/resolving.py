@@ -147,7 +147,7 @@ class Resolving:
 @lru_cache(maxsize=8)
 def open_resolving(store: StoreAddress) -> Resolving:
     """Return what this process asks of a store; kept, with what it remembers of permissions."""
-    return Resolving(open_engine(store.url, synchronous=store.synchronous, pool_size=3, writers=_WRITERS))
+    return Resolving(open_engine(store.url, synchronous=store.synchronous, most_connections=6, writers=_WRITERS))
 
 
 class _Rehearsed(Exception):  # a signal, never an error

@@ -87,7 +87,7 @@ class _VisibleEvents:
     columns: StructType
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        engine, schema = open_engine(self.url, pool_size=1), to_arrow_schema(self.columns)
+        engine, schema = open_engine(self.url, most_connections=2), to_arrow_schema(self.columns)
         try:
             visibility = visibility_of(engine, self.viewer_id)
             for batch in batches:

@@ -96,8 +96,8 @@ from tocsin.store.upkeep.high_water_marks import check_and_warn, marking
 
 _STOP_WITHIN_S = 5
 _TICK_S = 1.0
-_CONNECTIONS, _FEWEST_CONNECTIONS = 12, 4
-"""Connections to the store that all processes of a server keep together, and each at least."""
+_CONNECTIONS, _FEWEST_CONNECTIONS = 24, 8
+"""Most connections to the store of all processes of a server together, and of each at least."""
 _log = structlog.get_logger()
 
 
@@ -195,11 +195,10 @@ def first_password_line(password: str, *, is_terminal: bool) -> str:
 
 def _serve(settings: Settings, revision: PeopleRevision, sockets: list[socket.socket], *, is_first: bool) -> None:
     """Run one of the server's processes until stopped; the first also writes the mark of the log's position."""
-    pool_size = max(_FEWEST_CONNECTIONS, _CONNECTIONS // settings.process_count())
     engine = open_engine(
         settings.store_url(),
         synchronous=settings.sqlite_synchronous,
-        pool_size=pool_size,
+        most_connections=max(_FEWEST_CONNECTIONS, _CONNECTIONS // settings.process_count()),
         answers_within_s=settings.database_timeout_s,
     )
     try:

@@ -52,7 +52,7 @@ def _exit_code_on(path: Path, environment: Path) -> int:
     migrate(engine)
     engine.dispose()
     started_store = first_started(path)
-    engine = open_engine(url, pool_size=20)
+    engine = open_engine(url, most_connections=40)
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     settings = server_settings(api_version=version_of_client(environment))
     with (

@@ -49,14 +49,14 @@ def open_engine(
     url: str,
     *,
     synchronous: str = "FULL",
-    pool_size: int = 10,
+    most_connections: int = 20,
     answers_within_s: float | None = None,
     writers: WriterLimits = WRITER_LIMITS,
 ) -> Engine:
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it.
 
-    ``writers`` holds on SQLite. On PostgreSQL a statement without a result after ``answers_within_s`` ends its
-    connection; None for no limit.
+    ``writers`` holds on SQLite. On PostgreSQL at most ``most_connections`` are open at once; a statement without a
+    result after ``answers_within_s`` ends its connection; None for no limit.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def open_engine(
     if url.startswith("sqlite"):
         return _sqlite(url, synchronous, writers)
     try:
-        return _postgresql(url, pool_size, answers_within_s)
+        return _postgresql(url, most_connections, answers_within_s)
     except ArgumentError as error:  # the address may hold a password, so it is not repeated
         raise InvalidSetting(
             "Setting database_url (TOCSIN_DATABASE_URL): must be a database URL such as"
@@ -137,7 +137,7 @@ def fetch_value(engine: Engine, query: Select[T, *tuple[Any, ...]]) -> T | None:
         return connection.scalars(query).first()
 
 
-def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Engine:
+def _postgresql(url: str, most_connections: int, answers_within_s: float | None) -> Engine:
     # Each statement must see what is committed when it begins: flow/eventlog/readable.py relies on it.
     url_options = make_url(url).query
     patience = dict(_NO_ANSWER)
@@ -145,8 +145,9 @@ def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Eng
         patience["connect_timeout"] = min(patience["connect_timeout"], max(2, round(answers_within_s)))
     engine = create_engine(
         url,
-        pool_size=pool_size,
-        max_overflow=pool_size,
+        pool_size=most_connections,
+        max_overflow=0,  # those would be closed after each use: to log in costs more than a write does
+        pool_use_lifo=True,  # what is opened for a moment rests
         pool_timeout=answers_within_s or _BUSY_S,
         isolation_level="READ COMMITTED",
         hide_parameters=True,

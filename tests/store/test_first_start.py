@@ -1,4 +1,7 @@
-"""Tests of the bootstrap: repeatable, and safe in concurrent processes."""
+"""Tests of the bootstrap: repeatable, and safe in concurrent processes.
+
+Tests of what a later start does begin with a copy of what the first one leaves (``tests/serving.start_store``).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import threading
 
 import pytest
 from sqlalchemy import Engine, delete, update
+from tests.serving import server_settings, start_store
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.catalogue.writes import Writes
@@ -40,7 +44,7 @@ def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> No
 
 
 def test_after_a_first_start_everybody_may_view_everything_until_a_team_keeps_its_own(store_engine: Engine) -> None:
-    first_start(store_engine, Settings())
+    start_store(store_engine, server_settings())
     permission_cache, catalogue = PermissionCache(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
     assert [one for one in ENTITY_TYPES if not permission_cache.current_policies().is_open(one)] == []
     policy = catalogue.get("policy", Key.by_name("TeamOnlyPolicy"))
@@ -50,7 +54,7 @@ def test_after_a_first_start_everybody_may_view_everything_until_a_team_keeps_it
 
 
 def test_what_a_role_denies_counts_as_soon_as_there_is_the_role(store_engine: Engine) -> None:
-    first_start(store_engine, Settings())
+    start_store(store_engine, server_settings())
     permission_cache, catalogue = PermissionCache(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
     assert permission_cache.current_policies().is_open("table")
     role = {"name": "apart", "policies": ["DomainOnlyAccessPolicy"]}
@@ -61,7 +65,7 @@ def test_what_a_role_denies_counts_as_soon_as_there_is_the_role(store_engine: En
 def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_administrators_stay(
     store_engine: Engine,
 ) -> None:
-    first_start(store_engine, Settings())
+    start_store(store_engine, server_settings())
     catalogue = SqlCatalogue(store_engine)
     writes, key = Writes(catalogue, SystemClock()), Key.by_name("ActivityFeedAlert")
     place = "/filteringRules/rules/{}/condition"
@@ -93,7 +97,7 @@ def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_adminis
 def test_the_former_condition_of_the_alert_of_change_requests_is_renewed_and_that_of_an_administrator_stays(
     store_engine: Engine, stored: str, renewed: str | None
 ) -> None:
-    first_start(store_engine, Settings())
+    start_store(store_engine, server_settings())
     catalogue, key = SqlCatalogue(store_engine), Key.by_name(CHANGE_REQUESTS_ALERT["name"])
     operations: list[PatchOperation] = [{"op": "replace", "path": "/filteringRules/rules/0/condition", "value": stored}]
     Writes(catalogue, SystemClock()).patch("eventsubscription", key, operations, actor=SYSTEM)
@@ -106,7 +110,7 @@ def test_the_former_condition_of_the_alert_of_change_requests_is_renewed_and_tha
 def test_a_policy_of_an_earlier_release_grants_nothing_by_the_name_of_a_deleted_team(
     store_engine: Engine, *, is_reused: bool
 ) -> None:
-    first_start(store_engine, Settings())
+    start_store(store_engine, server_settings())
     catalogue = SqlCatalogue(store_engine)
     writes = Writes(catalogue, SystemClock())
     group = {"name": "sales", "teamType": "Group"}
@@ -128,7 +132,7 @@ def test_a_policy_of_an_earlier_release_grants_nothing_by_the_name_of_a_deleted_
 
 def test_names_in_policies_are_settled_once(store_engine: Engine) -> None:
     """Later, the transactions that delete or write see to it; a start reads no policies."""
-    first_start(store_engine, Settings())
+    start_store(store_engine, server_settings())
     catalogue = SqlCatalogue(store_engine)
     rule = {"name": "r", "effect": "allow", "operations": ["All"], "resources": ["table"]}
     writes = Writes(catalogue, SystemClock())

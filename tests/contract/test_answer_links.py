@@ -192,6 +192,18 @@ def test_who_no_longer_owns_a_consumer_or_may_not_see_the_asset_or_is_gone_is_to
     assert world.steps() == [("announced", None)]
 
 
+def test_a_renamed_team_answers_under_its_new_name_and_who_leaves_it_no_more(world: Asked) -> None:
+    path = f"/teams/{world.administrator.get('/teams/name/analysts').json()['id']}"
+    renamed = send_patch(world.administrator, path, {"op": "replace", "path": "/name", "value": "insights"})
+    assert renamed.is_success, renamed.text
+    entries = world.administrator.get("/changes/CR-1/consumers").json()["data"]
+    assert [one["answeredBy"][0]["name"] for one in entries] == ["ann", "insights"]
+    assert world.nobody.post(world.link(world.bob), data={"answer": "ready"}).status_code == 200
+    assert send_patch(world.administrator, path, {"op": "remove", "path": "/users/0"}).is_success
+    assert world.nobody.post(world.link(world.bob), data={"answer": "notAffected"}).status_code == 403
+    assert world.answers() == {"clean": None, "sales": "ready"}
+
+
 def test_what_the_person_may_not_see_is_counted_and_neither_named_nor_answered(world: Asked) -> None:
     owners = {"op": "replace", "path": "/owners", "value": [{"type": "user", "id": world.ann}]}
     tag = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}

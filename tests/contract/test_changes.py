@@ -8,10 +8,11 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_bot_puts import bot
 from tests.contract.test_explain import Person, person
 from tests.contract.test_impact import feed
 from tests.notifying import notify_all
-from tests.serving import Json, table
+from tests.serving import Json, Served, table
 
 __all__ = ["person"]  # a fixture
 
@@ -281,3 +282,36 @@ def test_who_answers_for_a_consumer_is_told_once_and_nobody_who_may_not_see_the_
         assert [one["sentence"] for one in entry["reasons"]] == [
             f"you are asked about it{through} (alert ChangeRequests)"
         ]
+
+
+def test_a_table_made_anew_under_the_same_name_has_none_of_the_requests_of_the_former(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    announce(administrator, world["orders"])
+    assert administrator.delete(f"/tables/{world['orders']['id']}?hardDelete=true").is_success
+    orders = table(administrator, "orders")
+    assert orders["fullyQualifiedName"] == world["orders"]["fullyQualifiedName"]
+    by_name = {"asset": orders["fullyQualifiedName"], "type": "table"}
+    assert administrator.get("/changes", params=by_name).json()["data"] == []
+    at = [one["name"] for one in orders["columns"]].index("email")
+    removed = send_patch(administrator, f"/tables/{orders['id']}", {"op": "remove", "path": f"/columns/{at}"})
+    assert removed.is_success, removed.text
+    former = administrator.get("/changes/CR-1").json()
+    assert (former["status"], former["entity"]["id"]) == ("announced", world["orders"]["id"])
+    (event,) = administrator.get("/events", params={"entityId": orders["id"], "eventType": "entityUpdated"}).json()[
+        "data"
+    ]
+    assert "CR-1" not in str(event)
+
+
+def test_a_bot_may_announce_and_nobody_hears_of_the_answers(
+    served: Served, administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
+) -> None:
+    with bot(served) as connector:
+        assert announce(connector, world["orders"])["author"]["name"] == "connector"
+    assert world["as_ann"].put("/changes/CR-1/answer", json={"answer": "ready"}).is_success
+    notify_all(sqlite_engine)
+    for who in ("ann", "bob"):
+        inbox = world[f"as_{who}"].get(f"/users/{world[who]}/notifications").json()["data"]
+        assert [one["eventType"] for one in inbox if "changeRequest" in one["eventType"]] == ["changeRequestUpdated"]
+    assert administrator.put("/changes/CR-1/withdraw").json()["status"] == "withdrawn"

@@ -5,6 +5,7 @@ Whoever changes one reads it and asks: what happened, to what, why me, how bad, 
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -13,14 +14,15 @@ from typing import Any
 
 import pytest
 from tests.unit.delivery.channels import samples
-from tests.unit.delivery.channels.kinds import DIGESTS, KINDS, digest_of, message_about
-from tests.unit.delivery.events import OWNER
+from tests.unit.delivery.channels.kinds import DIGESTS, KINDS, REMOVAL, digest_of, message_about
+from tests.unit.delivery.events import OWNER, change_event, dispatch, update_of
 from typer.main import get_command
 
 from tocsin.cli.app import app_of
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_tocsin
+from tocsin.model.change import CHANGE_REQUEST, EventType
 from tocsin.model.subscription import Channel
 
 GOLDEN = Path(__file__).parent / "golden/kinds"
@@ -57,6 +59,29 @@ RENDERINGS: dict[str, Callable[[str], dict[str, Any]]] = {
     "webhook": webhook,
     **{channel.value: chat(channel) for channel in (Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT)},
 }
+
+
+@pytest.mark.parametrize("channel", PREVIEWS)
+def test_no_text_of_a_change_request_is_markup(channel: Channel) -> None:
+    line_break = "\r\nBcc: all@example.com \u202e"
+    texts = dict.fromkeys(("column", "newValue", "why", "replacement"), samples.HOSTILE + line_break)
+    request = REMOVAL | {"kind": "rename"} | texts
+    for values in ((None, request), (request, request | {"status": "due"}), (request, request | {"openAnswers": 1})):
+        event = change_event(update_of(CHANGE_REQUEST, *values), event_type=EventType.CHANGE_REQUEST_UPDATED)
+        message = dispatch(event, reasons=(OWNER if channel is Channel.EMAIL else samples.REASON,))
+        rendered = PREVIEWS[channel](message, samples.HOME)
+        assert "\r" not in rendered.get("subject", "") + str(rendered.get("headers", ""))
+        text = rendered["html"] if channel is Channel.EMAIL else json.dumps(rendered, ensure_ascii=False)
+        marks = (
+            "<!channel>",
+            "<users/all>",
+            "<b>x</b>",
+            "<at>all</at>",
+            "<https://evil",
+            'href="https://evil',
+            "\u202e",
+        )
+        assert not [mark for mark in marks if mark in text]
 
 
 def test_there_are_forty_kinds() -> None:

@@ -67,6 +67,28 @@ def test_a_restored_request_is_as_it_was_and_numbers_go_on(
     assert inspect(store_engine, deep=True).counts == {}
 
 
+def test_reminders_that_were_missed_until_a_backup_was_restored_are_one_and_none_after_the_date(
+    store_engine: Engine, settings: Settings, folder: Path
+) -> None:
+    shop = company(store_engine)
+    due_at_ms = shop.clock.now_ms() + 9 * _DAY_MS
+    announce_as(shop, column="email", consumers=[board(shop)], remindEveryDays=1, date=due_at_ms)
+    job = ChangeRequestsJob(store_engine, shop.clock)
+    shop.clock.advance(_DAY_MS)
+    assert job.look() == 1
+    make_backup(store_engine, settings, folder)
+    shop.clock.advance(_DAY_MS)
+    assert job.look() == 1
+    shop.clock.advance(3 * _DAY_MS)
+    put_back(store_engine, settings, folder)
+    assert [job.look() for _ in range(3)] == [1, 0, 0], "of four that were due since the backup"
+    shop.clock.advance(9 * _DAY_MS)
+    assert [job.look() for _ in range(3)] == [1, 0, 0], "its author is asked, nobody is reminded"
+    kinds = [step.kind.value for step in state_of(store_engine)[2]]
+    assert kinds == ["announced", "reminded", "reminded", "asked"]
+    assert inspect(store_engine, deep=True).counts == {}
+
+
 def test_a_request_outlives_the_events_that_told_of_it(store_engine: Engine) -> None:
     shop = SmallCompany(store_engine)
     ask_for_answer(shop, "dia", why="unused", comment="soon")

@@ -265,6 +265,13 @@ def test_messages_about_the_same_event_share_it(store_engine: Engine) -> None:
     assert [first.as_wire(), third.as_wire()] == [first.event.as_wire(), third.event.as_wire()]
 
 
+def test_events_for_webhooks_are_not_parsed_by_a_claim(store_engine: Engine) -> None:
+    add_messages(store_engine, 2)
+    messages = Messages(store_engine)
+    dispatches = messages.dispatches(claim(messages))
+    assert ["event" in vars(one.first.carried) for one in dispatches] == [False, False]
+
+
 @pytest.mark.parametrize(("deleted", "is_gone"), [(False, False), (True, True), (None, True)])
 def test_a_recipient_who_was_deleted_is_gone(store_engine: Engine, deleted: bool | None, is_gone: bool) -> None:
     add_messages(store_engine, 1)

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from tocsin.model.alert_incident import OpenIncident
-from tocsin.model.change import BELOW_COUNT, BREAKING_REASONS, REASON, ChangeEvent
+from tocsin.model.change import BELOW_COUNT, BREAKING_REASONS, REASON, ChangeEvent, EventType
 from tocsin.model.entity import Document, WireModel
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
@@ -159,6 +159,11 @@ class CarriedEvent:
     def is_recursive(self) -> bool:
         """Return whether the event includes all below its entity, for its recipients."""
         return self._may_have(BELOW_COUNT) and self.event.below_count is not None
+
+    def is_of(self, event_type: EventType) -> bool:
+        """Return whether the event is of a type; one whose JSON does not hold the type's name is not parsed for it."""
+        may_be = not self._text or f'"{event_type.value}"' in self._text
+        return may_be and self.event.event_type is event_type
 
     def _may_have(self, key: str) -> bool:
         return not self._text or f'"{key}":' in self._text

@@ -35,10 +35,11 @@ from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.guidance import guidance_of
-from tocsin.delivery.wording.reports import is_recovery, is_reminder
+from tocsin.delivery.wording.reports import is_recovery
 from tocsin.delivery.wording.surroundings import has_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
+from tocsin.model.change import EventType
 from tocsin.model.change_request import is_past_reminder
 from tocsin.model.channels import WORDED
 from tocsin.model.message import (
@@ -367,9 +368,10 @@ def _objection(routes: Routes, now_ms: int, entry: Entry, reason: Reason) -> tup
         return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
     if route.closed_because is not None:
         return OutcomeReason.DISABLED, route.closed_because
-    if is_reminder(entry.event) and entry.incident is None:
+    if entry.incident is None and entry.carried.is_of(EventType.INCIDENT_REMINDER):
         return OutcomeReason.HANDLED, "the incident has been acknowledged or resolved"
-    if reason in entry.answered_reasons or is_past_reminder(entry.event, now_ms):
+    is_of_request = entry.carried.is_of(EventType.CHANGE_REQUEST_REMINDER)
+    if reason in entry.answered_reasons or (is_of_request and is_past_reminder(entry.event, now_ms)):
         return OutcomeReason.HANDLED, "the change request has been answered, or is over"
     return None
 

@@ -17,7 +17,7 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.reports import is_failure_report, is_reminder
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.change import ChangeEvent, EventType
-from tocsin.model.change_request import is_request_reminder, request_in
+from tocsin.model.change_request import request_in
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
@@ -42,7 +42,8 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
         entry
         for dispatch in dispatches
         for entry in dispatch.entries
-        if is_reminder(entry.event) or (dispatch.message.channel in WORDED and _is_of_incident(entry.event))
+        if entry.carried.is_of(EventType.INCIDENT_REMINDER)
+        or (dispatch.message.channel in WORDED and _is_of_incident(entry.event))
     ]
     if not failing:
         return list(dispatches)
@@ -93,10 +94,10 @@ def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIn
 def with_answered_reasons(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
     """Return these messages, reminders of change requests with the reasons for which these no longer ask anybody."""
     requests = {
-        entry.event.id: request["id"]
+        entry.carried.id: request["id"]
         for dispatch in dispatches
         for entry in dispatch.entries
-        if is_request_reminder(entry.event) and (request := request_in(entry.event))
+        if entry.carried.is_of(EventType.CHANGE_REQUEST_REMINDER) and (request := request_in(entry.event))
     }
     if not requests:
         return list(dispatches)
@@ -104,10 +105,10 @@ def with_answered_reasons(connection: Connection, dispatches: Sequence[Dispatch]
     people = people_who_answered(connection, asking_ids)
 
     def with_own_reasons(entry: Entry) -> Entry:
-        if entry.event.id not in requests:
+        if entry.carried.id not in requests:
             return entry
-        is_over = requests[entry.event.id] not in asking_ids
-        is_answered = entry.recipient_id in people.get(entry.event.id, ())
+        is_over = requests[entry.carried.id] not in asking_ids
+        is_answered = entry.recipient_id in people.get(entry.carried.id, ())
         reasons = (one for one in entry.reasons if is_over or (is_answered and one.kind is ReasonKind.ASKED))
         return replace(entry, answered_reasons=tuple(reasons))
 

@@ -41,7 +41,7 @@ def complete_destinations(
     ------
     InvalidInput : one is no object, has an id that is no UUID, or the id of another one
     """
-    free, completed = list(stored), list[Document]()
+    free, with_ids = list(stored), list[Document]()
     for index, destination in enumerate(destinations):
         if not isinstance(destination, dict):
             raise InvalidInput("must be an object", field=f"destinations[{index}]")
@@ -55,14 +55,14 @@ def complete_destinations(
         if same is not None:
             free.remove(same)
         plain = without_defaults(plain, same)
-        completed.append({**plain, "id": plain.get("id") or (same["id"] if same else new_id())})
-    ids = [one["id"] for one in completed]
+        with_ids.append({**plain, "id": plain.get("id") or (same["id"] if same else new_id())})
+    ids = [one["id"] for one in with_ids]
     for index, destination_id in enumerate(ids):
         if not isinstance(destination_id, str) or not _ID.fullmatch(destination_id):
             raise InvalidInput("must be a UUID; omit it to have one assigned", field=f"destinations[{index}].id")
     if len(set(ids)) < len(ids):
         raise InvalidInput("two destinations have the same id", field="destinations")
-    return completed
+    return with_ids
 
 
 def split_off_secrets(

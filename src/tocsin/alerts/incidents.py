@@ -93,10 +93,10 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
         return Written({}, None)
     if not before.is_open:
         raise Conflict(f"{before.name} is resolved; the next failure opens a new incident")
-    written = note_step(record, before, after, handling)
+    result = note_step(record, before, after, handling)
     for part in incidents.parts_of(before.id):
         handle(record, part.id, replace(handling, comment=None))
-    return written
+    return result
 
 
 def note_step(record: Record, before: AlertIncident, after: AlertIncident, handling: Handling) -> Written:

@@ -32,8 +32,8 @@ def with_rules(request: Document, before: Document) -> Document:
     other_keys = {key: value for key, value in request.items() if key not in _KEYS}
     if rules is None:
         old_resources = (before.get("filteringRules") or {}).get("resources")
-        compiled = _rules_for(old_resources if resources is None else resources, alert_input or {})
-        return {**other_keys, "filteringRules": compiled, **({"input": alert_input} if alert_input else {})}
+        compiled_rules = _rules_for(old_resources if resources is None else resources, alert_input or {})
+        return {**other_keys, "filteringRules": compiled_rules, **({"input": alert_input} if alert_input else {})}
     if not isinstance(rules, dict):
         return {**other_keys, "filteringRules": rules}
     if resources is not None and resources != rules.get("resources"):

@@ -106,8 +106,8 @@ def _conditions(fired: Sequence[Fired], notified: int) -> Iterator[tuple[str, st
     for field, condition in candidates:
         for value, _, _ in _heavy(field, fired, notified):
             yield condition(value)
-    for value, in_app, opened in _heavy("fieldChanged", fired, notified, least=0.05):
-        if not opened and "." not in value:
+    for value, in_app, opened_count in _heavy("fieldChanged", fired, notified, least=0.05):
+        if not opened_count and "." not in value:
             says = f"without {value}, which nobody opens" if in_app else f"without {value}"
             yield says, f"!matchAnyFieldChange({literal_text(value)})"
 

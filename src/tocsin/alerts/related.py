@@ -61,7 +61,7 @@ def find_related(key: str, references: Iterable[object], alerts: NameableAlerts)
     InvalidInput : one is none, or is not there
     """
     by_name = {one.name: one for one in alerts.visible.values()}
-    related = []
+    related_alerts = []
     for number, value in enumerate(references):
         reference, place = {"name": value} if isinstance(value, str) else value, f"{key}[{number}]"
         if not isinstance(reference, dict) or reference.get("type", _ALERT) != _ALERT:
@@ -71,8 +71,8 @@ def find_related(key: str, references: Iterable[object], alerts: NameableAlerts)
         alert = alerts.visible.get(name) or alerts.hidden.get(name) or by_name.get(name)
         if alert is None:
             raise InvalidInput(f"unknown alert {name!r}; {suggestion_for(name, sorted(by_name))}", field=place)
-        related.append(alert)
-    return related
+        related_alerts.append(alert)
+    return related_alerts
 
 
 def check_loops(

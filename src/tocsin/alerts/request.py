@@ -122,9 +122,11 @@ def parse_alert(
     WrongKey : a mask for a secret that was encrypted with a key which is not configured
     InvalidInput : something cannot work; the message says where and what would
     """
-    stored = before or {}
-    document = _normalize(request, stored)
-    document["destinations"] = complete_destinations(document["destinations"], stored.get("destinations", ()), new_id)
+    stored_alert = before or {}
+    document = _normalize(request, stored_alert)
+    document["destinations"] = complete_destinations(
+        document["destinations"], stored_alert.get("destinations", ()), new_id
+    )
     new_secrets = split_off_secrets(document["destinations"], secrets)
     subscription = _subscription_of(document)
     if any(destination.name for destination in subscription.destinations):
@@ -142,7 +144,7 @@ def parse_alert(
         raise InvalidInput(says, field="trigger.groupBy")
     names = {name for one in subscription.destinations for name in one.config.receivers if "@" not in name}
     names.update(filter(None, map(team_of, plan.questions)))
-    return AlertDraft(document, new_secrets, stored, subscription, plan, cost, frozenset(names))
+    return AlertDraft(document, new_secrets, stored_alert, subscription, plan, cost, frozenset(names))
 
 
 def check_alert(draft: AlertDraft, receivers: Receivers | None) -> Alert:
@@ -248,9 +250,9 @@ def _subscription_of(document: Document) -> EventSubscription:
         raise InvalidInput(f"an alert needs a name of 1 to {_LONGEST_NAME} characters", field="name")
     check_amount(document["filteringRules"])
     fields = {key: value for key, value in document.items() if key not in _PASSED_ON | _BY_REFERENCE}
-    written = json.dumps({**fields, "id": _PLACEHOLDER_ID, "fullyQualifiedName": name})
+    text = json.dumps({**fields, "id": _PLACEHOLDER_ID, "fullyQualifiedName": name})
     try:  # strict: "yes" is not true, "5" no number
-        subscription = EventSubscription.model_validate_json(written, strict=True)
+        subscription = EventSubscription.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise InvalidInput(describe_validation(error.errors(), EventSubscription)) from error
     for key, (least, greatest) in _BOUNDS.items():

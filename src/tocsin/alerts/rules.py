@@ -69,10 +69,10 @@ def check_alert_type(subscription: EventSubscription) -> None:
                 field=f"filteringRules.resources[{index}]",
             )
     kind, queue = subscription.alert_type, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
-    governed = AlertType.GOVERNANCE_WORKFLOW_CHANGE_EVENT
+    governance = AlertType.GOVERNANCE_WORKFLOW_CHANGE_EVENT
     places = [index for index, one in enumerate(subscription.destinations) if one.type is queue]
-    if places and kind is not governed:
-        raise InvalidInput(f"is for alerts of alertType {governed}", field=f"destinations[{places[0]}].type")
+    if places and kind is not governance:
+        raise InvalidInput(f"is for alerts of alertType {governance}", field=f"destinations[{places[0]}].type")
     if len(places) > 1:
         raise InvalidInput("an alert has one queue; omit the others", field=f"destinations[{places[1]}].type")
     for index, destination in enumerate(subscription.destinations if kind is AlertType.ACTIVITY_FEED else ()):

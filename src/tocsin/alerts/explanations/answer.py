@@ -125,9 +125,9 @@ class Explanation:
             narrowing = " that you may see" if self.is_narrowed else ""
             count = count_text(self.notified_count, "notification")
             return f"{count}{narrowing}, by {_list_names(list(names))}.{self._hidden_note()}"
-        left_out = "you are not among the recipients" if self.is_narrowed else _no_recipient(self.alerts)
+        shortfall = "you are not among the recipients" if self.is_narrowed else _no_recipient(self.alerts)
         because = (
-            f"{_list_names(matching)} matched, but {_why_left_out(self.alerts, left_out)}"
+            f"{_list_names(matching)} matched, but {_why_left_out(self.alerts, shortfall)}"
             if matching
             else self._others_matched_text()
         )

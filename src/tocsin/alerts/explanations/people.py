@@ -180,13 +180,13 @@ def _possible_recipient(
     matched: bool,
 ) -> PossibleRecipient:
     first = ways[0]
-    hidden = _view_objection(first, inputs)
+    view_objection = _view_objection(first, inputs)
     key = next((one.key for one in ways if one.key), "")
     alert_id = first.reason.subscription_id
-    logged = inputs.logged
-    stored = inputs.records.get(inputs.ids.of(logged.offset, logged.event.id, first.channel, key))
-    reasons = stored.notification.reasons if stored else ()
-    record = stored if stored and stored.names(alert_id) else None
+    logged_event = inputs.logged
+    stored_record = inputs.records.get(inputs.ids.of(logged_event.offset, logged_event.event.id, first.channel, key))
+    reasons = stored_record.notification.reasons if stored_record else ()
+    record = stored_record if stored_record and stored_record.names(alert_id) else None
     is_told = record is None and alert_id in inputs.telling_alerts.get((first.channel, key), ())
     part = _part_objection(first) if is_told else None
     notified_because = {_place(one) for one in reasons if one.subscription_id == alert_id}
@@ -194,15 +194,15 @@ def _possible_recipient(
     def obstacle(candidate: Candidate) -> Obstacle | None:
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
         stood = candidate.stop in _OF_NOW and _place(candidate.reason) in notified_because
-        return None if stood else _obstacle(candidate, *closed_and_answers) or hidden or part
+        return None if stood else _obstacle(candidate, *closed_and_answers) or view_objection or part
 
-    stated = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
-    is_due = matched and any(way.obstacle is None for way in stated)
+    paths = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
+    is_due = matched and any(way.obstacle is None for way in paths)
     names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != alert_id))
-    merged_with, before = (names, ()) if record else ((), names)
+    merged_names, before = (names, ()) if record else ((), names)
     target = f"team {first.reason.team}" if own_address_of(first.target) else first.target
     return PossibleRecipient(
-        first.channel.value, key, target, first.person, stated, is_due, record, merged_with, before
+        first.channel.value, key, target, first.person, paths, is_due, record, merged_names, before
     )
 
 
@@ -234,7 +234,7 @@ def _part_objection(candidate: Candidate) -> Obstacle:
 
 def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle | None:
     """Return the objection of the policies: a recipient must be able to view the event's subjects."""
-    restricted = [subject for subject in inputs.subjects if not inputs.policies.is_open(subject[0])]
+    restricted_subjects = [subject for subject in inputs.subjects if not inputs.policies.is_open(subject[0])]
     person, reason = candidate.person, candidate.reason
     viewers = viewers_of(
         reason.kind,
@@ -245,13 +245,13 @@ def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle 
     )
     verdicts = (
         (viewer, kind, inputs.policies.of(viewer).verdict(Operation.VIEW_BASIC, kind, document))
-        for viewer in (viewers if restricted else ())
-        for kind, document in restricted
+        for viewer in (viewers if restricted_subjects else ())
+        for kind, document in restricted_subjects
     )
-    refused = next((found for found in verdicts if not found[2].is_allowed), None)
-    if refused is None:
+    refusal = next((found for found in verdicts if not found[2].is_allowed), None)
+    if refusal is None:
         return None
-    viewer, resource, verdict = refused
+    viewer, resource, verdict = refusal
     name = person.name if person and person.id == viewer else "the creator or an editor of the alert"
     if verdict.ruling is None:
         return Obstacle("mayNotView", f"{name} may not view this {resource}: no policy allows it")

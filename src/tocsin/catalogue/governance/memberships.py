@@ -51,13 +51,13 @@ def put_members(record: Record, entity_type: str, request: Document, group_write
     if entity_type not in GIVEN:
         return group_write
     key, field = GIVEN[entity_type]
-    named_there = request.get(key) or []
-    if not isinstance(named_there, list):
+    references = request.get(key) or []
+    if not isinstance(references, list):
         raise InvalidInput(f"{key} must be a list", field=key)
     place = len(record.events)
     if entity_type == "team" and request.get(key) is not None:
-        named_there = _regroup(record, group_write.document, named_there)
-    for member in named_there:
+        references = _regroup(record, group_write.document, references)
+    for member in references:
         target = str(member.get("type", entity_type)) if isinstance(member, dict) else entity_type
         belong(record, (target, key_of(member)), field, member_of(entity_type, group_write.document), belongs=True)
     events = tuple(captured.event for captured in record.events[place:])

@@ -143,13 +143,13 @@ class IngestWrites(BulkWrites):
         if request.fqn is not None and _is_stale(request, entity_key, memory):
             return replace(result, state=IngestState.STALE)
         check_order = partial(_check_order, batch, memory, request, actor)
-        written = self.write_row(batch, partial(apply_request, request=request, check_order=check_order), actor)
-        if isinstance(written, _Stale):
+        write_result = self.write_row(batch, partial(apply_request, request=request, check_order=check_order), actor)
+        if isinstance(write_result, _Stale):
             return replace(result, state=IngestState.STALE)
-        if isinstance(written, TocsinError):
-            return written
+        if isinstance(write_result, TocsinError):
+            return write_result
         if request.fqn is None:
-            entity_key = _entity_key(request, actor, written.document["fullyQualifiedName"])
+            entity_key = _entity_key(request, actor, write_result.document["fullyQualifiedName"])
         newest_ms = memory.newest.get(entity_key)
         times = [at_ms for at_ms in (request.at_ms, newest_ms) if at_ms is not None]
         memory.keys.add(key)
@@ -162,13 +162,13 @@ class IngestWrites(BulkWrites):
                 request.origin.source,
                 request.origin.id,
                 request.author,
-                written.event.id if written.event else None,
+                write_result.event.id if write_result.event else None,
                 max(times, default=None),
                 self._clock.now_ms(),
             )
         )
-        is_new = written.event is not None or bool(written.cascaded)
-        return replace(result, state=IngestState.APPLIED if is_new else IngestState.UNCHANGED, written=written)
+        is_new = write_result.event is not None or bool(write_result.cascaded)
+        return replace(result, state=IngestState.APPLIED if is_new else IngestState.UNCHANGED, written=write_result)
 
 
 def _read(document: object, arrival: EventArrival, rules: IngestRules) -> IngestResult:

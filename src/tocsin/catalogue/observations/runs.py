@@ -56,12 +56,12 @@ def add_runs(record: Record, pipeline: Stored, statuses: object) -> Written:
     form = REPORTS[pipeline.entity_type].form
     for place, status in enumerate(statuses):
         form(status, f"[{place}]")
-    written = Written(pipeline.document, None)
+    result = Written(pipeline.document, None)
     events = []
     for status in sorted(statuses, key=lambda one: int(one["timestamp"])):
-        written = add_run(record, replace(pipeline, document=written.document), status)
-        events += [written.event] if written.event else []
-    return replace(written, event=events[-1] if events else None, cascaded=tuple(events[:-1]))
+        result = add_run(record, replace(pipeline, document=result.document), status)
+        events += [result.event] if result.event else []
+    return replace(result, event=events[-1] if events else None, cascaded=tuple(events[:-1]))
 
 
 def remove_run(record: Record, pipeline: Stored, at_ms: int) -> Written:

@@ -114,9 +114,9 @@ def _add(record: Record, entity: Stored, asset: AssetState, check: DueCheck) -> 
     ids = Ids(record.ids.entity, lambda: check.event_id(asset.entity_id))
     noting = replace(record, at_ms=check.due_at_ms, ids=ids)  # appends to the events of ``record``
     noting.note(entity, ChangeDescription().with_changes(*changes), event_type=EventType.SCHEDULED_CHECK)
-    captured = record.events[-1]
-    logged = LoggedEvent(_AFTER_ALL, captured.event, captured.derived)
-    if any(matches(plan, logged) for plan in check.plans):
+    captured_event = record.events[-1]
+    logged_event = LoggedEvent(_AFTER_ALL, captured_event.event, captured_event.derived)
+    if any(matches(plan, logged_event) for plan in check.plans):
         return True
     record.events.pop()
     return False

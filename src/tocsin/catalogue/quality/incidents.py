@@ -114,15 +114,17 @@ def correct_step(
         raise NotFound(f"incident status {step_id} not found")
     before = with_test_case(step.document, reference_to(case))
     after = checked_document(_STEP, json_patch.apply_to_copy(before, operations, record.bounds))
-    changed = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))
-    if fixed := [key for key in changed if key not in _CHANGEABLE]:
-        raise InvalidInput(f"only the severity of an incident step can be changed, not {fixed[0]}", field=fixed[0])
-    if "severity" not in changed:
+    changed_keys = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))
+    if fixed_keys := [key for key in changed_keys if key not in _CHANGEABLE]:
+        raise InvalidInput(
+            f"only the severity of an incident step can be changed, not {fixed_keys[0]}", field=fixed_keys[0]
+        )
+    if "severity" not in changed_keys:
         return Written(before, None)
     step_document = {key: value for key, value in after.items() if key != "testCaseReference"}
-    corrected = replace(step, document=step_document | _stamp(record))
-    record.transaction.incidents.correct(corrected)
-    return _note_step(record, case, (step, corrected), None)
+    new_step = replace(step, document=step_document | _stamp(record))
+    record.transaction.incidents.correct(new_step)
+    return _note_step(record, case, (step, new_step), None)
 
 
 def with_test_case(document: Document, case: Document) -> Document:
@@ -140,11 +142,11 @@ def _add_step(record: Record, case: Stored, latest: IncidentStep | None, request
     goes_on = latest is not None and (latest.is_open or request[KIND] == "Resolved")
     state_id = latest.state_id if latest and goes_on else record.ids.entity()
     at_ms = max(record.at_ms, latest.at_ms + 1) if latest else record.at_ms
-    inherited = (
+    inherited_keys = (
         {"severity": latest.document["severity"]} if latest and goes_on and "severity" in latest.document else {}
     )
     step_id = record.ids.entity()
-    document = inherited | request | {"id": step_id, "stateId": state_id, "timestamp": at_ms} | _stamp(record)
+    document = inherited_keys | request | {"id": step_id, "stateId": state_id, "timestamp": at_ms} | _stamp(record)
     assignee = document.get(DETAILS, {}).get("assignee")
     step = IncidentStep(
         step_id,

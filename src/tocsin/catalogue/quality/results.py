@@ -86,13 +86,15 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     record.transaction.series.put(Line(case.id, _KIND.name), _report_of(result))
     event_type = EventType.TEST_CASE_FAILURE if is_failure and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
-    written = append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opening)
-    is_newest = written.document.get(_KIND.held_as, {}).get("timestamp") == result["timestamp"]
+    result_write = append_event(
+        record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opening
+    )
+    is_newest = result_write.document.get(_KIND.held_as, {}).get("timestamp") == result["timestamp"]
     if is_newest and result["testCaseStatus"] == _SUCCEEDED:
         record.transaction.attachments.remove(case.id, FAILED_ROWS)
-        written = _without_incident(record, case, written)
+        result_write = _without_incident(record, case, result_write)
     complete_runs(record, case, result["timestamp"])
-    return written
+    return result_write
 
 
 def _without_incident(record: Record, case: Stored, written: Written) -> Written:

@@ -138,15 +138,15 @@ def _plan_alert(client: Client, alert: FiledAlert) -> PlannedAlert:
         before: Document | None = client.get_subscription(alert.name, fields=FILED_FIELDS).document
     except NotFound:
         before = None
-    applied = client.apply_subscription(alert.document, dry_run=True)
-    after, remarks = applied.alert.document, applied.remarks
+    answer = client.apply_subscription(alert.document, dry_run=True)
+    after, remarks = answer.alert.document, answer.remarks
     if before is None:
-        changed = tuple(differences({}, _without_ids(exported_alert(after))))
-        return PlannedAlert(PlanStep.CREATE, alert.name, "", changed, remarks, alert)
-    changed = (*differences(exported_alert(before), exported_alert(after)), *secret_differences(applied))
-    is_changed = before["version"] != after["version"] or bool(applied.changed_secrets)
+        changes = tuple(differences({}, _without_ids(exported_alert(after))))
+        return PlannedAlert(PlanStep.CREATE, alert.name, "", changes, remarks, alert)
+    changes = (*differences(exported_alert(before), exported_alert(after)), *secret_differences(answer))
+    is_changed = before["version"] != after["version"] or bool(answer.changed_secrets)
     step = PlanStep.UPDATE if is_changed else PlanStep.UNCHANGED
-    return PlannedAlert(step, alert.name, before["id"], changed if is_changed else (), remarks, alert)
+    return PlannedAlert(step, alert.name, before["id"], changes if is_changed else (), remarks, alert)
 
 
 def _plan_deletions(client: Client, filed_names: set[str]) -> Iterator[PlannedAlert]:

@@ -201,8 +201,8 @@ def _parse(text: str, source: str) -> list[_Parsed]:
     """Return the documents of a file, each with what finds places in it; only YAML has several."""
     form = _form(text, source)
     try:
-        parsed = _yaml(text) if form == "YAML" else [_toml(text) if form == "TOML" else _json(text)]
-        json.dumps([value for value, _ in parsed], ensure_ascii=False).encode()
+        documents = _yaml(text) if form == "YAML" else [_toml(text) if form == "TOML" else _json(text)]
+        json.dumps([value for value, _ in documents], ensure_ascii=False).encode()
     except InvalidInput as error:
         place, _, problem = error.message.partition(": ")
         line = int(place.partition(":")[0])
@@ -216,7 +216,7 @@ def _parse(text: str, source: str) -> list[_Parsed]:
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.end]
         raise InvalidInput(f"{file_label(source)} contains {half!a}, an incomplete character.") from error
-    return parsed
+    return documents
 
 
 def _form(text: str, source: str) -> str:
@@ -286,8 +286,8 @@ def _with_variables(alert: FiledAlert, allowed_names: Collection[str]) -> FiledA
             where = f"{alert.file}:{place.line}:{place.column}" if place else alert.file
             raise InvalidInput(f"{where}: {alert.name}: {field}: {error.message}", field=field) from error
 
-    filled_in = _map_texts(alert.document.get("destinations"), "destinations", fill)
-    document = alert.document if filled_in is None else alert.document | {"destinations": filled_in}
+    destinations = _map_texts(alert.document.get("destinations"), "destinations", fill)
+    document = alert.document if destinations is None else alert.document | {"destinations": destinations}
     return FiledAlert(document, alert.file, alert.path, alert.read_document)
 
 

@@ -67,20 +67,22 @@ def backtest(
     Runs in the pipeline; Ctrl-C cancels the backtest.
     """
     with Client() as client:
-        asked_for = _alert(client, alert, env or ())
+        chosen_alert = _alert(client, alert, env or ())
         try:
-            document = asked_for.document if isinstance(asked_for, FiledAlert) else asked_for
-            started = client.start_backtest(document, since=since, until=until)
+            document = chosen_alert.document if isinstance(chosen_alert, FiledAlert) else chosen_alert
+            job = client.start_backtest(document, since=since, until=until)
         except InvalidInput as error:
-            raise (error_in_file(error, asked_for) if isinstance(asked_for, FiledAlert) else error) from error
+            raise (error_in_file(error, chosen_alert) if isinstance(chosen_alert, FiledAlert) else error) from error
         with progress_bar("Backtest") as report:
-            ended = await_end(client, started, report)
-    if ended["state"] != "done":
-        raise Unavailable(ended.get("reason") or ended.get("message") or "The backtest was cancelled.")
+            ended_backtest = await_end(client, job, report)
+    if ended_backtest["state"] != "done":
+        raise Unavailable(
+            ended_backtest.get("reason") or ended_backtest.get("message") or "The backtest was cancelled."
+        )
     if as_json:
-        show_json(ended)
+        show_json(ended_backtest)
     else:
-        draw(ended, console())
+        draw(ended_backtest, console())
 
 
 def _alert(client: Client, name_or_file: str, allowed_names: Sequence[str]) -> FiledAlert | Document:
@@ -104,10 +106,10 @@ def draw(ended: Document, screen: Console) -> None:
         screen.print(Text(result["states"], style="dim"))
     if not result["matched"]:
         return
-    drawn = bars(result["perDay"], ended)
+    chart = bars(result["perDay"], ended)
     screen.print()
-    screen.print(Text(drawn.title, style="bold"))
-    screen.print(_plot(drawn, screen.width))
+    screen.print(Text(chart.title, style="bold"))
+    screen.print(_plot(chart, screen.width))
     tables = (
         ("Assets", _assets(result)),
         ("People", _people(result)),
@@ -167,15 +169,18 @@ def _follow(client: Client, backtest: Document, report: ReportProgress, patience
 
 def _summary(ended: Document) -> Text:
     result = ended["result"]
-    sent, people = count_text(result["notified"], "notification"), count_text(result["recipientCount"], "recipient")
+    notifications, people = (
+        count_text(result["notified"], "notification"),
+        count_text(result["recipientCount"], "recipient"),
+    )
     text = Text(f"{ended['alert']['name']}: ", style="bold")
     text.append(f"{result['matched']:,} of {result['events']:,} events match")
     if not result["matched"]:
         return text.append(".")
     silent = f"; {result['notifiedNobody']:,} of them notify nobody" if result["notifiedNobody"] else ""
-    held_back = f"; incidents hold back {result['heldBack']:,} of them" if result.get("heldBack") else ""
-    text.append(f", on {count_text(result['assetCount'], 'asset')}{silent}{held_back}. ")
-    text.append(f"It would have sent {sent} to {people}")
+    held_back_text = f"; incidents hold back {result['heldBack']:,} of them" if result.get("heldBack") else ""
+    text.append(f", on {count_text(result['assetCount'], 'asset')}{silent}{held_back_text}. ")
+    text.append(f"It would have sent {notifications} to {people}")
     through = ", ".join(f"{one['channel']} {one['notified']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")
     text.append(f"{count_text(result['merged'], 'duplicate')} merged.")

@@ -56,19 +56,19 @@ def error_in_file(error: InvalidInput, alert: FiledAlert) -> InvalidInput:
         lines = [_line_of(mistake, alert) for mistake in mistakes_in(error.message)]
         return InvalidInput("\n".join(lines), field=error.field)
     yaml_document, column = alert.read_document(), int(place_in_message["column"])
-    written = condition_at(alert.document, place_in_message["field"]).split("\n")
-    is_written = written != [""] and int(place_in_message["line"]) <= len(written)
+    condition_lines = condition_at(alert.document, place_in_message["field"]).split("\n")
+    is_written = condition_lines != [""] and int(place_in_message["line"]) <= len(condition_lines)
     if yaml_document is None or not is_written:
-        located = InvalidInput(f"{alert.where}: {alert.name}: {error.message}", field=error.field)
+        file_error = InvalidInput(f"{alert.where}: {alert.name}: {error.message}", field=error.field)
         if is_written:
-            located.add_note("\n".join(below(written[int(place_in_message["line"]) - 1], column)))
-        return located
+            file_error.add_note("\n".join(below(condition_lines[int(place_in_message["line"]) - 1], column)))
+        return file_error
     path = f"{alert.path}.{place_in_message['field']}"
     place = yaml_document.place_within(path, int(place_in_message["line"]), column)
     message = error.message.replace(place_in_message["place"], "", 1)
-    located = InvalidInput(f"{alert.file}:{place.line}:{place.column}: {alert.name}: {message}", field=error.field)
-    located.add_note("\n".join(below(place.source, place.column)))
-    return located
+    file_error = InvalidInput(f"{alert.file}:{place.line}:{place.column}: {alert.name}: {message}", field=error.field)
+    file_error.add_note("\n".join(below(place.source, place.column)))
+    return file_error
 
 
 def _line_of(mistake: str, alert: FiledAlert) -> str:

@@ -106,10 +106,10 @@ def replay(
         raise InvalidInput(f"A message cannot be combined with --{next(iter(filters))}.")
     selection = {"message": message, **({"delivered": True} if delivered else {})} if message else filters
     with Client() as client:
-        started = client.start_replay(**selection)
-        ended = started if no_wait else _follow_replay(client, started)
-    show_text(_summary(ended), answer=ended, as_json=as_json)
-    if ended["progress"]["failed"] or ended["progress"]["takenBack"]:
+        new_replay = client.start_replay(**selection)
+        latest = new_replay if no_wait else _follow_replay(client, new_replay)
+    show_text(_summary(latest), answer=latest, as_json=as_json)
+    if latest["progress"]["failed"] or latest["progress"]["takenBack"]:
         raise typer.Exit(FAULT)
 
 

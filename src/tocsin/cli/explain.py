@@ -168,9 +168,9 @@ def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) ->
         _grow_person(branch, person)
     if alert["matched"] and not alert["reached"]["total"]:
         branch.add(_marked_line(False, unreached))
-    hidden = alert["reached"]["total"] - len(alert["reached"]["data"])
-    if hidden > 0:
-        branch.add(Text(f"and {hidden} more", style="dim"))
+    hidden_count = alert["reached"]["total"] - len(alert["reached"]["data"])
+    if hidden_count > 0:
+        branch.add(Text(f"and {hidden_count} more", style="dim"))
 
 
 def _grow_trace(branch: Tree, trace: Document) -> None:
@@ -227,8 +227,8 @@ def _delivery_lines(message: Document | None) -> Iterator[Text]:
         )
         if template_error := attempt.get("templateError"):
             yield Text(template_error, style="dim")
-        for left_out in attempt["dropped"]:
-            yield Text(f"left out: {left_out['reason']['sentence']}: {left_out['says']}", style="dim")
+        for drop in attempt["dropped"]:
+            yield Text(f"left out: {drop['reason']['sentence']}: {drop['says']}", style="dim")
     if message.get("held"):
         since = moment_text(message["heldSince"])
         yield Text(f"waits: its destination is {message['held']} since {since}", style="dim")

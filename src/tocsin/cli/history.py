@@ -33,8 +33,8 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
     Example: tocsin history postgres_prod.ecommerce.public.orders
     """
     with Client() as client:
-        stored = find_entity(client, entity, entity_type)
-        versions = client.versions(stored.entity_type, stored.id)
+        record = find_entity(client, entity, entity_type)
+        versions = client.versions(record.entity_type, record.id)
     columns = {
         "why": [version.reason or "" for version in versions],
         "breaking": ["; ".join(version.breaking_reasons) for version in versions],
@@ -91,8 +91,8 @@ def rollback(
     Example: tocsin rollback postgres_prod.ecommerce.public.orders --to 0.3 --dry-run
     """
     with Client(why=why) as client:
-        stored = find_entity(client, entity, entity_type)
-        answer = client.rollback(stored.entity_type, stored.id, to, dry_run=dry_run)
+        record = find_entity(client, entity, entity_type)
+        answer = client.rollback(record.entity_type, record.id, to, dry_run=dry_run)
     if as_json:
         show_json(answer)
         return

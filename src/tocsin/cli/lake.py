@@ -60,13 +60,13 @@ def status(*, as_json: AsJson = False) -> None:
 
         segments, end = Lake(engine).segments(), EventLog(engine).readable_end()
     through = segments[-1].through if segments else 0
-    counted = [segment for segment in segments if segment.event_count]
+    filled_segments = [segment for segment in segments if segment.event_count]
     facts = {
         "folder": settings.lake_root(),
         "segments": len(segments),
         "events": sum(segment.event_count for segment in segments),
-        "first": f"{to_datetime(min(one.first_ms for one in counted)):%Y-%m-%d}" if counted else None,
-        "last": f"{to_datetime(max(one.last_ms for one in counted)):%Y-%m-%d}" if counted else None,
+        "first": f"{to_datetime(min(one.first_ms for one in filled_segments)):%Y-%m-%d}" if filled_segments else None,
+        "last": f"{to_datetime(max(one.last_ms for one in filled_segments)):%Y-%m-%d}" if filled_segments else None,
         "through": through,
         "behind": end - through,
     }

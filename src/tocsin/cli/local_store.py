@@ -33,8 +33,8 @@ def opened_store(settings: Settings) -> Iterator[Engine]:
         from tocsin.store.database.schema import migrate
         from tocsin.store.database.vault import use_vault
         from tocsin.store.upkeep import high_water_marks
-    if settings.database_url is None and (changed := make_private(settings.data_dir)):
-        typer.echo(changed, err=True)
+    if settings.database_url is None and (change := make_private(settings.data_dir)):
+        typer.echo(change, err=True)
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     use_vault(engine, settings)
     try:

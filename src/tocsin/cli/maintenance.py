@@ -102,11 +102,11 @@ def fsck(
         known_traces = traces(settings)
         with progress_bar("fsck") as report:
             inspection = inspect(engine, report, deep=deep, traces=known_traces)
-        repaired = repair(engine, inspection.repairable) if mend else 0
-        if repaired:
+        repair_count = repair(engine, inspection.repairable) if mend else 0
+        if repair_count:
             with progress_bar("fsck, second pass") as report:
                 inspection = inspect(engine, report, deep=deep, traces=known_traces)
-    _show_inspection(inspection, repaired, as_json=as_json)
+    _show_inspection(inspection, repair_count, as_json=as_json)
     if inspection.counts:
         raise typer.Exit(DAMAGED)
 
@@ -117,8 +117,8 @@ def _show_inspection(inspection: Inspection, repaired: int, *, as_json: bool) ->
         counts = {damage.value: count for damage, count in inspection.counts.items()}
         show_json({"rows": inspection.row_counts, "damages": counts, "repaired": repaired, "findings": findings})
         return
-    looked_at = ", ".join(f"{count:,} of {name}" for name, count in inspection.row_counts.items())
-    typer.echo(f"Checked {looked_at}.")
+    row_counts = ", ".join(f"{count:,} of {name}" for name, count in inspection.row_counts.items())
+    typer.echo(f"Checked {row_counts}.")
     if repaired:
         typer.echo(f"Rebuilt the rows of {repaired:,} entities.")
     if not inspection.counts:
@@ -157,16 +157,16 @@ def audit(
         existing_store(settings) as engine,
         open_lake(settings, engine) as history,
     ):
-        audited = job.audit(job.build(settings, history, engine))
-    findings = [{**one.to_wire(), "alert": one.subscription_id} for one in audited.findings]
-    facts = {"after": audited.after, "through": audited.through, "judged": audited.judged, "unjudged": audited.unjudged}
+        result = job.audit(job.build(settings, history, engine))
+    findings = [{**one.to_wire(), "alert": one.subscription_id} for one in result.findings]
+    facts = {"after": result.after, "through": result.through, "judged": result.judged, "unjudged": result.unjudged}
     if as_json:
-        show_json({**facts, "notified": audited.notified, "findings": findings})
+        show_json({**facts, "notified": result.notified, "findings": findings})
     else:
-        typer.echo(f"Checked {audited.judged:,} matches of events {audited.after:,} to {audited.through:,}.")
-        if audited.unjudged:
+        typer.echo(f"Checked {result.judged:,} matches of events {result.after:,} to {result.through:,}.")
+        if result.unjudged:
             typer.echo(
-                f"Not checked: {audited.unjudged:,} matches of alerts that have changed since or are not due yet."
+                f"Not checked: {result.unjudged:,} matches of alerts that have changed since or are not due yet."
             )
         if findings:
             show_rows(findings, as_json=False)

@@ -63,8 +63,8 @@ def _alert_lines(answer: Document) -> Iterator[Text]:
     if not answer["suggestions"]:
         yield Text("None: no condition that was tried helps without hiding too much of what people opened.")
     for suggestion in answer["suggestions"]:
-        saved = f"saves {suggestion['saved']} of {suggestion['notified']}"
-        yield Text(f"{suggestion['says']}: {saved}{_opened_text(suggestion, answer)}")
+        savings = f"saves {suggestion['saved']} of {suggestion['notified']}"
+        yield Text(f"{suggestion['says']}: {savings}{_opened_text(suggestion, answer)}")
         yield Text(f"    {suggestion['condition']}", style="cyan")
 
 

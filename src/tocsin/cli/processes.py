@@ -58,8 +58,8 @@ def pipeline(
         from tocsin.spark.session import start_java_early
         from tocsin.store.database.folder import make_private
     set_up_logs(settings)
-    if changed := make_private(settings.data_dir):
-        structlog.get_logger().warning("data_folder_made_private", change=changed)
+    if change := make_private(settings.data_dir):
+        structlog.get_logger().warning("data_folder_made_private", change=change)
     with alone(settings.checkpoint_dir()):
         archive = start_java_early(settings, settings.data_dir)  # Java starts while Python imports
         with needing("spark"):

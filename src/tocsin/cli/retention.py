@@ -72,8 +72,8 @@ def run(
     set_up_logs(settings)  # to standard error: standard output is the result's
     with waiting_for("Applying retention"), existing_store(settings) as engine, open_lake(settings, engine) as lake:
         parts = job.build(settings, lake, engine)
-        applied = None if dry_run else job.apply(parts)
-        result = job.preview(parts) if dry_run else _NOTHING if applied is None else applied.to_wire()
+        outcome = None if dry_run else job.apply(parts)
+        result = job.preview(parts) if dry_run else _NOTHING if outcome is None else outcome.to_wire()
     if as_json:
         show_json(result)
         return

@@ -66,7 +66,7 @@ async def supervise(
     ------
     Unavailable : a part ended three times before it was ever ready
     """
-    failed: BaseExceptionGroup[Unavailable] | None = None
+    failure: BaseExceptionGroup[Unavailable] | None = None
     try:
         async with asyncio.TaskGroup() as group:
             watches = [_ProcessWatch(part, say, first_wait_s) for part in parts]
@@ -76,9 +76,9 @@ async def supervise(
             for task in running:
                 task.cancel()
     except* Unavailable as failures:
-        failed = failures
-    if failed is not None:  # raised up there, some versions of Python would wrap it once more
-        raise failed.exceptions[0] from None
+        failure = failures
+    if failure is not None:  # raised up there, some versions of Python would wrap it once more
+        raise failure.exceptions[0] from None
 
 
 async def _announce(watches: Sequence[_ProcessWatch], on_ready: Callable[[], None]) -> None:
@@ -105,11 +105,11 @@ class _ProcessWatch:
             await self._wait_for(self._part.after)
         wait_s, start_count = self._first_wait_s, 0
         while True:
-            started, start_count = time.monotonic(), start_count + 1
+            start_s, start_count = time.monotonic(), start_count + 1
             code = await self._run_once()
             if not self._was_ready and start_count >= STARTS_BEFORE_GIVING_UP:
                 raise Unavailable(f"The {self._part.name} does not start; see its output above.")
-            if time.monotonic() - started > STEADY_AFTER_S:
+            if time.monotonic() - start_s > STEADY_AFTER_S:
                 wait_s = self._first_wait_s
             self._say(self._part.name, f"exited {_how(code)}; restarting in {wait_s:g} s")
             await asyncio.sleep(wait_s)

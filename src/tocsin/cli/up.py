@@ -236,20 +236,20 @@ def parts_of(
     dev_broker: Part | None = None,
 ) -> tuple[Part, ...]:
     """Return the processes to start, each with what it must know of the others."""
-    shared = {
+    environment = {
         "TOCSIN_PORT": str(settings.port),
         "TOCSIN_DATA_DIR": str(settings.data_dir.absolute()),
         "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
     }
     smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(dev_receiver.smtp_port)} if dev_receiver else {}
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
-    server = Part("server", tocsin("serve"), server_is_ready, {**shared, **smtp})  # it sends tests of destinations
-    pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared, _SPARKS_CHATTER)
-    relay = _relay_parts(settings, shared, dev_broker)
+    server = Part("server", tocsin("serve"), server_is_ready, {**environment, **smtp})  # it sends tests of destinations
+    pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, environment, _SPARKS_CHATTER)
+    relay = _relay_parts(settings, environment, dev_broker)
     if dev_receiver is None:
-        return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared), *relay
+        return server, pipeline, Part("worker", tocsin("deliver"), has_started(), environment), *relay
     ports = ("--http-port", str(dev_receiver.http_port), "--smtp-port", str(dev_receiver.smtp_port))
-    worker = Part("worker", tocsin("deliver"), has_started(), {**shared, **smtp})
+    worker = Part("worker", tocsin("deliver"), has_started(), {**environment, **smtp})
     receiver = Part("dev receiver", tocsin("receive", *ports), answers_at(dev_receiver.url()))
     return receiver, server, pipeline, worker, *relay
 

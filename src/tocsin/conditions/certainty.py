@@ -168,8 +168,8 @@ def _out_of_bounds(terms: list[Term]) -> bool:
             greatest[operand] = min(greatest[operand], value)
         if operator in (Operator.LT, Operator.GT):
             strict.add((operand, value))
-    bounded = least.keys() | greatest.keys()
-    return any(least[v] > greatest[v] or (least[v] == greatest[v] and (v, least[v]) in strict) for v in bounded)
+    bounded_fields = least.keys() | greatest.keys()
+    return any(least[v] > greatest[v] or (least[v] == greatest[v] and (v, least[v]) in strict) for v in bounded_fields)
 
 
 def _number_bound(term: Term) -> tuple[Value, Operator, float] | None:

@@ -153,13 +153,13 @@ _REPORTED = {
 
 def changes_of(event: ChangeEvent) -> list[EventChange]:
     """Return what the changes of ``event`` mean, each once: the whole asset's fate, then added, updated, deleted."""
-    described = event.change_description or ChangeDescription()
+    description = event.change_description or ChangeDescription()
     is_talk, told_already = event.entity_type == THREAD, _WHOLE_FIELDS if event.event_type in _WHOLE else ()
     event_changes = list(_changes_by_type(event))
     for operation, fields in (
-        (ChangeOperation.ADD, described.fields_added),
-        (ChangeOperation.MODIFY, described.fields_updated),
-        (ChangeOperation.REMOVE, described.fields_deleted),
+        (ChangeOperation.ADD, description.fields_added),
+        (ChangeOperation.MODIFY, description.fields_updated),
+        (ChangeOperation.REMOVE, description.fields_deleted),
     ):
         for field_change in fields:
             if field_change.name not in told_already:

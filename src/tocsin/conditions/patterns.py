@@ -93,10 +93,10 @@ def translate(pattern: str) -> str:
     """
     if len(pattern) > MAX_PATTERN:
         raise PatternError(f"the pattern is longer than {MAX_PATTERN} characters")
-    trimmed = pattern.removeprefix("^")
-    if trimmed.endswith("$") and not trimmed.endswith("\\$"):
-        trimmed = trimmed[:-1]
-    reader = _PatternReader(trimmed, _Dialect.WRITTEN)
+    body = pattern.removeprefix("^")
+    if body.endswith("$") and not body.endswith("\\$"):
+        body = body[:-1]
+    reader = _PatternReader(body, _Dialect.WRITTEN)
     piece = reader.alternatives(depth=0)
     if not reader.at_end():
         raise PatternError("unmatched ')'")
@@ -318,10 +318,10 @@ class _PatternReader:
         self._next += 1
         if sign != "\\":
             return "\\" + sign if sign in "[&~|^#" else sign, _range_of(sign)
-        escaped = self._peek()
-        if escaped and escaped in _CLASS_ESCAPES:
+        letter = self._peek()
+        if letter and letter in _CLASS_ESCAPES:
             self._next += 1
-            return self._set_in_class(escaped), _set_of(escaped)
+            return self._set_in_class(letter), _set_of(letter)
         if self._dialect is not _Dialect.WRITTEN and self._pattern.startswith("x{", self._next):
             end = self._pattern.index("}", self._next)
             code, self._next = self._pattern[self._next + 2 : end], end + 1

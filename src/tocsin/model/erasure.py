@@ -186,8 +186,8 @@ class Pseudonymizer:
             words = r"\s+".join(map(spelling_pattern, display_name.split()))
             yield _standalone_pattern(words, before=r"\w", after=r"\w"), ERASED_NAME
         for name in sorted(identity.names - identity.shared, key=len, reverse=True):
-            quoted = "|".join(spelling_pattern(spelling) for spelling in {name, fqn.quote(name)})
-            yield re.compile(rf"(<#E::user::)(?:{quoted})(?=[>|:])", re.IGNORECASE), rf"\g<1>{identity.pseudonym}"
+            spellings = "|".join(spelling_pattern(spelling) for spelling in {name, fqn.quote(name)})
+            yield re.compile(rf"(<#E::user::)(?:{spellings})(?=[>|:])", re.IGNORECASE), rf"\g<1>{identity.pseudonym}"
             yield (
                 _standalone_pattern("@" + spelling_pattern(name), before=r"\w.", after=r"\w-"),
                 f"@{identity.pseudonym}",
@@ -198,9 +198,9 @@ class Pseudonymizer:
                 ),
                 rf"\g<1>{identity.pseudonym}",
             )
-            removed = removed_name(name, identity.user_id)
+            old_name = removed_name(name, identity.user_id)
             yield (
-                _standalone_pattern(spelling_pattern(removed), before=r"\w", after=r"\w"),
+                _standalone_pattern(spelling_pattern(old_name), before=r"\w", after=r"\w"),
                 removed_name(identity.pseudonym, identity.user_id),
             )
             if _DISTINCT.search(name):

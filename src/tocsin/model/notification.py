@@ -103,8 +103,8 @@ class Reason(WireModel):
         asset = "it" if self.of_subject is None else subject
         if self.hops:
             asset = f"{self.via or 'an asset'}, {'1 hop' if self.hops == 1 else f'{self.hops} hops'} downstream"
-        inherited = " by inheritance" if is_inherited and self.kind is ReasonKind.OWNER and self.hops == 0 else ""
-        through = f" through team {self.team}{inherited}" if self.team else inherited
+        inheritance = " by inheritance" if is_inherited and self.kind is ReasonKind.OWNER and self.hops == 0 else ""
+        through = f" through team {self.team}{inheritance}" if self.team else inheritance
         relation, _, met_team = (self.met or "").partition(":")
         to_reader, about = _SENTENCES[_MET.get(relation, self.kind)]
         because = (to_reader if name is None else about).format(

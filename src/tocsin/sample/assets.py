@@ -142,9 +142,9 @@ def _table(row: rows.TableRow, fqn: str, *, pipelines: list[rows.PipelineRow] | 
         "domains": [row.domain],
         "tags": [tag_label(f"Tier.Tier{row.tier}")] if row.tier else [],
     }
-    made_by = _writer(f"{layer}.{name}", pipelines) if pipelines else None
+    writer = _writer(f"{layer}.{name}", pipelines) if pipelines else None
     inputs = tuple(_in_warehouse(wanted) for wanted in row.inputs)
-    return Asset("table", fqn, layer, row.domain, request, inputs, made_by)
+    return Asset("table", fqn, layer, row.domain, request, inputs, writer)
 
 
 def _copy(row: rows.TableRow, path: str, original: str, pipelines: list[rows.PipelineRow]) -> Asset:

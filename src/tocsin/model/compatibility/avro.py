@@ -63,9 +63,9 @@ class _Resolution:
         return self._single_problem(reader, writer, path, depth)
 
     def _single_problem(self, reader: _Schema, writer: _Schema, path: str, depth: int) -> str | None:
-        read, written = _kind(reader), _kind(writer)
-        if read != written:
-            is_promoted = read in _PROMOTED.get(written, ())
+        read, writer_kind = _kind(reader), _kind(writer)
+        if read != writer_kind:
+            is_promoted = read in _PROMOTED.get(writer_kind, ())
             return None if is_promoted else _place_problem(path, f"{_name(writer)} is not readable as {_name(reader)}")
         if read in _NAMED and not _is_name_of(reader, writer):
             return _place_problem(path, f"{read} {writer.get('name')} is not {reader.get('name')}")
@@ -132,17 +132,17 @@ def _digits_of(schema: _Schema) -> tuple[object, object] | None:
 def _named_types(schema: _Schema) -> dict[str, _Schema]:
     """Return the named types in a schema, by their names without namespaces."""
     types: dict[str, _Schema] = {}
-    unvisited = [schema]
-    while unvisited:
-        part = unvisited.pop()
+    schemas = [schema]
+    while schemas:
+        part = schemas.pop()
         if isinstance(part, list):
-            unvisited += part
+            schemas += part
         elif isinstance(part, dict):
             kind, name = part.get("type"), part.get("name")
             if isinstance(kind, str) and kind in _NAMED and isinstance(name, str):
                 types[_without_namespace(name)] = part
-            unvisited += [kind, part.get("items"), part.get("values")]
-            unvisited += part["fields"] if isinstance(part.get("fields"), list) else []
+            schemas += [kind, part.get("items"), part.get("values")]
+            schemas += part["fields"] if isinstance(part.get("fields"), list) else []
     return types
 
 

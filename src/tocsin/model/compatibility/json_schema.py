@@ -43,11 +43,11 @@ def _problems(reader: _Schema, writer: _Schema, path: str, budget: ComparisonBud
         problem = find(reader, writer)
         if problem is not None:
             yield f"{path}: {problem}" if path else problem
-    read, written = _properties(reader), _properties(writer)
-    for name in read.keys() & written.keys():
-        if isinstance(read[name], dict) and isinstance(written[name], dict):
+    read, writer_properties = _properties(reader), _properties(writer)
+    for name in read.keys() & writer_properties.keys():
+        if isinstance(read[name], dict) and isinstance(writer_properties[name], dict):
             inner_path = f"{path}.{name}" if path else name
-            yield from _problems(read[name], written[name], inner_path, budget, depth + 1)
+            yield from _problems(read[name], writer_properties[name], inner_path, budget, depth + 1)
     read_items, written_items = reader.get("items"), writer.get("items")
     if isinstance(read_items, dict) and isinstance(written_items, dict):
         yield from _problems(read_items, written_items, f"{path}[]", budget, depth + 1)

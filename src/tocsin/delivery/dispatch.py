@@ -237,20 +237,20 @@ def narrow_dispatch(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch 
     message goes to an address and to nobody in particular.
     """
     entries: list[Entry] = []
-    dropped: list[DroppedReason] = []
+    drops: list[DroppedReason] = []
     for entry in dispatch.entries:
-        raised = [(reason, objection(entry, reason)) for reason in entry.reasons]
-        dropped += [
+        objections = [(reason, objection(entry, reason)) for reason in entry.reasons]
+        drops += [
             DroppedReason(notification_id=entry.notification_id, reason=reason, because=why[0], says=why[1])
-            for reason, why in raised
+            for reason, why in objections
             if why
         ]
-        reasons = tuple(reason for reason, why in raised if why is None)
+        reasons = tuple(reason for reason, why in objections if why is None)
         entries += [_with_reasons(entry, reasons)] if reasons else []
     if not entries:
-        return None, tuple(dropped)
-    is_same = all(map(is_, entries, dispatch.entries)) and not dropped
-    return dispatch if is_same else replace(dispatch, entries=tuple(entries)), tuple(dropped)
+        return None, tuple(drops)
+    is_same = all(map(is_, entries, dispatch.entries)) and not drops
+    return dispatch if is_same else replace(dispatch, entries=tuple(entries)), tuple(drops)
 
 
 def _with_reasons(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:

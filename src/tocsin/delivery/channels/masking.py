@@ -35,11 +35,11 @@ def split_secrets(config: Document, stored_secrets: Document) -> tuple[Document,
     InvalidInput : a mask without a known secret, or for a secret that was given for another receiver
     """
     endpoint = _endpoint(config.get(ENDPOINT), stored_secrets.get(ENDPOINT))
-    moved = _leads_to(endpoint) != _leads_to(stored_secrets.get(ENDPOINT))
+    is_new_target = _leads_to(endpoint) != _leads_to(stored_secrets.get(ENDPOINT))
     secrets: Document = {}
 
     def mask(place: KeyPath, value: str) -> str:
-        target = "endpoint" if moved else _moved_token_url(place, config, stored_secrets)
+        target = "endpoint" if is_new_target else _moved_token_url(place, config, stored_secrets)
         _put(
             secrets,
             place,
@@ -49,12 +49,12 @@ def split_secrets(config: Document, stored_secrets: Document) -> tuple[Document,
         )
         return MASK
 
-    masked = _map_texts(config, mask)
+    masked_config = _map_texts(config, mask)
     if isinstance(endpoint, str):
-        masked[ENDPOINT] = masked_url(endpoint, with_path=True)
-        if secrets or masked[ENDPOINT] != endpoint:
+        masked_config[ENDPOINT] = masked_url(endpoint, with_path=True)
+        if secrets or masked_config[ENDPOINT] != endpoint:
             secrets[ENDPOINT] = endpoint
-    return masked, secrets
+    return masked_config, secrets
 
 
 def holds_mask(config: Document) -> bool:

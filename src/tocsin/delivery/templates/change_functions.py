@@ -27,27 +27,29 @@ _WEB = ("https://", "http://")
 
 def group_changes(arguments: Arguments) -> Value:
     """Return ``updates``, ``adds`` and ``deletes``; what was deleted and added under one name is an update."""
-    described = arguments.first if isinstance(arguments.first, dict) else {}
-    updated, added, deleted = (_changes(described, key) for key in ("fieldsUpdated", "fieldsAdded", "fieldsDeleted"))
-    arguments.budget.step(len(updated) + len(added) + len(deleted))
+    description = arguments.first if isinstance(arguments.first, dict) else {}
+    updates, additions, deletions = (
+        _changes(description, key) for key in ("fieldsUpdated", "fieldsAdded", "fieldsDeleted")
+    )
+    arguments.budget.step(len(updates) + len(additions) + len(deletions))
     waiting: dict[str, deque[int]] = defaultdict(deque)
-    for index, change in enumerate(added):
+    for index, change in enumerate(additions):
         waiting[text_of(change.get("name"))].append(index)
-    merged: list[Value] = []
-    unmatched: list[Value] = []
-    used: set[int] = set()
-    for change in deleted:
+    replacements: list[Value] = []
+    removals: list[Value] = []
+    used_places: set[int] = set()
+    for change in deletions:
         same = waiting.get(text_of(change.get("name")))
         if not same:
-            unmatched.append(_change(change, "oldValue", "newValue"))
+            removals.append(_change(change, "oldValue", "newValue"))
             continue
         index = same.popleft()
-        used.add(index)
-        merged.append({"name": change.get("name"), "oldValue": change.get("oldValue"), **_new(added[index])})
+        used_places.add(index)
+        replacements.append({"name": change.get("name"), "oldValue": change.get("oldValue"), **_new(additions[index])})
     return {
-        "updates": [*(_change(one, "oldValue", "newValue") for one in updated), *merged],
-        "adds": [_change(one, "newValue") for index, one in enumerate(added) if index not in used],
-        "deletes": unmatched,
+        "updates": [*(_change(one, "oldValue", "newValue") for one in updates), *replacements],
+        "adds": [_change(one, "newValue") for index, one in enumerate(additions) if index not in used_places],
+        "deletes": removals,
     }
 
 

@@ -38,15 +38,15 @@ def blocks_of(markup: str) -> tuple[RichBlock, ...]:
     """Return what HTML says as blocks, in order; empty ones are left out."""
     reader = _RichTextReader()
     end = 0
-    for match in _TAG.finditer(uncommented := _without_comments(markup)):
-        reader.say(uncommented[end : match.start()])
+    for match in _TAG.finditer(html := _without_comments(markup)):
+        reader.say(html[end : match.start()])
         end = match.end()
         name = match[2].lower()
         if match[1]:
             reader.close(name)
         else:
             reader.open(name, match[3])
-    reader.say(uncommented[end:])
+    reader.say(html[end:])
     reader.end_block()
     return tuple(part for block in reader.blocks for part in _split_block(block))
 
@@ -219,20 +219,20 @@ def _address_in(attributes: str) -> str | None:
 
 def _trim_spans(spans: list[Span]) -> Iterator[Span]:
     """Yield spans without white space at both ends of the block; of one style, as one."""
-    merged: list[Span] = []
+    joint_spans: list[Span] = []
     for span in spans:
-        if merged and merged[-1][1:] == span[1:]:
-            merged[-1] = span._replace(text=merged[-1].text + span.text)
+        if joint_spans and joint_spans[-1][1:] == span[1:]:
+            joint_spans[-1] = span._replace(text=joint_spans[-1].text + span.text)
         else:
-            merged.append(span)
-    while merged and not merged[0].text.strip():
-        merged.pop(0)
-    while merged and not merged[-1].text.strip():
-        merged.pop()
-    if merged:
-        merged[0] = merged[0]._replace(text=merged[0].text.lstrip("\n "))
-        merged[-1] = merged[-1]._replace(text=merged[-1].text.rstrip())
-    yield from merged
+            joint_spans.append(span)
+    while joint_spans and not joint_spans[0].text.strip():
+        joint_spans.pop(0)
+    while joint_spans and not joint_spans[-1].text.strip():
+        joint_spans.pop()
+    if joint_spans:
+        joint_spans[0] = joint_spans[0]._replace(text=joint_spans[0].text.lstrip("\n "))
+        joint_spans[-1] = joint_spans[-1]._replace(text=joint_spans[-1].text.rstrip())
+    yield from joint_spans
 
 
 def _split_block(block: RichBlock) -> Iterator[RichBlock]:

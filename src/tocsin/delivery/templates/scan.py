@@ -74,19 +74,19 @@ class Scanner:
         InvalidTemplate : a tag has no end, or holds what is no word
         """
         end, takes_space = 0, False
-        while (opened := self._text.find("{{", end)) >= 0:
-            before = self._text[end:opened]
+        while (opening := self._text.find("{{", end)) >= 0:
+            before = self._text[end:opening]
             if before.endswith("\\") and not before.endswith("\\\\"):
                 yield _strip_space(before[:-1], before=takes_space) + "{{"
-                end, takes_space = opened + 2, False
+                end, takes_space = opening + 2, False
                 continue
-            tag = self._tag(opened)
+            tag = self._tag(opening)
             line_end = self._line_taken(tag, end)
             before = before.removesuffix("\\") if line_end is None else before.rstrip(" \t")
             yield _strip_space(before, before=takes_space, after=tag.takes_before)
             end, takes_space = tag.span[1] if line_end is None else line_end, tag.takes_after
             if tag.sign != "!":
-                yield Tag(tag.sign, tuple(self._words(*tag.inner)), self.place(opened))
+                yield Tag(tag.sign, tuple(self._words(*tag.inner)), self.place(opening))
         yield _strip_space(self._text[end:], before=takes_space)
 
     def _line_taken(self, tag: _TagMatch, begin: int) -> int | None:
@@ -120,12 +120,12 @@ class Scanner:
         sign = "&" if is_triple else text[at : at + 1] if text[at : at + 1] in tuple(_SIGNS) else ""
         at += len(sign)
         closing = "}}}" if is_triple else "}}"
-        closed = text.find(closing, at)
-        if closed < 0 or (sign != "!" and "{{" in text[at:closed]):
+        close_at = text.find(closing, at)
+        if close_at < 0 or (sign != "!" and "{{" in text[at:close_at]):
             raise template_error(f"this tag has no end; write {closing}", self.place(opened))
-        takes_after = closed > at and text[closed - 1] == "~"
-        span = (opened, closed + len(closing))
-        return _TagMatch(sign, (at, closed - takes_after), span, takes_before, takes_after)
+        takes_after = close_at > at and text[close_at - 1] == "~"
+        span = (opened, close_at + len(closing))
+        return _TagMatch(sign, (at, close_at - takes_after), span, takes_before, takes_after)
 
     def _comment(self, opened: int, at: int, takes_before: bool) -> _TagMatch:
         closed = self._text.find("--", at)

@@ -74,8 +74,8 @@ class HttpRequests(Transport):
 
     async def _attempt(self, request: Request, now_ms: int) -> tuple[Outcome, bytes, bool]:
         """Make one request; return its outcome and answer, and whether it failed on a stale connection only."""
-        opened: list[socket.socket] = []
-        _OPENED.set(opened)
+        new_sockets: list[socket.socket] = []
+        _OPENED.set(new_sockets)
         try:
             async with self._session.request(
                 request.method,
@@ -91,7 +91,7 @@ class HttpRequests(Transport):
             is_stale = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, _NOT_LOST)
             suffix = "" if isinstance(error, ValueError) else f": {error}"  # it would repeat the address, token and all
             detail = clean_line(f"{type(error).__name__}{suffix}", limit=_REASON_LIMIT)
-            return of_reason(_reason(error), detail=detail), b"", is_stale and not opened
+            return of_reason(_reason(error), detail=detail), b"", is_stale and not new_sockets
 
 
 def _open_socket(egress: Egress, info: AddressInfo) -> socket.socket:

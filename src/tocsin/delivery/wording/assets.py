@@ -44,10 +44,13 @@ class ChangedAsset(NamedTuple):
 def asset_of(event: ChangeEvent) -> ChangedAsset:
     """Return the asset that changed, or the one, or the part of one (``orders.email``), that a thread is about."""
     entity, entity_type, entity_id = event.entity or {}, event.entity_type, event.entity_id
-    checks, refused = "", refused_asset(event)
-    if refused is not None:
-        entity_type, entity_id = str(refused.get("type") or ""), str(refused["id"])
-        name = refused.get("displayName") or fqn.steps_of(str(refused.get("fullyQualifiedName") or refused["id"]))[-1]
+    checks, refused_reference = "", refused_asset(event)
+    if refused_reference is not None:
+        entity_type, entity_id = str(refused_reference.get("type") or ""), str(refused_reference["id"])
+        name = (
+            refused_reference.get("displayName")
+            or fqn.steps_of(str(refused_reference.get("fullyQualifiedName") or refused_reference["id"]))[-1]
+        )
     elif entity_type == THREAD:
         about = entity.get("entityRef")
         reference = about if isinstance(about, dict) else {}
@@ -62,7 +65,7 @@ def asset_of(event: ChangeEvent) -> ChangedAsset:
         checks = _place_checked_by(entity) if entity_type == TEST_CASE else ""
     row = ENTITY_TYPES.get(entity_type)
     page = f"/#/{row.collection}/{entity_id}" if row else "/"
-    full_name = str(refused.get("fullyQualifiedName") or "") if refused else ""
+    full_name = str(refused_reference.get("fullyQualifiedName") or "") if refused_reference else ""
     return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page, checks, full_name)
 
 

@@ -38,21 +38,21 @@ def announced_in_words(request: Document, zone: str) -> str:
 
 def change_request_lines(before: Document, after: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield what is announced, moved, withdrawn or due, and the command that answers it."""
-    name, announced = clean_line(str(after.get("name"))), announced_in_words(after, zone)
+    name, announcement = clean_line(str(after.get("name"))), announced_in_words(after, zone)
     if after.get("status") == "withdrawn":
-        yield _line(f"{name} withdrawn: {announced}")
+        yield _line(f"{name} withdrawn: {announcement}")
         return
     if after.get("status") == "due":
-        yield _line(f"{name} is due and not done: {announced}")
+        yield _line(f"{name} is due and not done: {announcement}")
         advice = f"make the change, or tocsin changes move {name} --on DATE, or tocsin changes withdraw {name}"
         yield ChangeLine(advice, label="what to do")
         return
     if "answered" in after:
         yield from _answer_lines(after, zone)
         return
-    moved = "" if not before else "is still open: " if before.get("date") == after.get("date") else "moved: "
+    lead = "" if not before else "is still open: " if before.get("date") == after.get("date") else "moved: "
     instead = f"; instead: {after['replacement']}" if after.get("replacement") else ""
-    yield _line(f"{name} {moved}{announced}: {after.get('why')}{instead}")
+    yield _line(f"{name} {lead}{announcement}: {after.get('why')}{instead}")
     answer, *other_answers = ConsumerVerdict
     command = f"tocsin changes answer {name} {answer} (or {', '.join(other_answers)})"
     yield ChangeLine(command, label="to answer for a consumer")

@@ -173,17 +173,17 @@ def event_text(
     conversation about orders``. The lines are in the order of their ranks, labels that columns bring among them, last
     what surrounds the ``failure`` that the event reports, or the change that breaks readers.
     """
-    asset, described = asset_of(event), with_reader(event.change_description, reader_id)
+    asset, description = asset_of(event), with_reader(event.change_description, reader_id)
     if failure and failure.incident:
-        described = with_incident(described, failure.incident.name, is_said=is_failure_report(event))
+        description = with_incident(description, failure.incident.name, is_said=is_failure_report(event))
     headline = ""
     lines: list[ChangeLine] = []
     if event.entity_type == THREAD:
         headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone)
     lines = lines or import_lines(event)
-    if not lines and described is not None:
-        lines = _change_lines(described, event.entity or {}, zone, event)
-        lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
+    if not lines and description is not None:
+        lines = _change_lines(description, event.entity or {}, zone, event)
+        lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(description) else lines
     headline = headline or f"{_headline(event, asset, lines)}{below_text(event)}"
     surroundings = [*_meaning_lines(event), *surrounding_lines(event, failure, zone)]
     report = lines[0] if lines and _is_said_by_headline(event, lines) else None
@@ -261,9 +261,9 @@ def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[Ch
     went = [line.text.split(" ")[1] for line in lines if came and _GONE_TIER.fullmatch(line.text)]
     for line in lines:
         if line.text in came:
-            moved = came[line.text]
-            text = f"tier {', '.join(went)}{ARROW}{moved.value}" if went else description_of(moved)
-            yield ChangeLine(text, ", ".join(went) or None, moved.value, Rank.LABEL, lead="tier" if went else "")
+            new_tier = came[line.text]
+            text = f"tier {', '.join(went)}{ARROW}{new_tier.value}" if went else description_of(new_tier)
+            yield ChangeLine(text, ", ".join(went) or None, new_tier.value, Rank.LABEL, lead="tier" if went else "")
         elif not (came and _GONE_TIER.fullmatch(line.text)):
             yield line
 
@@ -324,7 +324,7 @@ def _located_lines(
         *((change, "changed") for change in described.fields_updated),
         *((change, "removed") for change in described.fields_deleted),
     ]
-    retyped: dict[tuple[str, ...], list[FieldChange]] = {}
+    type_changes_by_path: dict[tuple[str, ...], list[FieldChange]] = {}
     names = {change.name for change, _ in changes}
     is_of_alerts, is_still_failing = ALERT_INCIDENT in names, STILL_FAILING in names
     for change, verb in changes:
@@ -335,13 +335,13 @@ def _located_lines(
         path = fqn.steps_of(change.name)
         old, new = parse_json(change.old_value), parse_json(change.new_value)
         report_lines = REPORT_LINES.get(path[-1]) if isinstance(new, dict) else None
-        if report_lines and (reported := list(report_lines(old if isinstance(old, dict) else {}, new, entity, zone))):
-            yield from ((path, line) for line in reported)
+        if report_lines and (reports := list(report_lines(old if isinstance(old, dict) else {}, new, entity, zone))):
+            yield from ((path, line) for line in reports)
         elif path[-1] in TYPE_KEYS and len(path) > 1:
-            retyped.setdefault(tuple(path[:-1]), []).append(change)
+            type_changes_by_path.setdefault(tuple(path[:-1]), []).append(change)
         else:
             yield from ((path, line) for line in _field_lines(path, verb, old, new))
-    for member, type_changes in retyped.items():
+    for member, type_changes in type_changes_by_path.items():
         yield member, _retyped_line(member, type_changes, _member_at(entity, member))
 
 

@@ -23,20 +23,24 @@ def fold_repeated(dispatch: Dispatch) -> Dispatch:
     One that undoes the other, has another reason, or was announced otherwise, stays by itself, and so does what a
     template words.
     """
-    folded: dict[int, Entry] = {}
+    folded_entries: dict[int, Entry] = {}
     latest_places: dict[str, int] = {}
     for place, entry in enumerate(dispatch.entries):
-        before = folded.get(latest_places.get(entry.event.entity_id, -1))
-        merged = (
+        before = folded_entries.get(latest_places.get(entry.event.entity_id, -1))
+        joint_entry = (
             _merge_notifications(before, entry)
             if before and _are_worded_here((before, entry), dispatch.texts)
             else None
         )
-        if merged:
-            del folded[latest_places[entry.event.entity_id]]
-        folded[place] = merged or entry
+        if joint_entry:
+            del folded_entries[latest_places[entry.event.entity_id]]
+        folded_entries[place] = joint_entry or entry
         latest_places[entry.event.entity_id] = place
-    return replace(dispatch, entries=tuple(folded.values())) if len(folded) < len(dispatch.entries) else dispatch
+    return (
+        replace(dispatch, entries=tuple(folded_entries.values()))
+        if len(folded_entries) < len(dispatch.entries)
+        else dispatch
+    )
 
 
 def _are_worded_here(entries: Sequence[Entry], texts: Collection[str]) -> bool:
@@ -50,12 +54,12 @@ def _merge_notifications(before: Entry, after: Entry) -> Entry | None:
         return None
     if (before.event.reason, before.event.announcements) != (after.event.reason, after.event.announcements):
         return None
-    described = _merge_changes(*(event.change_description or ChangeDescription() for event in events))
-    if described is None:
+    description = _merge_changes(*(event.change_description or ChangeDescription() for event in events))
+    if description is None:
         return None
     event = after.event.model_copy(
         update={
-            "change_description": described,
+            "change_description": description,
             "previous_version": before.event.previous_version,
             "user_name": _names_of(events),
             "breaking_reasons": _reasons_of(events),
@@ -72,10 +76,10 @@ def _merge_changes(before: ChangeDescription, after: ChangeDescription) -> Chang
     """
     earlier = {change.name: change for change in before.fields_updated}
     later = {change.name: change for change in after.fields_updated}
-    repeated = [name for name in later if name in earlier]
-    if not repeated or any(earlier[name].new_value != later[name].old_value for name in repeated):
+    shared_names = [name for name in later if name in earlier]
+    if not shared_names or any(earlier[name].new_value != later[name].old_value for name in shared_names):
         return None
-    if any(earlier[name].old_value == later[name].new_value for name in repeated):
+    if any(earlier[name].old_value == later[name].new_value for name in shared_names):
         return None
     updates = [_change_across(change, later.get(change.name, change)) for change in before.fields_updated]
     updates += [change for change in after.fields_updated if change.name not in earlier]

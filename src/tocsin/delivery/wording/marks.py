@@ -25,17 +25,17 @@ def marked_lines(located: Iterable[tuple[Sequence[str], ChangeLine]], event: Cha
     What happened as announced is marked as well.
     """
     reasons, shown_paths = event.breaking_reasons or (), set[str]()
-    broken = {reason.field: reason for reason in reversed(reasons) if reason.field}
-    announced = {one.field: one for one in event.announcements or () if one.field}
+    broken_reasons = {reason.field: reason for reason in reversed(reasons) if reason.field}
+    announcements = {one.field: one for one in event.announcements or () if one.field}
     for path, line in located:
         places = {fqn.join(path), fqn.join([*path, line.name]) if line.name else ""}
         if path[-1] in _PARTS_OF_TYPES:
             places.add(fqn.join(path[:-1]))
-        if place := next((one for one in broken if one in places), None):
-            shown_paths |= broken.keys() & places
-            yield line.as_breaking(_announcement_text(broken[place], event))
-        elif place := next((one for one in announced if one in places), None):
-            yield line.with_mark(announced[place].in_words())
+        if place := next((one for one in broken_reasons if one in places), None):
+            shown_paths |= broken_reasons.keys() & places
+            yield line.as_breaking(_announcement_text(broken_reasons[place], event))
+        elif place := next((one for one in announcements if one in places), None):
+            yield line.with_mark(announcements[place].in_words())
         else:
             yield line
     for reason in reasons:

@@ -74,18 +74,18 @@ def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], p
         ThreadType.ANNOUNCEMENT: "an announcement",
     }
     thread = nouns.get(str(thread_type), "a conversation")
-    mentioned, assigned = ReasonKind.MENTION in kinds, ReasonKind.ASSIGNEE in kinds
+    is_mentioned, is_assigned = ReasonKind.MENTION in kinds, ReasonKind.ASSIGNEE in kinds
     if event.event_type is EventType.THREAD_CREATED and thread_type == ThreadType.TASK:
         references = [one if isinstance(one, dict) else {} for one in task.get("assignees") or ()]
         names = [str(one.get("name")) for one in references[:_MOST_NAMED]]
         names += ["others"] if len(references) > _MOST_NAMED else []
-        assignees = "you" if assigned else " and ".join(names) or "somebody"
+        assignees = "you" if is_assigned else " and ".join(names) or "somebody"
         return f"asks {assignees} to {_ASKS.get(task.get('type', ''), 'look at')} {place}"
-    if mentioned:
+    if is_mentioned:
         return f"mentioned you in {thread} about {place}"
     if event.event_type is EventType.THREAD_CREATED:
         return f"announced for {place}" if thread_type == ThreadType.ANNOUNCEMENT else f"started {thread} about {place}"
-    if event.event_type is EventType.THREAD_UPDATED and assigned and _is_handed_on(event):
+    if event.event_type is EventType.THREAD_UPDATED and is_assigned and _is_handed_on(event):
         return f"assigned {thread} about {place} to you"
     return f"{_DONE.get(event.event_type, 'changed')} {thread} about {place}"
 

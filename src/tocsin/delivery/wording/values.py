@@ -196,8 +196,8 @@ def _in_words(value: Value, depth: int, key: str = "") -> str:
             return _link_text(value) if value.startswith("<#E::") else value
         case list():
             texts = [_in_words(one, depth + 1) for one in value[:_MOST_MEMBERS]]
-            counted = [f"… and {len(value) - _MOST_MEMBERS:,} more"] if len(value) > _MOST_MEMBERS else []
-            return ", ".join((*filter(None, texts), *counted)) or "none"
+            remainder = [f"… and {len(value) - _MOST_MEMBERS:,} more"] if len(value) > _MOST_MEMBERS else []
+            return ", ".join((*filter(None, texts), *remainder)) or "none"
         case dict():
             return _object_text(value, depth)
         case None:

@@ -149,12 +149,12 @@ class Attempts:
         That is what rights and mutes allow, the zones of their readers, and what surrounds failures and breaking
         changes, with which the messages about them are returned.
         """
-        permitted, reporting = self._parts.permitted, list(filter(_has_surroundings, dispatches))
-        if not reporting and all(map(permitted.is_certain, dispatches)):
+        permissions, reporting = self._parts.permitted, list(filter(_has_surroundings, dispatches))
+        if not reporting and all(map(permissions.is_certain, dispatches)):
             return dispatches
 
         def ask() -> Sequence[Dispatch]:
-            permitted.look_ahead(dispatches)
+            permissions.look_ahead(dispatches)
             return self._parts.failure_messages.with_contexts(dispatches, reporting)
 
         try:
@@ -179,7 +179,7 @@ class Attempts:
             result = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(error).__name__), dispatch.entries)
         if result is None:
             return None
-        recorded = Attempt(
+        attempt = Attempt(
             message_id=message.id,
             number=message.attempt_count + 1,
             started_at_ms=started_at_ms,
@@ -188,8 +188,8 @@ class Attempts:
             dropped=result.dropped,
             template_error=result.template_error,
         )
-        step = _step(recorded, _retries(result.entries, routes), message.attempts_before, time.jitter)
-        return Finished(message, recorded, step, result.entries)
+        step = _step(attempt, _retries(result.entries, routes), message.attempts_before, time.jitter)
+        return Finished(message, attempt, step, result.entries)
 
 
 def _retries(entries: Sequence[Entry], routes: Routes) -> int:
@@ -231,34 +231,36 @@ class MessageAttempt:
         if dispatch.message.channel not in self._parts.senders:
             detail = f"{dispatch.message.channel} is not supported yet"
             return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
-        open_dispatch, closed = narrow_dispatch(dispatch, partial(_objection, self._routes, self._clock.now_ms()))
+        open_dispatch, closed_drops = narrow_dispatch(dispatch, partial(_objection, self._routes, self._clock.now_ms()))
         if open_dispatch is None:
-            return _refusal(dispatch, closed)
-        permitted, refused = await self._narrow_to_permitted(open_dispatch)
-        dropped = (*closed, *refused)
-        if permitted is None:
-            return _refusal(dispatch, dropped)
-        route = _leading_route(permitted, self._routes)
-        own_address = own_address_of(permitted.message.target)
+            return _refusal(dispatch, closed_drops)
+        permitted_dispatch, refusals = await self._narrow_to_permitted(open_dispatch)
+        drops = (*closed_drops, *refusals)
+        if permitted_dispatch is None:
+            return _refusal(dispatch, drops)
+        route = _leading_route(permitted_dispatch, self._routes)
+        own_address = own_address_of(permitted_dispatch.message.target)
         if own_address is not None:
-            config = await _ask_store(lambda: self._parts.own_addresses.of(own_address, permitted.message.channel))
+            config = await _ask_store(
+                lambda: self._parts.own_addresses.of(own_address, permitted_dispatch.message.channel)
+            )
             if config is None:
                 outcome = of_reason(OutcomeReason.RECIPIENT_GONE, detail=_ADDRESS_CHANGED)
-                return _Try(outcome, permitted.entries, dropped)
+                return _Try(outcome, permitted_dispatch.entries, drops)
             route = at_own_address(route, config)
         if route.waits_because is not None:
             outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=route.waits_because)
-            return _Try(outcome, permitted.entries, dropped)
+            return _Try(outcome, permitted_dispatch.entries, drops)
         if not await is_held():
             return None
-        result = await self._send(permitted, route)
-        return replace(result, dropped=dropped) if dropped else result
+        result = await self._send(permitted_dispatch, route)
+        return replace(result, dropped=drops) if drops else result
 
     async def _send(self, permitted: Dispatch, route: Route) -> _Try:
         """Send a message to one of the destinations that its reasons name."""
         now_ms = self._clock.now_ms()
         channel = self._parts.senders[permitted.message.channel]
-        sized = replace(
+        whole_dispatch = replace(
             permitted,
             batch_size=route.batch_size,
             sends_arrays=route.sends_arrays,
@@ -272,9 +274,9 @@ class MessageAttempt:
             guidance=guidance_of(permitted, self._routes),
             zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
         )
-        if buttons := self._buttons(sized, now_ms):
-            sized = replace(sized, buttons=buttons)
-        worded_dispatch, problem = await self._with_templates(sized)
+        if buttons := self._buttons(whole_dispatch, now_ms):
+            whole_dispatch = replace(whole_dispatch, buttons=buttons)
+        worded_dispatch, problem = await self._with_templates(whole_dispatch)
         outcome = await channel.send(worded_dispatch, route.destination, now_ms=self._clock.now_ms())
         detail = mask_secrets(outcome.detail, route.destination)
         outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)

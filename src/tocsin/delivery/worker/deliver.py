@@ -185,10 +185,10 @@ class Worker:
         await self._assure()
         session_id, in_hand = self._leases.session_id, Counter(self._leases.per_destination)
         room = self._room()
-        claimed, dispatches = await _steadily(partial(self._take_due, session_id, in_hand, room))
-        self._leases.take(session_id, claimed, {one.message.id: one.event_bytes for one in dispatches})
+        messages, dispatches = await _steadily(partial(self._take_due, session_id, in_hand, room))
+        self._leases.take(session_id, messages, {one.message.id: one.event_bytes for one in dispatches})
         loaded_ids = {dispatch.message.id for dispatch in dispatches}
-        for message in claimed:
+        for message in messages:
             if message.id not in loaded_ids:
                 self._finished.put_nowait(Ended(session_id, end_lost_message(message, self._parts.time.clock.now_ms())))
         for dispatch in await self._attempts.look_ahead(dispatches):
@@ -197,7 +197,7 @@ class Worker:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         await self._give_way(session_id)
-        return len(claimed)
+        return len(messages)
 
     def _room(self) -> Capacity:
         """Return the room that is left: an own address has as much again waiting in hand as it gets at once."""
@@ -235,21 +235,23 @@ class Worker:
         most_each = max(limits.per_destination, min(limits.claim, free // ROOM_SHARES))
         shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)
         self._last_served = list(shares)[-1] if shares else self._last_served
-        claimed: list[Message] = []
+        due_messages: list[Message] = []
         if shares:
             self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
-            claimed += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, pauses=pauses)
-        claimed += self._take_replayed(session_id, limit - len(claimed), in_hand + Counter(_destinations(claimed)))
-        dispatches = messages.dispatches(claimed, fits=room.take) if claimed else []
-        if refused := [message for message in claimed if message.id in room.refused]:
+            due_messages += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, pauses=pauses)
+        due_messages += self._take_replayed(
+            session_id, limit - len(due_messages), in_hand + Counter(_destinations(due_messages))
+        )
+        dispatches = messages.dispatches(due_messages, fits=room.take) if due_messages else []
+        if refused_messages := [message for message in due_messages if message.id in room.refused]:
             probes = [
                 (message.subscription_id, message.destination_id)
-                for message in refused
+                for message in refused_messages
                 if message.destination_id in pauses.probed
             ]
             messages.release(session_id, room.refused, probes=probes, now_ms=now_ms)
         self._claim_unknown = False
-        return [message for message in claimed if message.id not in room.refused], dispatches
+        return [message for message in due_messages if message.id not in room.refused], dispatches
 
     def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
         """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""

@@ -91,8 +91,8 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
         ("Message-ID", f"<{message_id}@{host}>"),
     ]
     if dispatch.answers is not None:
-        answered = f"<{dispatch.answers.message_id}@{host}>"
-        headers += [("In-Reply-To", answered), ("References", answered)]
+        answered_id = f"<{dispatch.answers.message_id}@{host}>"
+        headers += [("In-Reply-To", answered_id), ("References", answered_id)]
     headers += [("Auto-Submitted", "auto-generated"), ("X-Tocsin-Offset", str(first.log_offset))]
     if page:
         headers += [("List-Unsubscribe", f"<{settings.ascii_url}{page}>"), ("List-Unsubscribe-Post", ONE_CLICK)]

@@ -77,8 +77,8 @@ class SlackBot:
     def _with_buttons(self, dispatch: Dispatch, members: Mapping[str, str], call: SlackCall) -> Block:
         """Return the message about one event with buttons, whose requests Slack signs, in place of links."""
         plain = replace(dispatch, buttons={})
-        rendered = render_message(plain, base_url=self._base_url, members=members, most_bytes=MESSAGE_BYTES)
-        message: Block = orjson.loads(rendered)
+        text = render_message(plain, base_url=self._base_url, members=members, most_bytes=MESSAGE_BYTES)
+        message: Block = orjson.loads(text)
         buttons = dispatch.buttons.get(dispatch.first.notification_id, ())
         choices: list[ActionButton] = []
         for at, button in enumerate(buttons, start=1):

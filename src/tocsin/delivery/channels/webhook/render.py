@@ -52,13 +52,13 @@ def bodies_of(dispatch: Dispatch, payload_format: str, *, source: str) -> list[B
     in a body changes its id, or a receiver would take it for one that it has.
     """
     own_payloads = dispatch.payloads
-    rendered = [
+    parts = [
         _Rendered(entry, own_payloads[entry.notification_id], is_own=True)
         if entry.notification_id in own_payloads
         else _render_entry(entry, payload_format, source)
         for entry in dispatch.entries
     ]
-    groups = _arrays_of(rendered, dispatch) if dispatch.sends_arrays else [[part] for part in rendered]
+    groups = _arrays_of(parts, dispatch) if dispatch.sends_arrays else [[part] for part in parts]
     ids = [dispatch.message.id] if len(groups) == 1 else [_id_of(dispatch, group) for group in groups]
     return [
         _body(body_id, group, payload_format, is_array=dispatch.sends_arrays)

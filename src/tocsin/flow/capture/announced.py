@@ -81,15 +81,15 @@ def judge(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int
         for entry in newest.values()
         for fate in _fates(entry.request, change)
     ]
-    ended: list[AnnouncedChange] = []
+    ended_requests: list[AnnouncedChange] = []
     for entry in newest_own.values():
         fates = list(_fates(entry.request, change))
         if fates and all(fate.is_final for fate in fates):
             outcome = _outcome(entry, fates[0], at_ms)
-            ended.append(replace(entry.request, done_at_ms=at_ms, outcome=outcome, updated_at_ms=at_ms))
+            ended_requests.append(replace(entry.request, done_at_ms=at_ms, outcome=outcome, updated_at_ms=at_ms))
     if not announcements and not change.reasons:
         return Judgement()
-    return Judgement(_judged_reasons(change.reasons, announcements), tuple(announcements), tuple(ended))
+    return Judgement(_judged_reasons(change.reasons, announcements), tuple(announcements), tuple(ended_requests))
 
 
 def _outcome(standing: StandingRequest, fate: _Fate, at_ms: int) -> ChangeOutcome:

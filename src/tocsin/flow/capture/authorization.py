@@ -173,17 +173,17 @@ def check_change(
         return
     kind = ENTITY_TYPES[old.entity_type]
     keys = (old.document.keys() | fields.keys()) - SERVER_KEPT
-    required = operations_needed(kind.name, old.document, fields, keys)
+    operations = operations_needed(kind.name, old.document, fields, keys)
     name = Operation.EDIT_DISPLAY_NAME
-    if is_report and name in required and not permit.may(name, kind.name, old.document):
-        required = required - {name} | {Operation.CREATE}
-    permit.check(kind.name, required or {Operation.VIEW_BASIC}, old.document)
+    if is_report and name in operations and not permit.may(name, kind.name, old.document):
+        operations = operations - {name} | {Operation.CREATE}
+    permit.check(kind.name, operations or {Operation.VIEW_BASIC}, old.document)
     protective = operations_needed(kind.name, old.document, fields, keys & PROTECTIVE)
     if protective and (permit.bears(kind.name, old.document) or permit.bears(kind.name, old.document | fields)):
         permit.check_apart(kind.name, protective, old.document)
     if kind.name in CONTAINERS and "domains" in keys and permit.bears("domain", {}):  # its descendants inherit them
         permit.check_apart(kind.name, operations_needed(kind.name, old.document, fields, {"domains"}), old.document)
-    if required:
+    if operations:
         permit.check_kept(kind.name, old.document, fields)
     if _gives_powers(kind.name, old.document, fields, transaction):
         permit.check(kind.name, {Operation.ALL}, old.document)

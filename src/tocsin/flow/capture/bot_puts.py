@@ -64,7 +64,7 @@ def _denied_paths(
     """
     before, after = states
     paths, persons = changes
-    denied = set()
+    denied_paths = set()
 
     @cache
     def may(operation: Operation) -> bool:
@@ -75,8 +75,8 @@ def _denied_paths(
         for need in _needs(old.entity_type, path, value):
             is_report = need is Operation.EDIT_DISPLAY_NAME and path not in persons
             if not (may(need) or (is_report and may(Operation.CREATE))):
-                denied.add(path)
-    return denied
+                denied_paths.add(path)
+    return denied_paths
 
 
 def _needs(entity_type: str, path: Path, value: object) -> frozenset[Operation]:

@@ -156,19 +156,19 @@ def _of_members(path: Path, members: Value) -> Iterator[tuple[Path, Value]]:
 
 
 def _with_kept(old: Document, new: Document, tree: Document) -> Document:
-    merged = dict(new)
+    document = dict(new)
     for key, below in tree.items():
         was, now = old.get(key), new.get(key)
         if not below:
-            merged.pop(key, None)
-            merged |= {key: was} if key in old else {}
+            document.pop(key, None)
+            document |= {key: was} if key in old else {}
         elif isinstance(was, dict) or isinstance(now, dict):
-            merged[key] = _with_kept(was or {}, now or {}, below)
+            document[key] = _with_kept(was or {}, now or {}, below)
         elif key == "tags":
-            merged[key] = _kept_labels(was or [], now or [], below)
+            document[key] = _kept_labels(was or [], now or [], below)
         else:
-            merged[key] = _kept_members(was or [], now or [], below)
-    return merged
+            document[key] = _kept_members(was or [], now or [], below)
+    return document
 
 
 def _kept_labels(old: list[Document], new: list[Document], tags: Collection[str]) -> list[Document]:

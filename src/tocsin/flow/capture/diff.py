@@ -85,7 +85,7 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
     if not old:
         return Difference(ChangeDescription(fields_added=tuple(_all_added(entity_type, new))))
     collector = _Collector()
-    server_keys, nested = _server_keys(entity_type), _nesting_keys(entity_type)
+    server_keys, nesting_keys = _server_keys(entity_type), _nesting_keys(entity_type)
     for key in _keys(old, new):
         before, after = old.get(key), new.get(key)
         if before is after:
@@ -97,7 +97,7 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
             continue
         if key == "extension":
             _fields(collector, (key,), before or {}, after or {})
-        elif key in nested and isinstance(before, dict) and isinstance(after, dict) and before and after:
+        elif key in nesting_keys and isinstance(before, dict) and isinstance(after, dict) and before and after:
             _fields(collector, (key,), before, after)
         else:
             _field(collector, (key,), before, after)

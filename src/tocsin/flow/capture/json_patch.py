@@ -70,28 +70,28 @@ def is_light(document: Document, operations: Sequence[PatchOperation]) -> bool:
 def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: Bounds) -> Document:
     if len(operations) > bounds.patch_operations:
         raise TooLarge(f"the patch has {len(operations)} operations; the limit is {bounds.patch_operations}")
-    patched, bytes_left, had_bytes = document, bounds.document_bytes, size_of(document)
+    result, bytes_left, had_bytes = document, bounds.document_bytes, size_of(document)
     try:
         for operation in operations:
-            if _is_about_answer(patched, operation):
+            if _is_about_answer(result, operation):
                 continue
             if operation.get("op") == "test" and {"path", "value"} <= operation.keys():
-                _test(patched, operation)
+                _test(result, operation)
                 continue
             if _is_copy(operation):
-                bytes_left -= _copied_bytes(patched, operation)
+                bytes_left -= _copied_bytes(result, operation)
             if bytes_left < 0:
                 raise TooLarge(f"the patch copies more than {bounds.document_bytes} bytes")
-            patched = _apply_one(patched, operation)
+            result = _apply_one(result, operation)
     except RecursionError as refused:
         raise InvalidInput("the patch cannot be applied: it is nested too deeply") from refused
     except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError, AttributeError) as refused:
         raise InvalidInput(f"the patch cannot be applied: {_why(refused)}") from refused
-    if not isinstance(patched, dict):
+    if not isinstance(result, dict):
         raise InvalidInput("the result of the patch is not an object")
-    check_depth(patched)
-    bounds.check_size(patched, had_bytes=had_bytes)
-    return patched
+    check_depth(result)
+    bounds.check_size(result, had_bytes=had_bytes)
+    return result
 
 
 def _apply_one(document: Document, operation: PatchOperation) -> Document:

@@ -145,14 +145,14 @@ def _members(field: str, rule: MemberList, members: object) -> list[Document]:
         return own_references(members) if field in INHERITED_KEYS else members
     if not all(isinstance(member, dict) for member in members):
         raise InvalidInput(f"{field} must be a list of objects", field=field)
-    normalized = [_member(field, member) for member in members]
-    names = {rule.identity(member) for member in normalized}
-    if len(names) == len(normalized):
-        return normalized
+    documents = [_member(field, member) for member in members]
+    names = {rule.identity(member) for member in documents}
+    if len(names) == len(documents):
+        return documents
     if field == "tags":  # the same tag twice is the same tag
-        return list({rule.identity(member): member for member in normalized}.values())
-    counted = Counter(rule.identity(member) for member in normalized)
-    raise InvalidInput(f"{field} contains the name {counted.most_common(1)[0][0]} twice", field=field)
+        return list({rule.identity(member): member for member in documents}.values())
+    name_counts = Counter(rule.identity(member) for member in documents)
+    raise InvalidInput(f"{field} contains the name {name_counts.most_common(1)[0][0]} twice", field=field)
 
 
 def _member(field: str, member: Document) -> Document:

@@ -69,16 +69,16 @@ def versions(events: Iterable[LoggedEvent], relabellings: Iterable[tuple[int, La
     documents_by_version: dict[Decimal, Document] = {}
     document: Document = {}
     waiting = deque(relabellings)
-    for logged in events:
-        event = logged.event
+    for logged_event in events:
+        event = logged_event.event
         change, before, after = event.change_description, event.previous_version, event.current_version
         if change is None or after is None or before == after:
             continue
         if before is None:
             document = {"deleted": False} if "deleted" in ENTITY_TYPES[event.entity_type].keys else {}
-        while waiting and waiting[0][0] <= logged.offset:
+        while waiting and waiting[0][0] <= logged_event.offset:
             document = rename_labels(document, waiting.popleft()[1])
-        document = apply_change(document, change, logged.derived.get(ORDER))
+        document = apply_change(document, change, logged_event.derived.get(ORDER))
         if before is not None and before > after:
             documents_by_version.pop(before, None)
             document |= {

@@ -40,23 +40,25 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     """
     record.rules.check_removal(record, target)
     is_for_good, since = hard or not _can_be_soft(target), len(record.events)
-    affected = _descendants_of(record, target) if is_for_good else list_softly_deleted_below(record, target)
-    if affected and not recursive:
+    descendants = _descendants_of(record, target) if is_for_good else list_softly_deleted_below(record, target)
+    if descendants and not recursive:
         raise InvalidInput(
             f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes everything below it as well"
         )
-    check_under(affected, "delete", lambda one: check_delete(record.permit, one, hard=hard))
+    check_under(descendants, "delete", lambda one: check_delete(record.permit, one, hard=hard))
     if is_for_good:
-        record.transaction.remember_relations([entity.id for entity in (*affected, target)])
-        _forget(record, [*affected, target])
-    also_gone = frozenset(entity.id for entity in (target, *affected))
-    record.read_ids = record.transaction.read_by_others([one.id for one in (target, *affected) if not one.is_deleted])
-    record.standing_requests = _requests_about(record, target, affected)
+        record.transaction.remember_relations([entity.id for entity in (*descendants, target)])
+        _forget(record, [*descendants, target])
+    also_gone = frozenset(entity.id for entity in (target, *descendants))
+    record.read_ids = record.transaction.read_by_others(
+        [one.id for one in (target, *descendants) if not one.is_deleted]
+    )
+    record.standing_requests = _requests_about(record, target, descendants)
     deletion = record.ids.event()
-    for entity in reversed(affected):
+    for entity in reversed(descendants):
         _delete_one(record, entity, also_gone, deletion, hard=hard)
-    written = _delete_one(record, target, also_gone, deletion, hard=hard)
-    return record.join(written, {entity.id for entity in affected}, since=since)
+    result = _delete_one(record, target, also_gone, deletion, hard=hard)
+    return record.join(result, {entity.id for entity in descendants}, since=since)
 
 
 def _requests_about(record: Record, target: Stored, below: Sequence[Stored]) -> dict[str, list[StandingRequest]]:
@@ -188,11 +190,11 @@ def _forget(record: Record, entities: list[Stored]) -> None:
     ids = {entity.id for entity in entities}
     labels = {(SOURCES[entity.entity_type], entity.fqn) for entity in entities if entity.entity_type in SOURCES}
     users = {one.id: reference_to(one) for one in entities if one.entity_type == "user"}
-    followed = record.transaction.followed_entities(sorted(users)) if users else []
-    followers = {entity.id: [users[one] for one in found] for entity, found in followed}
+    followed_entities = record.transaction.followed_entities(sorted(users)) if users else []
+    followers = {entity.id: [users[one] for one in found] for entity, found in followed_entities}
     referring = record.transaction.entities_referring_to(sorted(ids), sorted({tag for _, tag in labels}))
-    affected = {one.id: one for one in (*referring, *(entity for entity, _ in followed))}
-    for entity in sorted(affected.values(), key=lambda one: one.fqn):
+    affected_by_id = {one.id: one for one in (*referring, *(entity for entity, _ in followed_entities))}
+    for entity in sorted(affected_by_id.values(), key=lambda one: one.fqn):
         if entity.id not in ids:
             document = _document_without(entity.document, ids, labels)
             record.permit.check_kept(entity.entity_type, entity.document, document)

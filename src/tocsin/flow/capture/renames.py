@@ -97,19 +97,21 @@ def _with_service_type(record: Record, old: Stored, fields: Document) -> Documen
 def rename(record: Record, old: Stored, draft: Draft) -> Written:
     """Move an entity with its descendants, and update everything that names one of them."""
     under, since = record.transaction.descendants(types_below(old.entity_type), old.fqn), len(record.events)
-    affected = [old, *under]
-    renaming = _renaming(affected, old.fqn, draft.fqn)
+    entities = [old, *under]
+    renaming = _renaming(entities, old.fqn, draft.fqn)
     carriers = _relabel(record, old, renaming.by_label)
     before = carriers.get(old.id, old)
-    written = change(record, record.resolver(), before, _with_new_names(draft.document, renaming), fqn=draft.fqn)
-    after = {old.id: replace(old, fqn=draft.fqn, document=written.document)}
+    result = change(record, record.resolver(), before, _with_new_names(draft.document, renaming), fqn=draft.fqn)
+    after = {old.id: replace(old, fqn=draft.fqn, document=result.document)}
     for entity in (carriers.get(one.id, one) for one in under):
         fqn = renaming.by_id[entity.id]
-        moved = record.change(entity, _with_new_names(entity.document | _upward(entity, after), renaming), fqn=fqn)
-        after[entity.id] = replace(entity, fqn=fqn, document=moved.document)
+        descendant_write = record.change(
+            entity, _with_new_names(entity.document | _upward(entity, after), renaming), fqn=fqn
+        )
+        after[entity.id] = replace(entity, fqn=fqn, document=descendant_write.document)
     _rename_referrers(record, renaming)
-    record.rules.after_renaming(record, [(entity, renaming.by_id[entity.id]) for entity in affected])
-    return record.join(written, {entity.id for entity in under}, since=since)
+    record.rules.after_renaming(record, [(entity, renaming.by_id[entity.id]) for entity in entities])
+    return record.join(result, {entity.id for entity in under}, since=since)
 
 
 def _check_allowed(kind: EntityType, old: Document, new: Document) -> None:
@@ -163,8 +165,8 @@ def _relabel(record: Record, root: Stored, new_names: LabelNames) -> dict[str, S
             continue
         document = with_new_labels(entity.document, names)
         record.permit.check_kept(entity.entity_type, entity.document, document)
-        curated = relabelled_paths(entity.entity_type, entity.document, entity.curated, names)
-        carriers[entity.id] = replace(entity, document=document, curated=curated)
+        curated_paths = relabelled_paths(entity.entity_type, entity.document, entity.curated, names)
+        carriers[entity.id] = replace(entity, document=document, curated=curated_paths)
         record.transaction.relabel(entity, carriers[entity.id], Relabelling(root.id, record.at_ms, names))
     return carriers
 

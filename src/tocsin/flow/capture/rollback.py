@@ -58,22 +58,22 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
         raise InvalidInput(
             "alerts cannot be rolled back, as versions do not contain their secrets; PUT the desired state instead"
         )
-    left_out: list[LeftOut] = []
+    omissions: list[LeftOut] = []
     fields = without_server_keys(record.rules.of_the_past(record, kind.name, past))
-    fields = _with_living_tags(record, old, fields, left_out)
-    fields |= _with_living_references(record, old, fields, left_out) | _values_of(old, MEMBERSHIPS.get(kind.name, ()))
+    fields = _with_living_tags(record, old, fields, omissions)
+    fields |= _with_living_references(record, old, fields, omissions) | _values_of(old, MEMBERSHIPS.get(kind.name, ()))
     fields = {key: value for key, value in fields.items() if value is not None}
-    fields = _with_own_secrets(record, old, fields, left_out)
-    draft = _place(record, kind, old, (fields, left_out))
+    fields = _with_own_secrets(record, old, fields, omissions)
+    draft = _place(record, kind, old, (fields, omissions))
     if old.is_deleted:
         removal.check_above(record, replace(old, document=draft.document))
     if draft.fqn == old.fqn:
-        written = change(record, record.resolver(strict=False), old, draft.document)
+        result = change(record, record.resolver(strict=False), old, draft.document)
     else:
-        written = renames.rename(record, old, draft)
+        result = renames.rename(record, old, draft)
     if old.is_deleted:
         removal.restore_under(record, replace(old, fqn=draft.fqn))
-    return RolledBack(replace(written, cascaded=tuple(made.event for made in record.events[1:])), tuple(left_out))
+    return RolledBack(replace(result, cascaded=tuple(made.event for made in record.events[1:])), tuple(omissions))
 
 
 def _with_own_secrets(record: Record, old: Stored, fields: Document, left_out: list[LeftOut]) -> Document:

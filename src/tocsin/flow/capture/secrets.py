@@ -88,10 +88,10 @@ def hide_secrets(
     if PROFILE in parts and actor_id is not None:
         states = (in_clear_part(PROFILE, (before or {}).get(PROFILE), stored_secrets), clear[PROFILE])
         _remember_setters(transaction, entity_id, states, actor_id)
-    masked, secrets = split(clear)
+    masked_fields, secrets = split(clear)
     if secrets != stored_secrets or unreadable is not None:
         transaction.attachments.put(entity_id, KIND, secrets)
-    return fields | masked
+    return fields | masked_fields
 
 
 def split(parts: Document) -> tuple[Document, Document]:

@@ -92,16 +92,16 @@ def change(
     live = {"deleted": False} if "deleted" in old.document else {}
     event_type = EventType.ENTITY_RESTORED if old.is_deleted else EventType.ENTITY_UPDATED
     kind = ENTITY_TYPES[old.entity_type]
-    completed = complete(record, kind, resolver, fields, old.document)
-    check_change(record.permit, old, completed, record.transaction, is_report=is_report)
-    record.rules.before_change(record, old, completed)
+    complete_fields = complete(record, kind, resolver, fields, old.document)
+    check_change(record.permit, old, complete_fields, record.transaction, is_report=is_report)
+    record.rules.before_change(record, old, complete_fields)
     if old.is_deleted:
         check_restore(record.permit, old, record.transaction)
-    written = record.change(old, completed | live, event_type, fqn=fqn, since=since)
-    record.rules.after_write(record, old.entity_type, written.document, old.document)
-    if kind.is_service and written.document.get("serviceType") != old.document.get("serviceType"):
-        _hand_down(record, written.document, old)
-    return written
+    result = record.change(old, complete_fields | live, event_type, fqn=fqn, since=since)
+    record.rules.after_write(record, old.entity_type, result.document, old.document)
+    if kind.is_service and result.document.get("serviceType") != old.document.get("serviceType"):
+        _hand_down(record, result.document, old)
+    return result
 
 
 def _hand_down(record: Record, service: Document, old: Stored) -> None:

@@ -210,13 +210,15 @@ class Record:
         version = next_version(old.version, is_major=is_major)
         description = difference.change.since(old.version)
         values, wire = _with_server_values(old, fields), description.to_wire()
-        stamped = self._with_stamps(values, version, fullyQualifiedName=fqn or old.fqn, changeDescription=wire)
-        curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
+        document = self._with_stamps(values, version, fullyQualifiedName=fqn or old.fqn, changeDescription=wire)
+        curated_paths = self._curated_paths(old.entity_type, old.curated, (old.document, document))
         new_fqn = fqn or old.fqn
-        new = Stored(old.id, old.entity_type, new_fqn, version, stamped, self.actor.id, curated, self.actor.reason)
+        new = Stored(
+            old.id, old.entity_type, new_fqn, version, document, self.actor.id, curated_paths, self.actor.reason
+        )
         self.transaction.update(old, new)
         difference = Difference(description, difference.order)
-        return Written(stamped, self._event(event_type, old, new, difference, verdict))
+        return Written(document, self._event(event_type, old, new, difference, verdict))
 
     def _rearrange(self, old: Stored, fields: Document) -> Stored:
         """Store the members of an entity in another order, or its bookkeeping, which is no change."""
@@ -265,13 +267,13 @@ class Record:
             return Written(since.document, event)
         total = total.since(since.version)
         descriptions = {"changeDescription": total.to_wire(), _INCREMENT: increment.to_wire()}
-        stamped = self._with_stamps(_with_server_values(old, fields), old.version, **descriptions)
-        curated = self._curated_paths(old.entity_type, old.curated, (old.document, stamped))
-        new = replace(old, document=stamped, updated_by_id=self.actor.id, curated=curated)
+        document = self._with_stamps(_with_server_values(old, fields), old.version, **descriptions)
+        curated_paths = self._curated_paths(old.entity_type, old.curated, (old.document, document))
+        new = replace(old, document=document, updated_by_id=self.actor.id, curated=curated_paths)
         before = replace(old, version=since.version)
         self.transaction.update(before, new)
         event = self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=increment), verdict)
-        return Written(stamped, event)
+        return Written(document, event)
 
     def revise(self, old: Stored, description: ChangeDescription) -> Written:
         """Make a version of what the document does not show, such as another secret."""
@@ -373,10 +375,10 @@ class Record:
         order = {ORDER: difference.order} if difference.order else {}
         last_ms = last_changed_ms(old.document) if old else None
         is_by_bot = self.origin.is_by_bot if self.origin else self.actor.is_bot
-        derived = derive(event, actor_is_bot=is_by_bot, last_changed_ms=last_ms)
-        recorded = {RECORDED: True} if self.is_recorded else {}
-        late = {LATE: True} if self._is_late(derived[REPORTED_AT]) else {}
-        self.events.append(CapturedEvent(event, derived | order | recorded | late))
+        derived_facts = derive(event, actor_is_bot=is_by_bot, last_changed_ms=last_ms)
+        recorded_mark = {RECORDED: True} if self.is_recorded else {}
+        late = {LATE: True} if self._is_late(derived_facts[REPORTED_AT]) else {}
+        self.events.append(CapturedEvent(event, derived_facts | order | recorded_mark | late))
         return event
 
     def _import_of(self, entity_type: str, event_type: EventType, verdict: Judgement) -> str | None:

@@ -85,9 +85,9 @@ def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] 
         else:
             receivers = (*_receivers_of(destination), *_receivers_by_question(destination, questions))
         for relation, receiver in receivers:
-            asked_of = owners if relation is ReasonKind.EXTERNAL else ()
+            questioned_owners = owners if relation is ReasonKind.EXTERNAL else ()
             rule = _row(subscription, destination, relation, receiver)
-            rules[replace(rule, questions=questions, owners=asked_of)] = None
+            rules[replace(rule, questions=questions, owners=questioned_owners)] = None
     return tuple(rules)
 
 

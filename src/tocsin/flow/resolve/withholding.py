@@ -44,11 +44,11 @@ def withheld(
     sight, withheld_from = Sight(policies, events.subjects(about.keys())), dict[Pair, str]()
     for offset, alerts in about.items():
         for alert in alerts:
-            hidden_from = next(
+            blind_editor = next(
                 (editor for editor in editors_by_alert[alert] if not sight.may_view(editor, offset)), None
             )
-            if hidden_from is not None:
-                withheld_from[offset, alert] = hidden_from
+            if blind_editor is not None:
+                withheld_from[offset, alert] = blind_editor
     reading = {(offset, alert) for offset, many in about.items() for alert in many if reads.get(alert, _ALL)}
     return withheld_from | _reading_hidden(reading - withheld_from.keys(), editors_by_alert, (reads, policies, events))
 

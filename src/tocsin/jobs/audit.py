@@ -129,12 +129,12 @@ def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
     judged_through = through if next_report_offset is None else next_report_offset - 1
     subscriptions = parts.alerts.list_enabled()
     # After they were read: what changed in between is judged from there.
-    changed_at = parts.audit_rows.alerts_changed_at()
+    change_times = parts.audit_rows.alerts_changed_at()
     plans = list(_plans(subscriptions))
     alerts = [
         (
             plan.subscription_id,
-            changed_at.get(plan.subscription_id, 0),
+            change_times.get(plan.subscription_id, 0),
             judged_through if plan.asks_of_streaks else through,
             int(plan.asks_of_streaks),
         )

@@ -176,10 +176,10 @@ class _Run:
         if not visible_parts:
             return
         visible_matches = pa.concat_tables(visible_parts)
-        held_back = self._find_held_back(visible_matches)
+        held_back_rows = self._find_held_back(visible_matches)
         self.tally.match(visible_matches)
-        self.tally.hold_back(held_back)
-        self.tally.add(self._count_recipients(visible_matches, held_back))
+        self.tally.hold_back(held_back_rows)
+        self.tally.add(self._count_recipients(visible_matches, held_back_rows))
         report()
 
     def _find_held_back(self, matched: pa.Table) -> frozenset[Pair]:
@@ -245,8 +245,12 @@ class _Run:
             if may_view(self.viewer, "eventsubscription", alert.to_wire(), policies)
         }
         offsets = dict.fromkeys(reversed(self.tally.samples))
-        logged = self.parts.history.log.at(offsets)
-        samples = [logged[offset].event.model_copy(update={"entity": None}) for offset in offsets if offset in logged]
+        logged_events = self.parts.history.log.at(offsets)
+        samples = [
+            logged_events[offset].event.model_copy(update={"entity": None})
+            for offset in offsets
+            if offset in logged_events
+        ]
         return {
             "events": count,
             **self.tally.counts(),

@@ -123,8 +123,8 @@ def look(parts: CheckParts) -> int:
         if schedule_id not in schedules:
             parts.checks.retire(schedule_id, now_ms=now_ms)
         elif last.through_offset is not None and _has_read(parts, last.through_offset):
-            released = parts.checks.release(schedule_id, now_ms=parts.clock.now_ms())
-            _LOG.info("digests_released", schedule_id=schedule_id, count=released)
+            release_count = parts.checks.release(schedule_id, now_ms=parts.clock.now_ms())
+            _LOG.info("digests_released", schedule_id=schedule_id, count=release_count)
     return count
 
 

@@ -189,9 +189,9 @@ class _QueryWatch:
                 since_ms=since_ms,
                 again_in_s=wait_s,
             )
-            noted = fault.name
+            fault_name = fault.name
             self._stopping.wait(wait_s)
-            fault = self._environment.fault(self._query.name, since_ms, noted)
+            fault = self._environment.fault(self._query.name, since_ms, fault_name)
             wait_s = min(2 * wait_s, self._environment.longest_wait_s)
 
     def _look_at(self, query: StreamingQuery) -> None:

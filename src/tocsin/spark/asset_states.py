@@ -72,14 +72,14 @@ def asset_states(
     Stale is what had its last success until ``stale_before_ms`` (None: nobody asks). Shuffles by id.
     """
     is_failing = F.coalesce(~F.col("verdict").isin(*sorted(NO_FAILURES)), F.lit(False))
-    reported = assets.join(
+    assets_with_streaks = assets.join(
         streaks.select("entity_id", "since_ms", is_failing.alias("is_failing"), "failures"), "entity_id", "left"
     )
     if lacking is None:
-        with_owners = reported.withColumn("may_lack_owner", F.lit(False))
+        with_owners = assets_with_streaks.withColumn("may_lack_owner", F.lit(False))
     else:
-        marked = lacking.withColumn("may_lack_owner", F.lit(True))
-        with_owners = reported.join(marked, "entity_id", "left")
+        ownerless_assets = lacking.withColumn("may_lack_owner", F.lit(True))
+        with_owners = assets_with_streaks.join(ownerless_assets, "entity_id", "left")
     is_stale = F.lit(False) if stale_before_ms is None else F.col("since_ms") <= F.lit(stale_before_ms)
     is_found = F.coalesce("is_failing", F.lit(False)) | F.coalesce(is_stale, F.lit(False))
     return with_owners.where(is_found | F.coalesce("may_lack_owner", F.lit(False))).select(

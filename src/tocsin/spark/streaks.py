@@ -111,8 +111,8 @@ class _Keeper(StatefulProcessor):
         timerValues: object = None,  # noqa: N803  # Spark's name
     ) -> Iterator[Row]:
         """Yield the entity's rows with their facts, in the order of the log."""
-        stored = self._state.get() if self._state.exists() else None
-        streak = Streak(*stored) if stored else None
+        state = self._state.get() if self._state.exists() else None
+        streak = Streak(*state) if state else None
         for row in sorted(rows, key=lambda one: one.log_offset):
             columns = row.asDict()
             report = _report_in(columns)
@@ -123,7 +123,7 @@ class _Keeper(StatefulProcessor):
             yield Row(**columns | {column: facts.get(name) for name, column in _FACTS.items()})
         if streak is not None:
             self._state.update(astuple(streak))
-        elif stored:
+        elif state:
             self._state.clear()
 
     def close(self) -> None:

@@ -119,9 +119,9 @@ def request_of(source: SourceDocument, ids: Mapping[str, str], labels: Collectio
     tests is not mirrored, the one of its name here stands for it.
     """
     kind = source.kind
-    left_out = _NEVER | SERVER_KEPT | kind.separate_keys | frozenset(RELATIONS.get(kind.name, ()))
+    excluded_keys = _NEVER | SERVER_KEPT | kind.separate_keys | frozenset(RELATIONS.get(kind.name, ()))
     upward = {kind.parent_field(source.document), *kind.required}
-    keys = kind.keys - left_out - (frozenset(kind.upward) - upward)
+    keys = kind.keys - excluded_keys - (frozenset(kind.upward) - upward)
     if kind.name in ("user", "team"):
         keys &= _PERSONS
     request: Document = {}

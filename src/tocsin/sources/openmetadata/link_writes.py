@@ -99,11 +99,11 @@ class FollowerAddition(LinkWrite):
         person = record.transaction.reference("user", Key.by_id(self.link.from_id))
         if person is None or person.get("deleted"):
             return _NOTHING
-        written = followers.follow(record, target, self.link.from_id)
-        if written.event is not None:
+        result = followers.follow(record, target, self.link.from_id)
+        if result.event is not None:
             self.outcome = self.addition
-        self._remember(record, OF_PEOPLE if written.event is None else written.event.id)
-        return written
+        self._remember(record, OF_PEOPLE if result.event is None else result.event.id)
+        return result
 
 
 @dataclass
@@ -146,10 +146,10 @@ class EdgeAddition(LinkWrite):
             return _NOTHING
         ends = {"fromEntity": self.from_.reference, "toEntity": self.to.reference}
         details = _with_present_columns(self.details or {}, origin, target)
-        written = edges.put_edge(record, {**ends, "lineageDetails": details})
+        result = edges.put_edge(record, {**ends, "lineageDetails": details})
         self.outcome = self.addition if old is None else "edgesChanged"
         self._remember(record, self.link.digest)
-        return written
+        return result
 
 
 @dataclass

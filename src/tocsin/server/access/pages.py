@@ -38,11 +38,13 @@ def visible_page(
     """
     visible_entries: list[T] = []
     last: T | None = None
-    looked_at = 0
+    entry_count = 0
     while len(visible_entries) < limit:
-        count = limit - len(visible_entries) if looked_at == 0 else max(limit - len(visible_entries), min(limit, 1_000))
+        count = (
+            limit - len(visible_entries) if entry_count == 0 else max(limit - len(visible_entries), min(limit, 1_000))
+        )
         entries = read(last, count)
-        looked_at += len(entries)
+        entry_count += len(entries)
         for place, (entry, visible_entry) in enumerate(zip(entries, as_shown(entries), strict=True)):
             last = entry
             if visible_entry is not None:
@@ -53,6 +55,6 @@ def visible_page(
                 )
         if entries.is_cut or len(entries) < count:
             return Read(visible_entries, last, has_more=entries.is_cut)
-        if looked_at >= MOST_LOOKED_AT:
+        if entry_count >= MOST_LOOKED_AT:
             return Read(visible_entries, last, has_more=True)
     return Read(visible_entries, last, has_more=True)

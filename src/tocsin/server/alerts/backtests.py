@@ -66,19 +66,21 @@ def in_sight(backtest: Backtest, result: Document, visibility: Visibility) -> Do
     """
     if visibility.is_whole:
         return result
-    assets, recipients, triggered = (result.get(key, []) for key in ("assets", "recipients", "triggered"))
+    assets, recipients, triggered_alerts = (result.get(key, []) for key in ("assets", "recipients", "triggered"))
     asset_ids = visibility.sees(assets)
     samples = visibility.visible_events(
         [ChangeEvent.model_validate_json(orjson.dumps(one)) for one in result.get("samples", [])]
     )
     people = [{"id": one["id"], "type": "user"} for one in recipients if "id" in one]
-    alerts = [{"id": one["id"], "type": _ALERT} for one in triggered if "id" in one]
+    alerts = [{"id": one["id"], "type": _ALERT} for one in triggered_alerts if "id" in one]
     alert_ids = visibility.sees(alerts)
     visible_ids = _VisibleIds(visibility.sees(people), alert_ids | {str(backtest.alert.get("id"))})
     visible_parts: Document = {
         "assets": [one for one in assets if one["id"] in asset_ids],
         "samples": [one.to_wire() for one in samples if one is not None],
-        "triggered": [one if one.get("id") in alert_ids else _without_keys(one, "id", "name") for one in triggered],
+        "triggered": [
+            alert if alert.get("id") in alert_ids else _without_keys(alert, "id", "name") for alert in triggered_alerts
+        ],
         "recipients": [visible_ids.in_sight(one) for one in recipients],
     }
     return result | {key: value for key, value in visible_parts.items() if key in result}

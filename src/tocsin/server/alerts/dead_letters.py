@@ -194,15 +194,15 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
         return route.waits_because
     attempts = stores.records.attempts(letter.id)
     remaining = _without_dropped(dispatches[0], attempts[-1].dropped if attempts else ())
-    sized = replace(
+    whole_dispatch = replace(
         remaining,
         batch_size=route.batch_size,
         sends_arrays=route.sends_arrays,
         sends_types_apart=route.sends_types_apart,
     )
-    sized = _in_template_words(sized, caller)
+    whole_dispatch = _in_template_words(whole_dispatch, caller)
     config = route.destination.config.model_copy(update={"verification": None})
-    return sized, route.destination.model_copy(update={"config": config})
+    return whole_dispatch, route.destination.model_copy(update={"config": config})
 
 
 def _in_template_words(dispatch: Dispatch, caller: Caller) -> Dispatch:

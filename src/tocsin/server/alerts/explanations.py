@@ -89,39 +89,41 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
         if not alerts:
             raise Forbidden("Only the recipient, administrators and editors of the alert may see this.")
     matching, verdicts = _verdicts_on(alerts, question.logged, caller)
-    reached = _recipients_of(question, caller, (alerts, matching, editable_ids))
+    recipients = _recipients_of(question, caller, (alerts, matching, editable_ids))
     is_asked_of = question.subscription is not None
-    listed = [alert for alert in alerts if is_asked_of or alert.id in editable_ids or reached.get(alert.id)]
-    ordered = sorted(listed, key=lambda alert: (alert.id not in matching, not reached.get(alert.id), alert.name))
+    listed_alerts = [alert for alert in alerts if is_asked_of or alert.id in editable_ids or recipients.get(alert.id)]
+    sorted_alerts = sorted(
+        listed_alerts, key=lambda alert: (alert.id not in matching, not recipients.get(alert.id), alert.name)
+    )
     is_cut = question.visible.event is not question.logged.event
-    notified, notified_count = _visible_records(question, caller, editable_ids)
-    if question.deleted_alert is not None and not notified:
+    records, notified_count = _visible_records(question, caller, editable_ids)
+    if question.deleted_alert is not None and not records:
         name = question.deleted_alert
         raise NotFound(f"alert {name} not found", entity_type=_ALERT, fqn=name)
-    page = ordered[question.skip : question.skip + question.limit]
-    near = [alert for alert in ordered if alert.id in matching or reached.get(alert.id)][:_MOST_SUGGESTED]
-    explained = {alert.id: alert for alert in (*near, *page)}
+    page = sorted_alerts[question.skip : question.skip + question.limit]
+    near = [alert for alert in sorted_alerts if alert.id in matching or recipients.get(alert.id)][:_MOST_SUGGESTED]
+    alerts_by_id = {alert.id: alert for alert in (*near, *page)}
     traces = {
         alert.id: AlertTrace(
             subscription=alert,
             match=_visible_trace(
                 alert, question.logged, verdicts[alert.id], is_open=alert.id in editable_ids and not is_cut
             ),
-            reached=reached.get(alert.id, ()),
+            reached=recipients.get(alert.id, ()),
             is_whole=alert.id in editable_ids or question.person is not None,
         )
-        for alert in explained.values()
+        for alert in alerts_by_id.values()
     }
     now_ms = caller.parts.clock.now_ms()
     explanation = Explanation(
         logged=question.logged,
-        alerts=tuple(traces[alert.id] for alert in ordered if alert.id in traces),
-        notified=notified,
+        alerts=tuple(traces[alert.id] for alert in sorted_alerts if alert.id in traces),
+        notified=records,
         notified_count=notified_count,
         pipeline_at=_pipeline_at(question.logged, caller),
         is_pipeline_running=now_ms - caller.parts.backtests.pipeline_seen_at_ms() <= UNSEEN_MS,
-        alert_count=len(listed),
-        others_matched=len(matching - {alert.id for alert in listed}),
+        alert_count=len(listed_alerts),
+        others_matched=len(matching - {alert.id for alert in listed_alerts}),
         person=question.person,
         is_complete=notified_count <= MOST_RECORDS,
         is_narrowed=_is_narrowed(question, caller, editable_ids),
@@ -142,9 +144,9 @@ def _verdicts_on(
     alerts: Sequence[EventSubscription], logged: LoggedEvent, caller: Caller
 ) -> tuple[frozenset[str], dict[str, _Verdicts]]:
     """Return which of these alerts notify of an event, and what decides about each."""
-    enabled = _by_names_then(caller.parts.subscriptions.list_enabled(), logged, caller)
-    alerts_by_id = {alert.id: alert for alert in (*alerts, *enabled)}
-    batch = _decide(_matching_plans(alerts, enabled, logged), alerts_by_id, logged, caller)
+    enabled_alerts = _by_names_then(caller.parts.subscriptions.list_enabled(), logged, caller)
+    alerts_by_id = {alert.id: alert for alert in (*alerts, *enabled_alerts)}
+    batch = _decide(_matching_plans(alerts, enabled_alerts, logged), alerts_by_id, logged, caller)
     triggers, editors = _verdicts_at(logged.offset, batch.triggered), _verdicts_at(logged.offset, batch.withheld)
     holding = {
         alert: by.incident for alert, by in _verdicts_at(logged.offset, batch.held_back).items() if not by.passes
@@ -201,10 +203,10 @@ def _decide(
         reads={alert_id: plan.reads for alert_id, plan in matching.items()},
     )
     lookups = replace(stores.lookups(caller.policies), find_decisions=decisions_about)
-    matched = MatchedEvent(head_of(logged), dict.fromkeys(matching, EVERYBODY))
+    matched_event = MatchedEvent(head_of(logged), dict.fromkeys(matching, EVERYBODY))
     return pipeline.run(
         (*pipeline.MATCHING, *pipeline.NOTIFYING),
-        pipeline.Batch([matched]),
+        pipeline.Batch([matched_event]),
         pipeline.Context(facts, lookups, caller.parts.clock.now_ms()),
     )
 
@@ -294,19 +296,19 @@ def _recipients_of(
 ) -> dict[str, tuple[PossibleRecipient, ...]]:
     """Return whom the alerts reach: of those that did not match, only whether it is who was asked about."""
     alerts, matching, editable_ids = selection
-    logged, parts = question.logged, caller.parts
+    logged_event, parts = question.logged, caller.parts
     candidates = [alert for alert in alerts if question.person or alert.id in matching]
     audience_rows = [row for alert in candidates for row in rows_of(alert)]
-    audience = audience_of({logged.event.entity_id}, audience_rows, parts.alert_stores.directory, everybody=True)
+    audience = audience_of({logged_event.event.entity_id}, audience_rows, parts.alert_stores.directory, everybody=True)
     inputs = ExplanationInput(
-        logged=logged,
+        logged=logged_event,
         audience=audience,
-        subjects=parts.alert_stores.events.subjects({logged.offset})[logged.offset],
+        subjects=parts.alert_stores.events.subjects({logged_event.offset})[logged_event.offset],
         policies=caller.policies,
         editors=parts.alert_stores.events.editors_of([alert.id for alert in candidates]),
         records=_records(question, caller),
         ids=parts.alert_stores.notification_ids(),
-        telling_alerts=_telling_alerts(logged, [alert for alert in candidates if alert.id in matching], caller),
+        telling_alerts=_telling_alerts(logged_event, [alert for alert in candidates if alert.id in matching], caller),
     )
     everybody = None if question.person is None else question.person.id
     return {
@@ -349,14 +351,14 @@ def _visible_records(
     alert = question.deleted_alert if question.subscription is None else question.subscription.id
     me = caller.actor
     records = _records(question, caller)
-    notified = [
+    visible_records = [
         record
         for record in records.values()
         if (alert is None or record.names(alert))
         and (me.is_admin or record.notification.recipient_id == me.id or any(record.names(own) for own in editable_ids))
     ]
     is_whole = len(records) < MOST_RECORDS or alert is not None or not me.is_admin
-    count = len(notified) if is_whole else caller.parts.alert_stores.records.count(question.logged.offset)
+    count = len(visible_records) if is_whole else caller.parts.alert_stores.records.count(question.logged.offset)
     return tuple(
-        sorted(notified, key=lambda record: (record.notification.channel, record.notification.recipient))
+        sorted(visible_records, key=lambda record: (record.notification.channel, record.notification.recipient))
     ), count

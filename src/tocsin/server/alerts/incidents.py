@@ -53,8 +53,10 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
     visible_ids = caller.visibility.sees(watchers)
     assignees = [one.assignee for one in incidents if one.assignee]
     state_ids = _state_ids(incidents, caller)
-    related = _related_incidents(incidents, caller)
-    references = with_names([*map(asset_of, (*incidents, *related.incidents.values())), *watchers, *assignees], caller)
+    related_incidents = _related_incidents(incidents, caller)
+    references = with_names(
+        [*map(asset_of, (*incidents, *related_incidents.incidents.values())), *watchers, *assignees], caller
+    )
     return [
         json_of(
             INCIDENT,
@@ -63,8 +65,8 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
                 references,
                 [references[alert] for alert in by_incident[incident.lead_id] if alert in visible_ids],
                 state_ids.get(incident.entity_id) if incident.is_open else None,
-                related.lead_of(incident),
-                related.parts_of(incident),
+                related_incidents.lead_of(incident),
+                related_incidents.parts_of(incident),
             ),
         )
         for incident in incidents

@@ -138,15 +138,17 @@ def followed_asset_of(notification: Notification, parts: Parts) -> FollowedAsset
 
     None where it is for no follower, where the asset is gone, and for a recipient who may not view it now.
     """
-    logged = parts.log.find(notification.event_id)
+    logged_event = parts.log.find(notification.event_id)
     reason = next((one for one in notification.reasons if one.is_of_follower), None)
-    if logged is None or reason is None or notification.recipient_id is None:
+    if logged_event is None or reason is None or notification.recipient_id is None:
         return None
-    changed = asset_of(logged.event)
-    asset = FollowedAsset(changed.entity_type, changed.entity_id, changed.title)
-    if logged.event.entity_type == TEST_CASE and reason.of_subject:
+    changed_asset = asset_of(logged_event.event)
+    asset = FollowedAsset(changed_asset.entity_type, changed_asset.entity_id, changed_asset.title)
+    if logged_event.event.entity_type == TEST_CASE and reason.of_subject:
         try:
-            table = parts.catalogue.get("table", Key.by_name(tested_table(logged.event.entity or {}) or ""), "all")
+            table = parts.catalogue.get(
+                "table", Key.by_name(tested_table(logged_event.event.entity or {}) or ""), "all"
+            )
         except NotFound:
             return None
         asset = FollowedAsset("table", table["id"], table.get("displayName") or table["name"])

@@ -41,11 +41,15 @@ def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller
     start = stores.firings.start_of(since)
     tallies = _tallies([one.id for one in alerts], start, caller)
     noisy = [one for one in alerts if one.id in tallies]
-    ordered = sorted(noisy, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].notified_count, one.name))
-    listed = ordered[:limit]
-    people = stores.firings.people(_countable(listed, tallies), start) if listed and caller.visibility.is_whole else {}
-    mutes = stores.mutes.counts([one.id for one in listed], now_ms)
-    reports = [_row(one, tallies[one.id], people.get(one.id), mutes.get(one.id, (0, 0))) for one in listed]
+    alerts_by_noise = sorted(noisy, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].notified_count, one.name))
+    listed_alerts = alerts_by_noise[:limit]
+    people = (
+        stores.firings.people(_countable(listed_alerts, tallies), start)
+        if listed_alerts and caller.visibility.is_whole
+        else {}
+    )
+    mutes = stores.mutes.counts([one.id for one in listed_alerts], now_ms)
+    reports = [_row(one, tallies[one.id], people.get(one.id), mutes.get(one.id, (0, 0))) for one in listed_alerts]
     return {
         "since": since,
         "until": now_ms,
@@ -62,18 +66,18 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
     tally = _tallies([alert.id], start, caller).get(alert.id, Tally())
     is_counted = caller.visibility.is_whole and tally.notified_count <= _MOST_NOTIFIED
     people = stores.firings.people([alert.id], start).get(alert.id, 0) if is_counted else None
-    muted = stores.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
-    fired = _fired_events(stores.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
+    mute_counts = stores.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
+    fired_events = _fired_events(stores.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
     (by_names_then,) = caller.parts.subscriptions.with_past_names([alert], after=start - 1)
     return {
         "since": since,
         "until": now_ms,
         "formula": FORMULA,
-        **_row(alert, tally, people, muted),
+        **_row(alert, tally, people, mute_counts),
         "assets": _assets(alert.id, start, caller),
-        "examined": len(fired),
-        "rules": [_camel(asdict(one)) for one in rule_shares(by_names_then, fired)],
-        "suggestions": [_camel(asdict(one)) for one in suggestions(fired)],
+        "examined": len(fired_events),
+        "rules": [_camel(asdict(one)) for one in rule_shares(by_names_then, fired_events)],
+        "suggestions": [_camel(asdict(one)) for one in suggestions(fired_events)],
     }
 
 
@@ -103,19 +107,21 @@ def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]
 
 def _fired_events(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
     """Return the recorded events of these firings; of the newest reports with what earlier ones make of them."""
-    recorded = list(caller.parts.log.at([firing.log_offset for firing in firings]).values())
-    events_by_offset = {event.offset: event for event in as_shown(caller.visibility, recorded) if event is not None}
-    fired: list[Fired] = []
+    recorded_events = list(caller.parts.log.at([firing.log_offset for firing in firings]).values())
+    events_by_offset = {
+        event.offset: event for event in as_shown(caller.visibility, recorded_events) if event is not None
+    }
+    fired_events: list[Fired] = []
     reports = 0
     for firing in firings:
-        logged = events_by_offset.get(firing.log_offset)
-        if logged is None:
+        logged_event = events_by_offset.get(firing.log_offset)
+        if logged_event is None:
             continue
-        if report_of(logged) is not None and reports < _MOST_REPORTS:
+        if report_of(logged_event) is not None and reports < _MOST_REPORTS:
             reports += 1
-            logged = with_streaks(logged, caller.parts.alert_stores)
-        fired.append((logged, firing))
-    return fired
+            logged_event = with_streaks(logged_event, caller.parts.alert_stores)
+        fired_events.append((logged_event, firing))
+    return fired_events
 
 
 def _assets(alert_id: str, start: int, caller: Caller) -> list[Document]:

@@ -154,22 +154,22 @@ def _open(
     stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
     dispatches = {one.message.id: one for one in stores.messages.dispatches(messages)} if messages else {}
     visible: list[tuple[Dispatch, Route]] = []
-    ended: list[Finished] = []
+    finished_messages: list[Finished] = []
     for message in messages:
         dispatch, route = dispatches.get(message.id), routes.get(message.destination_id)
-        closed = _obstacle_of(dispatch, route)
-        dropped: tuple[DroppedReason, ...] = ()
-        if closed is None and dispatch is not None and route is not None:
-            permitted, dropped = stores.permitted.permitted_part(dispatch, now_ms=now_ms)
-            if permitted is not None:
-                visible.append((permitted, route))
+        obstacle = _obstacle_of(dispatch, route)
+        drops: tuple[DroppedReason, ...] = ()
+        if obstacle is None and dispatch is not None and route is not None:
+            permitted_dispatch, drops = stores.permitted.permitted_part(dispatch, now_ms=now_ms)
+            if permitted_dispatch is not None:
+                visible.append((permitted_dispatch, route))
                 continue
-            says = "; ".join(dict.fromkeys(one.says for one in dropped))
-            closed = Rejected(dropped[-1].because if dropped else OutcomeReason.DISABLED, detail=f"not sent: {says}")
-        outcome = closed or Rejected(OutcomeReason.INTERNAL_ERROR)
-        ended.append(_finished_message(message, outcome, now_ms, now_ms, dropped))
-    if ended:
-        stores.messages.record(lease, ended, now_ms=now_ms)
+            says = "; ".join(dict.fromkeys(one.says for one in drops))
+            obstacle = Rejected(drops[-1].because if drops else OutcomeReason.DISABLED, detail=f"not sent: {says}")
+        outcome = obstacle or Rejected(OutcomeReason.INTERNAL_ERROR)
+        finished_messages.append(_finished_message(message, outcome, now_ms, now_ms, drops))
+    if finished_messages:
+        stores.messages.record(lease, finished_messages, now_ms=now_ms)
     return visible
 
 

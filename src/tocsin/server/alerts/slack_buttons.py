@@ -70,10 +70,12 @@ def pressed_button(press: ButtonPress, signed: Signed, parts: Parts) -> SlackBut
     }
     if not signing:
         raise Unauthenticated(_NOT_SIGNED)
-    trusted = {alert: one for alert, one in signing.items() if _is_administrators(alert, one, parts)}
-    if not trusted:
+    trusted_signings = {alert: one for alert, one in signing.items() if _is_administrators(alert, one, parts)}
+    if not trusted_signings:
         raise Forbidden(_UNKNOWN_BOT)
-    return SlackButton(press.token, request, record.notification, next(iter(trusted.values())), frozenset(trusted))
+    return SlackButton(
+        press.token, request, record.notification, next(iter(trusted_signings.values())), frozenset(trusted_signings)
+    )
 
 
 def _request_of(token: str, key: bytes) -> AcknowledgeLink | MuteLink | AnswerPress | None:

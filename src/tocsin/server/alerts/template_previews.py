@@ -104,15 +104,15 @@ def destinations_of(request: Document, caller: Caller) -> list[Destination]:
     ------
     InvalidInput : one of them cannot work, or is not External; the message says which
     """
-    requested = request.get("destinations")
-    if requested is None:
+    targets = request.get("destinations")
+    if targets is None:
         address = own_address(caller)
         if not address:
             raise InvalidInput("is missing, and you have no e-mail address to send to", field="destinations")
-        requested = [{"category": "External", "type": "Email", "config": {"receivers": [address]}}]
-    if not isinstance(requested, list) or not 0 < len(requested) <= MOST_DESTINATIONS:
+        targets = [{"category": "External", "type": "Email", "config": {"receivers": [address]}}]
+    if not isinstance(targets, list) or not 0 < len(targets) <= MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of 1 to {MOST_DESTINATIONS}", field="destinations")
-    destinations = [read_destination(destination, caller) for destination in requested]
+    destinations = [read_destination(destination, caller) for destination in targets]
     for index, destination in enumerate(destinations):
         if destination.category is not Category.EXTERNAL:
             raise InvalidInput("must be External: others have no address of their own", field=f"destinations[{index}]")

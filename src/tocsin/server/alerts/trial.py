@@ -65,9 +65,9 @@ async def try_destination(
     async with SENDERS[destination.type](SenderSetup(settings)) as sender:
         dispatches = [trial_dispatch(destination, target, event, now_ms, text=text) for target in targets]
         outcomes = [await sender.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
-    failed = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
+    failures = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
     instead = {} if channel.targets(destination) else {"statusInfo": _INSTEAD}
-    return _status((failed or outcomes)[0], now_ms) | instead
+    return _status((failures or outcomes)[0], now_ms) | instead
 
 
 def _unsent(destination: Destination) -> str:

@@ -71,8 +71,8 @@ def watching_alerts(kind: EntityType, document: Document, caller: Caller) -> lis
     asset = _event_about(kind, view)
     watching = [alert for alert in visible_alerts(caller) if _watches(alert, asset)]
     pairs = frozenset((alert.id, document["id"]) for alert in watching)
-    hidden = hidden_assets(pairs, caller.policies, caller.parts.alert_stores.events) if pairs else frozenset()
-    viewable_alerts = [alert for alert in watching if (alert.id, document["id"]) not in hidden]
+    hidden_pairs = hidden_assets(pairs, caller.policies, caller.parts.alert_stores.events) if pairs else frozenset()
+    viewable_alerts = [alert for alert in watching if (alert.id, document["id"]) not in hidden_pairs]
     documents = [alert.to_wire() for alert in viewable_alerts]
     shown_alerts = {one["id"]: one for one in views_of(_ALERT, documents, caller, fields=frozenset())}
     return [

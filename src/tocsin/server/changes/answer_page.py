@@ -139,7 +139,7 @@ def request_html(scope: AnswerScope, caller: Caller) -> str:
     own_references = [one.consumer.reference for one in scope.own_consumers]
     references = with_names([request.subject, *own_references], caller)
     asset = references[request.entity_id]
-    announced = announced_in_words(request_value(request, caller.parts.clock.now_ms()), zone)
+    announcement = announced_in_words(request_value(request, caller.parts.clock.now_ms()), zone)
     names = [
         "yourself, as a follower" if consumer["id"] == caller.actor.id else _name_of(references[consumer["id"]])
         for consumer in own_references[:_MOST_NAMED]
@@ -157,7 +157,7 @@ def request_html(scope: AnswerScope, caller: Caller) -> str:
         ("Until", f"{moment_text(request.due_at_ms, zone)}; you can change your answer until then"),
     ]
     lines = "<br>".join(f"{label}: {escape(text)}" for label, text in facts if text)
-    return f"<b>{escape(f'{request.name}: {announced}')}</b><br>{lines}"
+    return f"<b>{escape(f'{request.name}: {announcement}')}</b><br>{lines}"
 
 
 def _name_of(reference: Mapping[str, object]) -> str:

@@ -85,12 +85,12 @@ class Boundary:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; answer for whatever it raises."""
-        started = False
+        is_started = False
 
         async def watch(message: Message) -> None:
-            nonlocal started
+            nonlocal is_started
             if message["type"] == "http.response.start":
-                started = True
+                is_started = True
                 message["headers"] = _with_guards(message["headers"])
             await send(message)
 
@@ -104,12 +104,12 @@ class Boundary:
             if (failure := failure_for(error)) is not None:
                 path, reason = logged_path(scope), failure.message
                 _log.warning("request_unavailable", method=scope["method"], path=path, reason=reason)
-                if not started:
+                if not is_started:
                     await _failure_answer(failure, explain(failure))(scope, receive, watch)
                 return
             incident = str(uuid4())
             _log.exception("request_failed", incident=incident, method=scope["method"], path=logged_path(scope))
-            if not started:
+            if not is_started:
                 answer = error_answer(500, f"Internal error; see incident {incident} in the server's log.")
                 await answer(scope, receive, watch)
 

@@ -200,8 +200,8 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: R
 
     limit = query.limit if _linked_format(query.format, request) is None else min(query.limit, MOST_NODES)
     page = visible_page(read, show, limit)
-    reached = page.last.offset if page.last else start
-    paging: Document = {"offset": reached if page.has_more else max(end, reached)}
+    last_offset = page.last.offset if page.last else start
+    paging: Document = {"offset": last_offset if page.has_more else max(end, last_offset)}
     if page.has_more:
         paging["after"] = str(paging["offset"])
     return _page_answer(page.entries, paging, caller, query, request)

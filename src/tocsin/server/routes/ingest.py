@@ -138,8 +138,8 @@ def _of_binary(data: object, headers: Mapping[str, str]) -> Document:
 
 def _result_json(number: int, result: IngestResult, *, is_dry: bool) -> Document:
     """Return what the answer says about one event."""
-    origin, request, written = result.origin, result.request, result.written
-    event = written.event if written else None
+    origin, request, result_write = result.origin, result.request, result.written
+    event = result_write.event if result_write else None
     document: Document = {
         "index": number,
         "state": result.state.value,

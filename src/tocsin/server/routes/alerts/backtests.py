@@ -98,21 +98,21 @@ def _add(body: Document, caller: Caller) -> Backtest:
 
 def _alert(request: Document, caller: Caller) -> Document:
     """Return the alert that is meant: a stored one, with what is to be different about it, or a new one."""
-    stored: Document = {}
+    stored_alert: Document = {}
     if request.get("id") is not None:
         if not isinstance(request["id"], str):
             raise InvalidInput("must be the id of an alert", field="id")
-        stored = visible_document(ROW, Key.by_id(request["id"]), caller)
+        stored_alert = visible_document(ROW, Key.by_id(request["id"]), caller)
     else:
         require(caller, Operation.CREATE, ROW)
-    fields = {"name": _UNNAMED, "alertType": "Notification", **put_over(stored, request)}
-    secrets = partial(caller.parts.subscriptions.secrets_of, stored["id"]) if stored else None
-    draft = parse_alert(fields, before=stored or None, secrets=secrets, new_id=new_entity_id)
-    checked = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
-    check_resources(checked.resources, caller)
-    alert = checked.document
-    check_related(alert, stored or None, caller)
-    identity = {"id": stored.get("id") or new_entity_id(), "fullyQualifiedName": alert["name"]}
+    fields = {"name": _UNNAMED, "alertType": "Notification", **put_over(stored_alert, request)}
+    secrets = partial(caller.parts.subscriptions.secrets_of, stored_alert["id"]) if stored_alert else None
+    draft = parse_alert(fields, before=stored_alert or None, secrets=secrets, new_id=new_entity_id)
+    checked_alert = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
+    check_resources(checked_alert.resources, caller)
+    alert = checked_alert.document
+    check_related(alert, stored_alert or None, caller)
+    identity = {"id": stored_alert.get("id") or new_entity_id(), "fullyQualifiedName": alert["name"]}
     return alert | identity
 
 

@@ -241,10 +241,10 @@ def _find_by_name(name: str, caller: Caller) -> Document | None:
 
 
 def _alert_of_request(request: Document, before: Document | None, caller: Caller) -> Alert:
-    renamed: tuple[Remark, ...] = ()
+    rename_remarks: tuple[Remark, ...] = ()
     entities = read_names(request, caller)
     if entities.former:
-        request, renamed = with_current_names(request, before, entities)
+        request, rename_remarks = with_current_names(request, before, entities)
     secrets = partial(caller.parts.subscriptions.secrets_of, before["id"]) if before else None
     draft = parse_alert(request, before=before, secrets=secrets, new_id=new_entity_id)
     alert = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
@@ -258,9 +258,9 @@ def _alert_of_request(request: Document, before: Document | None, caller: Caller
     if not alert.document.keys().isdisjoint(RELATIONS):
         check_related(alert.document, before, caller)
     if not caller.actor.is_admin:
-        stored = before or {}
-        check_quotas(alert.document, alert.cost, stored, read_allowance(alert.document, stored, caller))
-    return replace(alert, remarks=(*renamed, *alert.remarks))
+        stored_alert = before or {}
+        check_quotas(alert.document, alert.cost, stored_alert, read_allowance(alert.document, stored_alert, caller))
+    return replace(alert, remarks=(*rename_remarks, *alert.remarks))
 
 
 def _create(alert: Alert, caller: Caller) -> Written:
@@ -331,22 +331,22 @@ def _write_difference(
     writes: Writes, before: Document, alert: Alert, stored_secrets: Mapping[str, Document], caller: Caller
 ) -> Written:
     """Write what differs from ``before``; secrets that differ make a version where nothing else does."""
-    removed = [key for key in before if key in _REMOVABLE and key not in alert.document]
-    operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in removed]
+    removed_keys = [key for key in before if key in _REMOVABLE and key not in alert.document]
+    operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in removed_keys]
     operations += [
         {"op": "add", "path": f"/{key}", "value": value}
         for key, value in alert.document.items()
         if before.get(key) != value
     ]
     key = Key.by_id(before["id"])
-    written = writes.patch(ROW.name, key, operations, actor=caller.actor, if_match=etag.strong_tag(before))
-    changed = changed_secrets(alert, before, stored_secrets)
-    if written.event is not None or not changed:
-        return written
-    revised = partial(
-        record_changed_secrets, alert_id=before["id"], destination_ids=list(dict.fromkeys(changed.values()))
+    result = writes.patch(ROW.name, key, operations, actor=caller.actor, if_match=etag.strong_tag(before))
+    secret_changes = changed_secrets(alert, before, stored_secrets)
+    if result.event is not None or not secret_changes:
+        return result
+    revision = partial(
+        record_changed_secrets, alert_id=before["id"], destination_ids=list(dict.fromkeys(secret_changes.values()))
     )
-    return writes.within(revised, actor=caller.actor)
+    return writes.within(revision, actor=caller.actor)
 
 
 def put_over(before: Document, request: Document) -> Document:

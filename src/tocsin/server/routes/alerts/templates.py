@@ -94,7 +94,7 @@ async def send(body: DocumentBody, caller: Asked) -> Response:
     validation, texts, entry = await run_in_threadpool(_to_be_sent, body, caller)
     settings, now_ms = caller.parts.settings, caller.parts.clock.now_ms()
     asker = await run_in_threadpool(own_address, caller)
-    sent = [
+    attempts = [
         {
             "category": destination.category.value,
             "type": destination.type.value,
@@ -104,7 +104,7 @@ async def send(body: DocumentBody, caller: Asked) -> Response:
         }
         for destination, text in texts
     ]
-    return answer({**validation, **({"destinations": sent} if sent else {})})
+    return answer({**validation, **({"destinations": attempts} if attempts else {})})
 
 
 @by_id_and_name(router.put, "/{template_id}/reset", openapi_extra=answers("NotificationTemplate", never="409"))

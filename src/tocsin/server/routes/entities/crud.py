@@ -168,18 +168,18 @@ def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool =
 def _descriptions_of(kind: EntityType, versions: Sequence[Document], caller: Caller) -> Document:
     breaking = [reasons_of_version(kind.name, one) for one in versions]
     if any(breaking):
-        announced = caller.parts.changes.list_done_as_announced(versions[0]["id"])
+        requests = caller.parts.changes.list_done_as_announced(versions[0]["id"])
         breaking = [
             reasons_of_version_left(
-                kind.name, many, (one for one in announced if one.done_at_ms == version.get("updatedAt"))
+                kind.name, many, (one for one in requests if one.done_at_ms == version.get("updatedAt"))
             )
             for version, many in zip(versions, breaking, strict=True)
         ]
-    stated = caller.parts.catalogue.reasons(versions[0]["id"]) if versions else {}
+    reasons_by_version = caller.parts.catalogue.reasons(versions[0]["id"]) if versions else {}
     return {
         "words": [version_lines(one) for one in versions],
         "breaking": [[reason.as_json() for reason in many] for many in breaking],
-        "reasons": [stated.get(str(one["version"]), "") for one in versions],
+        "reasons": [reasons_by_version.get(str(one["version"]), "") for one in versions],
     }
 
 

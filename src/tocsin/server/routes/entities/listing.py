@@ -95,9 +95,9 @@ def list_entities(
     """Return a page of entities in FQN order, with the filters of the type (``docs/entities.md``)."""
     field_names = parse_fields(kind, query.fields)
     filters = _filters(kind, request)
-    hidden = tuple(sorted(scopes_of(caller).items())) if filters or query.tags or query.owner else ()
+    scopes = tuple(sorted(scopes_of(caller).items())) if filters or query.tags or query.owner else ()
     limit = query.limit if asked_format is Format.JSON else min(query.limit, MOST_NODES)
-    listing = replace(query.listing(), limit=limit, visible=scope_of(caller, kind), scopes=hidden, filters=filters)
+    listing = replace(query.listing(), limit=limit, visible=scope_of(caller, kind), scopes=scopes, filters=filters)
     page = caller.parts.catalogue.list_entities(kind.name, listing)
     data = views_of(kind, page.documents, caller, fields=field_names)
     cursors = {"after": page.after, "before": page.before}

@@ -59,11 +59,11 @@ def _depths(start: str, sides: dict[str, list[Document]]) -> dict[str, int]:
         near: dict[str, list[str]] = defaultdict(list)
         for edge in sides[side]:
             near[edge[near_end]].append(edge[far_end])
-        level, steps, reached = [start], 0, {start}
+        level, steps, visited_ids = [start], 0, {start}
         while level:
             steps += 1
-            level = [node_id for node in level for node_id in near[node] if node_id not in reached]
-            reached.update(level)
+            level = [node_id for node in level for node_id in near[node] if node_id not in visited_ids]
+            visited_ids.update(level)
             for node_id in level:
                 depths[node_id] = min(steps, depths.get(node_id, steps))
     return depths

@@ -84,21 +84,21 @@ def _impact_json(caller: Caller, question: _Question) -> Document:
         question.root["id"],
         *(asset["id"] for asset in visible_references(caller, (one.asset for one in walk.reached))),
     }
-    reached = [one for one in walk.reached if one.asset["id"] in visible]
+    reached_assets = [one for one in walk.reached if one.asset["id"] in visible]
     uses = used_columns(walk.edges, question.columns) if question.columns else None
     owners = reader.owners(visible - {question.root["id"]})
     mark_deleted(list(owners.values()), caller)
     people = reader.people(owner for some in owners.values() for owner in some)
-    assets = [_asset_json(caller, one, owners, visible) | _use(one, uses) for one in reached]
+    assets = [_asset_json(caller, one, owners, visible) | _use(one, uses) for one in reached_assets]
     return {
         "entity": with_address(question.root, caller.root),
         "columns": sorted(question.columns),
         "depth": question.depth,
         "truncated": walk.is_cut,
-        "counts": counts(reached),
+        "counts": counts(reached_assets),
         "people": {
             "owners": len(people),
-            "followers": reader.follower_count([one.asset["id"] for one in reached]),
+            "followers": reader.follower_count([one.asset["id"] for one in reached_assets]),
         },
         "affected": _by_type(assets),
     }

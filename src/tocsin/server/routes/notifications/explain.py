@@ -48,11 +48,11 @@ def explain_event(
     breaks them: what reads what it changed, by lineage of now.
     """
     visible = shown_event(str(event_id), caller)
-    logged = caller.parts.log.find(str(event_id)) or visible
-    logged = visible if logged == visible else logged
+    logged_event = caller.parts.log.find(str(event_id)) or visible
+    logged_event = visible if logged_event == visible else logged_event
     alert = None if subscription is None else _alert(subscription, caller)
     person = None if user is None else _person(user, caller)
-    event_with_streaks = with_streaks(logged, caller.parts.alert_stores)
+    event_with_streaks = with_streaks(logged_event, caller.parts.alert_stores)
     deleted_alert = subscription if alert is None else None
     findings = explain(
         ExplanationScope(event_with_streaks, visible, alert, person, limit, after, deleted_alert), caller
@@ -60,8 +60,8 @@ def explain_event(
     count = findings.explanation.alert_count
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
     now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin
-    answered = on_wire(findings, visibility=caller.visibility, now_ms=now_ms, shows_answers=is_admin)
-    return answer({**answered, "paging": paging} | readers_of_event(visible.event, caller))
+    explanation = on_wire(findings, visibility=caller.visibility, now_ms=now_ms, shows_answers=is_admin)
+    return answer({**explanation, "paging": paging} | readers_of_event(visible.event, caller))
 
 
 def _alert(id_or_name: str, caller: Caller) -> EventSubscription | None:

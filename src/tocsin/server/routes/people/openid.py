@@ -32,11 +32,13 @@ async def begin(request: Request, parts: PartsHere) -> Response:
     """Redirect to the OpenID Connect provider; 503 if none is configured."""
     root = parts.settings.public_url or address_of(request)
     callback = f"{root.rstrip('/')}{API}/auth/callback"
-    started = await parts.login.openid_queue.run(lambda: parts.login.openid.start(callback), client_address(request))
-    redirection = Response(status_code=302, headers={"Location": started.location, "Cache-Control": "no-store"})
+    login_start = await parts.login.openid_queue.run(
+        lambda: parts.login.openid.start(callback), client_address(request)
+    )
+    redirection = Response(status_code=302, headers={"Location": login_start.location, "Cache-Control": "no-store"})
     redirection.set_cookie(
         COOKIE,
-        started.cookie,
+        login_start.cookie,
         max_age=WITHIN_S,
         path=f"{API}/auth",
         secure=root.startswith("https"),

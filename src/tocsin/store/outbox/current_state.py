@@ -47,8 +47,8 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     ]
     if not failing:
         return list(dispatches)
-    opened = _open_incidents(connection, {entry.event.entity_id for entry in failing})
-    incident_by_notification = {entry.notification_id: _incident_of(entry, opened) for entry in failing}
+    open_incidents = _open_incidents(connection, {entry.event.entity_id for entry in failing})
+    incident_by_notification = {entry.notification_id: _incident_of(entry, open_incidents) for entry in failing}
 
     def with_own_incident(entry: Entry) -> Entry:
         return replace(entry, incident=incident_by_notification.get(entry.notification_id))

@@ -117,15 +117,19 @@ class AlertDeliveries:
         ]
         match_count_query = select(func.count()).select_from(firing).where(firing.c.subscription_id == subscription_id)
         with reading(self._engine) as connection:
-            given_up = set(connection.execute(failed_offsets).scalars())
+            failed_offset_set = set(connection.execute(failed_offsets).scalars())
             open_ones = {offset for query in waiting_queries for offset in connection.execute(query).scalars()}
             if among is not None:
                 counted_offsets = set(among)
                 return EventCounts(
-                    len(counted_offsets), len(given_up & counted_offsets), len((open_ones - given_up) & counted_offsets)
+                    len(counted_offsets),
+                    len(failed_offset_set & counted_offsets),
+                    len((open_ones - failed_offset_set) & counted_offsets),
                 )
             return EventCounts(
-                connection.execute(match_count_query).scalar_one(), len(given_up), len(open_ones - given_up)
+                connection.execute(match_count_query).scalar_one(),
+                len(failed_offset_set),
+                len(open_ones - failed_offset_set),
             )
 
     def failed_events(self, subscription_ids: Collection[str] | None, *, limit: int, skip: int) -> list[FailedEvent]:
@@ -175,11 +179,16 @@ class AlertDeliveries:
         self, subscription_id: str, window_ms: tuple[int, int], *, limit: int, after: DeliveryPlace | None
     ) -> BoundedList[LogEntry]:
         """Return at most ``limit`` notifications of events that happened in a window, the newest events first."""
-        note, row, tried = notification.c, message.c, attempt.c
+        note, row, attempt_columns = notification.c, message.c, attempt.c
         query = (
             select(note.log_offset, note.id, note.channel, note.recipient, row.id.label("message_id"), row.target)
             .add_columns(row.destination_id, row.status, row.attempt_count)
-            .add_columns(tried.started_at_ms.label("attempted_at_ms"), tried.reason, tried.status_code, *EVENT_TEXT)
+            .add_columns(
+                attempt_columns.started_at_ms.label("attempted_at_ms"),
+                attempt_columns.reason,
+                attempt_columns.status_code,
+                *EVENT_TEXT,
+            )
             .select_from(firing)
             .join(notification, note.log_offset == firing.c.log_offset)
             .join(change_event, _EVENT.log_offset == firing.c.log_offset)

@@ -144,8 +144,8 @@ def note_stored(
     for text in connection.scalars(select(_COLUMN.counts).where(of_event)):
         totals.update(orjson.loads(text))
     connection.execute(delete(event_portion).where(of_event))
-    offset, triggered = portion.key.log_offset, portion.triggered
-    return [MatchResult(offset, alert, totals[alert], now_ms, triggered.get(alert)) for alert in sorted(totals)]
+    offset, triggers = portion.key.log_offset, portion.triggered
+    return [MatchResult(offset, alert, totals[alert], now_ms, triggers.get(alert)) for alert in sorted(totals)]
 
 
 def _is(key: PortionKey) -> tuple[ColumnElement[bool], ...]:

@@ -30,16 +30,20 @@ class ReportPlace(NamedTuple):
 
 def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, FailureIncident]:
     """Return the incident that the failure at each of these places belongs to, as it is now; of some there is none."""
-    acknowledged = select(_STEP.user_name).where(_STEP.incident_id == _ROW.id)
-    acknowledged = acknowledged.where(_STEP.kind == StepKind.ACKNOWLEDGED.value)
-    last_to_acknowledge = acknowledged.order_by(_STEP.at_ms.desc()).limit(1).correlate(alert_incident).scalar_subquery()
+    acknowledgements = select(_STEP.user_name).where(_STEP.incident_id == _ROW.id)
+    acknowledgements = acknowledgements.where(_STEP.kind == StepKind.ACKNOWLEDGED.value)
+    last_to_acknowledge = (
+        acknowledgements.order_by(_STEP.at_ms.desc()).limit(1).correlate(alert_incident).scalar_subquery()
+    )
     columns = (_ROW.number, _ROW.severity, last_to_acknowledge, _ROW.entity_id, _ROW.opened_offset, ended_offset())
     query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
     entity_ids = {place.entity_id for place in places}
     incident_by_place: dict[ReportPlace, FailureIncident] = {}
-    for number, severity, who, entity_id, opened, ended in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
+    for number, severity, who, entity_id, since_offset, end_offset in rows_by_key(
+        connection, query, _ROW.entity_id, entity_ids
+    ):
         incident = FailureIncident(name_of(number), severity_named(severity), who)
         for place in places:
-            if place.entity_id == entity_id and opened <= place.offset <= (ended or NO_END):
+            if place.entity_id == entity_id and since_offset <= place.offset <= (end_offset or NO_END):
                 incident_by_place[place] = incident
     return incident_by_place

@@ -112,25 +112,27 @@ class FailureMessages:
         One statement reads the reports of 50 places, and one walk all lineage.
         """
         by_place = {place_of(dispatch): dispatch for dispatch in dispatches}
-        recovered = {place for place, dispatch in by_place.items() if is_recovery(dispatch.event)}
+        recovered_places = {place for place, dispatch in by_place.items() if is_recovery(dispatch.event)}
         with reading(self._engine) as connection:
             reports: dict[ReportPlace, list[_Reported]] = {place: [] for place in by_place}
             for report in _reports_before(connection, by_place.keys()):
                 reports[report.place].append(report)
-            incidents = incidents_at(connection, by_place.keys() - recovered)
+            incidents = incidents_at(connection, by_place.keys() - recovered_places)
             causes = _causes_of(connection, incidents.keys())
             durations = usual_durations(connection, _times_of_runs(by_place))
-            runbooks = _runbooks_of(connection, {place: by_place[place].event for place in by_place.keys() - recovered})
+            runbooks = _runbooks_of(
+                connection, {place: by_place[place].event for place in by_place.keys() - recovered_places}
+            )
         downstream = self._downstream_of(
-            {place: is_deletion(by_place[place].event) for place in by_place.keys() - recovered}
+            {place: is_deletion(by_place[place].event) for place in by_place.keys() - recovered_places}
         )
         return {
             place: replace(
                 _context_of(
                     reports[place],
                     downstream=downstream.get(place, ()),
-                    ended_ms=reported_at_ms(by_place[place].event) if place in recovered else None,
-                    is_failing_now=place not in recovered and not is_reminder(by_place[place].event),
+                    ended_ms=reported_at_ms(by_place[place].event) if place in recovered_places else None,
+                    is_failing_now=place not in recovered_places and not is_reminder(by_place[place].event),
                 ),
                 incident=incidents.get(place),
                 causes=causes.get(place, ()),

@@ -64,14 +64,18 @@ def gather(connection: Connection, notifications: Sequence[ScheduledNotification
     for notification in _pace(connection, grouped_notifications):
         is_alone = notification.slot.grouping_key is None or notification.slot.is_first
         (alone if is_alone else waiting_notifications).append(notification)
-    placed: list[ScheduledNotification] = []
+    placed_notifications: list[ScheduledNotification] = []
     while waiting_notifications:
         open_ids = _open(connection, waiting_notifications)
-        placed += [timed for timed in waiting_notifications if timed.message_id in open_ids]
-        waiting_notifications = [
-            in_slot(timed, next_slot(timed.slot)) for timed in waiting_notifications if timed.message_id not in open_ids
+        placed_notifications += [
+            notification for notification in waiting_notifications if notification.message_id in open_ids
         ]
-    return Gathered(alone, placed)
+        waiting_notifications = [
+            in_slot(notification, next_slot(notification.slot))
+            for notification in waiting_notifications
+            if notification.message_id not in open_ids
+        ]
+    return Gathered(alone, placed_notifications)
 
 
 class _Latest(NamedTuple):
@@ -165,8 +169,8 @@ def _latest(
 ) -> dict[Group, _Latest]:
     """Return, of the groups that have one, the message that takes more, or else the last one within the window."""
     since_ms = min(notification.created_at_ms for notification in notifications) - _LOOK_BACK_MS
-    stored = [*_sent_messages(connection, counts, since_ms), *_planned_turns(connection, counts)]
-    if not stored:
+    latest_messages = [*_sent_messages(connection, counts, since_ms), *_planned_turns(connection, counts)]
+    if not latest_messages:
         return {}
     windows_ms: dict[Group, int] = {}
     for notification, own_groups in zip(notifications, groups, strict=True):
@@ -174,7 +178,7 @@ def _latest(
             if group is not None:
                 windows_ms.setdefault(group, notification.created_at_ms - slot.window_ms)
     latest_by_group: dict[Group, _Latest] = {}
-    for group, latest in stored:
+    for group, latest in latest_messages:
         if latest.open_id is not None or latest.at_ms > windows_ms[group]:
             latest_by_group[group] = max(latest_by_group.get(group, latest), latest, key=_preference)
     return latest_by_group

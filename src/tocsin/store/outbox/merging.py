@@ -67,19 +67,21 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
     open_messages, ended_messages = _messages(
         connection, {one.message_id for one in stored_notifications if one.message_id}
     )
-    for stored in stored_notifications:
-        notification, reasons = new_by_id[stored.id], parse_reasons(stored.reasons)
+    for stored_row in stored_notifications:
+        notification, reasons = new_by_id[stored_row.id], parse_reasons(stored_row.reasons)
         draft, due_at_ms = notification.draft, notification.slot.due_at_ms
-        sent_at_ms = open_messages.get(stored.message_id, stored.due_at_ms)
+        sent_at_ms = open_messages.get(stored_row.message_id, stored_row.due_at_ms)
         stored_identities = {_identity(reason) for reason in reasons}
         new = [reason for reason in draft.reasons.in_order if _identity(reason) not in stored_identities]
-        if not new or (stored.message_id and stored.message_id not in open_messages.keys() | ended_messages):
+        if not new or (stored_row.message_id and stored_row.message_id not in open_messages.keys() | ended_messages):
             continue
-        moves = stored.message_id != notification.message_id and notification.sent_at_ms < sent_at_ms
+        moves = stored_row.message_id != notification.message_id and notification.sent_at_ms < sent_at_ms
         all_reasons = sorted([*reasons, *new], key=reason_order)
-        merges.append(_merge_parameters(stored, notification, all_reasons, moves=moves))
-        moved_messages += [(stored.message_id, notification)] if moves else []
-        reopenings += [] if moves or stored.message_id not in ended_messages else [(stored.message_id, due_at_ms)]
+        merges.append(_merge_parameters(stored_row, notification, all_reasons, moves=moves))
+        moved_messages += [(stored_row.message_id, notification)] if moves else []
+        reopenings += (
+            [] if moves or stored_row.message_id not in ended_messages else [(stored_row.message_id, due_at_ms)]
+        )
         named_alerts = {reason.subscription_id for reason in reasons}
         text = _text([reason for reason in new if reason.subscription_id not in named_alerts])
         additions.append((draft.event.offset, text, draft.channel.value, draft.recipient_id))

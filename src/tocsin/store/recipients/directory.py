@@ -159,7 +159,7 @@ class SqlDirectory:
             Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in follows
         )
         past_relations = select(past_relation).where(past_relation.c.relation == relation.value)
-        ended_since = past_relations.where(past_relation.c.until_offset >= self._from)
+        recent_relations = past_relations.where(past_relation.c.until_offset >= self._from)
         yield from self._in_portion(
             Principal(
                 relation,
@@ -170,7 +170,7 @@ class SqlDirectory:
                 until_offset=row.until_offset,
             )
             for row in self._by_key(
-                ended_since, past_relation.c.entity_id, node_ids, person_id=past_relation.c.other_id
+                recent_relations, past_relation.c.entity_id, node_ids, person_id=past_relation.c.other_id
             )
         )
 

@@ -70,8 +70,8 @@ def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict
         failure: _farthest_first(
             [
                 Cause(incident, assets.of(incident.entity_id))
-                for incident, ended in candidates
-                if incident.opened_offset <= failure.until and failure.since <= ended
+                for incident, end_offset in candidates
+                if incident.opened_offset <= failure.until and failure.since <= end_offset
             ],
             upstream[own_assets.of(failure.entity_id)],
         )

@@ -147,17 +147,17 @@ def _with_about(connection: Connection, subjects_by_id: dict[str, Subject]) -> d
     targets = _subjects_of(
         connection, {*ids.values(), *(reference["id"] for reference in references if "id" in reference)}
     )
-    completed: dict[str, Subject] = {}
+    complete_subjects: dict[str, Subject] = {}
     for entity_id, many in references_by_id.items():
         subjects = [targets.get(reference.get("id") or ids.get(_name(reference), "")) for reference in many]
         existing = [subject for subject in subjects if subject is not None]
         all_subjects = [*existing, *((kind, GONE) for kind in deleted_types.get(entity_id, ()))]
         if all_subjects and len(existing) == len(many):
-            completed[entity_id] = (
+            complete_subjects[entity_id] = (
                 subjects_by_id[entity_id][0],
                 with_found(subjects_by_id[entity_id][1], all_subjects),
             )
-    return subjects_by_id | completed
+    return subjects_by_id | complete_subjects
 
 
 def _as_they_went(connection: Connection, references_by_id: Mapping[str, list[Document]]) -> dict[str, list[Document]]:

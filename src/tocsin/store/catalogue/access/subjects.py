@@ -120,8 +120,8 @@ class _SubjectLookup:
         if is_bot and not own_roles and self.bot_role_id in self.role_names:
             own_roles = {str(self.bot_role_id)}
         teams = self._teams_of(user_id)
-        inherited = set() if is_bot else {role for team in teams for role in self.team_roles[team]}
-        roles = own_roles | (inherited & self.role_names.keys())
+        inherited_roles = set() if is_bot else {role for team in teams for role in self.team_roles[team]}
+        roles = own_roles | (inherited_roles & self.role_names.keys())
         return Subject(
             id=user_id,
             name=name,

@@ -144,12 +144,12 @@ def _watch(connection: Connection, openings: Sequence[Opening]) -> None:
     """Store which alerts watch these incidents, and since which failure."""
     query = select(incident_watcher)
     stored_rows = rows_by_key(connection, query, _WATCHER.incident_id, {opening.id for opening in openings})
-    stored = {(row.incident_id, row.subscription_id): row.opened_offset for row in stored_rows}
+    offsets_by_watcher = {(row.incident_id, row.subscription_id): row.opened_offset for row in stored_rows}
     watchers = [
         {"incident_id": opening.id, "subscription_id": alert, "opened_offset": offset}
         for opening in openings
         for alert, offset in opening.watchers.items()
-        if offset < stored.get((opening.id, alert), offset + 1)
+        if offset < offsets_by_watcher.get((opening.id, alert), offset + 1)
     ]
     if not watchers:
         return
@@ -384,8 +384,8 @@ class AlertIncidentLog:
         query = select(alert_incident).where(*(column == value for column, value in comparisons if value is not None))
         query = query.where(_ROW.merged_into.is_(None))
         if criteria.subscription_id is not None:
-            watched = select(_WATCHER.incident_id).where(_WATCHER.subscription_id == criteria.subscription_id)
-            query = query.where(_ROW.id.in_(watched))
+            watched_ids = select(_WATCHER.incident_id).where(_WATCHER.subscription_id == criteria.subscription_id)
+            query = query.where(_ROW.id.in_(watched_ids))
         if criteria.unresolved:
             query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
         if before is not None:

@@ -72,28 +72,28 @@ def write(connection: Connection, changes: Sequence[EntityChange], relations: Re
     relations.note(connection, changes)
     texts = [to_text(projections.without_memberships(change.new)) for change in changes]
     versions = [version_row(change.new, text) for change, text in zip(changes, texts, strict=True) if change.is_version]
-    added: dict[str, Row] = {}
-    changed: dict[str, Row] = {}
-    renamed: dict[str, Row] = {}
+    new_rows: dict[str, Row] = {}
+    changed_rows: dict[str, Row] = {}
+    renamed_rows: dict[str, Row] = {}
     for change, text in zip(changes, texts, strict=True):
         row = entity_row(change.new, text)
-        if change.old is None or change.new.id in added:
-            added[change.new.id] = row
+        if change.old is None or change.new.id in new_rows:
+            new_rows[change.new.id] = row
         else:
-            changed[change.new.id] = row
+            changed_rows[change.new.id] = row
             if change.old.fqn != change.new.fqn:
-                renamed[change.new.id] = row
-    if added:
-        _INSERT.run_for(connection, list(added.values()))
-    updates = [_named_new(row, ("id", *_CHANGEABLE)) for row in changed.values()]
+                renamed_rows[change.new.id] = row
+    if new_rows:
+        _INSERT.run_for(connection, list(new_rows.values()))
+    updates = [_named_new(row, ("id", *_CHANGEABLE)) for row in changed_rows.values()]
     version_rows = rows_to_store(connection, versions)
     if len(updates) == len(version_rows) == 1 and not is_sqlite(connection):
         _UPDATE_WITH_VERSION.run(connection, updates[0] | version_rows[0])
     else:
         _UPDATE.run_for(connection, updates)
         _INSERT_VERSION.run_for(connection, version_rows)
-    if renamed:
-        connection.execute(_RENAME, [_named_new(row, ("id", "fqn", "name")) for row in renamed.values()])
+    if renamed_rows:
+        connection.execute(_RENAME, [_named_new(row, ("id", "fqn", "name")) for row in renamed_rows.values()])
     last = merged_changes(changes)
     projections.write(connection, last)
     note_creators(connection, [change.new for change in changes if change.is_version])

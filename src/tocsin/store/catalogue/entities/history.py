@@ -158,9 +158,9 @@ def _versions_in(
 ) -> DocumentPage:
     """Return a page of the versions of the entities of this type that there are, soft-deleted ones included."""
     conditions = _conditions(connection, entity_type, selection)
-    counted = select(func.count()).select_from(tables.entity_version).where(*conditions)
+    count_query = select(func.count()).select_from(tables.entity_version).where(*conditions)
     question = (entity_type, selection.start_ms, selection.end_ms, selection.visible)
-    total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
+    total = totals.of(question, lambda: int(connection.execute(count_query).scalar_one()))
     query = select(*_PLACE, *VERSION_TEXT).where(*conditions)
     page = portion(
         connection, _continue_in_order(query, selection).limit(selection.limit + 1), lambda row: row, most_bytes

@@ -74,9 +74,9 @@ def page_of(
         *_conditions(entity_type, listing),
         visible_of(connection, entity_type, listing.visible),
     ]
-    counted = select(func.count()).select_from(tables.entity).where(*conditions)
+    count_query = select(func.count()).select_from(tables.entity).where(*conditions)
     question = (entity_type, replace(listing, after=None, before=None, limit=0, offset=0))
-    total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
+    total = totals.of(question, lambda: int(connection.execute(count_query).scalar_one()))
     if listing.limit <= 0:
         return DocumentPage([], total)
     query = select(_ENTITY.fqn, _ENTITY.document).where(*conditions)
@@ -85,8 +85,8 @@ def page_of(
     elif listing.after is not None:
         query = query.where(_ENTITY.fqn > text_of(listing.after))
     order = _ENTITY.fqn if listing.before is None else _ENTITY.fqn.desc()
-    ordered = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
-    page = portion(connection, ordered, lambda row: row, most_bytes)
+    page_query = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
+    page = portion(connection, page_query, lambda row: row, most_bytes)
     if page.is_cut and not listing.has_cursors:
         raise TooLarge(f"this page would exceed {most_bytes} bytes; use a smaller limit")
     entities, has_next, has_previous = cut_page(page, listing.limit, after=listing.after, before=listing.before)

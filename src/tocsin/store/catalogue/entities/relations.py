@@ -40,8 +40,8 @@ def related_entities(
         pairs, key = _pairs(relation, chunk)
         if relation.counted:
             visible = in_scopes(scopes)
-            counted = pairs.where(visible).with_only_columns(key, func.count()).group_by(key)
-            by_entity |= {entity_id: int(number) for entity_id, number in connection.execute(counted)}
+            count_query = pairs.where(visible).with_only_columns(key, func.count()).group_by(key)
+            by_entity |= {entity_id: int(number) for entity_id, number in connection.execute(count_query)}
             continue
         query = pairs.with_only_columns(key, *REFERENCE).order_by(_ENTITY.fqn).limit(relation.at_most)
         by_entity |= references_by_key(connection.execute(query))

@@ -116,24 +116,24 @@ def lies_before(place: ThreadCursor | None, *, backwards: bool) -> list[Conditio
 
 def _concerns(query: FeedQuery, user_id: str, principals: Sequence[str]) -> Condition:
     """Return the condition that a thread concerns a user; ``principals`` are the user and their teams."""
-    assigned, began = _has_part(ThreadPart.ASSIGNEE, principals), _THREAD.created_by_id == user_id
-    owned = or_(
+    is_assignee, began = _has_part(ThreadPart.ASSIGNEE, principals), _THREAD.created_by_id == user_id
+    is_owner = or_(
         _about(ownership.c.entity_id, ownership.c.owner_id, principals), _has_part(ThreadPart.AUTHOR, [user_id])
     )
-    followed = _about(follow.c.entity_id, follow.c.user_id, [user_id])
+    is_follower = _about(follow.c.entity_id, follow.c.user_id, [user_id])
     match query.filter_type:
         case FilterType.ASSIGNED_TO:
-            return assigned
+            return is_assignee
         case FilterType.ASSIGNED_BY:
             return and_(began, _THREAD.kind == ThreadType.TASK.value)
         case FilterType.MENTIONS:
             return _has_part(ThreadPart.MENTION, principals)
         case FilterType.FOLLOWS:
-            return followed
+            return is_follower
         case FilterType.OWNER_OR_FOLLOWS:
-            return or_(owned, followed)
+            return or_(is_owner, is_follower)
         case _:
-            return or_(assigned, began) if query.kind is ThreadType.TASK else owned
+            return or_(is_assignee, began) if query.kind is ThreadType.TASK else is_owner
 
 
 def _has_part(part: ThreadPart, principals: Sequence[str]) -> Condition:

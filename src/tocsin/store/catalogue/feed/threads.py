@@ -143,14 +143,14 @@ def _matching_count(connection: Connection, query: FeedQuery) -> int:
 
 def _thread_count(link: str, counts: Counter[tuple[str, str]]) -> Document:
     """Return upstream's thread count of one link; ``counts`` are by type, and by status or whether it is active."""
-    open_tasks, closed = (counts[ThreadType.TASK, status] for status in TaskStatus)
+    open_tasks, closed_tasks = (counts[ThreadType.TASK, status] for status in TaskStatus)
     active, past = (counts[ThreadType.ANNOUNCEMENT, str(is_so)] for is_so in (True, False))
     return {
         "entityLink": link,
         "conversationCount": sum(n for (kind, _), n in counts.items() if kind == ThreadType.CONVERSATION),
         "openTaskCount": open_tasks,
-        "closedTaskCount": closed,
-        "totalTaskCount": open_tasks + closed,
+        "closedTaskCount": closed_tasks,
+        "totalTaskCount": open_tasks + closed_tasks,
         "mentionCount": 0,
         "totalAnnouncementCount": active + past,
         "activeAnnouncementCount": active,
@@ -169,12 +169,14 @@ def _visible_threads(
     order = (_THREAD.updated_at_ms, _THREAD.id) if backwards else (_THREAD.updated_at_ms.desc(), _THREAD.id.desc())
     visibility: dict[tuple[str, str], bool] = {}
     visible: list[StoredThread] = []
-    looked_at = 0
-    while len(visible) < limit and looked_at < max(limit, _MOST_LOOKED_AT):
-        ordered = select(*THREAD_COLUMNS).where(*conditions, *lies_before(at, backwards=backwards)).order_by(*order)
-        at_once = max(limit, _AT_ONCE) if looked_at else limit
-        threads = [thread_of(row) for row in connection.execute(ordered.limit(at_once))]
-        looked_at += len(threads)
+    read_count = 0
+    while len(visible) < limit and read_count < max(limit, _MOST_LOOKED_AT):
+        thread_query = (
+            select(*THREAD_COLUMNS).where(*conditions, *lies_before(at, backwards=backwards)).order_by(*order)
+        )
+        at_once = max(limit, _AT_ONCE) if read_count else limit
+        threads = [thread_of(row) for row in connection.execute(thread_query.limit(at_once))]
+        read_count += len(threads)
         for stored_thread in threads:
             asset = (stored_thread.about_type, stored_thread.about_id)
             if asset not in visibility:

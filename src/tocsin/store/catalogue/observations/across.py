@@ -63,9 +63,13 @@ class ReportsAcross:
                 _ENTITY.deleted.is_(False),
                 visible_of(connection, entity_type, visible_to),
             )
-            joined = series.join(tables.entity, _ENTITY.id == _ROW.entity_id)
-            total = connection.execute(select(func.count()).select_from(joined).where(condition)).scalar_one()
-            query = select(_ROW.timestamp_ms, _ROW.kind, _ROW.part, _ROW.document, *REFERENCE).select_from(joined)
+            series_with_entities = series.join(tables.entity, _ENTITY.id == _ROW.entity_id)
+            total = connection.execute(
+                select(func.count()).select_from(series_with_entities).where(condition)
+            ).scalar_one()
+            query = select(_ROW.timestamp_ms, _ROW.kind, _ROW.part, _ROW.document, *REFERENCE).select_from(
+                series_with_entities
+            )
             query = query.where(condition, *_beyond(window)).order_by(_ROW.timestamp_ms.desc(), *_PLACE)
             report_rows = list(connection.execute(query.limit(window.limit + 1)))
         page_rows = report_rows[: window.limit]

@@ -174,18 +174,18 @@ def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
     """Return the domains of the teams each team or person is in; of a team without any, those of its parents."""
     up = _parents(connection, _above(connection, member_ids))
     domains_by_team = _references(connection, {team for teams in up.values() for team in teams}, "domains")
-    inherited: Lists = {}
+    domains_by_member: Lists = {}
     for member_id in member_ids:
-        teams, waiting, visited = set[str](), list(up.get(member_id, ())), {member_id}
+        teams, waiting, visited_teams = set[str](), list(up.get(member_id, ())), {member_id}
         while waiting:
             team = waiting.pop()
-            if team not in visited:
-                visited.add(team)
+            if team not in visited_teams:
+                visited_teams.add(team)
                 teams |= {team} if team in domains_by_team else set()
                 waiting += [] if team in domains_by_team else up.get(team, ())
         if teams:
-            inherited[member_id] = _merge_lists(domains_by_team, teams)
-    return inherited
+            domains_by_member[member_id] = _merge_lists(domains_by_team, teams)
+    return domains_by_member
 
 
 def own_or_inherited_domains(connection: Connection, ids: Sequence[str]) -> Lists:

@@ -134,7 +134,7 @@ class IncidentLog:
         with reading(self._engine) as connection:
             conditions = [*_conditions(state_filter, window), _is_visible(connection, state_filter.visible)]
             total = select(func.count()).select_from(incident_status).where(*conditions)
-            counted = connection.execute(total).scalar_one()
+            total_count = connection.execute(total).scalar_one()
         query = _steps_with_cases().where(*conditions)
         if window.after is not None:
             at_ms, step_id = place_of(window.after)
@@ -143,7 +143,7 @@ class IncidentLog:
         page_steps = steps[: window.limit]
         has_more = bool(page_steps) and len(steps) > len(page_steps)
         return DocumentPage(
-            page_steps, counted, place_text(page_steps[-1]["timestamp"], page_steps[-1]["id"]) if has_more else None
+            page_steps, total_count, place_text(page_steps[-1]["timestamp"], page_steps[-1]["id"]) if has_more else None
         )
 
     def _steps(self, query: Select[Any]) -> list[Document]:  # Any: SQLAlchemy's tuple of columns

@@ -73,11 +73,11 @@ class SuiteReader:
             .where(_MEMBER.suite_id.in_(suite_ids), entity.c.deleted.is_(False), is_visible)
             .subquery()
         )
-        counted = select(members.c.suite_id, members.c.status, func.count()).group_by(
+        count_query = select(members.c.suite_id, members.c.status, func.count()).group_by(
             members.c.suite_id, members.c.status
         )
         counts_by_suite = {one: dict.fromkeys((*STATUSES.values(), "total"), 0) for one in suite_ids}
-        for suite_id, stands, count in fetch_rows(self._engine, counted):
+        for suite_id, stands, count in fetch_rows(self._engine, count_query):
             counts_by_suite[suite_id]["total"] += count
             if stands in STATUSES:
                 counts_by_suite[suite_id][STATUSES[stands]] += count

@@ -82,12 +82,12 @@ def _standing_query(types: Any, fqns: Any) -> Any:  # Any: what SQLAlchemy's IN 
         )
 
     owners = rows("owners").where(owner.entity_id == above.c.id, target.c.id == owner.owner_id)
-    listed = (
+    list_queries = (
         rows(key).where(refers.entity_id == above.c.id, refers.field == key, target.c.id == refers.target_id)
         for key in ("domains", "reviewers")
         if key == "domains" or not isinstance(types, tuple) or _have_reviewers(types)
     )
-    return union_all(owners, *listed).order_by("other_fqn")
+    return union_all(owners, *list_queries).order_by("other_fqn")
 
 
 def _have_reviewers(types: tuple[str, ...]) -> bool:

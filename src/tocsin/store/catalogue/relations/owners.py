@@ -26,8 +26,8 @@ def owners_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, 
     for height in range(_HIGHEST):
         owners_by_place = _direct(connection, assets_by_place)
         for place, owners in owners_by_place.items():
-            marked = [owner | {"inherited": True} for owner in owners] if height else owners
-            owners_by_asset |= dict.fromkeys(assets_by_place[place], marked)
+            marked_owners = [owner | {"inherited": True} for owner in owners] if height else owners
+            owners_by_asset |= dict.fromkeys(assets_by_place[place], marked_owners)
         assets_by_place = _parents(
             connection, {place: ids for place, ids in assets_by_place.items() if place not in owners_by_place}
         )

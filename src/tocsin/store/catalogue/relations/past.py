@@ -96,7 +96,7 @@ class RelationChanges:
 
     def note(self, connection: Connection, changes: Sequence[tuple[Stored | None, Stored]]) -> None:
         """Note what these changes, before they are written, begin and end: owners, members and ancestors."""
-        removed: dict[_Rows, list[tuple[_Key, tuple[str, str, str]]]] = defaultdict(list)
+        removed_rows: dict[_Rows, list[tuple[_Key, tuple[str, str, str]]]] = defaultdict(list)
         for old, new in changes:
             if old is not None and old.version == new.version:
                 continue
@@ -105,14 +105,14 @@ class RelationChanges:
                 before, after = rows_of(old) if old else frozenset(), rows_of(new)
                 if before == after:
                     continue
-                removed[source] += [(key, row) for row in sorted(before - after)]
+                removed_rows[source] += [(key, row) for row in sorted(before - after)]
                 self._begun[key] += [(source.table, row[:2]) for row in sorted(after - before)]
             if old is not None and parent_of(old) != parent_of(new):
                 entries = {old.id: (old.entity_type, old.fqn)}
                 self._ended[key] += [dict(row) for _, row in _ancestors(connection, entries)]
-        for source, ended in removed.items():
-            since = _start_offsets(connection, source, [row[:2] for _, row in ended])
-            for key, (entity_id, other_id, other_type) in ended:
+        for source, ended_rows in removed_rows.items():
+            since = _start_offsets(connection, source, [row[:2] for _, row in ended_rows])
+            for key, (entity_id, other_id, other_type) in ended_rows:
                 row = (entity_id, source.relation, other_id, other_type, since.get((entity_id, other_id), 0))
                 self._ended[key].append(dict(zip(_NAMES, row, strict=True)))
 
@@ -123,17 +123,17 @@ class RelationChanges:
         """
         together = {event.entity_id for _, event in events if event.event_type is EventType.ENTITY_DELETED}
         for at, event in events:
-            ended = self._begin_and_end(connection, event, at)
+            ended_relations = self._begin_and_end(connection, event, at)
             if event.entity_id not in together:
-                self._keep(connection, ended, at - 1)
+                self._keep(connection, ended_relations, at - 1)
                 continue
-            own_relations = [one for one in ended if one["entity_id"] == event.entity_id]
+            own_relations = [one for one in ended_relations if one["entity_id"] == event.entity_id]
             # A relation of what is deleted as well is among its own, those of others to it are not.
-            relations_of_others = [one for one in ended if one["entity_id"] not in together]
-            stored = self._keep(connection, own_relations, events[-1][0])
+            relations_of_others = [one for one in ended_relations if one["entity_id"] not in together]
+            stored_relations = self._keep(connection, own_relations, events[-1][0])
             self._keep(connection, relations_of_others, events[-1][0])
-            counted = sum(not str(one["relation"]).startswith(ABOVE) for one in stored)
-            stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": counted}
+            relation_count = sum(not str(one["relation"]).startswith(ABOVE) for one in stored_relations)
+            stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": relation_count}
             connection.execute(insert(tombstone), stone)
 
     def clear(self) -> None:

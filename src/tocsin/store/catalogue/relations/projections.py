@@ -37,14 +37,14 @@ def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]
     """Update the projections of entities, each at most once, from their old to their new documents."""
     pairs = list(changes)
     for table, keys, rows_of in _TABLES:
-        removed: set[Entry] = set()
+        removed_entries: set[Entry] = set()
         come: set[Entry] = set()
         for old, new in pairs:
             before, after = rows_of(old) if old else frozenset(), rows_of(new)
             if before != after:
-                removed |= before - after
+                removed_entries |= before - after
                 come |= after - before
-        for row in sorted(removed):
+        for row in sorted(removed_entries):
             is_it = (table.c[key] == value for key, value in zip(keys, row, strict=False))
             connection.execute(delete(table).where(*is_it))
         if come:

@@ -207,9 +207,9 @@ class _Fts5:
                 return f"({' OR '.join(map(self._expression, operands))})"
             case And() | Not():
                 operands = operands_of(node, And)
-                required = [one for one in operands if not isinstance(one, Not)]
-                excluded = [one.operand for one in operands if isinstance(one, Not)]
-                return self._all_but(required or [ANY], excluded)
+                required_operands = [one for one in operands if not isinstance(one, Not)]
+                excluded_operands = [one.operand for one in operands if isinstance(one, Not)]
+                return self._all_but(required_operands or [ANY], excluded_operands)
         raise AssertionError(node)
 
     def _all_but(self, required: Sequence[Node], excluded: Sequence[Node]) -> str:

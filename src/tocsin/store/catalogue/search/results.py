@@ -217,9 +217,9 @@ def _ranked_hits(connection: Connection, search: Search) -> list[Hit]:
 def _ranks(connection: Connection, search: Search) -> Iterator[tuple[Sql, Select[Any]]]:
     """Yield, best first, what a rank is and a query of its entries; no entry answers to two of them."""
     free, node = " ".join(search.query.free), search.query.node
-    mentioned = literal(_MENTIONED)
+    mention_rank = literal(_MENTIONED)
     if not free:
-        yield mentioned, match_of(connection, node).narrow(select(*_HIT, mentioned))
+        yield mention_rank, match_of(connection, node).narrow(select(*_HIT, mention_rank))
         return
     searched_name = name_of(free)
     is_whole = or_(_ENTRY.name_words == searched_name, _ENTRY.display_words == searched_name, _ENTRY.fqn == free)
@@ -236,7 +236,7 @@ def _ranks(connection: Connection, search: Search) -> Iterator[tuple[Sql, Select
     )
     words = [named_part for part, named_part in zip(parts, in_names, strict=True) if named_part != part]
     elsewhere = match_of(connection, conjunction_of(node, negation_of(conjunction_of(*words))))
-    yield mentioned, elsewhere.narrow(select(*_HIT, mentioned)).where(~is_whole)
+    yield mention_rank, elsewhere.narrow(select(*_HIT, mention_rank)).where(~is_whole)
 
 
 def _wholly_named(words: str, fqn: str) -> Any:  # Any: SQLAlchemy's select of one column

@@ -134,13 +134,13 @@ def _replace(connection: Connection, entries: Sequence[Entry]) -> None:
     gone_entries = [entry for entry in entries if entry["is_gone"]]
     _note_gone(connection, gone_entries)
     present_entries = [entry for entry in entries if not entry["is_gone"]]
-    numbered = []
+    numbered_entries = []
     for entry in present_entries:
         number = numbers.get(entry["entity_id"])
         if number is None:
             number, next_number = next_number, next_number + 1
-        numbered.append({"number": number, **entry})
-    for chunk in chunks_of(numbered, _ROWS_PER_STATEMENT):
+        numbered_entries.append({"number": number, **entry})
+    for chunk in chunks_of(numbered_entries, _ROWS_PER_STATEMENT):
         connection.execute(insert(search_entry), [{key: row[key] for key in ("number", *_COLUMNS)} for row in chunk])
         words = [{key: row[key] for key in ("number", *WORD_COLUMNS, "keys")} for row in chunk]
         connection.execute(_INSERT_WORDS[is_sqlite(connection)], words)

@@ -38,19 +38,19 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
         readable: list[Stored] = []
         renamed_labels = new_names(connection, [row["id"] for row in entity_rows])
         for row in entity_rows:
-            stored = readable_entity(row)
-            if stored is None:
+            record = readable_entity(row)
+            if record is None:
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, a {row['entity_type']}")
                 continue
             try:
-                later_names = renamed_labels.get(stored.id, [])
-                findings = [*_columns(row, stored), *_newest(row, stored, texts, later_names)]
-                projections.projected_rows(stored)
+                later_names = renamed_labels.get(record.id, [])
+                findings = [*_columns(row, record), *_newest(row, record, texts, later_names)]
+                projections.projected_rows(record)
             except DAMAGED as error:
                 problem = f"its document, a {row['entity_type']}, or one of its columns: {error!r}"
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", problem)
                 continue
-            readable.append(stored)
+            readable.append(record)
             yield from findings
         yield from _names(connection, readable)
         yield from _rows(connection, readable)
@@ -103,20 +103,20 @@ def _newest(row: Row, stored: Stored, texts: Texts, later_names: Sequence[NewNam
 
 
 def _names(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
-    parent_ids = {stored.id: parent_id for stored in entities if (parent_id := _parent(stored))}
+    parent_ids = {record.id: parent_id for record in entities if (parent_id := _parent(record))}
     query = select(entity.c.id, entity.c.fqn, entity.c.deleted).where(entity.c.id.in_(set(parent_ids.values())))
     parents = {row.id: row for row in connection.execute(query)} if parent_ids else {}
-    for stored in entities:
-        parent = parents.get(parent_ids.get(stored.id, ""))
-        infix = ENTITY_TYPES[stored.entity_type].infix
+    for record in entities:
+        parent = parents.get(parent_ids.get(record.id, ""))
+        infix = ENTITY_TYPES[record.entity_type].infix
         if parent is None:  # a reference to nothing is found as such
             continue
-        if parent.deleted and not stored.is_deleted and "deleted" in stored.document:
-            yield Finding(Damage.ORPHANED, f"entity {stored.id}", f"{stored.fqn} is below {parent.fqn}")
+        if parent.deleted and not record.is_deleted and "deleted" in record.document:
+            yield Finding(Damage.ORPHANED, f"entity {record.id}", f"{record.fqn} is below {parent.fqn}")
         expected_parent = f"{parent.fqn}.{infix}" if infix else parent.fqn
-        expected_fqn = fqn.child(expected_parent, str(stored.document.get("name")))
-        if expected_fqn != stored.fqn:
-            yield Finding(Damage.WRONG_NAME, f"entity {stored.id}", f"{stored.fqn} should be {expected_fqn}")
+        expected_fqn = fqn.child(expected_parent, str(record.document.get("name")))
+        if expected_fqn != record.fqn:
+            yield Finding(Damage.WRONG_NAME, f"entity {record.id}", f"{record.fqn} should be {expected_fqn}")
 
 
 def _parent(stored: Stored) -> str | None:
@@ -126,16 +126,16 @@ def _parent(stored: Stored) -> str | None:
 
 
 def _rows(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
-    ids = [stored.id for stored in entities]
+    ids = [record.id for record in entities]
     rows_by_entity: dict[tuple[str, str], set[tuple[object, ...]]] = defaultdict(set)
     for table, columns in projections.COLUMNS.items():
         query = select(*(table.c[column] for column in columns)).where(table.c[columns[0]].in_(ids))
         for row in connection.execute(query):
             rows_by_entity[table.name, row[0]].add(tuple(row))
-    for stored in entities:
-        for table, expected_rows in projections.projected_rows(stored).items():
-            stored_rows = rows_by_entity[table.name, stored.id]
+    for record in entities:
+        for table, expected_rows in projections.projected_rows(record).items():
+            stored_rows = rows_by_entity[table.name, record.id]
             if expected_rows != stored_rows:
                 missing_count, superfluous_count = len(expected_rows - stored_rows), len(stored_rows - expected_rows)
-                problem = f"{stored.fqn}: {missing_count} rows are missing, {superfluous_count} are superfluous"
-                yield Finding(Damage.WRONG_ROWS, f"{table.name} {stored.id}", problem, stored.id)
+                problem = f"{record.fqn}: {missing_count} rows are missing, {superfluous_count} are superfluous"
+                yield Finding(Damage.WRONG_ROWS, f"{table.name} {record.id}", problem, record.id)

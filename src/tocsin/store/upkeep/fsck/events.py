@@ -137,7 +137,7 @@ def _events_without_version(connection: Connection) -> Iterator[Finding]:
     version = entity_version.c
     match = and_(version.entity_id == logged.c.entity_id, version.version_tenths == logged.c.after)
     later = logged.alias("later")
-    taken_back = exists().where(
+    withdrawal = exists().where(
         later.c.entity_id == logged.c.entity_id,
         later.c.before == logged.c.after,
         later.c.after < later.c.before,
@@ -146,7 +146,7 @@ def _events_without_version(connection: Connection) -> Iterator[Finding]:
     query = (
         select(logged.c.log_offset, logged.c.entity_id, logged.c.after)
         .outerjoin(entity_version, match)
-        .where(logged.c.after.is_not(None), version.entity_id.is_(None), not_(taken_back))
+        .where(logged.c.after.is_not(None), version.entity_id.is_(None), not_(withdrawal))
     )
     for offset, entity_id, tenths in connection.execute(query):
         yield Finding(Damage.EVENT_WITHOUT_VERSION, f"change_event {offset}", f"{entity_id} has no {tenths / 10}")
@@ -196,8 +196,8 @@ def _out_of_order(connection: Connection) -> Iterator[Finding]:
         begins_at = (version.entity_id == column.entity_id) & (version.version_tenths == column.before)
         is_later = exists().where(begins_at, version.updated_at_ms > until_ms)
         odd = odd.where(or_(column.left_by == _GONE, is_later))
-    for offset, entity_id, before, left_at in connection.execute(odd):
-        begins, end = ("nothing" if one is None else one / 10 for one in (before, left_at))
+    for offset, entity_id, before, end_version in connection.execute(odd):
+        begins, end = ("nothing" if one is None else one / 10 for one in (before, end_version))
         problem = f"{entity_id}: it begins at {begins}, the previous one ended at {end}"
         yield Finding(Damage.EVENT_OUT_OF_ORDER, f"change_event {offset}", problem)
 

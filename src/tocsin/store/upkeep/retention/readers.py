@@ -80,14 +80,14 @@ def tell_late_readers(
 
     One that has caught up counts as a reader like any other again.
     """
-    told_at = {row.name: row.told_at_ms for row in connection.execute(select(_PASSED.name, _PASSED.told_at_ms))}
+    report_times = {row.name: row.told_at_ms for row in connection.execute(select(_PASSED.name, _PASSED.told_at_ms))}
     judged_readers: list[Reader] = []
     news: list[str] = []
     for reader in readers:
-        late_since_ms, told_at_ms = reader.waits_since_ms, told_at.get(reader.name, 0)
+        late_since_ms, told_at_ms = reader.waits_since_ms, report_times.get(reader.name, 0)
         is_late = wait_days is not None and late_since_ms is not None and late_since_ms < now_ms - wait_days * DAY_MS
         if is_late and not told_at_ms:
-            _tell(connection, reader.name, now_ms, is_new=reader.name not in told_at)
+            _tell(connection, reader.name, now_ms, is_new=reader.name not in report_times)
             news.append(reader.name)
         elif not is_late and told_at_ms:
             _tell(connection, reader.name, 0, is_new=False)

@@ -53,11 +53,11 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             append_events(engine, count, report)
             first = next(iter(ALERTS.items()))
             rounds = min(ROUND_COUNT, scale_count(ROUND_COUNT, 10 * scale, least=1))
-            measured = partial(_measure_backtest, parts, engine, report, rounds)
-            measurements = [measured(first, source="the log alone"), _into_the_lake(parts)]
+            measure_backtest = partial(_measure_backtest, parts, engine, report, rounds)
+            measurements = [measure_backtest(first, source="the log alone"), _into_the_lake(parts)]
             multiply(parts, days=scale_count(DAYS, scale, least=5))
             return measurements + [
-                replace(measured(alert, source="the lake"), aim=aim)
+                replace(measure_backtest(alert, source="the lake"), aim=aim)
                 for alert, aim in zip(ALERTS.items(), _AIMS, strict=True)
             ]
 
@@ -110,13 +110,13 @@ def multiply(parts: LakeParts, *, days: int, copies: int = COPIES) -> None:
     for copy in range(1, copies):
         after, through = copy * first.log_end, (copy + 1) * first.log_end
         back_ms = f"(pmod(log_offset, {days}) * {_DAY_MS}L)"
-        moved = events.selectExpr(
+        moved_events = events.selectExpr(
             "* EXCEPT (log_offset, timestamp_ms)",
             f"log_offset + {after}L AS log_offset",
             f"timestamp_ms - {back_ms} AS timestamp_ms",
         ).select(*events.columns)
         segment_id = parts.lake.stage(after, through, now_ms=1)
-        count = write_events(moved, parts.place, segment_id).event_count
+        count = write_events(moved_events, parts.place, segment_id).event_count
         segment = Segment(segment_id, after, through, count, 0, 2**53)
         if not parts.lake.keep(segment, now_ms=1):
             raise AssertionError("the lake was grown by somebody else")

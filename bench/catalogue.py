@@ -61,14 +61,14 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     measurements: list[Measurement] = []
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
-        with open_store(settings) as (engine, password), serving(settings, password) as served:
+        with open_store(settings) as (engine, password), serving(settings, password) as server:
             _create_schema(engine)
-            filled = 0
+            table_count = 0
             for size in sizes:
-                rate = _fill(served, filled, size, lambda done: report(done, sizes[-1]))
-                filled = size
-                measurements += [_bulk(engine, size, rate), *_writes(engine, served, size, duration_s)]
-                measurements.append(_lists(engine, served, size))
+                rate = _fill(server, table_count, size, lambda done: report(done, sizes[-1]))
+                table_count = size
+                measurements += [_bulk(engine, size, rate), *_writes(engine, server, size, duration_s)]
+                measurements.append(_lists(engine, server, size))
     return measurements
 
 

@@ -44,10 +44,10 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         with open_store(settings) as (engine, password):
             _create_schema(engine)
             measurements = [_measure_requests("PUT one by one, Writes", _one_by_one(engine), "w", few)]
-            with serving(settings, password) as served, httpx.Client(headers=served.headers, timeout=60) as client:
-                measurements.append(_measure_requests("PUT one by one, HTTP", _over_http(client, served.url), "h", few))
+            with serving(settings, password) as server, httpx.Client(headers=server.headers, timeout=60) as client:
+                measurements.append(_measure_requests("PUT one by one, HTTP", _over_http(client, server.url), "h", few))
                 measurements.append(
-                    _measure_requests("PUT in bulk, HTTP", _in_bulk_over_http(client, served.url), "b", few)
+                    _measure_requests("PUT in bulk, HTTP", _in_bulk_over_http(client, server.url), "b", few)
                 )
             measurements.append(_measure_requests("PUT in bulk", _in_bulk(engine), "t", count, report))
             measurements += _proof(engine)

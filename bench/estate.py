@@ -198,8 +198,8 @@ class _EstateBuilder:
         ):
             self._writes.patch("table", Key.by_name(fqn), [operation], actor=self._rng.choice(self._people))
         if number % 20 == 0:
-            deleted = self._writes.delete("table", Key.by_name(fqn), actor=person, recursive=True)
-            self._writes.restore("table", deleted.document["id"], actor=person)
+            deletion = self._writes.delete("table", Key.by_name(fqn), actor=person, recursive=True)
+            self._writes.restore("table", deletion.document["id"], actor=person)
 
     def _create_test(self, table: str, number: int) -> None:
         request = {

@@ -44,12 +44,12 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         parts = build(settings, pipeline_engine(settings))
         stack.callback(parts.session.stop)
         tables = {one.row["entity_id"]: one for one in templates(engine) if one.row["entity_type"] == "table"}
-        *followed, quiet = list(tables.values())[: len(counts) + 1]
+        *popular_tables, quiet = list(tables.values())[: len(counts) + 1]
         warm_up(parts)
         for _ in range(_WARM_UP_COUNT):  # of a copy that nobody follows
             _notify(parts, engine, quiet.copy_row(1, SystemClock().now_ms()))
         measurements = []
-        for at, (count, aim, event) in enumerate(zip(counts, _AIMS, followed, strict=True)):
+        for at, (count, aim, event) in enumerate(zip(counts, _AIMS, popular_tables, strict=True)):
             report(at, len(counts))
             measurements.append(_fan_out(parts, engine, event, count, aim))
         return [*measurements, *_memory(counts[-1])]

@@ -88,8 +88,8 @@ def measure(scale: float, report: Report) -> list[Measurement]:
                 for store in stores:
                     store.start_counting()
             events = parts.session.createDataFrame(batch, schema=EVENTS)
-            matched = matches(events, alerts.index, columns=OF_EVENT).toArrow()
-            if len({store.tell(matched) for store in stores}) != 1:
+            matched_rows = matches(events, alerts.index, columns=OF_EVENT).toArrow()
+            if len({store.tell(matched_rows) for store in stores}) != 1:
                 raise AssertionError("follow rows of other assets changed who is notified")
         return _rows(*stores, rounds=rounds)
 

@@ -125,15 +125,15 @@ def unrelated_follows(sizes: Sequence[int]) -> Iterator[Costs]:
 def assets(sizes: Sequence[int]) -> Iterator[Costs]:
     """Read and write in a catalogue of ever more tables."""
     with _new_store() as engine:
-        shop, filled = company(engine), 0
+        shop, table_count = company(engine), 0
         with reading(engine) as connection:
             pattern = dict(connection.execute(select(entity).where(entity.c.fqn == ORDERS)).mappings().one())
         for size in sizes:
-            for start in range(filled, size, _AT_ONCE):
+            for start in range(table_count, size, _AT_ONCE):
                 copies = [_copy_table(pattern, number) for number in range(start, min(start + _AT_ONCE, size))]
                 with writing(engine) as connection:
                     connection.execute(insert(entity), copies)
-            filled = size
+            table_count = size
             yield {
                 "read a table by its name": _median_ms(partial(shop.get, "table", ORDERS)),
                 "list a page of 100": _median_ms(partial(_list_page, shop)),
@@ -153,14 +153,14 @@ def recipients_of_one_event(sizes: Sequence[int]) -> Iterator[Costs]:
 def versions_of_one_asset(sizes: Sequence[int]) -> Iterator[Costs]:
     """Change a table that has ever more versions, and read the oldest."""
     with _new_store() as engine:
-        shop, written = company(engine), 1
+        shop, version_count = company(engine), 1
         table_id = str(create(shop, 20 * _COLUMN_BYTES).document["id"])
         history, key = History(engine), Key.by_id(table_id)
         oldest = str(shop.catalogue.get("table", key)["version"])
         for size in sizes:
-            for _ in range(written, size):
+            for _ in range(version_count, size):
                 _change_column(shop, table_id)
-            written = size + _MEASURED_COUNT + _WARM_UP_COUNT
+            version_count = size + _MEASURED_COUNT + _WARM_UP_COUNT
             yield {
                 "change it": _median_ms(partial(_change_column, shop, table_id)),
                 "read its oldest version": _median_ms(partial(history.version, "table", key, oldest)),

@@ -90,12 +90,12 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         settings = settings_in(Path(folder))
         with open_store(settings) as (engine, password):
             place = create_place(engine, settings)
-            with serving(settings, password, ("up", "--no-sample")) as served:
-                served.running.until(lambda: EventLog(engine).lag(QUERY_NAME) == 0, every_s=0.1)
-                before = _inbox_count(served, place)
+            with serving(settings, password, ("up", "--no-sample")) as server:
+                server.running.until(lambda: EventLog(engine).lag(QUERY_NAME) == 0, every_s=0.1)
+                before = _inbox_count(server, place)
                 with _looking(engine, place) as lookout:
-                    changes = _changes(served, place, lookout, sum(counts), report)
-                shown_count = _inbox_count(served, place) - before
+                    changes = _changes(server, place, lookout, sum(counts), report)
+                shown_count = _inbox_count(server, place) - before
     if shown_count != len(changes):
         raise AssertionError(f"the API shows {shown_count} notifications of {len(changes)} changes")
     return _rows(changes[counts[0] :])

@@ -85,14 +85,14 @@ async def _hand_over(
     )
     timings = timings_of(Subscriptions(engine).list_enabled({one for one, _ in created_alerts})) if trigger else {}
     ids = add_messages(engine, created_alerts, count // alerts, timings)
-    expected = {one for many in ids.values() for one in many}
-    async with _mail_server(settings.smtp_port) as received:
+    expected_ids = {one for many in ids.values() for one in many}
+    async with _mail_server(settings.smtp_port) as mails:
         with running(tocsin_command("deliver"), settings, "deliver"):
-            await until_all_arrived(received, expected)
-        per_s = received.per_s()
+            await until_all_arrived(mails, expected_ids)
+        per_s = mails.per_s()
         bare = Mailboxes()
         async with _mail_server(any_free_port(), bare) as _:
-            return per_s, await _bare_mails(bare, len(expected))
+            return per_s, await _bare_mails(bare, len(expected_ids))
 
 
 async def _bare_mails(bare: Mailboxes, count: int) -> float:

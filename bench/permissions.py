@@ -38,17 +38,20 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure all of it."""
     count = scale_count(CHECK_COUNT, scale, least=1_000)
     floor_us = _dictionary_us(count)
-    plain, narrowed = _permissions(), _permissions({**_HIDING, "condition": _CONDITION})
+    plain, narrow_permissions = _permissions(), _permissions({**_HIDING, "condition": _CONDITION})
     document: Document = {"id": "t", "columns": _COLUMNS, "owners": [{"id": "o", "type": "user"}]}
     measurements = [
         _row("permission check per entity, no condition", _check_us(plain, document, count), floor_us, count),
         _row(
-            "permission check per entity, by tag and owner", _check_us(narrowed, document, count // 20), floor_us, count
+            "permission check per entity, by tag and owner",
+            _check_us(narrow_permissions, document, count // 20),
+            floor_us,
+            count,
         ),
     ]
     report(1, 2)
     tables = scale_count(TABLE_COUNT, scale, least=200)
-    narrowed_ms, whole_ms = _pages_ms(narrowed.scope("table", Operation.VIEW_BASIC), tables)
+    narrowed_ms, whole_ms = _pages_ms(narrow_permissions.scope("table", Operation.VIEW_BASIC), tables)
     name = f"list of 100 among {tables:,} tables, narrowed by tag and owner"
     measurements.append(Measurement("permissions", name, narrowed_ms, "ms (p50)", whole_ms, PAGE_COUNT))
     report(2, 2)

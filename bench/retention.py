@@ -70,25 +70,25 @@ def _measure_store(engine: Engine, store: str, count: int, report: Report) -> li
         previewed_count = sum(counts.removed.values())
     preview_s = time.perf_counter() - began_s
     assert RetentionProgress(engine).claim("bench", now_ms=1)
-    longest_s, removed, portion_count, began_s = 0.0, 0, 0, time.perf_counter()
+    longest_s, event_count, portion_count, began_s = 0.0, 0, 0, time.perf_counter()
     last_s = began_s
     for counts in EventRemoval(engine).remove(plan, "bench", lambda: 1):
         now_s = time.perf_counter()
         longest_s, last_s = max(longest_s, now_s - last_s), now_s
-        removed, portion_count = sum(counts.removed.values()), counts.portions
+        event_count, portion_count = sum(counts.removed.values()), counts.portions
     took_s = time.perf_counter() - began_s
     _vacuum(engine)
     name = f"{count:,} events, {store}"
     return [
         Measurement("retention", f"{name}: dry run", previewed_count / preview_s, "events/s", None, previewed_count),
-        Measurement("retention", f"{name}: removed", removed / took_s, "events/s", floor, removed),
+        Measurement("retention", f"{name}: removed", event_count / took_s, "events/s", floor, event_count),
         Measurement(
             "retention", f"{name}: portions", portion_count / took_s, "portions/s", floor / PORTION, portion_count
         ),
         Measurement("retention", f"{name}: longest transaction", longest_s * 1000, "ms", None, portion_count),
         Measurement("retention", f"{name}: store before", full_bytes / 1e6, "MB", None, count),
         Measurement(
-            "retention", f"{name}: store after a vacuum", store_bytes(engine) / 1e6, "MB", None, count - removed
+            "retention", f"{name}: store after a vacuum", store_bytes(engine) / 1e6, "MB", None, count - event_count
         ),
     ]
 

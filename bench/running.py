@@ -101,8 +101,8 @@ def open_store(settings: Settings) -> Iterator[tuple[Engine, str]]:
 @contextmanager
 def running(command: tuple[str, ...], settings: Settings, name: str) -> Iterator[Running]:
     """Run a command in the data folder of ``settings``; end it and all that it started at the end."""
-    printed = settings.data_dir / f"{name}.log"
-    with printed.open("wb") as sink:
+    log_path = settings.data_dir / f"{name}.log"
+    with log_path.open("wb") as sink:
         started_s = time.perf_counter()
         process = subprocess.Popen(
             command,
@@ -114,7 +114,7 @@ def running(command: tuple[str, ...], settings: Settings, name: str) -> Iterator
             start_new_session=True,
         )
         try:
-            yield Running(process, printed, started_s)
+            yield Running(process, log_path, started_s)
         finally:
             _end(process)
 
@@ -190,7 +190,7 @@ def processor_s(pid: int) -> float:
 
 
 def _environment(settings: Settings) -> Mapping[str, str]:
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    variables = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
     ours = {
         "TOCSIN_DATA_DIR": str(settings.data_dir),
         "TOCSIN_PORT": str(settings.port),
@@ -207,7 +207,7 @@ def _environment(settings: Settings) -> Mapping[str, str]:
         "TOCSIN_SMTP_PORT": str(settings.smtp_port),
         "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
     }
-    return {**inherited, **ours, "PYTHONPATH": _SOURCES, "PYTHONUNBUFFERED": "1"}
+    return {**variables, **ours, "PYTHONPATH": _SOURCES, "PYTHONUNBUFFERED": "1"}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

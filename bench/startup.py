@@ -70,11 +70,11 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             report(1, 4)
             helps = [_run_s(ours("--help")) for _ in range(turns)], [_run_s(_NOTHING) for _ in range(turns)]
             report(2, 4)
-            loaded = _start_and_load(engine, settings, password, scale_count(CHANGE_COUNT, scale, least=10))
+            starts_under_load = _start_and_load(engine, settings, password, scale_count(CHANGE_COUNT, scale, least=10))
             report(3, 4)
-            starts = {name: [*_starts(name, engine, settings, turns - 1), loaded[name]] for name in _FLOORS}
+            starts = {name: [*_starts(name, engine, settings, turns - 1), starts_under_load[name]] for name in _FLOORS}
     first = Measurement("startup", "tocsin --help", p50(helps[0]) * 1000, "ms", p50(helps[1]) * 1000, turns, "150")
-    return [first, *_times(starts, floors), *_peaks(loaded, floors)]
+    return [first, *_times(starts, floors), *_peaks(starts_under_load, floors)]
 
 
 def _times(starts: dict[str, list[Start]], floors: dict[str, list[Start]]) -> Iterator[Measurement]:
@@ -144,14 +144,14 @@ def _start_and_load(engine: Engine, settings: Settings, password: str, count: in
     with ExitStack() as stack:
         ports = ("--http-port", str(hook_port), "--smtp-port", str(any_free_port()))
         stack.enter_context(running(ours("receive", *ports), settings, "receive"))
-        served = stack.enter_context(serving(settings, password))
+        server = stack.enter_context(serving(settings, password))
         pipeline, notified_s = stack.enter_context(_notifying(engine, settings))
-        _change(engine, served, f"http://127.0.0.1:{hook_port}/hook", count)
+        _change(engine, server, f"http://127.0.0.1:{hook_port}/hook", count)
         pipeline.until(lambda: EventLog(engine).lag(QUERY_NAME) == 0, every_s=0.1)
         worker, ready_s = stack.enter_context(_working(settings))
         worker.until(lambda: _delivered_count(engine) == count, every_s=0.1)
         return {
-            "server": _now(served.running, served.ready_s),
+            "server": _now(server.running, server.ready_s),
             "worker": _now(worker, ready_s),
             "pipeline": _now(pipeline, notified_s),
         }

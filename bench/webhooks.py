@@ -87,18 +87,18 @@ def measure(scale: float, report: Report) -> list[Measurement]:
 
 async def _measure_deliveries(engine: Engine, settings: Settings, count: int, report: Report) -> list[Measurement]:
     async with _receiving() as receiver, _receiving() as bare:
-        expected = _add_messages(engine, receiver.url, count)
+        expected_ids = _add_messages(engine, receiver.url, count)
         with running(tocsin_command("deliver"), settings, "deliver"):
             recorded_s = await _all_recorded(engine, count, report)
-        if receiver.ids != Counter(expected):
+        if receiver.ids != Counter(expected_ids):
             raise AssertionError(f"{len(receiver.ids)} ids arrived, {receiver.ids.total()} times, of {count}")
         await _post_bare(bare.url, receiver.posts, settings.destination_concurrency)
-    recorded = count / (recorded_s - receiver.times_s[0])
+    recorded_per_s = count / (recorded_s - receiver.times_s[0])
     return [
         Measurement(
             "webhooks", "received, each id once", receiver.per_s(), "deliveries/s", bare.per_s(), count, "5,000"
         ),
-        Measurement("webhooks", "recorded as delivered", recorded, "deliveries/s", bare.per_s(), count),
+        Measurement("webhooks", "recorded as delivered", recorded_per_s, "deliveries/s", bare.per_s(), count),
     ]
 
 

@@ -96,15 +96,15 @@ class Explanations:
             for at, reasons in stored.items()
             if at[2] not in self.deleted_people
         }
-        reached: Json = alert["reached"] if alert else {"total": 0, "data": []}
+        reach: Json = alert["reached"] if alert else {"total": 0, "data": []}
         said_reasons: dict[Address, set[Reason]] = defaultdict(set)
-        for recipient in reached["data"]:
+        for recipient in reach["data"]:
             ways = {self.names.reason(way["reason"]) for way in recipient["ways"] if way["stoppedBy"] is None}
             if recipient["isDue"]:
                 said_reasons[event.id, recipient["channel"], _recipient(recipient, ways)] |= ways
-        is_whole = reached["total"] <= _MOST_SHOWN or not all(recipient["isDue"] for recipient in reached["data"])
-        answered = {at: frozenset(reasons) for at, reasons in said_reasons.items()}
-        yield from _unlike({at: some for at, some in own_reasons.items() if some}, answered, is_whole=is_whole)
+        is_whole = reach["total"] <= _MOST_SHOWN or not all(recipient["isDue"] for recipient in reach["data"])
+        answered_reasons = {at: frozenset(reasons) for at, reasons in said_reasons.items()}
+        yield from _unlike({at: some for at, some in own_reasons.items() if some}, answered_reasons, is_whole=is_whole)
 
 
 def _recipient(reached: Json, ways: set[Reason]) -> str:

@@ -134,7 +134,7 @@ class Product:
             return False
 
     def _environment(self) -> dict[str, str]:
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
+        variables = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
         ours = {
             "TOCSIN_DATA_DIR": str(self.folder),
             "TOCSIN_PORT": str(self.port),
@@ -147,7 +147,7 @@ class Product:
             "TOCSIN_LOGIN_WAITING": "1000",
             **({"TOCSIN_DATABASE_URL": self.database_url} if self.database_url else {}),
         }
-        return inherited | ours
+        return variables | ours
 
 
 def _tocsin(*words: str) -> list[str]:

@@ -46,10 +46,10 @@ class Schedule:
 
     def differences(self, planned: Iterable[Planned]) -> Iterator[Difference]:
         """Yield notifications that are due at another time, and messages that should be one or are too many."""
-        sent = [notification for notification in planned if notification.channel not in (BELL, HOOK)]
+        notifications = [notification for notification in planned if notification.channel not in (BELL, HOOK)]
         counts: dict[str, int] = defaultdict(int)
         together: dict[tuple[str, ...], list[Planned]] = defaultdict(list)
-        for notification in sent:
+        for notification in notifications:
             counts[notification.message_id] += 1
             yield from self._late_or_early(notification)
             together[self._gathering_key(notification)].append(notification)

@@ -76,6 +76,9 @@ NO_GERUNDS = {
 READ_WITH_ARGUMENT = FUNCTION_WORDS - {"now", "then", "here", "there"}
 """Words that may be a public method: its object and argument say the rest, as in ``tokens.of(person)``."""
 
+LINES_IN_SIGHT = 12
+"""Lines of a function within which a reader still sees what a participle was bound to."""
+
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path("tocsin")
@@ -135,6 +138,23 @@ def vague_names(tree: ast.Module) -> Iterator[str]:
             yield f"{scope or '.'} {name}"
 
 
+def participles_far_from_their_binding(tree: ast.Module) -> Iterator[str]:
+    """Yield ``function name`` for each variable that is a bare participle in a function of more than a few lines."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and _line_count(function) > LINES_IN_SIGHT:
+            bindings = set(_bindings(ast.Module(function.body, []), function.name))
+            names = {name for scope, name in bindings if scope == function.name and not name.endswith("()")}
+            operands = {"left"} if "right" in names else set()
+            yield from (f"{function.name} {name}" for name in names - operands if is_bare_participle(name))
+
+
+def _line_count(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the number of lines of a function's body without its docstring."""
+    has_docstring = len(function.body) > 1 and ast.get_docstring(function, clean=False) is not None
+    first = function.body[1 if has_docstring else 0]
+    return (function.end_lineno or first.lineno) - first.lineno + 1
+
+
 def _bindings(parent: ast.AST, scope: str) -> Iterator[tuple[str, str]]:
     """Yield scope and name of each function (with ``()``) and variable, but of names that a framework prescribes."""
     for node in ast.iter_child_nodes(parent):
@@ -179,6 +199,14 @@ def test_no_function_is_a_bare_participle_and_no_variable_vague(modules: Mapping
     beside = (path for folder in BESIDE for path in sorted((ROOT / folder).rglob("*.py")))
     trees = chain(modules.items(), ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in beside))
     assert [f"{path}: {name}" for path, tree in trees for name in sorted(vague_names(tree))] == []
+
+
+def test_no_variable_of_a_longer_function_is_a_bare_participle(modules: Mapping[Path, ast.Module]) -> None:
+    """Parameters are left out, as are the folders beside, but for the benchmarks."""
+    bench = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted((ROOT / "bench").rglob("*.py")))
+    trees = chain(modules.items(), bench)
+    names = [f"{path}: {name}" for path, tree in trees for name in sorted(participles_far_from_their_binding(tree))]
+    assert names == []
 
 
 def test_every_function_has_a_noun_or_a_verb_in_its_name(modules: Mapping[Path, ast.Module]) -> None:
@@ -244,3 +272,12 @@ def test_a_variable_may_be_vague_in_a_comprehension_of_one_line_only() -> None:
 )
 def test_operands_and_names_that_a_framework_prescribes_stay(text: str, names: set[str]) -> None:
     assert set(vague_names(ast.parse(text))) == names
+
+
+@pytest.mark.parametrize(
+    ("line_count", "names"), [(LINES_IN_SIGHT, set()), (LINES_IN_SIGHT + 1, {"f shown"})], ids=["short", "long"]
+)
+def test_a_participle_stands_in_short_functions_only(line_count: int, names: set[str]) -> None:
+    steps = "    shown_count = 1\n" * (line_count - 2)
+    text = f'def f(told):\n    """Count."""\n    shown = told\n{steps}    return shown\n'
+    assert set(participles_far_from_their_binding(ast.parse(text))) == names

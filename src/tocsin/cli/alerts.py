@@ -84,20 +84,20 @@ def apply(
     If one alert is refused, nothing is written. Applying the same files again changes nothing. Warns of conditions that
     are always true, never true, or evaluated for every event.
     """
-    filed = read_alerts(files, env or ())
+    filed_alerts = read_alerts(files, env or ())
     with Client(why=why) as client:
-        planned = plan_alerts(client, filed, prune=prune)
+        plan = plan_alerts(client, filed_alerts, prune=prune)
         if not as_json:
-            _show(planned)
-            if _is_pending(planned) and not yes and sys.stdin.isatty() and not typer.confirm("Apply this?"):
+            _show(plan)
+            if _is_pending(plan) and not yes and sys.stdin.isatty() and not typer.confirm("Apply this?"):
                 typer.echo("Nothing was written.")
                 return
-        _check_deletions(planned, is_confirmed=yes or (sys.stdin.isatty() and not as_json))
-        applied = [_apply(client, one) for one in planned]
+        _check_deletions(plan, is_confirmed=yes or (sys.stdin.isatty() and not as_json))
+        results = [_apply(client, one) for one in plan]
     if as_json:
-        show_json([one.to_wire(is_done=True) for one in applied])
-    elif _is_pending(applied):
-        typer.echo(f"Applied: {summary(applied, is_done=True)}")
+        show_json([one.to_wire(is_done=True) for one in results])
+    elif _is_pending(results):
+        typer.echo(f"Applied: {summary(results, is_done=True)}")
 
 
 @app.command()

@@ -219,14 +219,14 @@ def _names_in(
             yield EntityName(types, unquote(word.value) if is_plain else word.value, word.at, comparing, is_recipient)
 
 
-def _types_of(written: Written) -> Types:
+def _types_of(node: Written) -> Types:
     """Return the types of what a field or path names; nothing for all else."""
     keys = list[str]()
-    while isinstance(written, PathStep):
-        keys += [written.key] if isinstance(written.key, str) else []
-        written = written.parent
+    while isinstance(node, PathStep):
+        keys += [node.key] if isinstance(node.key, str) else []
+        node = node.parent
     keys.reverse()
-    match written:
+    match node:
         case Name(name=name) if not keys:
             return _OF_FIELD.get(name, ())
         case Name(name=name) if len(keys) == 1 and keys[0] in ALIASES:

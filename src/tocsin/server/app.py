@@ -158,8 +158,8 @@ def main(settings: Settings) -> None:
     It waits for an unavailable store, and does not listen before the store is available.
     """
     set_up_logs(settings)
-    if settings.database_url is None and (changed := make_private(settings.data_dir)):
-        _log.warning("data_folder_made_private", change=changed)
+    if settings.database_url is None and (change := make_private(settings.data_dir)):
+        _log.warning("data_folder_made_private", change=change)
     wait_for("server", lambda: _say_first_password(settings), threading.Event())
     count = settings.process_count()
     sockets, revision = listening_sockets(settings.host, settings.port, count), PeopleRevision(count)
@@ -316,8 +316,8 @@ def _routes() -> list[LaidOutRoute]:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes: list[LaidOutRoute] = []
     by_link = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
-    described = (version.router, health.router, rdf.open_router)
-    for open_to_all in (*described, users.open_router, openid.open_router, *(one.router for one in by_link)):
+    open_routers = (version.router, health.router, rdf.open_router)
+    for open_to_all in (*open_routers, users.open_router, openid.open_router, *(one.router for one in by_link)):
         routes += lay_out(open_to_all, API, [Depends(check_query_names)])
     dependencies = [Depends(caller_of), Depends(check_query_names)]
     for resource in (

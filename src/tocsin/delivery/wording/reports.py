@@ -287,10 +287,10 @@ def _suite_lines(old: Document, new: Document, _suite: Document, zone: str) -> I
     details = f": {', '.join(count_texts)}" if count_texts else ""
     results = _objects(new.get("testCaseResultSummary"))
     failing = [one for status in ("Failed", "Aborted") for one in results if one.get("status") == status]
-    dated = [(since_ms, one) for one in failing for since_ms in _moments(one.get("failingSince"))]
-    new_names = [_test_name(one) for since_ms, one in dated if _is_new(since_ms, one, old)]
-    lasting = sorted((pair for pair in dated if not _is_new(*pair, old)), key=lambda pair: -pair[0])
-    if dated:
+    dated_tests = [(since_ms, one) for one in failing for since_ms in _moments(one.get("failingSince"))]
+    new_names = [_test_name(one) for since_ms, one in dated_tests if _is_new(since_ms, one, old)]
+    lasting = sorted((pair for pair in dated_tests if not _is_new(*pair, old)), key=lambda pair: -pair[0])
+    if dated_tests:
         details += f" ({count_text(len(new_names), 'new failure')})" if new_names else " (none new)"
     elif failing:
         details += f" ({names_text([_test_name(one) for one in failing])})"
@@ -316,14 +316,14 @@ def _test_name(result: Value) -> str:
 
 def _violation_lines(_old: Document, details: Document, policy: Document, _zone: str) -> Iterator[ChangeLine]:
     """Yield who was refused what on which asset, of those that were only counted how many, and by which policy."""
-    repeated = details.get("repeated")
+    repeat_count = details.get("repeated")
     user, asset = details.get("user"), details.get("entity")
     if not (isinstance(user, dict) and isinstance(asset, dict)):
-        yield ChangeLine(f"{repeated} more requests refused" if repeated else "a request was refused")
+        yield ChangeLine(f"{repeat_count} more requests refused" if repeat_count else "a request was refused")
         return
     name = asset.get("fullyQualifiedName") or asset.get("name") or ""
     where = f"{asset.get('type', '')} {name}".strip()
-    repeats = f", {repeated} more times" if repeated else ""
+    repeats = f", {repeat_count} more times" if repeat_count else ""
     who = user.get("displayName") or user.get("name") or "somebody"
     refusal = f"{who} was refused {details.get('operation', 'access')} on {where}{repeats}"
     yield ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT), rank=Rank.REPORTED)

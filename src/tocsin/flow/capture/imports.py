@@ -64,12 +64,12 @@ def tell_sheet(record: Record, top: Stored) -> None:
     above = f"{top.fqn}."
     numbers = [
         number
-        for number, captured in enumerate(record.events)
-        if _may_be_part(captured.event)
-        and captured.event.entity_id != top.id
+        for number, entry in enumerate(record.events)
+        if _may_be_part(entry.event)
+        and entry.event.entity_id != top.id
         and (
-            captured.event.entity_type == top.entity_type
-            or (captured.event.entity_fully_qualified_name or "").startswith(above)
+            entry.event.entity_type == top.entity_type
+            or (entry.event.entity_fully_qualified_name or "").startswith(above)
         )
     ]
     parts = [record.events[number].event for number in numbers]
@@ -77,8 +77,8 @@ def tell_sheet(record: Record, top: Stored) -> None:
         return
     event_id = record.ids.event()
     for number in numbers:
-        captured = record.events[number]
-        record.events[number] = CapturedEvent(captured.event.model_copy(update={"part_of": event_id}), captured.derived)
+        entry = record.events[number]
+        record.events[number] = CapturedEvent(entry.event.model_copy(update={"part_of": event_id}), entry.derived)
     _note(record, top, parts, event_id)
 
 

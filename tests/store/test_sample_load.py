@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from argon2 import PasswordHasher
@@ -13,11 +14,12 @@ from argon2.exceptions import VerifyMismatchError
 from pydantic import SecretStr
 from sqlalchemy import Engine, text
 from tests.serving import KEY
+from tests.startedstore import StartedStore
 from tests.store.event_documents import assert_records_are_the_same
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock, SystemClock
-from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.model.change import EventType
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -51,6 +53,28 @@ def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     load(engine, LOOPBACK, now_ms=NOW_MS, receiver_port=RECEIVER_PORT)
     yield engine
+    engine.dispose()
+
+
+class LoadedBeside(NamedTuple):
+    """A store with a sample, the alerts that were there before it, and where the log ended then."""
+
+    engine: Engine
+    alerts: list[Plan]
+    end_before: int
+
+
+@pytest.fixture(scope="module")
+def beside_alerts(started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadedBeside]:
+    """A sample loaded after a first start, where no webhook may be called; to look at."""
+    path = tmp_path_factory.mktemp("beside_alerts") / "sample.db"
+    path.write_bytes(started_store.path.read_bytes())
+    engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
+    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
+    alerts = [plan_of(one) for one in Subscriptions(engine).list_enabled()]
+    end_before = EventLog(engine).readable_end()
+    load(engine, Settings(egress_allow=()), now_ms=SystemClock().now_ms())
+    yield LoadedBeside(engine, alerts, end_before)
     engine.dispose()
 
 
@@ -111,17 +135,12 @@ def test_the_past_of_the_sample_notifies_nobody(sample: Engine) -> None:
     assert all(event.timestamp < NOW_MS or event.entity_type == "eventsubscription" for event in events)
 
 
-def test_the_past_of_the_sample_notifies_nobody_of_an_alert_that_was_there_before(started_store_url: str) -> None:
-    engine = open_engine(started_store_url, synchronous="OFF")
-    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
-    alerts = [plan_of(one) for one in Subscriptions(engine).list_enabled()]
-    before = EventLog(engine).readable_end()
-    load(engine, LOOPBACK, now_ms=SystemClock().now_ms())
-    past = [one for one in EventLog(engine).read(before, 10_000) if one.event.entity_type != "eventsubscription"]
+def test_the_past_of_the_sample_notifies_nobody_of_an_alert_that_was_there_before(beside_alerts: LoadedBeside) -> None:
+    past = EventLog(beside_alerts.engine).read(beside_alerts.end_before, 10_000)
+    past = [one for one in past if one.event.entity_type != "eventsubscription"]
     assert len(past) > 1_000
-    assert alerts
-    assert sum(alert.stood_before(one) for one in past for alert in alerts) == 0
-    engine.dispose()
+    assert beside_alerts.alerts
+    assert sum(alert.stood_before(one) for one in past for alert in beside_alerts.alerts) == 0
 
 
 def test_records_of_the_year_are_the_same_from_events_and_from_their_json(sample: Engine) -> None:
@@ -207,9 +226,9 @@ def test_a_load_that_fails_half_way_leaves_nothing_and_the_next_leaves_the_rows_
     assert _rows(sqlite_engine) == _rows(sample)
 
 
-def test_no_webhook_is_set_up_where_none_may_be_called(sqlite_engine: Engine) -> None:
-    load(sqlite_engine, Settings(egress_allow=()), now_ms=NOW_MS)
-    assert "OrdersTable" not in {one.name for one in Subscriptions(sqlite_engine).list_enabled()}
+def test_no_webhook_is_set_up_where_none_may_be_called(beside_alerts: LoadedBeside) -> None:
+    assert is_loaded(beside_alerts.engine)
+    assert HOOK_ALERT not in {one.name for one in Subscriptions(beside_alerts.engine).list_enabled()}
 
 
 def _rows(engine: Engine) -> dict[str, list[tuple[object, ...]]]:

@@ -187,3 +187,15 @@ def test_two_people_with_one_address_share_a_digest_and_are_asked_each_for_their
         store.write(place, recipient_id=person)
     (dispatch,) = store.messages.dispatches(store.claim(NOON_MS + HOUR_MS))
     assert [(one.recipient_id, one.recipient_gone) for one in dispatch.entries] == [("ann", True), ("ben", True)]
+
+
+def test_parts_of_a_whole_that_are_written_milliseconds_apart_wait_for_the_same_message(store_engine: Engine) -> None:
+    store = Store(store_engine, events=3)
+    events = [
+        head_of(event)._replace(timestamp_ms=NOON_MS + place, part_of="whole")
+        for place, event in enumerate(store.events)
+    ]
+    drafts = [draft("Email", "paced", event=event, key="ops@example.org") for event in events]
+    parts = list(scheduled_notifications(drafts, TIMINGS, now_ms=NOON_MS + 100))
+    store.notifications.add(parts, match_results(parts))
+    assert store.counts_by_due_time() == {NOON_MS + 5_000: 3}

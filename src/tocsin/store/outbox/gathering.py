@@ -116,6 +116,7 @@ class _Pace:
 
     def __init__(self, counts: Mapping[Group, int], latest: Mapping[Group, _Latest]) -> None:
         self._counts, self._latest = counts, latest
+        self._waits_until: dict[Group, int] = {}
         self.planned: dict[Group, int] = {}
 
     def in_first_turn(
@@ -139,13 +140,15 @@ class _Pace:
     def _turn(self, slot: Slot, group: Group | None, event: EventHead) -> _Turn:
         """Return when an alert would send a notification, after the last message of its group.
 
-        A part of a whole waits for the others, which may be in later micro-batches.
+        A part of a whole waits for the others, which may be in later micro-batches: all as long as the first of them,
+        because their events are milliseconds apart.
         """
         if group is None:
             return _Turn(slot)
         last = self._latest.get(group)
         if last is None and event.part_of is not None:
-            return _Turn(waiting_slot(slot, max(slot.due_at_ms, event.timestamp_ms + _PARTS_WAIT_MS)))
+            due_at_ms = max(slot.due_at_ms, event.timestamp_ms + _PARTS_WAIT_MS)
+            return _Turn(waiting_slot(slot, self._waits_until.setdefault(group, due_at_ms)))
         if last is None:
             is_alone = self._counts[group] == 1
             return _Turn(slot if is_alone else waiting_slot(slot, slot.due_at_ms))

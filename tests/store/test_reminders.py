@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from sqlalchemy import Engine, event, select
+from structlog.testing import capture_logs
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_alert_incidents import BELL, handle_incident
@@ -15,6 +17,8 @@ from tests.store.test_incident_merging import ACKNOWLEDGE, RESOLVE, incident, me
 
 from tocsin.alerts.reminders import remind
 from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.jobs.reminders import WriteReminders
+from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.alert_incident import IncidentStatus, StepKind
 from tocsin.model.change import INCIDENT_REMINDER, ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -22,7 +26,8 @@ from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.alerts.reminders import Numbers, Reminders
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.database.tables import change_event, notification
+from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.tables import change_event, entity, notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.incident_messages import IncidentMessages
 
@@ -269,3 +274,21 @@ def test_two_who_look_at_once_remind_once(company: SmallCompany) -> None:
     (reminder,) = reminder_events(company)
     assert reminder.change_description is not None
     assert reminder.change_description.paths() == (INCIDENT_REMINDER,)
+
+
+def test_an_incident_that_cannot_be_reminded_of_keeps_no_other_waiting(company: SmallCompany) -> None:
+    fail(company, "etl", "loads")
+    company.clock.advance(HOUR_MS)
+    damaged_id = incident(company, "INC-1").id
+    with company.engine.begin() as connection:
+        asset_id = connection.execute(
+            select(alert_incident.c.entity_id).where(alert_incident.c.id == damaged_id)
+        ).scalar_one()
+        connection.execute(entity.update().where(entity.c.id == asset_id).values(document="{"))
+    store = StoreAddress(company.engine.url.render_as_string(hide_password=False), "NORMAL")
+    task = WriteReminders(store, plans(company), company.clock.now_ms())
+    with capture_logs() as logs:
+        (written,) = task(iter([pa.RecordBatch.from_pylist([{"first": 1, "last": 2}])]))
+    assert written.to_pylist() == [{"written": 1}]
+    assert [(line["event"], line["incident"]) for line in logs] == [("reminder_failed", damaged_id)]
+    assert due(company) == [damaged_id]

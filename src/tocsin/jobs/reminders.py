@@ -30,6 +30,7 @@ from tocsin.store.catalogue.alerts.reminders import Numbers, Reminders
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import open_engine
+from tocsin.store.database.faults import fault_of
 from tocsin.store.database.group_commit import PATIENT
 
 EVERY_S = 60.0
@@ -112,4 +113,17 @@ class WriteReminders:
     def _write(self, engine: Engine, numbers: Numbers) -> int:
         writes = Writes(SqlCatalogue(engine), FixedClock(self.now_ms))
         due = Reminders(engine).due_between(numbers, _repeats_ms(self.plans), self.now_ms)
-        return sum(writes.within(partial(remind, incident_id=one, plans=self.plans), actor=SYSTEM) for one in due)
+        return sum(self._remind(writes, incident_id) for incident_id in due)
+
+    def _remind(self, writes: Writes, incident_id: str) -> bool:
+        """Remind of one incident; return whether an event was written.
+
+        One that cannot be reminded of is logged and looked at again in a minute. Others do not wait for it.
+        """
+        try:
+            return writes.within(partial(remind, incident_id=incident_id, plans=self.plans), actor=SYSTEM)
+        except Exception as error:  # an error at one incident keeps no other from being reminded of
+            if fault_of(error) is not None:  # of the store, for all of them
+                raise
+            _LOG.exception("reminder_failed", incident=incident_id)
+            return False

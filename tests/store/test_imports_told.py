@@ -17,6 +17,8 @@ from tocsin.flow.capture.imports import FEWEST_IMPORTED
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import CapturedEvent
+from tocsin.sources.process.audience import RehearsalAudience
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.tables import change_event, notification
 
@@ -78,6 +80,14 @@ def test_who_watches_the_schema_hears_once_and_who_follows_or_owns_a_table_hears
         ("Email", "ben@example.com", SCHEMA): 1,
         ("Email", "cem@example.com", f"{SCHEMA}.orders"): 1,
     }
+
+
+def test_a_rehearsal_counts_an_import_once(company: SmallCompany) -> None:
+    company.alert("chat", CHAT)
+    put_many(company, table_requests(12))
+    audience = RehearsalAudience(company.engine, company.clock)
+    audience.add([CapturedEvent(logged.event, logged.derived) for logged in last_events(company, 13)])
+    assert audience.as_document()["addresses"] == [{"alert": "chat", "channel": "Slack", "events": 1}]
 
 
 def test_an_import_that_changes_few_tables_tells_of_each(company: SmallCompany) -> None:

@@ -305,6 +305,11 @@ class ChangeEvent(WireModel):
     part_of: str | None = None
 
     @property
+    def is_whole(self) -> bool:
+        """Return whether events of other entities are told with it, as far as its reader may know."""
+        return self.below_count is not None or self.imported is not None
+
+    @property
     def is_import(self) -> bool:
         """Return whether it says that something was imported below its entity, even if it may not say how much."""
         changes = self.change_description.fields_updated if self.change_description else ()
@@ -356,7 +361,7 @@ class ChangeEvent(WireModel):
 
     def by_itself(self) -> ChangeEvent:
         """Return the event without what it says of events of other entities."""
-        if self.below_count is None and self.imported is None and self.part_of is None:
+        if not self.is_whole and self.part_of is None:
             return self
         return self.model_copy(update={"below_count": None, "imported": None, "part_of": None})
 

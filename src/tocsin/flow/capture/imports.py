@@ -89,7 +89,7 @@ def _named_parent(kind: EntityType, request: object) -> str | None:
 
 
 def _may_be_part(event: ChangeEvent) -> bool:
-    is_of_a_whole = event.below_count is not None or event.part_of is not None
+    is_of_a_whole = event.is_whole or event.part_of is not None
     return event.event_type in IMPORTED_TYPES and not event.breaking_reasons and not is_of_a_whole
 
 

@@ -153,7 +153,7 @@ class RehearsalAudience:
         oldest_ms = None if self._max_age_ms is None else now_ms - self._max_age_ms
         context = Context(self._facts, self._lookups, now_ms, oldest_ms)
         self._events.by_offset = {logged.offset: logged.event for logged in events}
-        self._wholes = {logged.event.id: logged for logged in events if logged.event.below_count is not None}
+        self._wholes = {logged.event.id: logged for logged in events if logged.event.is_whole}
         for portion in chunks_of(events, _EVENTS_AT_ONCE):
             batch = run((*MATCHING, *NOTIFYING), Batch([self._match_of(logged) for logged in portion]), context)
             self._count(list(chain.from_iterable(drafts_of(batch, context))))

@@ -7,6 +7,7 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -83,6 +84,8 @@ _AGAIN = {_PASSED: "passes again", _SUCCEEDED: "succeeds again"}
 _TEST = "test "
 _WAITS = "messages wait until somebody resumes it"
 _PERCENT = "%"
+_SAYS_FOUND = re.compile(r"\s*found\b[\s:]+(?=\S)", re.IGNORECASE)
+"""The beginning of a result that says what its line begins with."""
 Value = Any  # Any: a JSON value of a report
 
 
@@ -156,10 +159,11 @@ def _result_lines(old: Document, new: Document, test: Document, zone: str) -> It
 
 
 def _found_text(result: Document) -> str:
-    """Return what a test found: ``3 rows of 10 are null; nullCount 3``."""
+    """Return what a test found: ``3 rows of 10 are null; nullCount 3``, without the word that the line begins with."""
     values = [one for one in _objects(result.get("testResultValue")) if one.get("value") is not None]
     texts = [f"{one.get('name', 'value')} {one['value']}" for one in values[:_MOST_NAMED]]
-    return "; ".join(filter(None, (str(result.get("result") or ""), ", ".join(texts))))
+    result_text = _SAYS_FOUND.sub("", str(result.get("result") or ""), count=1)
+    return "; ".join(filter(None, (result_text, ", ".join(texts))))
 
 
 def _bounds(result: Document, test: Document) -> Iterator[str]:

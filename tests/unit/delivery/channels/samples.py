@@ -22,7 +22,7 @@ PASSED = {"testCaseStatus": "Success", "timestamp": 1_759_990_000_000, "result":
 FAILED = {
     "testCaseStatus": "Failed",
     "timestamp": 1_760_000_000_000,
-    "result": "3 rows of 10 are null",
+    "result": "Found 3 rows of 10 are null",
     "testResultValue": [{"name": "nullCount", "value": "3"}],
     "failedRows": 3,
     "passedRows": 7,

@@ -53,6 +53,22 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
     assert event_text(hidden).headline == "email_not_null: test failed"
 
 
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ("Found 12 NULL values", "12 NULL values"),
+        (" found: 12", "12"),
+        ("Found", "Found"),
+        ("Foundation is missing", "Foundation is missing"),
+        ("12 found", "12 found"),
+    ],
+)
+def test_a_line_says_once_that_something_was_found(result: str, text: str) -> None:
+    failed = {"testCaseStatus": "Failed", "result": result}
+    lines = event_text(change_event(update_of(RESULT, {"testCaseStatus": "Success"}, failed))).lines
+    assert f"found: {text}" in [line.labelled_text for line in lines]
+
+
 _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1_796_810_400_000, "why": "unused"}
 
 

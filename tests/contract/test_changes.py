@@ -7,6 +7,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from sqlalchemy import Engine
+from sqlalchemy import event as statement_events
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_bot_puts import bot
 from tests.contract.test_explain import Person, person
@@ -315,3 +316,69 @@ def test_a_bot_may_announce_and_nobody_hears_of_the_answers(
         inbox = world[f"as_{who}"].get(f"/users/{world[who]}/notifications").json()["data"]
         assert [one["eventType"] for one in inbox if "changeRequest" in one["eventType"]] == ["changeRequestUpdated"]
     assert administrator.put("/changes/CR-1/withdraw").json()["status"] == "withdrawn"
+
+
+def test_assets_show_what_is_announced_of_them_where_asked(
+    administrator: httpx.Client, world: dict[str, Json], person: Person
+) -> None:
+    orders, sales = world["orders"], world["sales"]
+    path = f"/tables/{orders['id']}"
+    assert administrator.get(path, params={"fields": "changeRequests"}).json()["changeRequests"] == []
+    announce(administrator, orders)
+    announce(administrator, orders, column="id")
+    announce(administrator, sales, column=None)
+    administrator.put("/changes/CR-2/withdraw", json={})
+    query = {"fields": "changeRequests"}
+    (request,) = administrator.get(path, params=query).json()["changeRequests"]
+    listed_request = administrator.get("/changes", params={"asset": orders["id"], "status": "announced"}).json()["data"]
+    assert without_addresses(request) == without_addresses(listed_request[0])
+    by_name = administrator.get(f"/tables/name/{orders['fullyQualifiedName']}", params=query).json()
+    assert by_name["changeRequests"] == [request]
+    assets = administrator.get("/tables", params=query | {"limit": 50}).json()["data"]
+    names = {one["name"]: [each["name"] for each in one["changeRequests"]] for one in assets}
+    assert (names["orders"], names["sales"], names["clean"]) == (["CR-1"], ["CR-3"], [])
+    for fields in ("", "*", "owners"):
+        assert "changeRequests" not in administrator.get(path, params={"fields": fields}).json()
+    assert (
+        "changeRequests"
+        not in send_patch(administrator, path, {"op": "add", "path": "/description", "value": "changed"}).json()
+    )
+    for name in ("jsonld", "turtle"):
+        assert administrator.get(path, params=query | {"format": name}).status_code == 200
+    assert administrator.get("/teams", params=query).status_code == 400, "nobody announces changes of teams"
+    user_id, carl = person("carl")
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    label = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
+    assert send_patch(administrator, f"/tables/{sales['id']}", label).is_success
+    seen_assets = carl.get("/tables", params=query | {"limit": 50}).json()["data"]
+    assert [one["name"] for one in seen_assets if one["changeRequests"]] == ["orders"]
+
+
+def test_requests_of_a_page_of_assets_are_read_together(
+    administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
+) -> None:
+    def statement_count() -> int:
+        statements: list[str] = []
+
+        def note(*arguments: Json) -> None:
+            statements.append(arguments[2])
+
+        statement_events.listen(sqlite_engine, "before_cursor_execute", note)
+        try:
+            assert administrator.get("/tables", params={"fields": "changeRequests"}).is_success
+        finally:
+            statement_events.remove(sqlite_engine, "before_cursor_execute", note)
+        return len(statements)
+
+    announce(administrator, world["orders"])
+    statement_count()  # the first request also reads what stays known
+    of_one = statement_count()
+    announce(administrator, world["orders"], column="id")
+    announce(administrator, world["sales"], column=None)
+    assert statement_count() == of_one
+
+
+def without_addresses(request: Json) -> Json:
+    """Return a request without what an answer adds to references."""
+    plain = {key: value for key, value in request.items() if key not in ("entity", "author")}
+    return {**plain, **{key: request[key]["id"] for key in ("entity", "author")}}

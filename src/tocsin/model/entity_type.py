@@ -6,8 +6,9 @@ Next: ``model/entity_types.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 from tocsin.model.entity import Document
 
@@ -33,6 +34,9 @@ DATA = words(
 
 FOLLOWERS: Mapping[str, object] = {"followers": {"list": {"use": "entityReference"}}}
 """Followers of a type whose published schema has none, for ``added``."""
+
+CHANGE_REQUESTS = "changeRequests"
+"""The key of what is announced of an asset, which every type has that people can follow."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,14 @@ class EntityType:
     def upward(self) -> tuple[str, ...]:
         """Keys of the references to its ancestors, its parent's first."""
         return tuple(dict.fromkeys((*(place.field for place in self.places), *self.ancestors)))
+
+    def with_change_requests(self) -> Self:
+        """Return the row, of a type that people can follow with the key of what is announced of an asset."""
+        if not self.is_followable:
+            return self
+        added = {**self.added, CHANGE_REQUESTS: {"list": "object"}}
+        separate_keys = self.separate_keys | {CHANGE_REQUESTS}
+        return replace(self, keys=self.keys | {CHANGE_REQUESTS}, added=added, separate_keys=separate_keys)
 
     def parent_field(self, document: Document) -> str | None:
         """Return the key under which ``document`` names its parent."""

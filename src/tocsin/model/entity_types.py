@@ -10,7 +10,9 @@ from tocsin.model.types import assets, databases, governance, people, services, 
 
 _FAMILIES = (services, databases, assets, governance, people, watching)
 
-ENTITY_TYPES: dict[str, EntityType] = {row.name: row for family in _FAMILIES for row in family.ROWS}
+ENTITY_TYPES: dict[str, EntityType] = {
+    row.name: row.with_change_requests() for family in _FAMILIES for row in family.ROWS
+}
 """Every type by its name."""
 
 BY_COLLECTION: dict[str, EntityType] = {row.collection: row for row in ENTITY_TYPES.values()}

@@ -121,7 +121,7 @@ def shapes_of(entity_type: str) -> Mapping[str, Shape]:
     if entity_type in published:
         return {**published[entity_type], **row.added}
     references = {key: {"use": "entityReference"} for key in row.upward}
-    return {**published["table"], "serviceType": "text", **references, **row.shapes}
+    return {**published["table"], "serviceType": "text", **references, **row.shapes, **row.added}
 
 
 @cache

@@ -19,7 +19,7 @@ from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.resolve.withholding import hidden_assets
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
-from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_type import CHANGE_REQUESTS, EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Category, Channel, EventSubscription
@@ -67,7 +67,7 @@ def watching_alerts(kind: EntityType, document: Document, caller: Caller) -> lis
 
     What an editor of an alert may not view it does not watch.
     """
-    (view,) = views_of(kind, [document], caller, fields=kind.keys | {"followers"})
+    (view,) = views_of(kind, [document], caller, fields=kind.keys - {CHANGE_REQUESTS} | {"followers"})
     asset = _event_about(kind, view)
     watching = [alert for alert in visible_alerts(caller) if _watches(alert, asset)]
     pairs = frozenset((alert.id, document["id"]) for alert in watching)

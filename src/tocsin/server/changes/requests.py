@@ -92,10 +92,20 @@ STEP_SCHEMA = exact_object(
 
 def requests_json(requests: Sequence[AnnouncedChange], caller: Caller) -> list[Document]:
     """Return requests for an answer."""
+    if not requests:
+        return []
     counts = caller.parts.changes.verdicts([one.id for one in requests])
     references = with_names([one.subject for one in requests], caller)
     at_ms = caller.parts.clock.now_ms()
     return [_request_json(one, references[one.entity_id], counts[one.id], at_ms) for one in requests]
+
+
+def standing_requests(asset_ids: Sequence[str], caller: Caller) -> dict[str, list[Document]]:
+    """Return, by asset, the requests that are neither withdrawn nor done, newest first; an empty list if none is."""
+    by_asset = caller.parts.changes.list_standing(asset_ids)
+    requests = [one for many in by_asset.values() for one in many]
+    documents_by_id = {document["id"]: document for document in requests_json(requests, caller)}
+    return {asset_id: [documents_by_id[one.id] for one in by_asset.get(asset_id, ())] for asset_id in asset_ids}
 
 
 def request_json(request: AnnouncedChange, counts: VerdictCounts, caller: Caller) -> Document:

@@ -12,7 +12,7 @@ from typing import Any
 from tocsin.delivery.wording.event_formats import with_texts
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.entity_type import FOLLOWERS, EntityType
+from tocsin.model.entity_type import CHANGE_REQUESTS, FOLLOWERS, EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
 from tocsin.model.phrases import suggestion_for, with_article
@@ -48,7 +48,7 @@ ALL = "*"
 _WHOLE_CHANGE = "changeDescription"
 
 
-_ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus", *_OF_ALERTS}
+_ONLY_BY_NAME = FOLLOWERS.keys() | {"incidentStatus", CHANGE_REQUESTS, *_OF_ALERTS}
 """Fields that strict clients of OpenMetadata do not know of every type: ``*`` leaves them out."""
 
 

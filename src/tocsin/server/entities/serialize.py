@@ -14,13 +14,14 @@ from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.flow.capture import secrets
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
-from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_type import CHANGE_REQUESTS, EntityType
 from tocsin.model.inheritance import INHERITED_KEYS, lacks, place_of, with_inherited
 from tocsin.model.labels import CERTIFICATION, certification_of, label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import SEALED, without_secrets
 from tocsin.model.stored import Written
 from tocsin.server.access.permissions import scopes_of, visible_references
+from tocsin.server.changes.requests import standing_requests
 from tocsin.server.entities.destination_status import with_statuses
 from tocsin.server.entities.included_fields import SUMMARY, included_values, pipeline_observability, summaries
 from tocsin.server.entities.response import DESTINATIONS, shown_references, view_of, with_addresses, with_change_texts
@@ -131,6 +132,8 @@ def _of_requester(
     values_by_field: dict[str, Mapping[str, object]] = {}
     if SUMMARY in fields:
         values_by_field[SUMMARY] = summaries(caller.parts, documents, scopes_of(caller))
+    if CHANGE_REQUESTS in fields:
+        values_by_field[CHANGE_REQUESTS] = standing_requests([document["id"] for document in documents], caller)
     if OBSERVABILITY in fields:
         values_by_field[OBSERVABILITY] = pipeline_observability(caller.parts, documents, caller.visibility)
     return values_by_field

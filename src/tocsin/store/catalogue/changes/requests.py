@@ -53,6 +53,8 @@ _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
 _STANDS = (_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
 _STANDS_OF_ONE = Prepared(select(_ROW.id).where(_ROW.entity_id == bindparam("entity_id"), *_STANDS).limit(1))
 _CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms", "remind_at_ms")
+MOST_LISTED = 100
+"""Requests of one asset that a list of assets shows."""
 _OF_REQUEST, _OF_CONSUMER, _ANSWER = "of_request", "of_consumer", "answer"
 _ANSWERING = (
     update(change_request_consumer)
@@ -205,6 +207,15 @@ class ChangeRequestLog:
             query = query.where(_ROW.number < before)
         requests = fetch_rows(self._engine, query.order_by(_ROW.number.desc()).limit(limit))
         return BoundedList(map(request_of, requests))
+
+    def list_standing(self, entity_ids: Collection[str]) -> dict[str, list[AnnouncedChange]]:
+        """Return, by asset, the newest ``MOST_LISTED`` requests that are neither withdrawn nor done, newest first."""
+        query = select(change_request).where(*_STANDS).order_by(_ROW.number.desc())
+        standing: dict[str, list[AnnouncedChange]] = {}
+        with reading(self._engine) as connection:
+            for row in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
+                standing.setdefault(row.entity_id, []).append(request_of(row))
+        return {entity_id: requests[:MOST_LISTED] for entity_id, requests in standing.items()}
 
     def list_unasked(self, at_ms: int) -> list[str]:
         """Return the ids of requests that are due and not done, about what is there, whose authors were not asked."""

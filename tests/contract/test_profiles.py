@@ -10,7 +10,7 @@ from tests.contract.standards import problems
 from tests.contract.test_access import restrict
 from tests.serving import Json, Served, table
 
-from tocsin.server.access.samples import MASK
+from tocsin.access.sample_masks import MASK
 
 _ORDERS = "warehouse.shop.public.orders"
 _PROFILE: Json = {

@@ -1,6 +1,6 @@
 """Sample rows and messages of an asset: attachments that are never versioned, notified or indexed.
 
-Source: OpenMetadata's ``TableRepository.addSampleData``. ``server/access/samples.py`` decides what each reader sees.
+Source: OpenMetadata's ``TableRepository.addSampleData``. ``access/sample_masks.py`` decides what each reader sees.
 """
 
 from __future__ import annotations

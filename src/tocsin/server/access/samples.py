@@ -1,91 +1,24 @@
-"""Masking of sample data for people without full access: the number of values is shown, not the values.
+"""Masking of sample data in answers, for the caller of a request.
 
-A column is masked if it, a part of it or the whole asset carries a tag of the setting ``masked_tags``.
-Administrators, bots and owners see everything. Source: OpenMetadata's ``PIIMasker``.
-Next: ``server/routes/observations/samples.py``.
+``access/sample_masks.py`` decides what is masked. Next: ``server/routes/observations/samples.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 
+from tocsin.access import sample_masks
 from tocsin.catalogue.observations.profiles import SHOWING_VALUES
-from tocsin.model import fqn
 from tocsin.model.entity import Document
-from tocsin.model.labels import labels_of
 from tocsin.server.request import Caller
-
-MASK = "********"
-"""Replacement of a value."""
 
 
 def masked_tags_for(caller: Caller, asset: Document) -> frozenset[str]:
-    """Return the tags whose values are masked for a person: none for an administrator, a bot or an owner."""
-    if caller.actor.is_admin or caller.actor.is_bot or _owns(caller, asset):
-        return frozenset()
-    return frozenset(caller.parts.settings.masked_tags)
-
-
-def masked_columns(asset: Document, tags: Collection[str]) -> frozenset[str]:
-    """Return the paths of an asset's masked columns, those of nested ones in both spellings: by FQN and by dots."""
-    all_of_it = _carries(asset.get("tags"), tags)
-    return _spellings(_masked_paths(_columns(asset), tags, (), hidden=all_of_it))
-
-
-def masked_rows(sample: Document, asset: Document, tags: Collection[str]) -> Document:
-    """Return rows of a table or a container with a mask in every cell of a masked column.
-
-    Where anything is masked, so is a column that the asset does not have: what it holds may come from there.
-    """
-    masked, column_names = masked_columns(asset, tags), _spellings(_column_paths(_columns(asset)))
-    is_private = bool(masked) or _carries(asset.get("tags"), tags)
-    hidden = [name in masked or (is_private and name not in column_names) for name in sample["columns"]]
-    sample_rows = [[MASK if hide else cell for hide, cell in zip(hidden, row, strict=False)] for row in sample["rows"]]
-    return {**sample, "rows": sample_rows}
-
-
-def masked_messages(sample: Document, asset: Document, tags: Collection[str]) -> Document:
-    """Return messages, all of them masked if the asset or any of its fields carries one of these tags."""
-    if not any(label["tagFQN"] in tags for label in labels_of(asset)):
-        return sample
-    return {**sample, "messages": [MASK for _ in sample["messages"]]}
+    """Return the tags whose values in an asset are masked for the caller."""
+    find_owners = partial(caller.parts.reports.observations.owners, asset["id"])
+    return sample_masks.masked_tags_for(caller.permissions.subject, caller.parts.settings.masked_tags, find_owners)
 
 
 def masked_profile(profile: Document) -> Document:
     """Return the profile of a masked column: how much there is, but no values."""
     return {key: value for key, value in profile.items() if key not in SHOWING_VALUES}
-
-
-def _columns(asset: Document) -> list[Document]:
-    return asset.get("columns") or (asset.get("dataModel") or {}).get("columns") or []
-
-
-def _spellings(paths: Iterable[tuple[str, ...]]) -> frozenset[str]:
-    return frozenset(spelling for path in paths for spelling in (fqn.join(path), ".".join(path)))
-
-
-def _column_paths(columns: Collection[Document], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for column in columns:
-        path = (*above, column["name"])
-        yield path
-        yield from _column_paths(column.get("children") or (), path)
-
-
-def _masked_paths(
-    columns: Collection[Document], tags: Collection[str], above: tuple[str, ...], *, hidden: bool = False
-) -> Iterator[tuple[str, ...]]:
-    for column in columns:
-        path = (*above, column["name"])
-        inherits = hidden or _carries(column.get("tags"), tags)
-        if inherits or any(label["tagFQN"] in tags for label in labels_of(column)):
-            yield path
-        yield from _masked_paths(column.get("children") or (), tags, path, hidden=inherits)
-
-
-def _carries(labels: Collection[Document] | None, tags: Collection[str]) -> bool:
-    return any(label["tagFQN"] in tags for label in labels or ())
-
-
-def _owns(caller: Caller, asset: Document) -> bool:
-    owners = {owner["id"] for owner in caller.parts.reports.observations.owners(asset["id"])}
-    return not owners.isdisjoint({caller.actor.id, *caller.permissions.subject.teams})

@@ -9,6 +9,7 @@ from uuid import uuid5
 
 from fastapi import Path, Query, Response
 
+from tocsin.access.sample_masks import masked_columns
 from tocsin.catalogue.observations.profiles import (
     COLUMN_PROFILE,
     FIELD,
@@ -28,7 +29,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document, require, scope_on
-from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
+from tocsin.server.access.samples import masked_profile, masked_tags_for
 from tocsin.server.entities.reports import Moment, WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.routing import DeclaredRoutes

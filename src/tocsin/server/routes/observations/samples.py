@@ -1,6 +1,6 @@
 """Routes of sample data of tables, containers, topics and search indexes, and of failed rows of a test.
 
-``server/access/samples.py`` masks values for people who may not see them.
+``access/sample_masks.py`` masks values for people who may not see them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from uuid import UUID
 
 from fastapi import Response
 
+from tocsin.access.sample_masks import masked_messages, masked_rows
 from tocsin.catalogue.observations import samples
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.table_details import attach
@@ -21,7 +22,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
-from tocsin.server.access.samples import masked_messages, masked_rows, masked_tags_for
+from tocsin.server.access.samples import masked_tags_for
 from tocsin.server.entities.included_fields import included_values
 from tocsin.server.entities.reports import Work, write_permitted
 from tocsin.server.entities.serialize import past

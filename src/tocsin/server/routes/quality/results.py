@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import Query, Response
 
+from tocsin.access.sample_masks import MASK, masked_columns
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.samples import SAMPLE
@@ -17,7 +18,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
-from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
+from tocsin.server.access.samples import masked_tags_for
 from tocsin.server.entities.reports import Moment, WindowAsked, page_answer, write_permitted
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers

@@ -17,6 +17,7 @@ from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
@@ -32,7 +33,13 @@ def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
     return WorkerParts(
         QueueParts(Messages(engine), Sessions(engine), Replays(engine), handovers, failures, lags),
         AttemptParts(
-            Routes(engine), Permitted(engine), People(engine), OwnAddresses(engine), FailureMessages(engine), senders
+            Routes(engine),
+            Permitted(engine),
+            People(engine),
+            OwnAddresses(engine),
+            FailureMessages(engine),
+            FailedRowSamples(engine, Settings().masked_tags),
+            senders,
         ),
         owner="test",
     )

@@ -2,7 +2,7 @@
 
 A column is masked if it, a part of it or the whole asset carries a tag of the setting ``masked_tags``.
 Administrators, bots and owners see everything. Source: OpenMetadata's ``PIIMasker``.
-Next: ``server/access/samples.py``.
+Next: ``server/access/samples.py`` for answers, ``store/outbox/failing_rows.py`` for mails.
 """
 
 from __future__ import annotations

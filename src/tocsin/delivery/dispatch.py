@@ -61,6 +61,19 @@ class DefinitionRunbook(NamedTuple):
     runbook: str
 
 
+class FailingRows(NamedTuple):
+    """Some rows that failed a test, as their reader may see them: the values of each by column, as short texts.
+
+    ``row_count`` and ``column_count`` are those of all kept rows. ``are_withheld``: the reader may see none of them.
+    """
+
+    columns: tuple[str, ...] = ()
+    cells: tuple[tuple[str, ...], ...] = ()
+    row_count: int = 0
+    column_count: int = 0
+    are_withheld: bool = False
+
+
 @dataclass(frozen=True)
 class FailureContext:
     """What surrounds a failure: since when its asset fails, how often in a row, the incident, and what is downstream.
@@ -70,7 +83,8 @@ class FailureContext:
     the closest first, of assets that everybody may see whom the message is for.
     ``causes`` are incidents upstream that they may see as well, the farthest first. ``audience`` is whom else the
     failure was told of, where the reader may know. ``usual_ms`` is how long a successful run takes, if that is known.
-    ``runbook`` is that of the test's definition, where the test has none of its own.
+    ``runbook`` is that of the test's definition, where the test has none of its own. ``failing_rows`` are those that
+    failed a test, in a mail to one person.
     """
 
     since_ms: int | None = None
@@ -83,6 +97,7 @@ class FailureContext:
     audience: ToldPeople | None = None
     usual_ms: int | None = None
     runbook: DefinitionRunbook | None = None
+    failing_rows: FailingRows | None = None
 
 
 class Choice(NamedTuple):

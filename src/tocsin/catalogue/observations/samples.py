@@ -1,4 +1,4 @@
-"""Sample rows and messages of an asset: attachments that are never versioned, notified or indexed.
+"""Sample rows and messages of an asset: attachments that are never versioned or indexed, nor part of events.
 
 Source: OpenMetadata's ``TableRepository.addSampleData``. ``access/sample_masks.py`` decides what each reader sees.
 """
@@ -12,9 +12,13 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
+from tocsin.model.status import is_failure
 from tocsin.model.stored import Key, Stored, Written
 
 SAMPLE, FAILED_ROWS, QUERY = "sampleData", "failedRowsSample", "inspectionQuery"
+RESULT_AT = "resultTimestamp"
+"""Key of kept failed rows: the time of the result that they belong to, epoch milliseconds."""
+
 _ROWS = shape_of("tableData", required=("columns", "rows"))
 _MESSAGES = shape_of("topicSampleData", required=("messages",))
 FORMS: dict[str, Check] = {
@@ -42,13 +46,18 @@ def put_sample(record: Record, asset: Stored, sample: Document) -> Written:
 
 
 def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate: bool = True) -> Written:
-    """Attach rows that failed a test; ``validate`` says whether the tested table must have their columns."""
+    """Attach rows that failed a test, with the time of its newest result if that is a failure.
+
+    ``validate`` says whether the tested table must have their columns.
+    """
     checked_sample = checked_document(_ROWS, sample)
     check_rows(checked_sample)
     table = tested_table(record, case) if validate else None
     if table is not None:
         check_columns(table, checked_sample["columns"], field="columns")
-    return attach(record, case, FAILED_ROWS, checked_sample)
+    newest = case.document.get("testCaseResult") or {}
+    belongs = {RESULT_AT: newest["timestamp"]} if is_failure(newest.get("testCaseStatus")) else {}
+    return attach(record, case, FAILED_ROWS, checked_sample | belongs)
 
 
 def put_query(record: Record, case: Stored, query: str) -> Written:

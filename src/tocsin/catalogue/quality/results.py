@@ -1,6 +1,6 @@
 """Test results; a failure opens an incident unless one is open, a success that is the newest drops the failed rows.
 
-Failed rows sent with a result are stored but never notified, because they may hold masked values.
+Failed rows sent with a result are stored but never part of an event, because they may hold masked values.
 Source: OpenMetadata's ``TestCaseResultRepository``. Next: ``catalogue/quality/incidents.py``.
 """
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from tocsin.conditions.documents import tag_names
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
 from tocsin.delivery.lines import UTC, ChangeLine, Rank, clean_line, moment_text
+from tocsin.delivery.wording.failing_rows import failing_row_lines
 from tocsin.delivery.wording.findings import advice_line
 from tocsin.delivery.wording.incidents import INCIDENT
 from tocsin.delivery.wording.reports import (
@@ -141,6 +142,8 @@ def _paths_of(event: ChangeEvent) -> frozenset[str]:
 
 def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLine]:
     """Yield since when something fails or has failed, its last success, its incident, and what lies downstream."""
+    if context.failing_rows is not None:
+        yield from failing_row_lines(context.failing_rows)
     if context.usual_ms is not None:
         yield ChangeLine(span_text(context.usual_ms), rank=Rank.REPORTED, label="usually takes")
     if context.since_ms is not None:

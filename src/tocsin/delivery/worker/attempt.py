@@ -21,6 +21,7 @@ from tocsin.delivery.dispatch import (
     Answered,
     Button,
     Dispatch,
+    FailingRows,
     FailureContext,
     Route,
     Routes,
@@ -54,7 +55,7 @@ from tocsin.model.message import (
 )
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
-from tocsin.model.subscription import Destination
+from tocsin.model.subscription import Channel, Destination
 from tocsin.model.template import Template
 from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE, UnreadableError
 from tocsin.store.database.engine import STORE_FAILURES
@@ -274,6 +275,8 @@ class MessageAttempt:
             guidance=guidance_of(permitted, self._routes),
             zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
         )
+        if whole_dispatch.failure is not None and (failing_rows := await self._failing_rows(whole_dispatch)):
+            whole_dispatch = replace(whole_dispatch, failure=replace(whole_dispatch.failure, failing_rows=failing_rows))
         if buttons := self._buttons(whole_dispatch, now_ms):
             whole_dispatch = replace(whole_dispatch, buttons=buttons)
         worded_dispatch, problem = await self._with_templates(whole_dispatch)
@@ -317,6 +320,12 @@ class MessageAttempt:
         if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
             return None
         return await _ask_store(lambda: self._parts.failure_messages.find_answered(dispatch))
+
+    async def _failing_rows(self, dispatch: Dispatch) -> FailingRows | None:
+        """Return rows that failed the test which a mail to one person is about."""
+        if dispatch.message.channel != Channel.EMAIL:
+            return None
+        return await _ask_store(lambda: self._parts.failing_rows.of(dispatch))
 
     async def _failure(self, dispatch: Dispatch) -> FailureContext | None:
         """Return what surrounds the event that a message for people is about, as far as its reader may see it."""

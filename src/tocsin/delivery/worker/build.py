@@ -26,6 +26,7 @@ from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
@@ -65,6 +66,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], 
             people=people,
             own_addresses=OwnAddresses(engine),
             failure_messages=FailureMessages(engine),
+            failing_rows=FailedRowSamples(engine, settings.masked_tags),
             senders=senders,
             base_url=settings.base_url(),
             link_key=unsubscribe_key(people),

@@ -18,6 +18,7 @@ from tocsin.delivery.worker.shares import Place, only_place
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
@@ -76,6 +77,7 @@ class AttemptParts:
     people: People
     own_addresses: OwnAddresses
     failure_messages: FailureMessages
+    failing_rows: FailedRowSamples
     senders: Mapping[str, Sender]
     renderings: Renderings = field(default_factory=Renderings)
     base_url: str = ""

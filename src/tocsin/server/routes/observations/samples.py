@@ -118,4 +118,5 @@ def _failed_rows(case: Document, caller: Caller) -> Document:
     if sample is None:
         return {}
     table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")
+    sample = {key: value for key, value in sample.items() if key != samples.RESULT_AT}
     return {samples.FAILED_ROWS: masked_rows(sample, table, masked_tags_for(caller, table))}

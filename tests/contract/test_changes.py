@@ -272,6 +272,18 @@ def test_a_column_removed_early_is_told_in_events_history_and_the_request(
     assert administrator.put("/changes/CR-1/withdraw", json={}).status_code == 409
 
 
+def test_a_table_removed_early_is_explained_with_all_that_reads_it(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    orders = world["orders"]
+    announce(administrator, orders, column=None)
+    assert administrator.delete(f"/tables/{orders['id']}").is_success
+    event = administrator.get("/events?eventType=entitySoftDeleted&format=tocsin").json()["data"][0]
+    explanation = administrator.get(f"/events/{event['id']}/explain")
+    assert explanation.status_code == 200, explanation.text
+    assert {one["name"] for one in explanation.json()["readers"]["data"]} == {"clean", "counts"}
+
+
 def test_who_answers_for_a_consumer_is_told_once_and_nobody_who_may_not_see_the_asset(
     administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
 ) -> None:

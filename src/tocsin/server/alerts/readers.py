@@ -57,5 +57,6 @@ def readers_of_event(event: ChangeEvent, caller: Caller) -> Document:
 def _changed_columns(event: ChangeEvent, reasons: Sequence[BreakingReason]) -> set[str]:
     """Return the full names of the columns that break readers; none where something else of the asset does."""
     fqn = event.entity_fully_qualified_name or ""
-    columns = [changed_columns(event.entity_type, fqn, [(reason.field or "", None)]) for reason in reasons]
+    paths = ([] if reason.field is None else [(reason.field, None)] for reason in reasons)
+    columns = [changed_columns(event.entity_type, fqn, path) for path in paths]
     return set().union(*columns) if all(columns) else set()

@@ -99,9 +99,15 @@ def test_a_relay_stands_by_and_takes_over_from_one_that_is_suspended(kafka: Kafk
 
 
 def test_a_broker_that_is_killed_is_waited_for(kafka: Kafka, office: Office) -> None:
-    """Fault scenario 27."""
+    """Fault scenario 27.
+
+    The one broker of a cluster that is killed before the marks of a committed transaction are in all its partitions
+    takes them for written when it starts, and consumers of committed records wait there. With a second broker, that one
+    writes them.
+    """
     with office.relaying():
         wait_until_relayed(office)
+        until(lambda: len(kafka.read(office.topic)) == len(_offsets(office)), within_s=30)
         kafka.kill()
         office.describe(5)
         kafka.start()

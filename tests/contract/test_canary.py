@@ -326,7 +326,7 @@ def _named_edges(aviary: Canaries) -> Iterator[str]:
 
 def _filters(aviary: Canaries) -> Iterator[str]:
     yield "/events?limit=10000"
-    yield from (f"/events?limit=10000&format={shape}" for shape in ("default", "seed", "tocsin", "cloudEvents"))
+    yield from (f"/events?limit=10000&format={shape}" for shape in ("default", "seed", "tocsin", "cloudEvents", "csv"))
     yield from (f"/events?limit=1000&format={shape}" for shape in ("jsonld", "turtle", "ntriples"))
     for table in aviary.every("tables"):
         yield f"/events?limit=10000&entityId={table['id']}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from itertools import pairwise
 
@@ -10,6 +12,7 @@ import pytest
 from tests import seedschema
 from tests.serving import Json, table
 
+from tocsin import clock
 from tocsin.store.eventlog import log
 
 PATCH = {"Content-Type": "application/json-patch+json"}
@@ -34,6 +37,29 @@ def test_the_seeds_shape_is_asked_for(administrator: httpx.Client, orders: Json)
     events = administrator.get("/events?entityCreated=table&format=tocsin").json()["data"]
     assert events[0]["entity"]["name"] == "orders"
     assert len(events[0]["userId"]) == 36
+
+
+def test_events_as_csv_say_what_breaks_and_why_and_run_in_no_spreadsheet(
+    administrator: httpx.Client, orders: Json
+) -> None:
+    column = orders["columns"][0]["name"]
+    operations = json.dumps([{"op": "remove", "path": "/columns/0"}])
+    headers = {**PATCH, "X-Tocsin-Why": "=1+1"}
+    assert administrator.patch(f"/tables/{orders['id']}", content=operations, headers=headers).is_success
+    answer = administrator.get("/events?entityUpdated=table&format=csv&limit=1")
+    assert answer.headers["content-type"].startswith("text/csv")
+    (row,) = csv.DictReader(io.StringIO(answer.text))
+    (event,) = administrator.get("/events?entityUpdated=table&format=tocsin").json()["data"]
+    assert (row["id"], row["time"]) == (
+        event["id"],
+        clock.to_datetime(event["timestamp"]).isoformat("T", "milliseconds"),
+    )
+    assert (row["breaking"], row["reason"]) == ("true", "'=1+1")
+    assert f"column {column} removed" in row["breakingReasons"]
+    assert f"column {column}" in row["summary"]
+    assert administrator.get(f"/events/{event['id']}?format=csv").text == answer.text
+    following = administrator.get(f"/events?format=csv&after={answer.headers['X-Tocsin-Log-Offset']}").text
+    assert following.splitlines() == [answer.text.splitlines()[0]]
 
 
 @pytest.mark.skipif(not seedschema.is_here(), reason=seedschema.MISSING)

@@ -170,6 +170,8 @@ def _successes(table: OpenApiOperation, route: APIRoute, name: str) -> Document:
     media = {} if table.answer is None else {table.media: {"schema": ref(table.answer)}}
     if table.is_linked:
         media |= {one: {"schema": ref("LinkedData")} for one in LINKED_DATA}
+    if table.or_csv:
+        media |= {"text/csv": {"schema": ref("Csv")}}
     content = {"content": media} if media else {}
     headers = {"headers": _ETAG} if name in _TAGGED else {"headers": _LOCATION} if "302" in statuses else {}
     answers = {status: {"description": _SUCCESS[status], **content, **headers} for status in statuses}

@@ -30,6 +30,7 @@ class OpenApiOperation:
     also : further statuses of the same answer
     media : of the answer
     is_linked : it answers in the formats of linked data, too
+    or_csv : it answers in CSV, too
     or_accepted : what it answers instead with status 202, with ``async``
     or_nothing : when the answer is empty instead (204)
     or_unavailable : when the same answer has status 503
@@ -42,6 +43,7 @@ class OpenApiOperation:
     also: tuple[str, ...] = ()
     media: str = "application/json"
     is_linked: bool = False
+    or_csv: bool = False
     or_accepted: str = ""
     or_nothing: str = ""
     or_unavailable: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Literal
 from uuid import UUID
@@ -27,9 +27,10 @@ from tocsin.model.stated_reason import LONGEST_REASON
 from tocsin.model.thread import THREAD, THREAD_KEYS
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
+from tocsin.server.entities.event_csv import events_csv
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.rdf.answers import MOST_NODES, graph_answer, json_answer, next_page
+from tocsin.server.rdf.answers import MOST_NODES, VARY, graph_answer, json_answer, next_page
 from tocsin.server.rdf.events import event_node
 from tocsin.server.rdf.formats import Format, accepted_format
 from tocsin.server.rdf.nodes import Node
@@ -40,12 +41,14 @@ from tocsin.store.database.page_bytes import BoundedList
 _LINKED = frozenset(Format)
 Kinds = dict[EventType, frozenset[str] | None]
 EventFormat = Literal[
-    "openmetadata", "default", "seed", "tocsin", "cloudEvents", "json", "jsonld", "turtle", "ntriples"
+    "openmetadata", "default", "seed", "tocsin", "cloudEvents", "json", "csv", "jsonld", "turtle", "ntriples"
 ]
-_FORMAT_HELP = "Form of events in JSON, or a format of linked data; by default `openmetadata`, or what `Accept` says."
+_FORMAT_HELP = (
+    "Form of events in JSON, `csv`, or a format of linked data; by default `openmetadata`, or what `Accept` says."
+)
 _AskedFormat = Annotated[EventFormat | None, Query(alias="format", description=_FORMAT_HELP)]
 LOG_OFFSET = "X-Tocsin-Log-Offset"
-"""The header of a list of events as linked data: the offset to read on from, which JSON has in ``paging``."""
+"""The header of a list of events as linked data or CSV: the offset to read on from, which JSON has in ``paging``."""
 
 UPSTREAM_FILTERS: dict[str, tuple[EventType, ...]] = {
     "entity_created": (EventType.ENTITY_CREATED,),
@@ -170,7 +173,7 @@ class EventQuery(QueryParameters):
         return {kind: types for name, types in types_by_name.items() for kind in UPSTREAM_FILTERS[name]}
 
 
-@router.get("", openapi_extra=answers("EventPage", is_linked=True, refuses="409", never="403"))
+@router.get("", openapi_extra=answers("EventPage", is_linked=True, or_csv=True, refuses="409", never="403"))
 def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: Request) -> Response:
     """Return change events, oldest first; continue from ``paging.offset``; 409 beyond the end of the log."""
     end = caller.parts.log.readable_end()
@@ -207,13 +210,15 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: R
     return _page_answer(page.entries, paging, caller, query, request)
 
 
-@router.get("/{event_id}", openapi_extra=answers("Event", is_linked=True))
+@router.get("/{event_id}", openapi_extra=answers("Event", is_linked=True, or_csv=True))
 def read_event(event_id: PathId, caller: Asked, request: Request, *, asked_format: _AskedFormat = None) -> Response:
     """Return one change event."""
     logged = shown_event(str(event_id), caller)
     linked_format = _linked_format(asked_format, request)
     if linked_format is not None:
         return graph_answer(event_context(), [_event_node(logged)], linked_format)
+    if asked_format == "csv":
+        return _csv_answer([logged])
     return json_answer(_event_json(logged, caller, asked_format))
 
 
@@ -263,12 +268,18 @@ def _page_answer(
     entries: Sequence[LoggedEvent], paging: Document, caller: Caller, query: EventQuery, request: Request
 ) -> Response:
     linked_format = _linked_format(query.format, request)
-    if linked_format is None:
+    if linked_format is None and query.format != "csv":
         return json_answer({"data": [_event_json(one, caller, query.format) for one in entries], "paging": paging})
     headers = {LOG_OFFSET: str(paging["offset"])}
     if "after" in paging:
         headers |= next_page(request, after=paging["after"])
+    if linked_format is None:
+        return _csv_answer(entries, headers)
     return graph_answer(event_context(), [_event_node(one) for one in entries], linked_format, headers)
+
+
+def _csv_answer(entries: Sequence[LoggedEvent], headers: Mapping[str, str] | None = None) -> Response:
+    return Response(events_csv(entries), media_type="text/csv", headers={**VARY, **(headers or {})})
 
 
 def _linked_format(name: EventFormat | None, request: Request) -> Format | None:

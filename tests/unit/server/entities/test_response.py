@@ -6,6 +6,7 @@ import pytest
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.entity_type import CHANGE_REQUESTS
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.entities.response import ON_REQUEST, parse_fields, view_of, with_address
 
@@ -37,7 +38,8 @@ def test_no_type_shows_a_key_its_schema_lacks(name: str) -> None:
 def test_fields_are_a_comma_list_or_everything() -> None:
     assert parse_fields(TABLE, None) == frozenset()
     assert parse_fields(TABLE, " owners, tags ,,") == {"owners", "tags"}
-    assert parse_fields(TABLE, "owners,*") == TABLE.keys
+    assert parse_fields(TABLE, "owners,*") == TABLE.keys - {CHANGE_REQUESTS}
+    assert parse_fields(TABLE, f"*,{CHANGE_REQUESTS}") == TABLE.keys
     assert parse_fields(ENTITY_TYPES["user"], "follows") == {"follows"}
     with pytest.raises(InvalidInput, match="'spoon'"):
         parse_fields(TABLE, "owners,spoon")

@@ -20,6 +20,8 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog
+from tocsin.store.database.engine import reading
+from tocsin.store.recipients.asked import people_who_answered
 from tocsin.store.recipients.directory import SqlDirectory
 
 _DAY_MS = 86_400_000
@@ -101,6 +103,23 @@ def test_nobody_is_reminded_of_what_no_longer_asks(shop: Company, store_engine: 
     if end == "deleted":
         shop.writes.restore("table", shop.ids["orders"], actor=JANE)
         assert job.look() == 1
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_reminder_that_waits_does_not_wait_for_consumers_that_are_deleted_for_good(
+    shop: Company, store_engine: Engine, *, is_answered: bool
+) -> None:
+    give_owner(shop, shop.ids["john.doe"])
+    request = announce_for(shop, board(shop), *(() if is_answered else (follower(shop),)))
+    shop.clock.advance(7 * _DAY_MS)
+    assert ChangeRequestsJob(store_engine, shop.clock).look() == 1
+    shop.clock.advance(1)
+    answer_as(shop, request, "ready", board(shop) if is_answered else follower(shop))
+    shop.writes.delete("dashboard", Key.by_id(shop.ids["revenue"]), actor=JANE, hard=True)
+    with reading(store_engine) as connection:
+        (people,) = people_who_answered(connection, [request.id]).values()
+    assert people == {shop.ids["john.doe"]}
+    assert people_reached(shop, store_engine, "changeRequestReminder") == [{shop.ids["john.doe"]}]
 
 
 def test_a_moved_request_reminds_an_interval_after_that(shop: Company, store_engine: Engine) -> None:

@@ -349,6 +349,23 @@ def test_who_answered_for_a_consumer_when_the_event_was_written_is_asked_by_it(
     ]
 
 
+def test_events_before_a_consumer_is_deleted_for_good_ask_its_owners_however_late_one_looks(
+    shop: Company, store_engine: Engine
+) -> None:
+    give_owner(shop, shop.ids["jane"])
+    request = announce_as(shop, consumers=[])
+    shop.clock.advance(1)
+    board = ChangeConsumer(shop.ids["revenue"], "dashboard", 1, Basis.ASSET)
+    date = shop.clock.now_ms() + 2 * _DAY_MS
+    work = partial(move_request, request_id=request.id, due_at_ms=date, comment=None, consumers=[board])
+    shop.writes.within(work, actor=JANE)
+    offset = max(one.offset for one in shop.log.read(0, 10_000))
+    shop.writes.delete("dashboard", Key.by_id(board.id), actor=JANE, hard=True)
+    shop.writes.within(partial(withdraw_request, request_id=request.id, comment=None), actor=JANE)
+    (principal,) = SqlDirectory(store_engine).stakeholders([shop.ids["orders"]], ReasonKind.ASKED)
+    assert (principal.principal_id, principal.since_offset) == (shop.ids["jane"], offset)
+
+
 def test_on_the_date_the_author_is_asked_once_about_what_has_not_happened(shop: Company, store_engine: Engine) -> None:
     add_columns(shop, 3)
     request, _, _ = (announce_as(shop, column=f"c{at}", consumers=[]) for at in range(3))

@@ -67,4 +67,4 @@ change_request_consumer = Table(
 )
 """One row per (request, asset that reads what changes or person who follows it), as found when it was announced or
 moved, at ``added_at_ms``, null in rows of earlier checkouts; ``step_id`` is its present answer. Deleted with the asset
-or person."""
+or person: ``past_relation`` keeps for which events it was there."""

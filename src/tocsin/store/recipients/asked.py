@@ -9,19 +9,20 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, func, literal, select
 
 from tocsin.clock import LATEST_MS
-from tocsin.flow.resolve.directory import Principal
+from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.change_request import Basis, RequestStepKind
 from tocsin.model.notification import ReasonKind
+from tocsin.store.catalogue.relations.past import CONSUMER
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import change_event
+from tocsin.store.database.tables import change_event, past_relation
 from tocsin.store.recipients import relations_over_time
 
 _ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
-_OFFSET = change_event.c.log_offset
+_OFFSET, _PAST = change_event.c.log_offset, past_relation.c
 
 
 class _Asking(NamedTuple):
@@ -58,12 +59,26 @@ class _Asking(NamedTuple):
 
 
 class _Consumer(NamedTuple):
-    """A consumer of a request, an asset or a person who follows; ``answered_at_ms``: when it was first answered for."""
+    """A consumer of a request, an asset or a person who follows; ``answered_at_ms``: when it was first answered for.
+
+    One that is there was added at a time; of one that is deleted for good is known for which events it was there.
+    """
 
     id: str
+    answered_at_ms: int
     is_person: bool
-    added_at_ms: int
-    answered_at_ms: int = LATEST_MS
+    added_at_ms: int = 0
+    since_offset: int = 0
+    until_offset: int = NO_END
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it is there and has no answer."""
+        return self.answered_at_ms == LATEST_MS and self.until_offset == NO_END
+
+    def is_asked_by(self, asking: _Asking) -> bool:
+        """Return whether it was a consumer when an event was written."""
+        return self.added_at_ms <= asking.at_ms and self.since_offset <= asking.offset <= self.until_offset
 
 
 _Consumers = Mapping[_Asking, Sequence[_Consumer]]
@@ -110,9 +125,7 @@ def people_who_answered(connection: Connection, request_ids: Collection[str]) ->
     }
     if not any(answered_consumers.values()):
         return {}
-    open_consumers = {
-        asking: [one for one in many if one.answered_at_ms == LATEST_MS] for asking, many in consumers.items()
-    }
+    open_consumers = {asking: [one for one in many if one.is_open] for asking, many in consumers.items()}
     answering, asked_people = (_people_of(connection, many) for many in (answered_consumers, open_consumers))
     return {asking.event_id: answering[asking] - asked_people[asking] for asking in askings}
 
@@ -131,18 +144,24 @@ def _event_of(row: Row[Any]) -> _Asking:  # Any: as above
 
 def _consumers_of(connection: Connection, askings: Sequence[_Asking]) -> dict[_Asking, list[_Consumer]]:
     """Return the consumers that the request of each event had then, those of reminders with their first answers."""
-    columns = (_CONSUMER.request_id, _CONSUMER.consumer_id, _CONSUMER.basis, _CONSUMER.added_at_ms)
     first_answers = _first_answers(connection, {one.request_id for one in askings if one.is_reminder})
     consumers: dict[str, list[_Consumer]] = defaultdict(list)
-    for request_id, consumer_id, basis, added_at_ms in rows_by_key(
-        connection, select(*columns), _CONSUMER.request_id, {one.request_id for one in askings}
-    ):
+    for request_id, consumer_id, *details in _consumer_rows(connection, {one.request_id for one in askings}):
         answered_at_ms = first_answers[request_id].get(consumer_id, LATEST_MS)
-        is_person = basis == Basis.FOLLOW.value
-        consumers[request_id].append(_Consumer(consumer_id, is_person, added_at_ms or 0, answered_at_ms))
-    return {
-        asking: [one for one in consumers[asking.request_id] if one.added_at_ms <= asking.at_ms] for asking in askings
-    }
+        consumers[request_id].append(_Consumer(consumer_id, answered_at_ms, *details))
+    return {asking: [one for one in consumers[asking.request_id] if one.is_asked_by(asking)] for asking in askings}
+
+
+def _consumer_rows(connection: Connection, request_ids: Collection[str]) -> Iterator[Any]:  # Any: rows of SQLAlchemy's
+    """Yield the fields of the consumers of requests, also of those deleted for good, without answers."""
+    is_person = _CONSUMER.basis == Basis.FOLLOW.value
+    added_at_ms = func.coalesce(_CONSUMER.added_at_ms, 0)
+    query = select(_CONSUMER.request_id, _CONSUMER.consumer_id, is_person, added_at_ms)
+    yield from rows_by_key(connection, query, _CONSUMER.request_id, request_ids)
+    was_person = _PAST.other_type == "user"
+    past_columns = (_PAST.entity_id, _PAST.other_id, was_person, literal(0), _PAST.since_offset, _PAST.until_offset)
+    past_query = select(*past_columns).where(_PAST.relation == CONSUMER)
+    yield from rows_by_key(connection, past_query, _PAST.entity_id, request_ids)
 
 
 def _who_answer(connection: Connection, consumers: _Consumers, from_offset: int) -> Iterator[tuple[_Asking, Principal]]:

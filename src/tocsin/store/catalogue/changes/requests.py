@@ -5,6 +5,7 @@ Numbers have no gaps: writers that announce take turns. Next: ``catalogue/change
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,12 +42,13 @@ from tocsin.model.change_request import (
     StandingRequest,
     number_in,
 )
+from tocsin.store.catalogue.relations.past import CONSUMER, Relation
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
 from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite, reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.statements import Prepared
-from tocsin.store.database.tables import entity
+from tocsin.store.database.tables import change_event, entity
 
 _ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
@@ -162,9 +164,37 @@ class SqlChangeRequests:
         return [_answer_of(row) for row in self._connection.execute(_answers_to(request_id))]
 
 
-def erase(connection: Connection, entity_id: str) -> None:
-    """Remove an asset or a person who is about to go from the consumers of all requests."""
-    connection.execute(delete(change_request_consumer).where(_CONSUMER.consumer_id == entity_id))
+def erase(connection: Connection, entity_id: str) -> list[Relation]:
+    """Remove an asset or a person who is about to go from the consumers of all requests; return what it was to them.
+
+    ``since_offset`` is that of the first event about the request since it was added; None: there was none.
+    """
+    columns = (_CONSUMER.request_id, _CONSUMER.consumer_type, func.coalesce(_CONSUMER.added_at_ms, 0))
+    deletion = delete(change_request_consumer).where(_CONSUMER.consumer_id == entity_id).returning(*columns)
+    removed_rows = connection.execute(deletion).all()
+    if not removed_rows:
+        return []
+    events = _events_about(connection, {row.request_id for row in removed_rows})
+    return [
+        {
+            "entity_id": request_id,
+            "relation": CONSUMER,
+            "other_id": entity_id,
+            "other_type": consumer_type,
+            "since_offset": min((offset for at_ms, offset in events[request_id] if at_ms >= added_at_ms), default=None),
+        }
+        for request_id, consumer_type, added_at_ms in removed_rows
+    ]
+
+
+def _events_about(connection: Connection, request_ids: Collection[str]) -> dict[str, list[tuple[int, int]]]:
+    """Return, by request, the times (epoch milliseconds) and offsets of the events that tell of its steps."""
+    query = select(_STEP.request_id, _STEP.at_ms, change_event.c.log_offset)
+    query = query.join(change_event, change_event.c.id == _STEP.event_id)
+    events: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for request_id, at_ms, offset in rows_by_key(connection, query, _STEP.request_id, request_ids):
+        events[request_id].append((at_ms, offset))
+    return events
 
 
 @dataclass(frozen=True)

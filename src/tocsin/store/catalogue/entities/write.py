@@ -293,7 +293,7 @@ class SqlTransaction:
         self._run(delete(renaming).where(renaming.c.entity_id == entity.id))
         edges.erase(self._connection, entity.id)
         source_links.erase(self._connection, entity.id)
-        change_requests.erase(self._connection, entity.id)
+        self._relations.end(entity.id, change_requests.erase(self._connection, entity.id))
         self._parts[entity.id] = parts_about(self._connection, entity.id)
         erase_about(self._connection, entity.id)
         erase_series(self._connection, entity.id)

@@ -40,6 +40,8 @@ from tocsin.store.database.tables import entity, follow, lineage_edge, membershi
 
 DOWNSTREAM = "downstream"
 MEMBER = "member"
+CONSUMER = "consumer"
+"""From a change request to an asset or person that it asked, until that was deleted for good."""
 ABOVE = "above"
 """Prefix of the relation to an ancestor; its number is the distance, 1 for the parent."""
 

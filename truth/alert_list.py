@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from truth.alerts import BELL, ENDPOINT, HOOK, MAIL, Alert, AlertPeople, Destination, Held, Rule
 from truth.calls import address_of
+from truth.change_requests import ONLY_WHERE_NAMED
 from truth.facts import Facts
 from truth.steps import ADMIN
 
@@ -46,8 +47,15 @@ OWN_ALERTS = (
         ),
         (Destination("Mentions", BELL), Destination("Assignees", BELL), Destination("Owners", BELL)),
     ),
+    Alert(
+        "ChangeRequests",
+        ("all",),
+        (Rule("", lambda f, _: f.event_type in ("changeRequestUpdated", *ONLY_WHERE_NAMED)),),
+        (Destination("Assignees", BELL), Destination("Assignees", MAIL)),
+        named_types=ONLY_WHERE_NAMED,
+    ),
 )
-"""Tocsin's own alerts, as ``docs/feed.md`` and the API describe them."""
+"""Tocsin's own alerts, as ``docs/feed.md``, ``docs/change-requests.md`` and the API describe them."""
 
 
 def _is_deletion(facts: Facts, _: Held = frozenset()) -> bool:

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from truth.change_requests import ONLY_WHERE_NAMED
 from truth.facts import Facts
 from truth.history import Json
 from truth.steps import ADMIN
@@ -55,6 +56,7 @@ class Alert:
     ``owner`` is the person of whom they ask it where it writes to nobody.
     ``editors`` are those who did so before. ``covers_results``: it is about tables and asks for results of their tests.
     ``opens_incidents``: it asks for results. ``daily_at`` is the hour (UTC) of one that notifies by a schedule.
+    ``named_types`` are the types of events that it names and that match no alert which does not.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Alert:
     opens_incidents: bool = False
     is_critical: bool = False
     daily_at: int | None = None
+    named_types: tuple[str, ...] = ()
 
     def destination_id(self, at: int) -> str:
         """Return the id of a destination, by its place."""
@@ -90,7 +93,7 @@ class Alert:
 
     def matches(self, facts: Facts, relations: Held = frozenset()) -> bool:
         """Say whether an event matches, for a person of whom this holds: AND binds closer than OR."""
-        if facts.event_type == RUN:
+        if facts.event_type in (RUN, *ONLY_WHERE_NAMED) and facts.event_type not in self.named_types:
             return False
         is_result = self.covers_results and facts.entity_type == "testCase" and facts.test_status != ""
         if not is_result and not any(_is_about(one, facts) for one in self.resources):

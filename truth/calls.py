@@ -19,6 +19,8 @@ from truth.steps import (
     BULK,
     PUT,
     SHEET,
+    Announce,
+    Answer,
     Change,
     DropAlert,
     Edge,
@@ -45,6 +47,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    Withdraw,
 )
 
 COLLECTIONS = {
@@ -66,6 +69,7 @@ COLLECTIONS = {
     "type": "metadata/types",
 }
 _ALERTS = "events/subscriptions"
+_MONTH_MS = 30 * 86_400_000
 
 
 class Refused(Exception):
@@ -343,6 +347,27 @@ class Caller:
     def _report(self, step: Report) -> None:
         result = {"timestamp": int(time.time() * 1000), "testCaseStatus": step.status}
         self.ask("POST", f"/dataQuality/testCases/testCaseResults/{step.key[1]}", step.actor, json=result)
+
+    @do.register
+    def _announce(self, step: Announce) -> None:
+        asset = {"type": step.key[0], "id": self.ids[step.key]}
+        request = {"entity": asset, "kind": step.kind, "date": self.started_ms + _MONTH_MS, "why": "Of a replay."}
+        name = self.ask("POST", "/changes", step.actor, json=request)["name"]
+        if name != step.request:
+            raise Refused(f"{step.request} is called {name}")
+
+    @do.register
+    def _answer(self, step: Answer) -> None:
+        answer: Json = {"answer": step.verdict}
+        if step.verdict == "objects":
+            answer["comment"] = "Not yet."
+        if step.verdict == "needsTime":
+            answer["until"] = self.started_ms + _MONTH_MS
+        self.ask("PUT", f"/changes/{step.request}/answer", step.actor, json=answer)
+
+    @do.register
+    def _withdraw(self, step: Withdraw) -> None:
+        self.ask("PUT", f"/changes/{step.request}/withdraw", step.actor, json={})
 
     @do.register
     def _set_alert(self, step: SetAlert) -> None:

@@ -19,6 +19,7 @@ from truth.expected_state import ExpectedState
 from truth.facts import Event, Facts, facts_of
 from truth.history import Key
 from truth.predicted import surprises as surprises_of
+from truth.predicted import unlike_requests
 from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script
 from truth.steps import ADMIN, DropAlert, MakeMany, Principal, Remove, RemoveUser, Restore, SetAlert, Step, SwitchAlert
 from truth.values import is_bot
@@ -117,6 +118,7 @@ def expectation_of(script: Script, events: Sequence[Sequence[Event]], *, at_the_
         judging.hear(before)
         surprises += surprises_of(step, own_events, judging.world)
         judging.follow(step, own_events)
+        surprises += unlike_requests(step, own_events, judging.world)
         judging.hear(after)
     return Expectation(judging.notifications, judging.firings, surprises, frozenset(judging.too_new))
 
@@ -300,6 +302,8 @@ class Audience:
                 return [("user", one) for one in sorted({name for one in entities for name in one.followers})]
             case "admin":
                 return [("user", ADMIN)]
+            case "asked":
+                return self.facts.asked_principals
             case "user" | "team":
                 return [(kind, self.world.renamed.get(receiver, receiver))]
             case _:
@@ -359,7 +363,7 @@ def _wanted_relations(alert: Alert, destination: Destination) -> Iterator[tuple[
         case "Admins":
             yield "admin", ""
         case "Assignees":
-            yield "assignee", ""
+            yield from (("assignee", ""), ("asked", ""))
         case "Mentions":
             yield from (("mention", ""), ("participant", ""))
         case "Users" | "Teams":

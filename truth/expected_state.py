@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
+from truth.change_requests import ChangeRequests
 from truth.history import Json, Key
 from truth.steps import (
     BULK,
     PUT,
+    Announce,
+    Answer,
     DropAlert,
     Edge,
     EditPost,
@@ -39,6 +42,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    Withdraw,
 )
 from truth.steps import Change as ChangeStep
 from truth.suite_runs import SuiteRuns
@@ -103,6 +107,7 @@ class ExpectedState:
         self.teams_below: dict[str, list[str]] = defaultdict(list)
         self.reports: dict[Key, list[str]] = defaultdict(list)
         self.suite_runs = SuiteRuns()
+        self.requests = ChangeRequests()
         self.gone: set[str] = set()
         """People who were deleted, softly or for good."""
         self.renamed: dict[str, str] = {}
@@ -233,6 +238,7 @@ class ExpectedState:
     @apply.register
     def _remove(self, step: Remove) -> None:
         removed = {step.key, *self.below(step.key)}
+        self.requests.delete(removed, is_hard=step.is_hard)
         for key in removed:
             self.entities[key].is_deleted = True
             if step.is_hard:
@@ -398,6 +404,32 @@ class ExpectedState:
     def _report(self, step: Report) -> None:
         self.reports[step.key].append(step.status)
         self.suite_runs.report(self.suite_of(step.key), self.tests_beside(step.key), step.key)
+
+    @apply.register
+    def _announce(self, step: Announce) -> None:
+        downstream = [key for key, hops in self.reach(step.key, len(self.entities)).items() if hops]
+        self.requests.announce(step, downstream, self.entities[step.key].followers)
+
+    @apply.register
+    def _answer(self, step: Answer) -> None:
+        self.requests.answer(step, self.consumers_of(step.request, step.actor))
+
+    def consumers_of(self, request: str, user: str) -> list[Key]:
+        """Return the consumers of a change request that somebody answers for."""
+        consumers = self.requests.by_name[request].consumers
+        return [one for one in consumers if any(user in self.people_of(owner) for owner in self.owners_of(one))]
+
+    def owners_of(self, consumer: Key) -> list[Principal]:
+        """Return who answers for a consumer: the owners of an asset, a person for themselves."""
+        return [consumer] if consumer[0] == "user" else self.principals_of(consumer, "owners")
+
+    def people_of(self, principal: Principal) -> set[str]:
+        """Return a person, or the people of a team."""
+        return {principal[1]} if principal[0] == "user" else self.people(principal[1])
+
+    @apply.register
+    def _withdraw(self, step: Withdraw) -> None:
+        self.requests.withdraw(step)
 
     @apply.register
     def _set_alert(self, step: SetAlert) -> None:

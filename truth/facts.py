@@ -9,7 +9,19 @@ from dataclasses import dataclass
 
 from truth.expected_state import ExpectedState
 from truth.history import Json, Key
-from truth.steps import EditPost, EndTask, Post, Principal, Reassign, Report, StartThread, Step
+from truth.steps import (
+    Announce,
+    Answer,
+    EditPost,
+    EndTask,
+    Post,
+    Principal,
+    Reassign,
+    Report,
+    StartThread,
+    Step,
+    Withdraw,
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +30,8 @@ class Event:
 
     ``paths`` holds the names of added, updated and deleted fields; ``ends`` the ends of a lineage edge,
     ``status`` that of a test's result, ``dated_ms`` the time that a result or run is about.
+    ``request`` is the change request that it tells of, with its status and number of open answers;
+    ``announcements`` are the requests that a change was compared with, each with the outcome.
     """
 
     id: str
@@ -32,6 +46,8 @@ class Event:
     ends: tuple[Key, ...] = ()
     status: str = ""
     dated_ms: int | None = None
+    request: tuple[str, str, int] | None = None
+    announcements: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def paths(self) -> frozenset[str]:
@@ -43,7 +59,8 @@ class Event:
 class Facts:
     """What is true of one event.
 
-    ``earlier`` holds the results that the test case reported before, ``asset`` what a thread is about.
+    ``earlier`` holds the results that the test case reported before, ``asset`` what a thread is about,
+    ``asked_principals`` whom an event of a change request asks.
     """
 
     event: Event
@@ -57,6 +74,7 @@ class Facts:
     thread: str = ""
     thread_type: str = ""
     mentions: tuple[Principal, ...] = ()
+    asked_principals: tuple[Principal, ...] = ()
 
     @property
     def event_type(self) -> str:
@@ -88,6 +106,7 @@ def event_of(answer: Json) -> Event:
     added, updated, deleted = (change.get(f"fields{one}") or [] for one in ("Added", "Updated", "Deleted"))
     edges = [value for one in (*added, *updated, *deleted) if one["name"] == "lineage" for value in _values(one)]
     reports = [_new(one) for one in (*added, *updated) if one["name"] in ("testCaseResult", "pipelineStatus")]
+    requests = [_new(one) for one in (*added, *updated) if one["name"] == "changeRequest"]
     return Event(
         id=answer["id"],
         event_type=answer["eventType"],
@@ -100,6 +119,8 @@ def event_of(answer: Json) -> Event:
         deleted=_names(deleted),
         status=str(next((one["testCaseStatus"] for one in reports if "testCaseStatus" in one), "")),
         dated_ms=next((int(one["timestamp"]) for one in reports), None),
+        request=next(((one["name"], one["status"], one["openAnswers"]) for one in requests), None),
+        announcements=frozenset((one["request"], one["outcome"]) for one in answer.get("announcements") or ()),
         ends=tuple((end["type"], end["fullyQualifiedName"]) for edge in edges for end in _ends(edge)),
     )
 
@@ -128,6 +149,9 @@ def facts_of(event: Event, step: Step | None, world: ExpectedState, bots: frozen
         thread=thread,
         thread_type=known_thread.kind if known_thread else "",
         mentions=known_thread.mentioned if known_thread else (),
+        asked_principals=world.requests.principals_asked_by(step, world.owners_of)
+        if isinstance(step, Announce | Answer | Withdraw)
+        else (),
     )
 
 

@@ -14,6 +14,8 @@ from truth.expected_state import ExpectedState
 from truth.facts import Event
 from truth.history import Key
 from truth.steps import (
+    Announce,
+    Answer,
     Change,
     DropAlert,
     Edge,
@@ -39,6 +41,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    Withdraw,
 )
 from truth.suite_runs import RUN
 from truth.values import differs
@@ -54,6 +57,21 @@ def surprises(step: Step, events: Sequence[Event], world: ExpectedState) -> Iter
         yield f"missing event {event} of {step}"
     for event in (actual - predicted).elements():
         yield f"unexpected event {event} of {step}"
+
+
+def unlike_requests(step: Step, events: Sequence[Event], world: ExpectedState) -> Iterator[str]:
+    """Yield what events say wrongly of change requests; ``world`` is the catalogue after the step."""
+    ended = world.requests.just_ended if isinstance(step, Remove) else {}
+    for event in events:
+        is_deletion = event.event_type in ("entityDeleted", "entitySoftDeleted")
+        right = {ended[event.key]} if is_deletion and event.key in ended else set()
+        if event.announcements != right:
+            yield f"announcements of {event.key} are {sorted(event.announcements)}, not {sorted(right)}"
+    if isinstance(step, Announce | Answer | Withdraw):
+        request = world.requests.by_name[step.request]
+        stand = (step.request, request.status, request.open_count)
+        for event in (one for one in events if one.request != stand):
+            yield f"{event.event_type} of {event.key} says {event.request}, not {stand}"
 
 
 @singledispatch
@@ -186,6 +204,22 @@ def _report(step: Report, world: ExpectedState) -> Iterator[Made]:
     suite = world.suite_of(step.key)
     if world.suite_runs.completes(suite, world.tests_beside(step.key), step.key):
         yield RUN, suite
+
+
+@events_of.register
+def _announce(step: Announce, _world: ExpectedState) -> Iterator[Made]:
+    yield "changeRequestUpdated", step.key
+
+
+@events_of.register
+def _answer(step: Answer, world: ExpectedState) -> Iterator[Made]:
+    if world.requests.is_told(step, world.consumers_of(step.request, step.actor)):
+        yield "changeRequestAnswered", world.requests.by_name[step.request].about
+
+
+@events_of.register
+def _withdraw(step: Withdraw, world: ExpectedState) -> Iterator[Made]:
+    yield "changeRequestUpdated", world.requests.by_name[step.request].about
 
 
 @events_of.register

@@ -22,6 +22,8 @@ from truth.steps import (
     BULK,
     PUT,
     SHEET,
+    Announce,
+    Answer,
     Change,
     DropAlert,
     Edge,
@@ -48,6 +50,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    Withdraw,
 )
 from truth.values import is_bot
 
@@ -328,6 +331,8 @@ class _Writer:
             yield from self._mute_something()
         if self._happens(0.1):
             yield from self._talk()
+        if not is_bot(user) and self._happens(0.1):
+            yield from self._request_changes(user)
         if self._happens(0.1) and (tables := self._deleted_tables()):
             yield Restore(ADMIN, self.random.choice(tables))
         if self._happens(0.03) and (schemas := self.world.live("databaseSchema")):
@@ -343,6 +348,32 @@ class _Writer:
             yield MuteAsset(who, self.random.choice(tables), self.random.choice(("", "Email", "ActivityFeed")))
         else:
             yield MuteAlert(who, self.random.choice(("ActivityFeedAlert", "DownstreamNear", "Edges", "WhoFollows")))
+
+    def _request_changes(self, user: str) -> Iterator[Step]:
+        """Yield an announcement, what is said to an earlier one, or what becomes of it."""
+        announced = self.world.requests.requests_to_come()
+        if announced and self._happens(0.7):
+            yield from self._answer_request(self.random.choice(list(announced)))
+            return
+        awaited = {one.about for one in announced.values()}
+        tables = [one for one in self.world.live("table") if one not in awaited]
+        if with_readers := [one for one in tables if self.world.downstream.get(one)]:
+            tables = with_readers
+        if tables:
+            name, kind = f"CR-{len(self.world.requests.by_name) + 1}", self.random.choice(("removal", "deprecation"))
+            yield Announce(user, name, self.random.choice(tables), kind)
+
+    def _answer_request(self, name: str) -> Iterator[Step]:
+        request = self.world.requests.by_name[name]
+        answering = [one for one in self.writers if not is_bot(one) and self.world.consumers_of(name, one)]
+        if answering and self._happens(0.7):
+            verdict = self.random.choice(("ready", "notAffected", "needsTime", "objects"))
+            yield Answer(self.random.choice(answering), name, verdict)
+        elif self._happens(0.5):
+            yield Withdraw(request.author, name)
+        else:
+            softly = not self.world.upstream.get(request.about) and self._happens(0.5)
+            yield Remove(request.author, request.about, is_hard=not softly)
 
     def _talk(self) -> Iterator[Step]:
         about = [one for entity_type in _FOLLOWED[:2] for one in self.world.live(entity_type)]

@@ -229,6 +229,33 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Announce:
+    """Announce that an asset will be removed or deprecated, long after the replay; ``request`` is ``CR-<number>``."""
+
+    actor: str
+    request: str
+    key: Key
+    kind: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer a change request for every consumer that one answers for."""
+
+    actor: str
+    request: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Withdraw:
+    """Withdraw a change request."""
+
+    actor: str
+    request: str
+
+
+@dataclass(frozen=True)
 class SetAlert:
     """Create an alert, or replace its rules and destinations."""
 
@@ -276,6 +303,9 @@ Step = (
     | Reassign
     | EndTask
     | Report
+    | Announce
+    | Answer
+    | Withdraw
     | SetAlert
     | SwitchAlert
     | DropAlert

@@ -1,0 +1,85 @@
+"""Change requests as they should be: who is asked, who has answered, and what became of each.
+
+Written from ``docs/change-requests.md``. Next: ``truth/expected_state.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from truth.history import Key
+from truth.steps import Announce, Answer, Principal, Withdraw
+
+ONLY_WHERE_NAMED = ("changeRequestAnswered", "changeRequestReminder")
+"""Types of events that alerts match only if they name them."""
+
+RequestStep = Announce | Answer | Withdraw
+
+
+@dataclass
+class Request:
+    """A request with its consumers, assets and people who follow, and by consumer who answered what last."""
+
+    about: Key
+    author: str
+    kind: str
+    consumers: list[Key]
+    answers: dict[Key, tuple[str, str]] = field(default_factory=dict)
+    status: str = "announced"
+
+    @property
+    def open_count(self) -> int:
+        """Number of consumers without an answer."""
+        return sum(one not in self.answers for one in self.consumers)
+
+
+class ChangeRequests:
+    """All requests by their names; ``just_ended`` are the name and outcome of those that the last deletion ended."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Request] = {}
+        self.just_ended: dict[Key, tuple[str, str]] = {}
+
+    def announce(self, step: Announce, downstream: Iterable[Key], followers: Collection[str]) -> None:
+        """Take note of a request about an asset with this downstream and these followers."""
+        people = [("user", one) for one in sorted(followers) if one != step.actor]
+        self.by_name[step.request] = Request(step.key, step.actor, step.kind, [*downstream, *people])
+
+    def answer(self, step: Answer, consumers: Iterable[Key]) -> None:
+        """Take note of an answer for these consumers."""
+        self.by_name[step.request].answers |= dict.fromkeys(consumers, (step.actor, step.verdict))
+
+    def withdraw(self, step: Withdraw) -> None:
+        """Take note that a request is withdrawn."""
+        self.by_name[step.request].status = "withdrawn"
+
+    def delete(self, keys: Collection[Key], *, is_hard: bool) -> None:
+        """Take note of deleted assets: requests about them are done, and no consumer that is gone is asked."""
+        self.just_ended = {}
+        for name, request in self.by_name.items():
+            if request.status == "announced" and request.about in keys:
+                request.status = "done"
+                self.just_ended[request.about] = (name, "early" if request.kind == "removal" else "otherwise")
+            if is_hard:
+                request.consumers = [one for one in request.consumers if one not in keys]
+
+    def requests_to_come(self) -> dict[str, Request]:
+        """Return the requests whose change is still to come, by their names."""
+        return {name: one for name, one in self.by_name.items() if one.status == "announced"}
+
+    def is_told(self, step: Answer, consumers: Iterable[Key]) -> bool:
+        """Say whether the author hears of an answer for these consumers: it is new, and of somebody else."""
+        request = self.by_name[step.request]
+        return step.actor != request.author and any(
+            request.answers.get(consumer) != (step.actor, step.verdict) for consumer in consumers
+        )
+
+    def principals_asked_by(
+        self, step: RequestStep, owners: Callable[[Key], Sequence[Principal]]
+    ) -> tuple[Principal, ...]:
+        """Return whom the event of a step asks: the author about an answer, else who answers for a consumer."""
+        request = self.by_name[step.request]
+        if isinstance(step, Answer):
+            return (("user", request.author),)
+        return tuple(dict.fromkeys(one for consumer in request.consumers for one in owners(consumer)))

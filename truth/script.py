@@ -181,7 +181,9 @@ class _Writer:
     def _all_steps(self) -> Iterator[Step]:
         """Yield the steps of all commits, and others between them."""
         commits = self.history.commits
-        fixed = {max(1, len(commits) * part // 100): part for part in (15, 25, 35, 40, 45, 50, 55, 60, 65, 70, 75, 85)}
+        fixed = {
+            max(1, len(commits) * part // 100): part for part in (15, 20, 25, 35, 40, 45, 50, 55, 60, 65, 70, 75, 85)
+        }
         for number, commit in enumerate(commits):
             yield from self._commit(commit)
             yield from self._between(commit.user)
@@ -385,10 +387,12 @@ class _Writer:
             kind = self.random.choice(("Conversation", "Task", "Announcement"))
             mentions = tuple(self._some_principals(2)) if kind == "Conversation" else ()
             assignees = (
-                (("user", self.random.choice(self.writers)), *self._some_principals(1)) if kind == "Task" else ()
+                self._without_bots(("user", self.random.choice(self.writers)), *self._some_principals(1))
+                if kind == "Task"
+                else ()
             )
             author, name = self.random.choice(self.writers), f"thread {self.thread_count}"
-            yield StartThread(author, name, self.random.choice(about), kind, mentions, tuple(dict.fromkeys(assignees)))
+            yield StartThread(author, name, self.random.choice(about), kind, mentions, assignees)
 
     def _answer(self, name: str) -> Iterator[Step]:
         thread = self.world.threads[name]
@@ -397,13 +401,19 @@ class _Writer:
             text = f"Written for {name}." if self._happens(0.6) else None
             yield EndTask(assigned[0], name, text)
         elif thread.kind == "Task" and not thread.is_over and self._happens(0.4):
-            yield Reassign(thread.author, name, tuple(dict.fromkeys(self._some_principals(2))))
+            if assignees := self._without_bots(*self._some_principals(2)):
+                yield Reassign(thread.author, name, assignees)
         elif thread.posts and self._happens(0.4):
             yield EditPost(self.random.choice(sorted(thread.posts)), name, tuple(self._some_principals(2)))
         else:
             yield Post(
                 self.random.choice(self.writers), name, tuple(self._some_principals(1)) if self._happens(0.4) else ()
             )
+
+    @staticmethod
+    def _without_bots(*principals: Principal) -> tuple[Principal, ...]:
+        """Return principals once each, and no bots: tasks cannot be assigned to them."""
+        return tuple(one for one in dict.fromkeys(principals) if not is_bot(one[1]))
 
     def _some_principals(self, maximum: int) -> Iterator[Principal]:
         """Yield some people and perhaps a team."""
@@ -425,6 +435,8 @@ class _Writer:
             case 15:
                 for version in (*switched, *dropped, *shared):
                     yield SetAlert(version.maker, version.name, version.definition())
+            case 20:
+                yield from self._import()
             case 25:
                 yield SwitchAlert(ADMIN, "Switched", enabled=False)
             case 40:
@@ -439,6 +451,14 @@ class _Writer:
                 yield from self._burst()
             case _:
                 yield DropAlert(ADMIN, "Dropped")
+
+    def _import(self) -> Iterator[Step]:
+        """Yield a bulk request for so many tables of a dataset that it is told as one, and one for a table fewer."""
+        for count in (12, 9):
+            tables = [("table", f"{self.cast.dataset}.import_{count}_{number}") for number in range(count)]
+            yield from self._containers(tables[0])
+            owners = [{"owners": self._principals()} if self._happens(0.5) else {} for _ in tables]
+            yield MakeMany(ADMIN, tuple(Make(ADMIN, *made) for made in zip(tables, owners, strict=True)))
 
     def _rename_or_remove(self, part: int) -> Iterator[Step]:
         """Yield what happens once to names, teams and people."""

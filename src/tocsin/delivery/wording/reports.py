@@ -84,7 +84,7 @@ _AGAIN = {_PASSED: "passes again", _SUCCEEDED: "succeeds again"}
 _TEST = "test "
 _WAITS = "messages wait until somebody resumes it"
 _PERCENT = "%"
-_SAYS_FOUND = re.compile(r"\s*found\b[\s:]+(?=\S)", re.IGNORECASE)
+_SAYS_FOUND = re.compile(r"\A\s*found\b[\s:]+(?=\S)", re.IGNORECASE)
 """The beginning of a result that says what its line begins with."""
 Value = Any  # Any: a JSON value of a report
 
@@ -162,7 +162,7 @@ def _found_text(result: Document) -> str:
     """Return what a test found: ``3 rows of 10 are null; nullCount 3``, without the word that the line begins with."""
     values = [one for one in _objects(result.get("testResultValue")) if one.get("value") is not None]
     texts = [f"{one.get('name', 'value')} {one['value']}" for one in values[:_MOST_NAMED]]
-    result_text = _SAYS_FOUND.sub("", str(result.get("result") or ""), count=1)
+    result_text = _SAYS_FOUND.sub("", str(result.get("result") or ""))
     return "; ".join(filter(None, (result_text, ", ".join(texts))))
 
 

@@ -57,6 +57,8 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
     ("result", "text"),
     [
         ("Found 12 NULL values", "12 NULL values"),
+        ("No rows found in orders", "No rows found in orders"),
+        ("Value not found: 7", "Value not found: 7"),
         (" found: 12", "12"),
         ("Found", "Found"),
         ("Foundation is missing", "Foundation is missing"),

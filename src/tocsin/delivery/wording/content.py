@@ -253,8 +253,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
 
 
 def _beside_failure(guidance: Guidance, failure: FailureContext, section: Section) -> Guidance:
-    """Return guidance without a severity where the incident's line says it; with the definition's runbook for none."""
-    if failure.incident and failure.incident.severity and section.variant:
+    """Return guidance without a severity where the incident's is as bad; with the definition's runbook for none."""
+    said_severity = failure.incident.severity if failure.incident else None
+    if section.variant and said_severity and guidance.severity and said_severity <= guidance.severity:
         guidance = guidance._replace(severity=None)
     if failure.runbook and not guidance.advice:
         guidance = guidance._replace(advice=(Advice(failure.runbook.runbook),))

@@ -124,6 +124,14 @@ def test_a_message_says_its_severity_once(channel: Channel) -> None:
     assert "rerun load_orders" in text
 
 
+def test_a_severity_of_the_alert_that_is_worse_than_the_incidents_is_said_beside_it() -> None:
+    incident = FailureContext(incident=FailureIncident("INC-7", Severity.SEVERITY_3))
+    message = replace(guided_message(Channel.EMAIL, GUIDANCE), failure=incident)
+    text = PREVIEWS[Channel.EMAIL](message, samples.HOME)["text"]
+    assert "Severity 2 (high)" in text
+    assert "Severity 3 (medium)" in text
+
+
 @pytest.mark.parametrize("advice", [(), (Advice("call ann"),)])
 def test_the_runbook_of_a_definition_counts_where_neither_test_nor_alert_has_one(advice: tuple[Advice, ...]) -> None:
     definition = DefinitionRunbook("columnValuesToBeNotNull", "rerun load_orders")

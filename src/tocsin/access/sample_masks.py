@@ -34,13 +34,14 @@ def masked_columns(asset: Document, tags: Collection[str]) -> frozenset[str]:
     return _spellings(_masked_paths(_columns(asset), tags, (), hidden=all_of_it))
 
 
-def masked_rows(sample: Document, asset: Document, tags: Collection[str]) -> Document:
+def masked_rows(sample: Document, asset: Document, tags: Collection[str], *, masks_unknown: bool = False) -> Document:
     """Return rows of a table or a container with a mask in every cell of a masked column.
 
-    Where anything is masked, so is a column that the asset does not have: what it holds may come from there.
+    Where anything is masked, or ``masks_unknown`` says so, a column that the asset does not have is masked as well:
+    what it holds may come from there.
     """
     masked, column_names = masked_columns(asset, tags), _spellings(_column_paths(_columns(asset)))
-    is_private = bool(masked) or _carries(asset.get("tags"), tags)
+    is_private = bool(masked) or (masks_unknown and bool(tags)) or _carries(asset.get("tags"), tags)
     hidden = [name in masked or (is_private and name not in column_names) for name in sample["columns"]]
     sample_rows = [[MASK if hide else cell for hide, cell in zip(hidden, row, strict=False)] for row in sample["rows"]]
     return {**sample, "rows": sample_rows}

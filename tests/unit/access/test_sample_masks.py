@@ -43,6 +43,13 @@ def test_a_masked_cell_says_only_that_it_is_there() -> None:
     assert masked_rows(sample, table, ()) == sample
 
 
+def test_a_column_that_the_table_does_not_have_is_masked_where_that_is_asked_for() -> None:
+    sample, table = {"columns": ["id", "mail"], "rows": [[7, "ann@example.org"]]}, {"columns": [{"name": "id"}]}
+    rows_by_rule = [masked_rows(sample, table, TAGS, masks_unknown=unknown)["rows"] for unknown in (False, True)]
+    assert rows_by_rule == [[[7, "ann@example.org"]], [[7, MASK]]]
+    assert masked_rows(sample, table, (), masks_unknown=True)["rows"] == [[7, "ann@example.org"]]
+
+
 def test_messages_are_masked_as_soon_as_anything_of_them_is_tagged() -> None:
     fields = {"messageSchema": {"schemaFields": [_column("key", _column("email", tagged=True))]}}
     assert masked_messages({"messages": ["x", "y"]}, fields, TAGS) == {"messages": [MASK, MASK]}

@@ -5,7 +5,7 @@ Next: ``delivery/wording/surroundings.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tocsin.delivery.dispatch import FailingRows
 from tocsin.delivery.lines import ChangeLine, Rank, clean_line
@@ -19,12 +19,14 @@ _SAMPLE = "sample"
 _WITHHELD = "failing rows are kept; you may not see them"
 
 
-def failing_rows_of(sample: Document) -> FailingRows:
-    """Return what a message shows of kept rows, which are masked already."""
+def failing_rows_of(sample: Document, mask: Callable[[Document], Document]) -> FailingRows:
+    """Return what a message shows of kept rows, once ``mask`` has masked it."""
     columns, kept_rows = sample["columns"], sample["rows"]
+    shown_rows = [row[:_MOST_COLUMNS] for row in kept_rows[:_MOST_ROWS]]
+    masked_sample = mask({"columns": columns[:_MOST_COLUMNS], "rows": shown_rows})
     return FailingRows(
         columns=tuple(clean_line(str(name), limit=_NAME_LIMIT) for name in columns[:_MOST_COLUMNS]),
-        cells=tuple(tuple(map(_cell_text, row[:_MOST_COLUMNS])) for row in kept_rows[:_MOST_ROWS]),
+        cells=tuple(tuple(map(_cell_text, row)) for row in masked_sample["rows"]),
         row_count=len(kept_rows),
         column_count=len(columns),
     )

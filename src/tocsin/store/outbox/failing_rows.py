@@ -53,19 +53,21 @@ class FailedRowSamples:
             return None
         permissions = self._permission_cache.current_policies().of(reader_id)
         _, case = self._states.of([case_id]).get(case_id, (_CASE, {}))
-        may_see = permissions.may(Operation.VIEW_SAMPLE_DATA, _CASE, case) and not case.get("deleted")
+        if case.get("deleted"):
+            return None
+        may_see = permissions.may(Operation.VIEW_SAMPLE_DATA, _CASE, case)
         table = self._tested_table(case) if may_see and not permissions.subject.is_bot else None
         return _WITHHELD if table is None else self._shown_rows(sample, table, permissions.subject)
 
     def _shown_rows(self, sample: Document, table: Document, reader: Subject) -> FailingRows:
         tags = masked_tags_for(reader, self._masked_tags, partial(self._observations.owners, table["id"]))
-        return failing_rows_of(masked_rows(sample, table, tags))
+        return failing_rows_of(sample, lambda shown: masked_rows(shown, table, tags, masks_unknown=True))
 
     def _tested_table(self, case: Document) -> Document | None:
         name, _ = place_of(case["entityFQN"])
         references = self._states.references_named([name]).get(name, ())
         table_id = next((one["id"] for one in references if one["type"] == _TABLE), None)
-        return None if table_id is None else self._states.of([table_id])[table_id][1]
+        return None if table_id is None else self._states.of([table_id]).get(table_id, (_TABLE, None))[1]
 
 
 def _reader_of(dispatch: Dispatch) -> str | None:

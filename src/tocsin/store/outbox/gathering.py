@@ -37,7 +37,7 @@ MESSAGES = BulkInsert(
 )
 
 _PARTS_WAIT_MS = 5_000
-"""How long parts of a whole wait for each other, from the time of their events."""
+"""How long parts of a whole wait for each other, from the time of the first one's event."""
 
 _LOOK_BACK_MS = 86_400_000
 """How long an unsent message of a real-time alert accepts further notifications."""
@@ -147,7 +147,8 @@ class _Pace:
             return _Turn(slot)
         last = self._latest.get(group)
         if last is None and event.part_of is not None:
-            due_at_ms = max(slot.due_at_ms, event.timestamp_ms + _PARTS_WAIT_MS)
+            latest_ms = slot.due_at_ms + _PARTS_WAIT_MS  # a writer's clock may be ahead
+            due_at_ms = min(max(slot.due_at_ms, event.timestamp_ms + _PARTS_WAIT_MS), latest_ms)
             return _Turn(waiting_slot(slot, self._waits_until.setdefault(group, due_at_ms)))
         if last is None:
             is_alone = self._counts[group] == 1

@@ -102,7 +102,7 @@ class WriteReminders:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take the first and the last number of some incidents a row; yield one row, the number of events written."""
-        engine = open_engine(self.store.url, synchronous=self.store.synchronous, writers=PATIENT)
+        engine = open_engine(self.store.url, synchronous=self.store.synchronous, most_connections=2, writers=PATIENT)
         try:
             shares = [Numbers(**values) for batch in batches for values in batch.to_pylist()]
             count = sum(self._write(engine, numbers) for numbers in shares)

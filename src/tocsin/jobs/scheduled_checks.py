@@ -211,7 +211,7 @@ class WriteChecks:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Take rows of ``ASSET_STATES``, and yield one row: the number of events written."""
-        engine = open_engine(self.store.url, synchronous=self.store.synchronous, writers=PATIENT)
+        engine = open_engine(self.store.url, synchronous=self.store.synchronous, most_connections=2, writers=PATIENT)
         try:
             writes, reports = Writes(SqlCatalogue(engine), FixedClock(self.now_ms)), Reports(engine)
             assets = (AssetState(**values) for batch in batches for values in batch.to_pylist())

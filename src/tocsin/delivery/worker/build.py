@@ -35,11 +35,15 @@ from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.upkeep.opening import open_store
 
+_CONNECTIONS, _FEWEST_CONNECTIONS = 24, 4
+"""Connections that all processes of a worker open together at most, and at least each of them."""
+
 
 @asynccontextmanager
 async def build(settings: Settings, place: Place | None = None) -> AsyncIterator[WorkerParts]:
     """Yield the parts of a worker for a process at ``place``, over an existing store; close them afterwards."""
-    with open_store(settings) as engine:
+    most_connections = max(_FEWEST_CONNECTIONS, _CONNECTIONS // settings.worker_process_count())
+    with open_store(settings, most_connections=most_connections) as engine:
         async with AsyncExitStack() as stack:
             key = unsubscribe_key(People(engine))
             setup = SenderSetup(settings, key)

@@ -29,9 +29,11 @@ def make_store(settings: Settings) -> None:
 
 
 @contextmanager
-def open_store(settings: StoreSettings) -> Iterator[Engine]:
+def open_store(settings: StoreSettings, *, most_connections: int = 20) -> Iterator[Engine]:
     """Yield an engine over the store, with its vault; close it afterwards."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    engine = open_engine(
+        settings.store_url(), synchronous=settings.sqlite_synchronous, most_connections=most_connections
+    )
     use_vault(engine, settings)
     try:
         yield engine

@@ -12,7 +12,7 @@ from rich.tree import Tree
 
 from tocsin.cli.assets import EVENT_ID, OfType, find_entity
 from tocsin.cli.events import words_of
-from tocsin.cli.output import AsJson, console, moment_text, show_json
+from tocsin.cli.output import AsJson, console, moment_text, printable, show_json
 from tocsin.client import Change, Client
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
@@ -61,7 +61,8 @@ def explain(
     if earlier:
         typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
     for change in reversed(earlier):
-        typer.echo(f"  {change.event['id']}  {moment_text(change.event['timestamp'])}  {words_of(change)}")
+        moment = moment_text(change.event["timestamp"])
+        typer.echo(printable(f"  {change.event['id']}  {moment}  {words_of(change)}"))
 
 
 def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Change]:

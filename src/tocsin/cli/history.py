@@ -73,7 +73,7 @@ def diff(
         for reason in change["breakingReasons"]:
             typer.echo(printable(f"Breaking: {reason['text']}."))
         for stated in change["reasons"]:
-            typer.echo(f"Why {stated['version']}: {stated['reason']}")
+            typer.echo(printable(f"Why {stated['version']}: {stated['reason']}"))
 
 
 def rollback(
@@ -100,7 +100,8 @@ def rollback(
     _show(answer["changeDescription"], is_full=is_full)
     for field in answer["leftOut"]:
         value = _words(field["value"])
-        typer.echo(f"Not restored: {field['field']} {value if is_full else _short(value)}: {field['reason']}.")
+        shown_value = value if is_full else _short(value)
+        typer.echo(printable(f"Not restored: {field['field']} {shown_value}: {field['reason']}."))
     version = answer["entity"]["version"]
     typer.echo(f"{'Would create' if dry_run else 'Created'} version {version} of {entity}.")
 
@@ -131,7 +132,7 @@ def _show(change: Document, *, is_full: bool) -> None:
     if long and not is_full:
         typer.echo("Long texts are shortened; use --full to see them in full.")
     for row in long if is_full else ():
-        typer.echo(f"\n{row['field']} {row['']}:")
+        typer.echo(printable(f"\n{row['field']} {row['']}:"))
         before, after = row["before"].splitlines(), row["after"].splitlines()
         line_count = max(len(before), len(after))
         for line in islice(unified_diff(before, after, n=line_count, lineterm=""), _HEADINGS, None):

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -28,22 +29,31 @@ _KEPT_WHOLE = 40
 _GAP = 2
 """Blanks between the columns of a table."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What moves the cursor of a terminal, colours or clears it, or lets the text around it be read in another order."""
 
 _UNBOUND = 100_000
 """The width of what is no terminal: a line for each row, for other programs."""
 
 
+class _ResultConsole(Console):
+    """A console whose terminal obeys the styles of this program and no character of what it prints."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
+
+
 def console() -> Console:
     """Return the console for results; it colours only what a terminal shows."""
     is_bound = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(file=sys.stdout, highlight=False, width=None if is_bound else _UNBOUND)
+    return _ResultConsole(file=sys.stdout, highlight=False, width=None if is_bound else _UNBOUND)
 
 
 def show_json(value: object) -> None:
     """Print ``value`` as one JSON document."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    typer.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # in strings alone: it is the same JSON
 
 
 def entered_secret(label: str, *, is_piped: bool = False) -> str:
@@ -89,7 +99,6 @@ def show_lines(lines: Iterable[Text], *, answer: object, as_json: bool) -> None:
         show_json(answer)
         return
     for line in lines:
-        line.plain = printable(line.plain)  # as long as before: styles stay
         console().print(line, soft_wrap=True)
 
 

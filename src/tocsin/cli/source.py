@@ -9,7 +9,7 @@ import typer
 from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.local_store import existing_store
-from tocsin.cli.output import AsJson, moment_text, show_facts, show_json, show_rows
+from tocsin.cli.output import AsJson, moment_text, printable, show_facts, show_json, show_rows
 from tocsin.cli.progress import progress_bar
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
@@ -87,7 +87,7 @@ def _show(report: Document, *, as_json: bool) -> None:
     if report.get("dryRun"):
         _show_audience(report["wouldTell"])
     for error in report["errors"]:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(printable(f"Error: {error}"), err=True)
 
 
 def _show_audience(audience: Document) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.text import Text
+from rich.tree import Tree
 
-from tocsin.cli.output import show_facts, show_lines, show_rows, show_text
+from tocsin.cli.output import console, show_facts, show_json, show_lines, show_rows, show_text
 
 UUID = "01a212a0-7d2d-74f6-aece-661eccb4c4c5"
 ROWS = [
@@ -74,7 +76,12 @@ def test_what_others_wrote_is_shown_and_never_obeyed_by_the_terminal(
     show_facts({"why": hostile, "list": [hostile], "struct": {"a": hostile}}, as_json=False)
     show_text(hostile, answer=None, as_json=False)
     show_lines([Text(hostile)], answer=None, as_json=False)
+    tree = Tree(hostile)
+    tree.add(Text(hostile, style="bold"))
+    console().print(tree)
+    show_json(hostile)
     printed = printed_rows([{"why": hostile, "note": f"first\n{hostile}"}] * 2, capsys)
     printed += capsys.readouterr().out
     assert not [sign for sign in "\x1b\x9b\x07\r\u202e\x7f" if sign in printed]
     assert "first" in printed
+    assert json.dumps(hostile) in printed

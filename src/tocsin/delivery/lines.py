@@ -17,7 +17,7 @@ SHOWN_LIMIT = 500
 
 HEADLINE_LIMIT = 120
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 """Control and direction characters."""
 
 CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -53,7 +53,7 @@ class FailedRowSamples:
             return None
         permissions = self._permission_cache.current_policies().of(reader_id)
         _, case = self._states.of([case_id]).get(case_id, (_CASE, {}))
-        if case.get("deleted"):
+        if not case or case.get("deleted"):
             return None
         may_see = permissions.may(Operation.VIEW_SAMPLE_DATA, _CASE, case)
         table = self._tested_table(case) if may_see and not permissions.subject.is_bot else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -125,6 +125,23 @@ class Message:
         return self.destination_id if own_address_of(self.target) is None else f"{self.channel} {self.target}"
 
 
+class _Marks(NamedTuple):
+    """What an event says by keys that few events have."""
+
+    is_breaking: bool = False
+    is_recursive: bool = False
+    stated_reason: str | None = None
+    own_runbook: str | None = None
+    reminds_of: EventType | None = None
+
+
+REMINDERS = frozenset({EventType.INCIDENT_REMINDER, EventType.CHANGE_REQUEST_REMINDER})
+_NO_MARKS = _Marks()
+_MARK_WORDS = tuple(
+    [f'"{key}":' for key in (BREAKING_REASONS, BELOW_COUNT, REASON, RUNBOOK)] + [f'"{one.value}"' for one in REMINDERS]
+)
+
+
 class CarriedEvent:
     """An event that messages carry, one object for all of them: its JSON, and a model of it on demand.
 
@@ -153,31 +170,42 @@ class CarriedEvent:
     @property
     def is_breaking(self) -> bool:
         """Return whether the event was recorded as one that breaks who reads its asset."""
-        return self._may_have(BREAKING_REASONS) and bool(self.event.breaking_reasons)
+        return self._marks.is_breaking
 
     @property
     def is_recursive(self) -> bool:
         """Return whether the event includes all below its entity, for its recipients."""
-        return self._may_have(BELOW_COUNT) and self.event.below_count is not None
-
-    def is_of(self, event_type: EventType) -> bool:
-        """Return whether the event is of a type; one whose JSON does not hold the type's name is not parsed for it."""
-        may_be = not self._text or f'"{event_type.value}"' in self._text
-        return may_be and self.event.event_type is event_type
-
-    def _may_have(self, key: str) -> bool:
-        return not self._text or f'"{key}":' in self._text
+        return self._marks.is_recursive
 
     @property
     def stated_reason(self) -> str | None:
         """Return why the change was made, as its author says."""
-        return self.event.reason if self._may_have(REASON) else None
+        return self._marks.stated_reason
 
     @property
     def own_runbook(self) -> str | None:
         """Return the runbook of the test, test definition or alert that the event is about."""
-        runbook = (self.event.entity or {}).get(RUNBOOK) if self._may_have(RUNBOOK) else None
-        return runbook if isinstance(runbook, str) else None
+        return self._marks.own_runbook
+
+    @property
+    def reminds_of(self) -> EventType | None:
+        """Return the type of the event if it is a reminder: of an incident or of a change request."""
+        return self._marks.reminds_of
+
+    @cached_property
+    def _marks(self) -> _Marks:
+        """What senders ask of every event; one whose JSON holds no word of these is not parsed for it."""
+        if self._text and not any(word in self._text for word in _MARK_WORDS):
+            return _NO_MARKS
+        wire = self.as_wire()
+        runbook, event_type = (wire.get("entity") or {}).get(RUNBOOK), wire["eventType"]
+        return _Marks(
+            is_breaking=bool(wire.get(BREAKING_REASONS)),
+            is_recursive=wire.get(BELOW_COUNT) is not None,
+            stated_reason=wire.get(REASON),
+            own_runbook=runbook if isinstance(runbook, str) else None,
+            reminds_of=EventType(event_type) if event_type in REMINDERS else None,
+        )
 
     def as_wire(self) -> Document:
         """Return the event as JSON, as ``ChangeEvent.as_wire`` does."""

@@ -18,6 +18,9 @@ _MOST_ADVICE = 3
 
 def guidance_of(dispatch: Dispatch, routes: Routes) -> dict[str, Guidance]:
     """Return what the alerts and tests of a message say of its notifications, by their ids; nothing for most."""
+    alerts_guide = any(route.severity is not None or route.runbook for route in routes.values() if route is not None)
+    if not alerts_guide and all(entry.carried.own_runbook is None for entry in dispatch.entries):
+        return {}
     guided = ((entry.notification_id, _guidance_of(entry, routes)) for entry in dispatch.entries)
     return {notification_id: guidance for notification_id, guidance in guided if guidance != NO_GUIDANCE}
 

@@ -379,9 +379,9 @@ def _objection(routes: Routes, now_ms: int, entry: Entry, reason: Reason) -> tup
         return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
     if route.closed_because is not None:
         return OutcomeReason.DISABLED, route.closed_because
-    if entry.incident is None and entry.carried.is_of(EventType.INCIDENT_REMINDER):
+    if entry.incident is None and entry.carried.reminds_of is EventType.INCIDENT_REMINDER:
         return OutcomeReason.HANDLED, "the incident has been acknowledged or resolved"
-    is_of_request = entry.carried.is_of(EventType.CHANGE_REQUEST_REMINDER)
+    is_of_request = entry.carried.reminds_of is EventType.CHANGE_REQUEST_REMINDER
     if reason in entry.answered_reasons or (is_of_request and is_past_reminder(entry.event, now_ms)):
         return OutcomeReason.HANDLED, "the change request has been answered, or is over"
     return None
@@ -400,7 +400,9 @@ def _leading_route(dispatch: Dispatch, routes: Routes) -> Route:
     They send by the same means: an endpoint or bot of its own makes a notification of its own.
     """
     destination_keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
-    open_routes = (route for key in destination_keys if (route := routes[key]) is not None)
+    open_routes = [route for key in destination_keys if (route := routes[key]) is not None]
+    if len(open_routes) == 1:
+        return open_routes[0]
     return min(open_routes, key=lambda route: (route.waits_because is not None, route.rank, route.destination.id))
 
 

@@ -42,7 +42,7 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
         entry
         for dispatch in dispatches
         for entry in dispatch.entries
-        if entry.carried.is_of(EventType.INCIDENT_REMINDER)
+        if entry.carried.reminds_of is EventType.INCIDENT_REMINDER
         or (dispatch.message.channel in WORDED and _is_of_incident(entry.event))
     ]
     if not failing:
@@ -97,7 +97,7 @@ def with_answered_reasons(connection: Connection, dispatches: Sequence[Dispatch]
         entry.carried.id: request["id"]
         for dispatch in dispatches
         for entry in dispatch.entries
-        if entry.carried.is_of(EventType.CHANGE_REQUEST_REMINDER) and (request := request_in(entry.event))
+        if entry.carried.reminds_of is EventType.CHANGE_REQUEST_REMINDER and (request := request_in(entry.event))
     }
     if not requests:
         return list(dispatches)

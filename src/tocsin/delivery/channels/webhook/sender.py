@@ -147,6 +147,8 @@ def _about(body: Body, *, is_array: bool) -> dict[str, str]:
 
 def _guidance_headers(body: Body, dispatch: Dispatch) -> dict[str, str]:
     """Return the headers with what alerts say of the events in a body: the worst severity and the first runbook."""
+    if not dispatch.guidance:
+        return {}
     guided = [dispatch.guidance.get(entry.notification_id, NO_GUIDANCE) for entry in body.entries]
     severity = min((one.severity for one in guided if one.severity), default=None)
     runbook = next((advice.runbook for one in guided for advice in one.advice), None)

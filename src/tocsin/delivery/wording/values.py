@@ -194,6 +194,8 @@ def _in_words(value: Value, depth: int, key: str = "") -> str:
             return moment_text(value)
         case str():
             return _link_text(value) if value.startswith("<#E::") else value
+        case list() if depth > _DEEPEST:
+            return "…"
         case list():
             texts = [_in_words(one, depth + 1) for one in value[:_MOST_MEMBERS]]
             remainder = [f"… and {len(value) - _MOST_MEMBERS:,} more"] if len(value) > _MOST_MEMBERS else []

@@ -33,6 +33,8 @@ _APPLIED = "applied date 2025-10-09 08:53 UTC; size 1760000000000"
         ("<#E::table::a.b.orders::columns::email>", "orders.email"),
         ("<#E::table", "<#E::table"),
         ("{not json", "{not json"),
+        ("[" * 900 + "]" * 900, "…"),
+        ([[[[[1]]]]], "1"),
         (list(range(12)), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … and 2 more"),
     ],
 )

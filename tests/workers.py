@@ -29,16 +29,17 @@ from tocsin.store.outbox.sessions import Sessions
 def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
     """Return the parts of a worker; its messages have no links that act for their recipient."""
     clock, handovers = SystemClock(), Handovers(engine, Routes(engine).is_open)
+    send_permission = Permitted(engine)
     failures, lags = failure_reports(engine, clock), lag_reports(Settings(), engine, clock)
     return WorkerParts(
         QueueParts(Messages(engine), Sessions(engine), Replays(engine), handovers, failures, lags),
         AttemptParts(
             Routes(engine),
-            Permitted(engine),
+            send_permission,
             People(engine),
             OwnAddresses(engine),
             FailureMessages(engine),
-            FailedRowSamples(engine, Settings().masked_tags),
+            FailedRowSamples(engine, Settings().masked_tags, send_permission.permission_cache),
             senders,
         ),
         owner="test",

@@ -179,7 +179,7 @@ class Dispatch:
     resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents
     and to answer change requests, by the id of a notification, and so is ``guidance``. Times are said in an IANA
     ``zone``: a person's own, or else the alert's.
-    ``event_bytes`` is the size of its events as JSON.
+    ``event_bytes`` is the size of its events as JSON, and of the failing rows that it may show.
     """
 
     message: Message

@@ -12,18 +12,17 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.status import is_failure
 from tocsin.model.stored import Key, Stored, Written
 
-SAMPLE, FAILED_ROWS, QUERY = "sampleData", "failedRowsSample", "inspectionQuery"
-RESULT_AT = "resultTimestamp"
-"""Key of kept failed rows: the time of the result that they belong to, epoch milliseconds."""
+SAMPLE, QUERY = "sampleData", "inspectionQuery"
 
-_ROWS = shape_of("tableData", required=("columns", "rows"))
+ROWS = shape_of("tableData", required=("columns", "rows"))
+"""The form of rows of any columns."""
+
 _MESSAGES = shape_of("topicSampleData", required=("messages",))
 FORMS: dict[str, Check] = {
-    "table": _ROWS,
-    "container": _ROWS,
+    "table": ROWS,
+    "container": ROWS,
     "topic": _MESSAGES,
     "searchIndex": _MESSAGES,
 }
@@ -43,21 +42,6 @@ def put_sample(record: Record, asset: Stored, sample: Document) -> Written:
     if "rows" in checked_sample:
         check_rows(checked_sample)
     return attach(record, asset, SAMPLE, checked_sample)
-
-
-def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate: bool = True) -> Written:
-    """Attach rows that failed a test, with the time of its newest result if that is a failure.
-
-    ``validate`` says whether the tested table must have their columns.
-    """
-    checked_sample = checked_document(_ROWS, sample)
-    check_rows(checked_sample)
-    table = tested_table(record, case) if validate else None
-    if table is not None:
-        check_columns(table, checked_sample["columns"], field="columns")
-    newest = case.document.get("testCaseResult") or {}
-    belongs = {RESULT_AT: newest["timestamp"]} if is_failure(newest.get("testCaseStatus")) else {}
-    return attach(record, case, FAILED_ROWS, checked_sample | belongs)
 
 
 def put_query(record: Record, case: Stored, query: str) -> Written:

@@ -13,22 +13,37 @@ from tocsin.delivery.wording.values import value_text
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 
+MOST_EXCERPT_CHARACTERS = 8_192
+"""More characters than an excerpt has as JSON, whatever the rows hold."""
+
 _MOST_ROWS, _MOST_COLUMNS = 3, 5
-_CELL_LIMIT, _NAME_LIMIT = 60, 40
+_CELL_LIMIT, _NAME_LIMIT, _KEPT_NAME_LIMIT = 60, 40, 512
 _SAMPLE = "sample"
 _WITHHELD = "failing rows are kept; you may not see them"
 
 
-def failing_rows_of(sample: Document, mask: Callable[[Document], Document]) -> FailingRows:
-    """Return what a message shows of kept rows, once ``mask`` has masked it."""
+def excerpt_of(sample: Document) -> Document:
+    """Return the part of rows that a message may show: its first rows and columns, every value a short text.
+
+    A column keeps its name, by which it is masked. One that is cut belongs to no column, and is masked as such.
+    """
     columns, kept_rows = sample["columns"], sample["rows"]
-    shown_rows = [row[:_MOST_COLUMNS] for row in kept_rows[:_MOST_ROWS]]
-    masked_sample = mask({"columns": columns[:_MOST_COLUMNS], "rows": shown_rows})
+    return {
+        "columns": [_kept_name(name) for name in columns[:_MOST_COLUMNS]],
+        "rows": [[_cell_text(cell) for cell in row[:_MOST_COLUMNS]] for row in kept_rows[:_MOST_ROWS]],
+        "rowCount": len(kept_rows),
+        "columnCount": len(columns),
+    }
+
+
+def failing_rows_of(excerpt: Document, mask: Callable[[Document], Document]) -> FailingRows:
+    """Return what a message shows of an excerpt, once ``mask`` has masked it."""
+    masked_excerpt = mask(excerpt)
     return FailingRows(
-        columns=tuple(clean_line(str(name), limit=_NAME_LIMIT) for name in columns[:_MOST_COLUMNS]),
-        cells=tuple(tuple(map(_cell_text, row)) for row in masked_sample["rows"]),
-        row_count=len(kept_rows),
-        column_count=len(columns),
+        columns=tuple(clean_line(name, limit=_NAME_LIMIT) for name in excerpt["columns"]),
+        cells=tuple(tuple(row) for row in masked_excerpt["rows"]),
+        row_count=excerpt["rowCount"],
+        column_count=excerpt["columnCount"],
     )
 
 
@@ -43,6 +58,10 @@ def failing_row_lines(failing: FailingRows) -> Iterator[ChangeLine]:
     if (len(failing.cells), len(failing.columns)) != (failing.row_count, failing.column_count):
         count_words = f"{count_text(failing.row_count, 'row')} of {count_text(failing.column_count, 'column')}"
         yield ChangeLine(f"the first of {count_words} that are kept", rank=Rank.REPORTED, label=_SAMPLE)
+
+
+def _kept_name(name: str) -> str:
+    return name if len(name) <= _KEPT_NAME_LIMIT else f"{name[:_KEPT_NAME_LIMIT]}…"
 
 
 def _cell_text(cell: object) -> str:

@@ -147,8 +147,8 @@ class Attempts:
     async def look_ahead(self, dispatches: Sequence[Dispatch]) -> Sequence[Dispatch]:
         """Ask together what messages need that will be sent soon; where that fails, each asks for itself.
 
-        That is what rights and mutes allow, the zones of their readers, and what surrounds failures and breaking
-        changes, with which the messages about them are returned.
+        That is what rights and mutes allow, the zones of their readers, the failing rows that they may see, and what
+        surrounds failures and breaking changes, with which the messages about them are returned.
         """
         permissions, reporting = self._parts.permitted, list(filter(_has_surroundings, dispatches))
         if not reporting and all(map(permissions.is_certain, dispatches)):
@@ -156,6 +156,7 @@ class Attempts:
 
         def ask() -> Sequence[Dispatch]:
             permissions.look_ahead(dispatches)
+            self._parts.failing_rows.look_ahead(reporting)
             return self._parts.failure_messages.with_contexts(dispatches, reporting)
 
         try:

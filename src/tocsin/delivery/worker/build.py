@@ -54,7 +54,7 @@ async def build(settings: Settings, place: Place | None = None) -> AsyncIterator
 
 def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], place: Place) -> WorkerParts:
     """Return the parts of a worker over an open store and open senders, by channel."""
-    people, routes = People(engine), Routes(engine)
+    people, routes, send_permission = People(engine), Routes(engine), Permitted(engine)
     return WorkerParts(
         queue=QueueParts(
             messages=Messages(engine, webhooks_only=not place.is_first),
@@ -66,11 +66,11 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], 
         ),
         attempts=AttemptParts(
             routes=routes,
-            permitted=Permitted(engine),
+            permitted=send_permission,
             people=people,
             own_addresses=OwnAddresses(engine),
             failure_messages=FailureMessages(engine),
-            failing_rows=FailedRowSamples(engine, settings.masked_tags),
+            failing_rows=FailedRowSamples(engine, settings.masked_tags, send_permission.permission_cache),
             senders=senders,
             base_url=settings.base_url(),
             link_key=unsubscribe_key(people),

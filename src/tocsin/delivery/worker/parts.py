@@ -31,8 +31,8 @@ from tocsin.store.outbox.sessions import Sessions
 class Limits:
     """How much a process of a worker takes on; ``per_destination`` is what all of them share.
 
-    ``in_flight`` counts messages in hand, over all destinations, ``event_bytes`` the bytes of their events as JSON; in
-    memory they are four times as large.
+    ``in_flight`` counts messages in hand, over all destinations, ``event_bytes`` the bytes of their events as JSON and
+    of the failing rows that they may show; in memory they are four times as large.
     """
 
     claim: int = 384

@@ -33,6 +33,7 @@ from sqlalchemy import (
 )
 
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.wording.failing_rows import MOST_EXCERPT_CHARACTERS
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.channels import WORDED
 from tocsin.model.message import CarriedEvent, Delivered, Entry, Message, MessageStatus
@@ -53,6 +54,7 @@ from tocsin.store.database.tables import (
 )
 from tocsin.store.database.version import SeldomRows
 from tocsin.store.outbox.current_state import with_answered_reasons, with_deleted_owners, with_incidents
+from tocsin.store.outbox.failing_rows import may_show_rows
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.sessions import UNCLAIMED
@@ -141,8 +143,8 @@ class Messages:
     ) -> list[Dispatch]:
         """Return the messages with the notifications that they carry and their incidents, in the same order.
 
-        What does not fit, by the bytes of its events as JSON, is left out. Of a message with many large events, those
-        beyond ``SHOWN_BYTES`` or ``SENT_BYTES`` are read in brief.
+        What does not fit, by the bytes of its events as JSON and of the failing rows that it may show, is left out. Of
+        a message with many large events, those beyond ``SHOWN_BYTES`` or ``SENT_BYTES`` are read in brief.
         """
         rows_by_message: dict[str, list[Row[Any]]] = defaultdict(list)
         fitting_dispatches: list[Dispatch] = []
@@ -154,11 +156,12 @@ class Messages:
                 carried_rows = rows_by_message.get(message.id, [])
                 sizes = [row.document_bytes or len(row.document) for row in carried_rows]
                 whole_sizes = _sizes_read_whole(message, sizes, self._shown_bytes)
-                if carried_rows and fits(message, sum(whole_sizes)):
+                size = sum(whole_sizes) + _most_characters_of_rows(message, carried_rows)
+                if carried_rows and fits(message, size):
                     entries = tuple(
                         events.entry(row, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried_rows)
                     )
-                    fitting_dispatches.append(Dispatch(message, entries, event_bytes=sum(whole_sizes)))
+                    fitting_dispatches.append(Dispatch(message, entries, event_bytes=size))
             marked_dispatches = with_answered_reasons(connection, with_deleted_owners(connection, fitting_dispatches))
             return with_incidents(connection, marked_dispatches)
 
@@ -286,6 +289,7 @@ _HELD = (
 _CARRIED = (
     select(notification.c.message_id, notification.c.id, notification.c.log_offset, notification.c.reasons)
     .add_columns(notification.c.recipient_id, notification.c.event_id, *EVENT_TEXT, entity.c.deleted)
+    .add_columns(change_event.c.entity_type)
     .join(change_event, change_event.c.id == notification.c.event_id)
     .outerjoin(entity, entity.c.id == notification.c.recipient_id)
     .where(notification.c.message_id.in_(bindparam("ids", expanding=True)))
@@ -338,6 +342,12 @@ def _sizes_read_whole(message: Message, sizes: Sequence[int], shown_bytes: int) 
     """Return the sizes of those events of a message that are read whole: the first, and what else there is room for."""
     room = shown_bytes if message.channel in WORDED else SENT_BYTES
     return sizes[: max(1, sum(size <= room for size in accumulate(sizes)))]
+
+
+def _most_characters_of_rows(message: Message, carried_rows: Sequence[Row[Any]]) -> int:
+    """Return how much the failing rows have at most that a message may show."""
+    is_of_test = len(carried_rows) == 1 and may_show_rows(message.channel, carried_rows[0].entity_type)
+    return MOST_EXCERPT_CHARACTERS if is_of_test else 0
 
 
 class _Events:

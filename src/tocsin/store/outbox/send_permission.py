@@ -39,7 +39,12 @@ Viewers = Callable[[Entry, Reason], Sequence[Visibility]]
 
 
 class Permitted:
-    """What may be sent of the messages of one store."""
+    """What may be sent of the messages of one store.
+
+    Attributes
+    ----------
+    permission_cache : the rights of people, by the policies of now
+    """
 
     def __init__(self, engine: Engine, *, steady: Steady = steady_s) -> None:
         self._engine = engine
@@ -47,7 +52,7 @@ class Permitted:
         self._open_until_s = float("-inf")
         self._silent_until_s: dict[str, float] = {}
         self._zones: dict[str, str] = {}
-        self._permission_cache = PermissionCache(SqlSubjects(engine))
+        self.permission_cache = PermissionCache(SqlSubjects(engine))
         self._standing = SqlEntityStates(engine)
         self._events = SqlEvents(engine)
         self._subscriptions = Subscriptions(engine)
@@ -103,7 +108,7 @@ class Permitted:
 
     def names_seen(self, dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
         """Return those of these names that a message may show: all viewers of one of its reasons may see them."""
-        policies = self._permission_cache.current_policies()
+        policies = self.permission_cache.current_policies()
         if policies.are_all_open():
             return tuple(names)
         viewers = self._viewers(dispatch, policies)
@@ -184,7 +189,7 @@ class Permitted:
 
     def _read_policies(self, asked_at_s: float) -> PolicySnapshot:
         """Return the policies of now, and note whether everybody may view everything."""
-        policies = self._permission_cache.current_policies()
+        policies = self.permission_cache.current_policies()
         self._open_until_s = asked_at_s + SURE_FOR_S if policies.are_all_open() else float("-inf")
         return policies
 

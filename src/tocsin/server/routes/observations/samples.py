@@ -12,6 +12,7 @@ from fastapi import Response
 
 from tocsin.access.sample_masks import masked_messages, masked_rows
 from tocsin.catalogue.observations import samples
+from tocsin.catalogue.observations.failed_rows import FAILED_ROWS, RESULT_AT, forget_failed_rows, put_failed_rows
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.table_details import attach
 from tocsin.errors import NotFound
@@ -63,7 +64,7 @@ def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 )
 def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
     """Set rows that failed a test (``columns``, ``rows``), kept until it succeeds; ``validate=false``: any columns."""
-    case = _write_case(case_id, caller, partial(samples.put_failed_rows, sample=body, validate=validate))
+    case = _write_case(case_id, caller, partial(put_failed_rows, sample=body, validate=validate))
     return answer(past(_CASE, case, caller) | _failed_rows(case, caller))
 
 
@@ -71,14 +72,13 @@ def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: 
 def read_failed(case_id: PathId, caller: Asked) -> Response:
     """Return the rows that failed a test, masked."""
     case = permitted_document("testCase", Key.by_id(str(case_id)), caller, Operation.VIEW_SAMPLE_DATA)
-    return answer(_failed_rows(case, caller).get(samples.FAILED_ROWS, {"columns": [], "rows": []}))
+    return answer(_failed_rows(case, caller).get(FAILED_ROWS, {"columns": [], "rows": []}))
 
 
 @router.delete("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase"))
 def delete_failed(case_id: PathId, caller: Asked) -> Response:
     """Delete the rows that failed a test."""
-    work = partial(attach, kind=samples.FAILED_ROWS, attachment=None)
-    return answer(past(_CASE, _write_case(case_id, caller, work), caller))
+    return answer(past(_CASE, _write_case(case_id, caller, forget_failed_rows), caller))
 
 
 @router.put("/dataQuality/testCases/{case_id}/inspectionQuery", openapi_extra=answers("TestCase", reads="QueryText"))
@@ -114,9 +114,9 @@ def _with_sample(kind: EntityType, document: Document, caller: Caller) -> Respon
 
 
 def _failed_rows(case: Document, caller: Caller) -> Document:
-    sample = caller.parts.reports.observations.attachments([case["id"]], samples.FAILED_ROWS).get(case["id"])
+    sample = caller.parts.reports.observations.attachments([case["id"]], FAILED_ROWS).get(case["id"])
     if sample is None:
         return {}
     table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")
-    sample = {key: value for key, value in sample.items() if key != samples.RESULT_AT}
-    return {samples.FAILED_ROWS: masked_rows(sample, table, masked_tags_for(caller, table))}
+    sample = {key: value for key, value in sample.items() if key != RESULT_AT}
+    return {FAILED_ROWS: masked_rows(sample, table, masked_tags_for(caller, table))}

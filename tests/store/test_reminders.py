@@ -204,6 +204,32 @@ def test_parts_of_an_incident_whose_asset_is_deleted_are_reminded_of(company: Sm
     assert [one.entity_id for one in reminder_events(company)] == [company.ids["loads"]] * 2
 
 
+def test_parts_are_reminded_of_where_the_alert_no_longer_asks_for_what_stands_for_them(company: SmallCompany) -> None:
+    company.pipeline("imports", owners=[{"type": "user", "name": "dia"}])
+    company.alert("asking for all", [BELL], FAILED, resources=("pipeline",), trigger=hourly(2))
+    fail(company, "etl", "loads", "imports")
+    for part in ("INC-2", "INC-3"):
+        merge_incident(company, part, "INC-1")
+    set_condition(company, f"{FAILED} && !entityFullyQualifiedName.endsWith('.etl')")
+    assert look(company, after_ms=HOUR_MS) == 1
+    assert [one.entity_id for one in reminder_events(company)] == [company.ids["loads"]]
+    assert look(company, after_ms=HOUR_MS) == 1
+    assert [one.entity_id for one in reminder_events(company)[1:]] == [company.ids["etl"], company.ids["loads"]]
+    assert [len(facts_of(one)["alerts"]) for one in reminder_events(company)] == [1, 1, 1]
+    set_condition(company, f"{FAILED} && entityFullyQualifiedName.endsWith('.imports')")
+    assert look(company, after_ms=HOUR_MS) == 1
+    assert reminder_events(company)[-1].entity_id == company.ids["imports"]
+    handle_incident(company, "INC-3", ACKNOWLEDGE)
+    assert look(company, after_ms=HOUR_MS) == 1, "for the alert that asks for all"
+    assert reminder_events(company)[-1].entity_id == company.ids["etl"]
+    assert reminded_people(company) == [("dia", 5)]
+
+
+def set_condition(company: SmallCompany, condition: str) -> None:
+    patch = [{"op": "replace", "path": "/filteringRules/rules/0/condition", "value": condition}]
+    company.writes.patch("eventsubscription", company.key("hourly"), patch, actor=company.actor("ana"))
+
+
 def test_the_timeline_has_the_reminders_with_their_messages(company: SmallCompany) -> None:
     fail(company)
     assert look(company, after_ms=HOUR_MS) == 1
@@ -217,11 +243,8 @@ def test_the_timeline_has_the_reminders_with_their_messages(company: SmallCompan
 
 
 def test_what_no_longer_meets_the_condition_on_the_asset_is_not_reminded_of(company: SmallCompany) -> None:
-    patch = [
-        {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": f"{FAILED} && tier == 'Tier.Tier1'"}
-    ]
     fail(company)
-    company.writes.patch("eventsubscription", company.key("hourly"), patch, actor=company.actor("ana"))
+    set_condition(company, f"{FAILED} && tier == 'Tier.Tier1'")
     assert look(company, after_ms=HOUR_MS) == 0
     assert due(company) == [], "the next look is an hour later"
     assert reminder_events(company) == []

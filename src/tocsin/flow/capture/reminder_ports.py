@@ -18,5 +18,8 @@ class IncidentReminders(Protocol):
     def note(self, identity: str, alert_ids: Collection[str], at_ms: int) -> None:
         """Note that these alerts have reminded of an incident, and so of all that are merged with it."""
 
+    def behind(self, identity: str, alert_ids: Collection[str]) -> dict[str, set[str]]:
+        """Return the incidents behind one that they are merged with, in order, with those of the alerts that watch."""
+
     def count(self, identity: str) -> int:
         """Return how many reminders of an incident there were."""

@@ -79,6 +79,21 @@ class SqlIncidentReminders:
         is_one = (_WATCHER.incident_id.in_(merged_ids), _WATCHER.subscription_id.in_(alert_ids))
         self._connection.execute(update(incident_watcher).where(*is_one).values(reminded_at_ms=at_ms))
 
+    def behind(self, identity: str, alert_ids: Collection[str]) -> dict[str, set[str]]:
+        """Return the incidents behind one that they are merged with, in order, with those of the alerts that watch.
+
+        They are those that nobody has acknowledged, of assets that are there.
+        """
+        front = alert_incident.alias()
+        is_behind = or_(_ROW.part_of == front.c.id, and_(_ROW.part_of == front.c.part_of, _ROW.number > front.c.number))
+        query = select(_ROW.id, _WATCHER.subscription_id).join(incident_watcher, _WATCHER.incident_id == _ROW.id)
+        query = query.join(front, is_behind).where(front.c.id == identity, *_OPEN, _has_asset(_ROW.entity_id))
+        alerts_by_incident: dict[str, set[str]] = {}
+        watched = query.where(_ALERT_ID.in_(alert_ids)).order_by(_ROW.number)
+        for row in self._connection.execute(watched):
+            alerts_by_incident.setdefault(row.id, set()).add(row.subscription_id)
+        return alerts_by_incident
+
     def count(self, identity: str) -> int:
         """Return how many reminders of an incident there were."""
         is_reminder = (_STEP.incident_id == identity, _STEP.kind == StepKind.REMINDED.value)

@@ -230,6 +230,19 @@ def set_condition(company: SmallCompany, condition: str) -> None:
     company.writes.patch("eventsubscription", company.key("hourly"), patch, actor=company.actor("ana"))
 
 
+def test_a_clock_that_was_set_back_silences_no_reminder_for_long(company: SmallCompany) -> None:
+    fail(company)
+    assert look(company, after_ms=HOUR_MS) == 1
+    assert look(company, after_ms=1_000 * HOUR_MS) == 1, "a clock that is weeks ahead"
+    company.clock.at_ms -= 1_000 * HOUR_MS
+    assert look(company) == 1
+    assert look(company, after_ms=HOUR_MS - 1) == 0
+    assert look(company, after_ms=1) == 1
+    company.clock.at_ms -= HOUR_MS // 2
+    assert look(company) == 0, "it was set back by less than the interval"
+    assert look(company, after_ms=3 * HOUR_MS // 2) == 1
+
+
 def test_the_timeline_has_the_reminders_with_their_messages(company: SmallCompany) -> None:
     fail(company)
     assert look(company, after_ms=HOUR_MS) == 1

@@ -119,7 +119,8 @@ def _due(
     for alert_id, repeat_ms in repeats_ms.items():
         alerts_by_repeat[repeat_ms].append(alert_id)
     for repeat_ms, alert_ids in sorted(alerts_by_repeat.items()):
-        waited = query.where(now_ms - repeat_ms >= _SINCE_MS)
+        # What lies ahead by more than that was noted by a clock that has been set back since.
+        waited = query.where(or_(now_ms - repeat_ms >= _SINCE_MS, now_ms + repeat_ms <= _SINCE_MS))
         yield from rows_by_key(connection, waited, _ALERT_ID, alert_ids)
 
 

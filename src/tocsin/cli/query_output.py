@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -87,12 +88,17 @@ def _format_of(output: Path | None) -> OutputFormat | None:
 
 
 def _csv_text(answer: QueryAnswer) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     names = [column["name"] for column in answer.columns]
-    writer.writerow(safe_cell(name) for name in names)
-    writer.writerows([_cell(row.get(name)) for name in names] for row in answer.records)
-    return text.getvalue()
+    lines = [_csv_line(map(safe_cell, names))]
+    lines += [_csv_line(_cell(row.get(name)) for name in names) for row in answer.records]
+    return "".join(lines)
+
+
+def _csv_line(cells: Iterable[object]) -> str:
+    """Return a row that ends in a line feed; a cell with either sign that ends lines is quoted."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\r\n").writerow(cells)  # quotes the signs of its own end alone
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _cell(value: object) -> object:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,15 @@ def test_what_cannot_be_written_is_refused_before_the_query_runs(
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InvalidInput, match=says):
         check_target(None if name is None else tmp_path / name, output_format, as_json=as_json)
+
+
+def test_a_cell_with_signs_that_end_lines_stays_one_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["a\r=cmd()", "a\n=cmd()", "a\r\n=cmd()", "a"]
+    answer = QueryAnswer([{"name": "x\ry", "type": "string"}], [{"x\ry": text} for text in texts])
+    show_answer(answer, OutputFormat.CSV, None)
+    printed = capsys.readouterr().out
+    assert list(csv.reader(io.StringIO(printed, newline=""))) == [["x\ry"], *([text] for text in texts)]
+    assert printed.endswith('"\na\n'), "lines end as those of other programs here"
 
 
 def test_rows_are_printed_as_csv_json_or_a_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,8 +15,13 @@ from dataclasses import dataclass
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_GUARDED = re.compile(r"'+[=+\-@\t\r]")
+_FORMULA_STARTS = r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
+"""What a spreadsheet takes for the start of a formula: signs, their full-width forms, and white space before one.
+
+*Source:* OWASP, CSV Injection.
+"""
+_FORMULA = re.compile(f"'*{_FORMULA_STARTS}")
+_GUARDED = re.compile(f"'+{_FORMULA_STARTS}")
 _LONGEST_CELL = 16 * 1024 * 1024
 
 

@@ -33,7 +33,14 @@ def test_what_is_written_is_read_again(records: list[tuple[str, str, str]]) -> N
 @given(st.lists(TEXTS, min_size=1))
 def test_no_written_cell_is_a_formula(cells: list[str]) -> None:
     (written,) = csv.reader(io.StringIO(write_sheet([["x", *cells]]), newline=""))
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in written)
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in written)
+
+
+@pytest.mark.parametrize("start", ["=", "\n=", "\r=", "\t=", "\uff1d", "\uff0b", "\uff0d", "\uff20", "'\uff1d"])
+def test_a_formula_is_written_with_an_apostrophe_that_the_reader_removes(start: str) -> None:
+    text = write_sheet([("name", "note"), ("x", f"{start}cmd")])
+    assert list(csv.reader(io.StringIO(text, newline="")))[1] == ["x", f"'{start}cmd"]
+    assert read_sheet(KIND, text).body_rows[0].values["note"] == f"{start}cmd"
 
 
 @pytest.mark.parametrize(

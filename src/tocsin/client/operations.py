@@ -88,17 +88,20 @@ class _Operations:
     """Every operation of the API."""
 
     _address: Address
+    _owns_connection = True
 
     def because(self, why: str | None) -> Self:
         """Return the same client, on the same connection, whose writes give this reason: ``None`` for none.
 
-        ``client.because("backfill of October").patch(…)``. Versions, events and messages show it.
+        ``client.because("backfill of October").patch(…)``, or ``with client.because(…) as backfill:``, which leaves the
+        connection open for the others. Versions, events and messages show the reason.
 
         Raises
         ------
         InvalidInput : it is longer than 500 characters, or no plain text in one line
         """
         client = copy(self)
+        client._owns_connection = False
         client._address = replace(self._address, why=None if why is None else parse_reason(why))
         return client
 
@@ -278,8 +281,9 @@ class Client(_Operations):
         run_steps(consume(source or ApiSource(), options, self._address.server), self, handle)
 
     def close(self) -> None:
-        """Close the connection; the client cannot be used afterwards."""
-        self._http.close()
+        """Close the connection; neither the client nor those of ``because`` can be used afterwards."""
+        if self._owns_connection:
+            self._http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -333,8 +337,9 @@ class AsyncClient(_Operations):
         await run_steps_async(consume(source or ApiSource(), options, self._address.server), self, handle)
 
     async def close(self) -> None:
-        """Close the connection; the client cannot be used afterwards."""
-        await self._http.aclose()
+        """Close the connection; neither the client nor those of ``because`` can be used afterwards."""
+        if self._owns_connection:
+            await self._http.aclose()
 
     async def __aenter__(self) -> Self:
         return self

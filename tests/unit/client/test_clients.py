@@ -75,6 +75,26 @@ def test_writes_say_why_and_reads_do_not(small_server: SmallServer) -> None:
     assert reasons[-1] == "dbt run 4c1f"
 
 
+def test_a_client_with_another_reason_leaves_the_connection_open(small_server: SmallServer) -> None:
+    small_server.answer("PUT", TABLES, *[{"id": "1"}] * 2)
+    with Client(small_server.url) as client:
+        with client.because("backfill of October") as backfill:
+            backfill.create_or_update("table", {})
+        client.create_or_update("table", {})
+    assert [one.headers.get("X-Tocsin-Why") for one in small_server.requests] == ["backfill of October", None]
+    with pytest.raises(RuntimeError, match="closed"):
+        client.create_or_update("table", {})
+
+
+async def test_an_async_client_with_another_reason_leaves_the_connection_open(small_server: SmallServer) -> None:
+    small_server.answer("PUT", TABLES, *[{"id": "1"}] * 2)
+    async with AsyncClient(small_server.url) as client:
+        async with client.because("backfill of October") as backfill:
+            await backfill.create_or_update("table", {})
+        await client.create_or_update("table", {})
+    assert [one.headers.get("X-Tocsin-Why") for one in small_server.requests] == ["backfill of October", None]
+
+
 def test_a_name_with_slashes_arrives_as_one_part(client: Client, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{TABLES}/name/a.%22b%2Fc%22", {"id": "1"})
     assert client.get_by_name("table", 'a."b/c"').id == "1"

@@ -7,7 +7,7 @@ from importlib.resources import files
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tocsin.model.type_changes import FAMILIES, ColumnType, TypeChange, is_widening, type_change
@@ -81,9 +81,13 @@ def test_no_change_is_safe(data_type: ColumnType) -> None:
 
 
 @given(_TYPES, _TYPES)
+@example(ColumnType("NUMBER", 0), ColumnType("NUMBER", 1))
 def test_a_change_that_is_safe_both_ways_is_between_types_of_one_size(before: ColumnType, after: ColumnType) -> None:
     if type_change(before, after) is type_change(after, before) is TypeChange.SAFE and before.name == after.name:
-        sizes = zip(before[1:4], after[1:4], strict=True)
+        first_size = (
+            2 if before.name in ("DECIMAL", "NUMERIC", "NUMBER") else 1
+        )  # the length of a number limits nothing
+        sizes = zip(before[first_size:4], after[first_size:4], strict=True)
         assert all(a == b or None in (a, b) for a, b in sizes)
 
 

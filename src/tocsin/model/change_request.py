@@ -273,6 +273,14 @@ def is_request_reminder(event: ChangeEvent) -> bool:
     return event.event_type is EventType.CHANGE_REQUEST_REMINDER
 
 
+def tells_author(event: ChangeEvent) -> bool:
+    """Say whether the event concerns only the author of a change request: an answer, or that its date has come."""
+    if event.event_type is EventType.CHANGE_REQUEST_ANSWERED:
+        return True
+    request = request_in(event) if event.event_type is EventType.CHANGE_REQUEST_UPDATED else None
+    return request is not None and request.get("status") == RequestStatus.DUE
+
+
 def is_past_reminder(event: ChangeEvent, at_ms: int) -> bool:
     """Say whether the event reminds of a change request whose date, as it names it, has come at a time."""
     request = request_in(event) if is_request_reminder(event) else None

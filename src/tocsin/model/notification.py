@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha1
+from typing import NamedTuple
 from uuid import UUID
 
 from tocsin.model.entity import WireModel
+from tocsin.model.phrases import count_text
 
 NAMESPACE = UUID("6ba1d5a6-7c0f-5a5b-9a53-7f2f0d6c7a11")
 """Root of every deterministic id: writing a derived row twice writes it once."""
@@ -41,6 +43,24 @@ class ReasonKind(StrEnum):
     TEAM = "team"
     ADMIN = "admin"
     EXTERNAL = "external"
+
+
+class ReasonContext(NamedTuple):
+    """What sentences of reasons say of their event.
+
+    Attributes
+    ----------
+    subject : what its entity is about: the table of a test, the asset of a thread
+    is_inherited : the owners of the changed asset are those of its container
+    tells_author : it tells the author of a change request what became of it, and asks nobody else
+    """
+
+    subject: str = "it"
+    is_inherited: bool = False
+    tells_author: bool = False
+
+
+_NO_CONTEXT = ReasonContext()
 
 
 class Reason(WireModel):
@@ -90,26 +110,27 @@ class Reason(WireModel):
         self,
         name: str | None = None,
         *,
-        is_inherited: bool = False,
+        context: ReasonContext = _NO_CONTEXT,
         names_alert: bool = True,
-        subject: str = "it",
         receiver: str = "address",
     ) -> str:
         """Return the reason for its reader, or about the person of that name: ``ana owns it (alert Owned)``.
 
-        ``is_inherited``: the owners of the changed asset are those of its container. ``subject`` says what the entity
-        is about, ``receiver`` what an alert names that names no person.
+        ``receiver`` says what an alert names that names no person.
         """
-        asset = "it" if self.of_subject is None else subject
+        asset = "it" if self.of_subject is None else context.subject
+        distance = ""
         if self.hops:
-            asset = f"{self.via or 'an asset'}, {'1 hop' if self.hops == 1 else f'{self.hops} hops'} downstream"
-        inheritance = " by inheritance" if is_inherited and self.kind is ReasonKind.OWNER and self.hops == 0 else ""
+            asset, distance = self.via or "an asset", f", {count_text(self.hops, 'hop')} downstream"
+        inheritance = " by inheritance" if context.is_inherited and self.is_of_owner else ""
         through = f" through team {self.team}{inheritance}" if self.team else inheritance
         relation, _, met_team = (self.met or "").partition(":")
-        to_reader, about = _SENTENCES[_MET.get(relation, self.kind)]
+        is_of_author = context.tells_author and self.kind is ReasonKind.ASKED
+        to_reader, about = _OF_AUTHOR if is_of_author else _SENTENCES[_MET.get(relation, self.kind)]
         because = (to_reader if name is None else about).format(
             asset=asset, through=through, team=met_team or self.team, name=name, receiver=receiver
         )
+        because += distance
         if not names_alert:
             return because
         until = f"; nothing more until {self.held_by}, upstream, is resolved" if self.held_by else ""
@@ -138,6 +159,8 @@ _SENTENCES = {
     ReasonKind.EXTERNAL: ("the alert names this {receiver}", "the alert names this {receiver}"),
 }
 """What each kind of reason says to the recipient, and about them."""
+
+_OF_AUTHOR = ("you announced it", "{name} announced it")
 
 _MET = {"follows": ReasonKind.FOLLOWER, "owns": ReasonKind.OWNER, "isMemberOf": ReasonKind.TEAM}
 """The kinds that say the same as a relation that a condition asks for."""

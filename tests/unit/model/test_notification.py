@@ -20,6 +20,10 @@ OF = {"subscription_id": "s", "subscription_name": "schema", "destination_id": "
         (Reason(kind=ReasonKind.OWNER, team="shop", **OF), "you own it through team shop (alert schema)"),
         (Reason(kind=ReasonKind.FOLLOWER, **OF), "you follow it (alert schema)"),
         (Reason(kind=ReasonKind.OWNER, via="a.b", hops=1, **OF), "you own a.b, 1 hop downstream (alert schema)"),
+        (
+            Reason(kind=ReasonKind.OWNER, team="shop", via="a.b", hops=2, **OF),
+            "you own a.b through team shop, 2 hops downstream (alert schema)",
+        ),
         (Reason(kind=ReasonKind.FOLLOWER, via="a.b", hops=2, **OF), "you follow a.b, 2 hops downstream (alert schema)"),
         (
             Reason(kind=ReasonKind.FOLLOWER, via="a.b", hops=12, **OF),

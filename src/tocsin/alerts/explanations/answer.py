@@ -13,12 +13,13 @@ from tocsin.alerts.explanations.matching import MatchTrace
 from tocsin.alerts.explanations.people import PossibleRecipient
 from tocsin.clock import to_datetime
 from tocsin.delivery.channels.table import phrase_of
+from tocsin.delivery.wording.reasons import reason_context
 from tocsin.flow.resolve.candidates import Stop
 from tocsin.flow.schedule.preferences import PREFERRED
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import MessageStatus
-from tocsin.model.notification import ReasonKind
+from tocsin.model.notification import ReasonContext, ReasonKind
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.phrases import count_text
@@ -172,11 +173,16 @@ class Explanation:
 _OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"
 
 
+def explained_context(event: ChangeEvent) -> ReasonContext:
+    """Return what reasons say of an event where they are explained: also whose owners its asset has."""
+    return reason_context(event)._replace(is_inherited=inherits_owners(event))
+
+
 def _yes_answer(name: str, notified: Sequence[NotificationRecord], logged: LoggedEvent) -> str:
     ways = [f"{phrase_of(one.notification.channel)} {_became(one)}" for one in notified]
     reasons = (reason for one in notified for reason in one.reasons or one.notification.reasons)
-    is_inherited = inherits_owners(logged.event)
-    because = "; ".join(dict.fromkeys(reason.sentence(name, is_inherited=is_inherited) for reason in reasons))
+    context = explained_context(logged.event)
+    because = "; ".join(dict.fromkeys(reason.sentence(name, context=context) for reason in reasons))
     return f"Yes: {name} was notified {' and '.join(ways)}, because {because}."
 
 
@@ -219,11 +225,8 @@ def _why_not(alerts: Sequence[AlertTrace], name: str, count: int, logged: Logged
     near = [trace for trace in alerts if trace.reached and not trace.match.matched]
     if near:
         nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
-        because = (
-            nearest.reached[0]
-            .ways[0]
-            .reason.sentence(name, is_inherited=inherits_owners(logged.event), names_alert=False)
-        )
+        reason = nearest.reached[0].ways[0].reason
+        because = reason.sentence(name, context=explained_context(logged.event), names_alert=False)
         return f"{nearest.subscription.name} would have notified {name} because {because}, but it {_mismatch(nearest)}"
     matching = [trace.subscription.name for trace in alerts if trace.match.matched]
     if matching:

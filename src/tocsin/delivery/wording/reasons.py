@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tocsin.delivery.wording.assets import TEST_CASE, asset_of, checked_table, refused_asset
-from tocsin.model.change import ChangeEvent
-from tocsin.model.notification import Reason
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change_request import tells_author
+from tocsin.model.notification import Reason, ReasonContext
 from tocsin.model.subscription import Channel
 from tocsin.model.thread import THREAD
 
@@ -19,18 +20,21 @@ _RECEIVERS = {
     **dict.fromkeys((Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT), "channel"),
 }
 """What an alert names on each channel that names no person; of all others, an address."""
+_OF_REQUESTS = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_REQUEST_UPDATED})
 
 
 def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "") -> str:
     """Return why the recipient of an event over a channel is notified: each reason once."""
     receiver = _RECEIVERS.get(Channel(channel), "address") if channel else "address"
-    subject = subject_of(event)
-    return "; ".join(dict.fromkeys(reason.sentence(subject=subject, receiver=receiver) for reason in reasons))
+    context = reason_context(event)
+    return "; ".join(dict.fromkeys(reason.sentence(context=context, receiver=receiver) for reason in reasons))
 
 
-def subject_of(event: ChangeEvent) -> str:
-    """Return what the entity of an event is about: the table that a test checks, the asset of a thread or refusal."""
+def reason_context(event: ChangeEvent) -> ReasonContext:
+    """Return what reasons say of an event to those who are notified of it."""
+    is_for_author = event.event_type in _OF_REQUESTS and tells_author(event)
     if event.entity_type == TEST_CASE:
-        return f"{checked_table(event) or 'the table'}, which this test checks"
+        table = f"{checked_table(event) or 'the table'}, which this test checks"
+        return ReasonContext(table, tells_author=is_for_author)
     is_of_another = event.entity_type == THREAD or refused_asset(event) is not None
-    return asset_of(event).name if is_of_another else "it"
+    return ReasonContext(asset_of(event).name if is_of_another else "it", tells_author=is_for_author)

@@ -13,7 +13,7 @@ from tocsin.delivery.lines import UTC
 from tocsin.delivery.wording.assets import refused_asset
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.meanings import semantic_changes
-from tocsin.delivery.wording.reasons import subject_of
+from tocsin.delivery.wording.reasons import reason_context
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
@@ -120,7 +120,7 @@ INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
 
 def reason_json(reason: Reason, event: ChangeEvent) -> Document:
     """Return a reason for a notification of an event, also as its reader would say it."""
-    return {**reason.to_wire(), "sentence": reason.sentence(subject=subject_of(event))}
+    return {**reason.to_wire(), "sentence": reason.sentence(context=reason_context(event))}
 
 
 def entry_json(entry: InboxEntry, *, zone: str = UTC) -> Document:

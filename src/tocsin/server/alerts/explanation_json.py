@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 import orjson
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.alerts.explanations.answer import AlertTrace
+from tocsin.alerts.explanations.answer import AlertTrace, explained_context
 from tocsin.alerts.explanations.matching import RuleTrace
 from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
 from tocsin.conditions.trace import Seen, Trace
@@ -18,9 +18,8 @@ from tocsin.delivery.lines import cut
 from tocsin.flow.schedule.messages import without_asset
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
-from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import DroppedReason, MessageStatus
-from tocsin.model.notification import Reason
+from tocsin.model.notification import Reason, ReasonContext
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.model.own_address import shown_target
 from tocsin.server.alerts.event_shape import BREAKING_KEYS, CHANGES, TITLE, Worded, event_shape, word_entry
@@ -52,7 +51,7 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
     """
     visible_findings = _in_sight(findings, visibility)
     explanation = visible_findings.explanation
-    person, is_inherited = explanation.person, inherits_owners(explanation.logged.event)
+    person, context = explanation.person, explained_context(explanation.logged.event)
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
@@ -63,13 +62,13 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
             "hasReached": not explanation.is_in_flight,
             "isRunning": explanation.is_pipeline_running,
         },
-        "alerts": [_alert(trace, is_inherited=is_inherited) for trace in visible_findings.page],
+        "alerts": [_alert(trace, context=context) for trace in visible_findings.page],
         "otherAlerts": {"matched": explanation.others_matched},
         "notified": {
             "total": explanation.notified_count,
             "isWhole": not explanation.is_narrowed,
             "data": [
-                _record(record, shows_answers=shows_answers, is_inherited=is_inherited)
+                _record(record, shows_answers=shows_answers, context=context)
                 for record in explanation.notified[:MOST_PEOPLE]
             ],
         },
@@ -131,8 +130,8 @@ ALERT: Shape[AlertTrace] = {
 """An alert that is explained, but for whom it reached."""
 
 
-def _alert(trace: AlertTrace, *, is_inherited: bool) -> Document:
-    reached = [_recipient(one, is_inherited=is_inherited) for one in trace.reached[:MOST_PEOPLE]]
+def _alert(trace: AlertTrace, *, context: ReasonContext) -> Document:
+    reached = [_recipient(one, context=context) for one in trace.reached[:MOST_PEOPLE]]
     return json_of(ALERT, trace) | {"reached": {"total": len(trace.reached), "data": reached}}
 
 
@@ -169,27 +168,27 @@ def _short(value: object) -> object:
     return value if isinstance(value, bool | int | float) else cut(orjson.dumps(value).decode(), limit=_LONGEST_VALUE)
 
 
-def _recipient(recipient: PossibleRecipient, *, is_inherited: bool) -> Document:
+def _recipient(recipient: PossibleRecipient, *, context: ReasonContext) -> Document:
     return {
         "id": recipient.person.id if recipient.person else None,
         "name": recipient.name,
         "channel": recipient.channel,
         "isDue": recipient.is_due,
-        "ways": [_way(way, recipient.name, is_inherited=is_inherited) for way in recipient.ways],
+        "ways": [_way(way, recipient.name, context=context) for way in recipient.ways],
         "notification": recipient.record.notification.id if recipient.record else None,
         "mergedWith": list(recipient.merged_alerts),
     }
 
 
-def _way(way: RecipientPath, name: str, *, is_inherited: bool) -> Document:
+def _way(way: RecipientPath, name: str, *, context: ReasonContext) -> Document:
     obstacle = way.obstacle
     stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
-    return {"reason": _reason(way.reason, name, is_inherited=is_inherited), "stoppedBy": stopped}
+    return {"reason": _reason(way.reason, name, context=context), "stoppedBy": stopped}
 
 
-def _reason(reason: Reason, name: str | None = None, *, is_inherited: bool = False) -> Document:
-    sentence = reason.sentence(name, is_inherited=is_inherited)
-    return {**reason.to_wire(), "isInherited": is_inherited and reason.is_of_owner, "sentence": sentence}
+def _reason(reason: Reason, name: str | None = None, *, context: ReasonContext) -> Document:
+    sentence = reason.sentence(name, context=context)
+    return {**reason.to_wire(), "isInherited": context.is_inherited and reason.is_of_owner, "sentence": sentence}
 
 
 NOTIFIED: Shape[NotificationRecord] = {
@@ -208,8 +207,8 @@ NOTIFIED: Shape[NotificationRecord] = {
 """A stored notification, whose reasons and message are told in full."""
 
 
-def _record(record: NotificationRecord, *, shows_answers: bool, is_inherited: bool) -> Document:
-    reasons = [_reason(one, record.user_name, is_inherited=is_inherited) for one in record.notification.reasons]
+def _record(record: NotificationRecord, *, shows_answers: bool, context: ReasonContext) -> Document:
+    reasons = [_reason(one, record.user_name, context=context) for one in record.notification.reasons]
     message = None if record.message is None else _message(record.message, shows_answers)
     return json_of(NOTIFIED, record) | {"reasons": reasons, "message": message}
 
@@ -217,7 +216,7 @@ def _record(record: NotificationRecord, *, shows_answers: bool, is_inherited: bo
 def _dropped_reason(dropped: DroppedReason) -> Document:
     return {
         "notification": dropped.notification_id,
-        "reason": _reason(dropped.reason),
+        "reason": _reason(dropped.reason, context=ReasonContext()),
         "because": dropped.because.value,
         "says": dropped.says,
     }

@@ -28,7 +28,7 @@ from truth.stored import Firing, Names, read_firings, read_matches_of_a_job, rea
 from truth.ways import Progress, Replayed
 
 _ALERTS = "/events/subscriptions"
-_WINDOW_HOURS = "48"
+_WINDOW_HOURS = "2400"
 _WAIT_S = 30
 _MOST_NAMED = 50
 """So many recipients does a backtest name (``docs/backtest.md``)."""
@@ -160,7 +160,7 @@ class Agreement:
             if due.get(at) != per_event.get(at):
                 right, actual = str(due.get(at)), str(per_event.get(at))
                 yield Difference(Kind.NOISE, 0, f"{alert}, event {event_id}", right=right, actual=actual)
-        answer = self.replay.caller.ask("GET", f"{_ALERTS}/noise", params={"limit": 100})
+        answer = self.replay.caller.ask("GET", f"{_ALERTS}/noise", params={"limit": 100, "since": "90d"})
         for alert in sorted(steady):
             answered: Json = next((one for one in answer["data"] if one["name"] == alert), {})
             yield from _unlike(

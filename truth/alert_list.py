@@ -92,6 +92,8 @@ def alerts(cast: AlertPeople) -> Iterator[Alert]:
     yield from _sharing(cast)
     yield from _of_a_renamed_team(cast)
     yield from _at_other_times()
+    yield from _of_announced_changes()
+    yield from _asking_for_states()
 
 
 def _at_other_times() -> Iterator[Alert]:
@@ -107,6 +109,36 @@ def _at_other_times() -> Iterator[Alert]:
         ),
         daily_at=4,
     )
+
+
+def _of_announced_changes() -> Iterator[Alert]:
+    """Yield an alert on changes that requests announced, and on requests that somebody has not answered."""
+    yield Alert(
+        "Announced",
+        ("table",),
+        (
+            Rule("announced()", lambda f, _: f.is_announced),
+            Rule(
+                "eventType == 'changeRequestUpdated' && openAnswers > 0",
+                lambda f, _: (
+                    f.event_type == "changeRequestUpdated" and f.event.request is not None and f.event.request[2] > 0
+                ),
+                prefix="OR",
+            ),
+        ),
+        (Destination("Admins", BELL), Destination("External", MAIL, ("announced@example.org",))),
+    )
+
+
+def _asking_for_states() -> Iterator[Alert]:
+    """Yield alerts that ask, at the same time, for what is still so of assets."""
+    for name, resource, state, text in (
+        ("RedTests", "testCase", "stillFailing", "stillFailing()"),
+        ("StaleTests", "table", "stillStale", "stillStale('10d')"),
+        ("Ownerless", "pipeline", "stillWithoutOwner", "stillWithoutOwner()"),
+    ):
+        people = (Destination("Followers", MAIL, flags=("sendToOwners",)), Destination("Admins", BELL))
+        yield Alert(name, (resource,), (Rule(text, lambda _f, _h: False),), people, checks=(state,))
 
 
 def _of_a_renamed_team(cast: AlertPeople) -> Iterator[Alert]:
@@ -284,6 +316,22 @@ def _about_tests() -> Iterator[Alert]:
         (_FAILED,),
         (Destination("Owners", BELL, flags=("sendToAdmins",)), Destination("Followers", BELL)),
         opens_incidents=True,
+        repeat_days=0.25,
+    )
+    yield Alert(
+        "FollowedFailures",
+        ("testCase",),
+        (
+            Rule(
+                "testStatus == 'Failed' && user.follows(entity)",
+                lambda f, h: f.test_status == "Failed" and "follows" in h,
+            ),
+        ),
+        (Destination("Users", MAIL),),
+        relations=("follows",),
+        opens_incidents=True,
+        repeat_days=10,
+        reminded=lambda _, h: "follows" in h,
     )
     yield Alert(
         "FirstFailures",
@@ -331,6 +379,7 @@ def _about_tables_with_tests(cast: AlertPeople) -> Iterator[Alert]:
         (Destination("Followers", BELL), Destination("External", MAIL, ("failures@example.org",))),
         covers_results=True,
         opens_incidents=True,
+        repeat_days=10,
     )
     yield Alert(
         "SchemaOrFailures",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from truth.change_requests import ONLY_WHERE_NAMED
 from truth.facts import Facts
 from truth.history import Json
+from truth.job_events import CHECK, HANDLED, REMINDER
 from truth.steps import ADMIN
 from truth.suite_runs import RUN
 
@@ -25,6 +26,15 @@ CRITICAL = "Priority.Critical"
 """Tag of alerts that override what people prefer."""
 
 ENDPOINT = "http://127.0.0.1:9/"
+
+CHECK_TIME = "0 %M %H %d %m ?"
+"""Cron expression of the time of the check, once a year, as ``strftime`` completes it."""
+
+_DAY_S = 86_400
+
+
+def _always(_facts: Facts, _held: Held) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,8 @@ class Alert:
     ``editors`` are those who did so before. ``covers_results``: it is about tables and asks for results of their tests.
     ``opens_incidents``: it asks for results. ``daily_at`` is the hour (UTC) of one that notifies by a schedule.
     ``named_types`` are the types of events that it names and that match no alert which does not.
+    ``repeat_days`` is after how many days it reminds of an incident again and again; None: never. ``reminded`` is what
+    it asks of the asset and of people then. ``checks`` are the states of assets that it asks for at ``CHECK_TIME``.
     """
 
     name: str
@@ -72,6 +84,9 @@ class Alert:
     is_critical: bool = False
     daily_at: int | None = None
     named_types: tuple[str, ...] = ()
+    repeat_days: float | None = None
+    reminded: Test = _always
+    checks: tuple[str, ...] = ()
 
     def destination_id(self, at: int) -> str:
         """Return the id of a destination, by its place."""
@@ -89,11 +104,19 @@ class Alert:
         when: Json = {"tags": [{"tagFQN": CRITICAL}]} if self.is_critical else {}
         if self.daily_at is not None:
             when["trigger"] = {"triggerType": "Scheduled", "cronExpression": f"0 0 {self.daily_at} * * ?"}
+        elif self.checks:
+            when["trigger"] = {"triggerType": "Scheduled", "cronExpression": CHECK_TIME}
+        elif self.repeat_days is not None:
+            when["trigger"] = {"triggerType": "RealTime", "repeatInterval": round(self.repeat_days * _DAY_S)}
         return {"filteringRules": filtering, "destinations": destinations, **owners, **when}
 
     def matches(self, facts: Facts, relations: Held = frozenset()) -> bool:
         """Say whether an event matches, for a person of whom this holds: AND binds closer than OR."""
-        if facts.event_type in (RUN, *ONLY_WHERE_NAMED) and facts.event_type not in self.named_types:
+        if facts.event_type == REMINDER:
+            return self.name in facts.reminding and self.reminded(facts, relations)
+        if facts.event_type == CHECK:
+            return self.finds(facts.entity_type, facts.states)
+        if facts.event_type in (RUN, HANDLED, *ONLY_WHERE_NAMED) and facts.event_type not in self.named_types:
             return False
         is_result = self.covers_results and facts.entity_type == "testCase" and facts.test_status != ""
         if not is_result and not any(_is_about(one, facts) for one in self.resources):
@@ -104,6 +127,12 @@ class Alert:
                 ways.append([])
             ways[-1].append(rule.holds(facts, relations) == (rule.effect == "include"))
         return any(all(way) for way in ways)
+
+    def finds(self, entity_type: str, states: frozenset[str]) -> bool:
+        """Say whether it asks for what is still so of an asset; of tables, also for what their tests report."""
+        is_of_table = "table" in self.resources and entity_type == "testCase"
+        asked_states = set(self.checks) - ({"stillWithoutOwner"} if is_of_table else set())
+        return (is_of_table or entity_type in self.resources) and not states.isdisjoint(asked_states)
 
 
 def _wire(destination: Destination, destination_id: str) -> Json:

@@ -8,17 +8,20 @@ from __future__ import annotations
 import csv
 import io
 import time
+from datetime import UTC, datetime
 from functools import singledispatchmethod
 from typing import Any
 
 import httpx
 
+from truth.change_requests import DATE_DAYS
 from truth.history import Json, Key
 from truth.steps import (
     ADMIN,
     BULK,
     PUT,
     SHEET,
+    Acknowledge,
     Announce,
     Answer,
     Change,
@@ -69,7 +72,11 @@ COLLECTIONS = {
     "type": "metadata/types",
 }
 _ALERTS = "events/subscriptions"
-_MONTH_MS = 30 * 86_400_000
+DAY_MS = 86_400_000
+CHECK_DAY = 16
+"""The day of the one check of the schedules that ask for the state of assets (``check_ms``)."""
+
+_MONTH_MS = DATE_DAYS * DAY_MS
 
 
 class Refused(Exception):
@@ -83,6 +90,7 @@ class Caller:
     ----------
     ids : the id of each entity that is or was last at a key
     started_ms : from when announcements hold (epoch ms)
+    ahead_ms : how far the clock of the product is ahead of this machine's
     """
 
     def __init__(self, url: str, token: str) -> None:
@@ -92,6 +100,7 @@ class Caller:
         self._posts: dict[tuple[str, str], tuple[str, tuple[Principal, ...]]] = {}
         self.ids: dict[Key, str] = {}
         self.started_ms = int(time.time() * 1000)
+        self.ahead_ms = 0
 
     @staticmethod
     def token(url: str, password: str) -> str:
@@ -310,9 +319,8 @@ class Caller:
             assignees = [self.reference(one) for one in step.assignees]
             request["taskDetails"] = {"type": "UpdateDescription", "assignees": assignees, "suggestion": "Better."}
         if step.kind == "Announcement":
-            number, day_ms = len(self._threads), 86_400_000
-            start_ms = self.started_ms + number * day_ms
-            request["announcementDetails"] = {"startTime": start_ms, "endTime": start_ms + day_ms - 1}
+            start_ms = self.started_ms + len(self._threads) * DAY_MS
+            request["announcementDetails"] = {"startTime": start_ms, "endTime": start_ms + DAY_MS - 1}
         thread = self.ask("POST", "/feed", step.actor, json=request)
         self._threads[step.thread] = thread["id"], thread.get("task", {}).get("id", 0)
 
@@ -345,7 +353,7 @@ class Caller:
 
     @do.register
     def _report(self, step: Report) -> None:
-        result = {"timestamp": int(time.time() * 1000), "testCaseStatus": step.status}
+        result = {"timestamp": int(time.time() * 1000) + self.ahead_ms, "testCaseStatus": step.status}
         self.ask("POST", f"/dataQuality/testCases/testCaseResults/{step.key[1]}", step.actor, json=result)
 
     @do.register
@@ -370,9 +378,23 @@ class Caller:
         self.ask("PUT", f"/changes/{step.request}/withdraw", step.actor, json={})
 
     @do.register
+    def _acknowledge(self, step: Acknowledge) -> None:
+        which = {"asset": self.ids[step.key], "status": "open"}
+        (incident,) = self.ask("GET", "/incidents", params=which)["data"]
+        self.ask("PUT", f"/incidents/{incident['name']}/acknowledge", step.actor, json={})
+
+    @do.register
     def _set_alert(self, step: SetAlert) -> None:
         request = {"name": step.alert, "alertType": "Notification", **step.definition}
+        if trigger := step.definition.get("trigger"):
+            request["trigger"] = trigger | self._at_the_check(trigger)
         self.ids["alert", step.alert] = self.ask("PUT", f"/{_ALERTS}", step.actor, json=request)["id"]
+
+    def _at_the_check(self, trigger: Json) -> Json:
+        """Return the expression of a trigger with the time of the check, if it is one that is completed by that."""
+        expression = trigger.get("cronExpression")
+        moment = datetime.fromtimestamp(check_ms(self.started_ms) / 1000, UTC)
+        return {"cronExpression": moment.strftime(expression)} if expression else {}
 
     @do.register
     def _switch_alert(self, step: SwitchAlert) -> None:
@@ -387,6 +409,12 @@ class Caller:
 def address_of(name: str) -> str:
     """Return the mail address of somebody of the script, or of the first administrator."""
     return "admin@tocsin.example.org" if name == ADMIN else f"{name}@history.example.org"
+
+
+def check_ms(started_ms: int) -> int:
+    """Return when a replay that started at a time asks for the state of assets: some minutes before the day is full."""
+    minutes = (started_ms + CHECK_DAY * DAY_MS) // 60_000 - 5
+    return minutes * 60_000
 
 
 def _message(mentions: tuple[Principal, ...]) -> str:

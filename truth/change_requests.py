@@ -5,7 +5,7 @@ Written from ``docs/change-requests.md``. Next: ``truth/expected_state.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from truth.history import Key
@@ -16,10 +16,16 @@ ONLY_WHERE_NAMED = ("changeRequestAnswered", "changeRequestReminder")
 
 RequestStep = Announce | Answer | Withdraw
 
+DATE_DAYS, REMIND_DAYS = 30, 7
+"""Days from an announcement to the date, and between two reminders."""
+
 
 @dataclass
 class Request:
-    """A request with its consumers, assets and people who follow, and by consumer who answered what last."""
+    """A request with its consumers, assets and people who follow, and by consumer who answered what last.
+
+    Days are counted from the start of the replay; all requests are announced on its first.
+    """
 
     about: Key
     author: str
@@ -27,11 +33,39 @@ class Request:
     consumers: list[Key]
     answers: dict[Key, tuple[str, str]] = field(default_factory=dict)
     status: str = "announced"
+    remind_day: int = REMIND_DAYS
+    is_author_asked: bool = False
 
     @property
     def open_count(self) -> int:
         """Number of consumers without an answer."""
-        return sum(one not in self.answers for one in self.consumers)
+        return len(self.open_consumers)
+
+    @property
+    def open_consumers(self) -> list[Key]:
+        """Consumers without an answer."""
+        return [one for one in self.consumers if one not in self.answers]
+
+    def status_on(self, day: int) -> str:
+        """Return the status on a day."""
+        return "due" if self.status == "announced" and day >= DATE_DAYS else self.status
+
+    def is_reminder_due(self, day: int) -> bool:
+        """Say whether those that are open are to be reminded on a day."""
+        return self.status_on(day) == "announced" and day >= self.remind_day and self.open_count > 0
+
+    def is_question_due(self, day: int) -> bool:
+        """Say whether the author is to be asked on a day what became of it."""
+        return self.status_on(day) == "due" and self.kind != "deprecation" and not self.is_author_asked
+
+    def outcome_on(self, day: int) -> str:
+        """Return what the deletion of its asset on a day is."""
+        if self.kind != "removal":
+            return "otherwise"
+        if day < DATE_DAYS:
+            return "early"
+        is_objected = any(self.answers[one][1] == "objects" for one in self.consumers if one in self.answers)
+        return "objected" if is_objected else "asAnnounced"
 
 
 class ChangeRequests:
@@ -54,19 +88,27 @@ class ChangeRequests:
         """Take note that a request is withdrawn."""
         self.by_name[step.request].status = "withdrawn"
 
-    def delete(self, keys: Collection[Key], *, is_hard: bool) -> None:
-        """Take note of deleted assets: requests about them are done, and no consumer that is gone is asked."""
+    def delete(self, keys: Collection[Key], *, is_hard: bool, day: int = 0) -> None:
+        """Take note of assets deleted on a day: requests about them are done, no consumer that is gone is asked."""
         self.just_ended = {}
         for name, request in self.by_name.items():
             if request.status == "announced" and request.about in keys:
                 request.status = "done"
-                self.just_ended[request.about] = (name, "early" if request.kind == "removal" else "otherwise")
+                self.just_ended[request.about] = (name, request.outcome_on(day))
             if is_hard:
                 request.consumers = [one for one in request.consumers if one not in keys]
 
     def requests_to_come(self) -> dict[str, Request]:
         """Return the requests whose change is still to come, by their names."""
         return {name: one for name, one in self.by_name.items() if one.status == "announced"}
+
+    def pass_time(self, day: int, about: Container[Key]) -> None:
+        """Take note that of requests about these assets all was told that is to be told by a day."""
+        for request in self.requests_to_come().values():
+            if request.about in about and request.is_reminder_due(day):
+                request.remind_day = day + REMIND_DAYS
+            elif request.about in about and request.is_question_due(day):
+                request.is_author_asked = True
 
     def is_told(self, step: Answer, consumers: Iterable[Key]) -> bool:
         """Say whether the author hears of an answer for these consumers: it is new, and of somebody else."""

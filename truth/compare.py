@@ -5,12 +5,13 @@ Next: ``truth/explained.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from truth.expected import Address, Expectation, Notifications, Reason
 from truth.facts import Event
+from truth.failures import Incident
 
 
 class Kind(StrEnum):
@@ -96,3 +97,18 @@ def _text(reason: Reason) -> str:
     parts += [f"team {reason.team}"] if reason.team else []
     parts += [f"via {reason.via}, {reason.hops} hops"] if reason.hops else []
     return " ".join(parts)
+
+
+def unlike_incidents(expected: Iterable[Incident], stored: Mapping[int, Incident]) -> Iterator[Difference]:
+    """Yield incidents that are missing or too many; ``stored`` are known by their numbers, which have no gaps."""
+    due, stored_incidents = set(expected), set(stored.values())
+    yield from (
+        Difference(Kind.INCIDENT, 0, f"of {sorted(incident.watchers)}", right=str(incident))
+        for incident in sorted(due - stored_incidents, key=str)
+    )
+    yield from (
+        Difference(Kind.INCIDENT, 0, f"of {sorted(incident.watchers)}", actual=str(incident))
+        for incident in sorted(stored_incidents - due, key=str)
+    )
+    if sorted(stored) != list(range(1, len(stored) + 1)):
+        yield Difference(Kind.INCIDENT, 0, "numbers", right="without gaps", actual=str(sorted(stored))[:200])

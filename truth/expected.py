@@ -14,14 +14,28 @@ from itertools import combinations
 
 from truth.alert_list import OWN_ALERTS
 from truth.alerts import BELL, HOOK, Alert, Destination
-from truth.calls import address_of
+from truth.calls import CHECK_DAY, address_of
 from truth.expected_state import ExpectedState
 from truth.facts import Event, Facts, facts_of
+from truth.failures import Incident, incidents_of
 from truth.history import Key
+from truth.passing_time import Reminders, check_events, request_events
 from truth.predicted import surprises as surprises_of
 from truth.predicted import unlike_requests
 from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script
-from truth.steps import ADMIN, DropAlert, MakeMany, Principal, Remove, RemoveUser, Restore, SetAlert, Step, SwitchAlert
+from truth.steps import (
+    ADMIN,
+    DropAlert,
+    MakeMany,
+    Principal,
+    Remove,
+    RemoveUser,
+    Restore,
+    SetAlert,
+    Step,
+    SwitchAlert,
+    Wait,
+)
 from truth.values import is_bot
 
 ALL = 10**9
@@ -116,6 +130,7 @@ def expectation_of(script: Script, events: Sequence[Sequence[Event]], *, at_the_
     for step, step_events in zip((*script.setup, *script.steps), events, strict=True):
         before, own_events, after = _split_by_writer(step_events)
         judging.hear(before)
+        judging.foresee(step)
         surprises += surprises_of(step, own_events, judging.world)
         judging.follow(step, own_events)
         surprises += unlike_requests(step, own_events, judging.world)
@@ -146,7 +161,33 @@ class _Judging:
         self._alerts = Alerts(script, at_the_end=at_the_end)
         self._bots = frozenset(one for one in script.people if is_bot(one))
         self._made_ms: dict[str, int] = {}
+        self._reports: list[Event] = []
+        self._days: dict[str, int] = {}
+        self._reminders = Reminders()
         self._number = -len(script.setup)
+
+    def foresee(self, step: Step) -> None:
+        """Let the world know what jobs must make as time passes in a step."""
+        self.world.job_events = {}
+        if not isinstance(step, Wait):
+            return
+        checked = self.world.day < CHECK_DAY <= step.days
+        self.world.day = step.days
+        alerts = {one.name: one for one in self._alerts.at(self._number)}
+        job_events = [
+            *self._reminders.take(self._incidents_open(alerts), alerts, self._days, step.days),
+            *request_events(self.world),
+            *(check_events(self.world, alerts.values()) if checked else ()),
+        ]
+        self.world.job_events = {(one.event_type, one.key[1]): one for one in job_events}
+
+    def _incidents_open(self, alerts: Mapping[str, Alert]) -> dict[Key, Incident]:
+        """Return the incidents that last and that nobody has acknowledged, by their assets."""
+        opening = [name for name, one in alerts.items() if one.opens_incidents]
+        keys = {event.entity_id: event.key for event in self._reports}
+        waiting = self.world.all_live() - self.world.acknowledged
+        lasting = (one for one in incidents_of(self._reports, self.firings, opening) if one.resolved_by is None)
+        return {key: one for one in lasting if (key := keys[one.asset_id]) in waiting}
 
     def follow(self, step: Step, events: Sequence[Event]) -> None:
         """Judge the events of a step, and do what it does to the catalogue and the alerts."""
@@ -178,10 +219,13 @@ class _Judging:
         for event in events:
             self.world.note(event.event_type, event.key, ends=event.ends, is_gone="lineage" in event.deleted)
             if event.status:
-                self.world.reports[event.key].append(event.status)
+                self.world.note_report(event.key, event.status)
             self._judge(event, None)
 
     def _judge(self, event: Event, step: Step | None) -> None:
+        if event.status:
+            self._reports.append(event)
+            self._days[event.id] = self.world.day
         audience = Audience(facts_of(event, step, self.world, self._bots), self.world, self._bots)
         for alert in self._alerts.at(self._number):
             if not audience.fires(alert):

@@ -12,9 +12,11 @@ from functools import singledispatchmethod
 
 from truth.change_requests import ChangeRequests
 from truth.history import Json, Key
+from truth.job_events import JobEvent
 from truth.steps import (
     BULK,
     PUT,
+    Acknowledge,
     Announce,
     Answer,
     DropAlert,
@@ -42,6 +44,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    Wait,
     Withdraw,
 )
 from truth.steps import Change as ChangeStep
@@ -106,6 +109,14 @@ class ExpectedState:
         self.threads: dict[str, Thread] = {}
         self.teams_below: dict[str, list[str]] = defaultdict(list)
         self.reports: dict[Key, list[str]] = defaultdict(list)
+        self.day = 0
+        """Days since the replay began."""
+        self.since_days: dict[Key, int] = {}
+        """The day of the last success of each test, or of its first report if it has had none."""
+        self.job_events: dict[Key, JobEvent] = {}
+        """What jobs must have made in the wait that goes on, by type of event and FQN."""
+        self.acknowledged: set[Key] = set()
+        """Tests whose incident somebody has acknowledged, until their next success."""
         self.suite_runs = SuiteRuns()
         self.requests = ChangeRequests()
         self.gone: set[str] = set()
@@ -121,6 +132,10 @@ class ExpectedState:
     def live(self, entity_type: str) -> list[Key]:
         """Return all entities of a type that are not deleted, in the order of their making."""
         return [key for key, one in self.entities.items() if key[0] == entity_type and not one.is_deleted]
+
+    def all_live(self) -> set[Key]:
+        """Return all entities that are not deleted."""
+        return {key for key, one in self.entities.items() if not one.is_deleted}
 
     def document(self, key: Key) -> Json:
         """Return an entity's document, empty if it is not there."""
@@ -238,7 +253,7 @@ class ExpectedState:
     @apply.register
     def _remove(self, step: Remove) -> None:
         removed = {step.key, *self.below(step.key)}
-        self.requests.delete(removed, is_hard=step.is_hard)
+        self.requests.delete(removed, is_hard=step.is_hard, day=self.day)
         for key in removed:
             self.entities[key].is_deleted = True
             if step.is_hard:
@@ -253,6 +268,8 @@ class ExpectedState:
         for product in self.downstream.pop(key, set()):
             self.upstream[product].discard(key)
         self.reports.pop(key, None)
+        self.since_days.pop(key, None)
+        self.acknowledged.discard(key)
         self.suite_runs.forget(key)
         self.mutes = {one for one in self.mutes if one[1] != key}
 
@@ -402,8 +419,25 @@ class ExpectedState:
 
     @apply.register
     def _report(self, step: Report) -> None:
-        self.reports[step.key].append(step.status)
+        self.note_report(step.key, step.status)
         self.suite_runs.report(self.suite_of(step.key), self.tests_beside(step.key), step.key)
+
+    def note_report(self, test: Key, status: str) -> None:
+        """Take note of a result of a test."""
+        self.reports[test].append(status)
+        if status == "Success":
+            self.since_days[test] = self.day
+            self.acknowledged.discard(test)
+        self.since_days.setdefault(test, self.day)
+
+    @apply.register
+    def _acknowledge(self, step: Acknowledge) -> None:
+        self.acknowledged.add(step.key)
+
+    @apply.register
+    def _wait(self, step: Wait) -> None:
+        self.day = step.days
+        self.requests.pass_time(step.days, self.all_live())
 
     @apply.register
     def _announce(self, step: Announce) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from truth.expected_state import ExpectedState
 from truth.history import Json, Key
+from truth.job_events import REMINDER, JobEvent
 from truth.steps import (
     Announce,
     Answer,
@@ -20,6 +21,7 @@ from truth.steps import (
     Report,
     StartThread,
     Step,
+    Wait,
     Withdraw,
 )
 
@@ -32,6 +34,7 @@ class Event:
     ``status`` that of a test's result, ``dated_ms`` the time that a result or run is about.
     ``request`` is the change request that it tells of, with its status and number of open answers;
     ``announcements`` are the requests that a change was compared with, each with the outcome.
+    ``reminder`` is the number of a reminder of an incident, and of how many alerts it is.
     """
 
     id: str
@@ -48,6 +51,7 @@ class Event:
     dated_ms: int | None = None
     request: tuple[str, str, int] | None = None
     announcements: frozenset[tuple[str, str]] = frozenset()
+    reminder: tuple[int, int] | None = None
 
     @property
     def paths(self) -> frozenset[str]:
@@ -60,7 +64,8 @@ class Facts:
     """What is true of one event.
 
     ``earlier`` holds the results that the test case reported before, ``asset`` what a thread is about,
-    ``asked_principals`` whom an event of a change request asks.
+    ``asked_principals`` whom an event of a change request asks, ``reminding`` the alerts that remind of an incident,
+    ``states`` what a check finds of the asset.
     """
 
     event: Event
@@ -75,6 +80,8 @@ class Facts:
     thread_type: str = ""
     mentions: tuple[Principal, ...] = ()
     asked_principals: tuple[Principal, ...] = ()
+    reminding: frozenset[str] = frozenset()
+    states: frozenset[str] = frozenset()
 
     @property
     def event_type(self) -> str:
@@ -91,6 +98,12 @@ class Facts:
         """FQN of the asset."""
         return self.asset[1]
 
+    @property
+    def is_announced(self) -> bool:
+        """Whether requests announced the change, early or despite an objection, and nothing else."""
+        outcomes = {outcome for _, outcome in self.event.announcements}
+        return bool(outcomes) and "otherwise" not in outcomes
+
     def has_changed(self, field_name: str) -> bool:
         """Say whether a field changed, or one below it."""
         return any(path == field_name or path.startswith(f"{field_name}.") for path in self.event.paths)
@@ -106,6 +119,7 @@ def event_of(answer: Json) -> Event:
     added, updated, deleted = (change.get(f"fields{one}") or [] for one in ("Added", "Updated", "Deleted"))
     edges = [value for one in (*added, *updated, *deleted) if one["name"] == "lineage" for value in _values(one)]
     reports = [_new(one) for one in (*added, *updated) if one["name"] in ("testCaseResult", "pipelineStatus")]
+    reminders = [_new(one) for one in (*added, *updated) if one["name"] == REMINDER]
     requests = [_new(one) for one in (*added, *updated) if one["name"] == "changeRequest"]
     return Event(
         id=answer["id"],
@@ -121,6 +135,7 @@ def event_of(answer: Json) -> Event:
         dated_ms=next((int(one["timestamp"]) for one in reports), None),
         request=next(((one["name"], one["status"], one["openAnswers"]) for one in requests), None),
         announcements=frozenset((one["request"], one["outcome"]) for one in answer.get("announcements") or ()),
+        reminder=next(((one["number"], len(one["alerts"])) for one in reminders), None),
         ends=tuple((end["type"], end["fullyQualifiedName"]) for edge in edges for end in _ends(edge)),
     )
 
@@ -133,6 +148,7 @@ def facts_of(event: Event, step: Step | None, world: ExpectedState, bots: frozen
     thread = ""
     if event.key[0] == "thread" and isinstance(step, StartThread | Post | EditPost | Reassign | EndTask):
         thread = step.thread
+    by_job = world.job_events.get((event.event_type, event.key[1])) if isinstance(step, Wait) else None
     known_thread = world.threads.get(thread)
     asset = known_thread.about if known_thread else event.key
     is_report = (isinstance(step, Report) and event.key == step.key) or (step is None and event.status != "")
@@ -149,10 +165,16 @@ def facts_of(event: Event, step: Step | None, world: ExpectedState, bots: frozen
         thread=thread,
         thread_type=known_thread.kind if known_thread else "",
         mentions=known_thread.mentioned if known_thread else (),
-        asked_principals=world.requests.principals_asked_by(step, world.owners_of)
-        if isinstance(step, Announce | Answer | Withdraw)
-        else (),
+        asked_principals=_principals_asked(step, world, by_job),
+        reminding=by_job.reminding if by_job else frozenset(),
+        states=by_job.states if by_job else frozenset(),
     )
+
+
+def _principals_asked(step: Step | None, world: ExpectedState, by_job: JobEvent | None) -> tuple[Principal, ...]:
+    if isinstance(step, Announce | Answer | Withdraw):
+        return world.requests.principals_asked_by(step, world.owners_of)
+    return by_job.asked_principals if by_job else ()
 
 
 def _values(change: Json) -> list[Json]:

@@ -1,6 +1,6 @@
 """Second model of incidents: which failures open one, which alerts watch it, and which success resolves it.
 
-Written from ``docs/incidents.md``. Next: ``truth/compare.py``.
+Written from ``docs/incidents.md``. Next: ``truth/passing_time.py``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from truth.compare import Difference, Kind
 from truth.facts import Event
 
 
@@ -34,18 +33,3 @@ def incidents_of(
             incident = is_open.get(event.entity_id) or Incident(event.entity_id, event.id, frozenset())
             is_open[event.entity_id] = incident._replace(watchers=incident.watchers | matching)
     yield from is_open.values()
-
-
-def unlike_incidents(expected: Iterable[Incident], stored: Mapping[int, Incident]) -> Iterator[Difference]:
-    """Yield incidents that are missing or too many; ``stored`` are known by their numbers, which have no gaps."""
-    due, stored_incidents = set(expected), set(stored.values())
-    yield from (
-        Difference(Kind.INCIDENT, 0, f"of {sorted(incident.watchers)}", right=str(incident))
-        for incident in sorted(due - stored_incidents, key=str)
-    )
-    yield from (
-        Difference(Kind.INCIDENT, 0, f"of {sorted(incident.watchers)}", actual=str(incident))
-        for incident in sorted(stored_incidents - due, key=str)
-    )
-    if sorted(stored) != list(range(1, len(stored) + 1)):
-        yield Difference(Kind.INCIDENT, 0, "numbers", right="without gaps", actual=str(sorted(stored))[:200])

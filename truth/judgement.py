@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from truth.agreement import Agreement, Answers, Questions
 from truth.alert_list import OWN_ALERTS
-from truth.compare import Difference, Kind, differences
+from truth.compare import Difference, Kind, differences, unlike_incidents
 from truth.expected import Expectation, Notifications, expectation_of
 from truth.facts import Event
-from truth.failures import incidents_of, unlike_incidents
+from truth.failures import incidents_of
 from truth.schedule import Schedule
 from truth.script import Script, preferences
 from truth.stored import Names, names_of, read_incidents, read_notifications, read_planned
@@ -61,7 +61,7 @@ def judge(
 def _planned_otherwise(script: Script, replay: Replayed, due: Expectation, names: Names) -> Iterator[Difference]:
     """Yield where times, messages or incidents are others than those of the second models."""
     alerts = {one.name: one for one in OWN_ALERTS} | {name: versions[-1] for name, versions in script.alerts.items()}
-    schedule = Schedule(alerts, preferences(script.cast))
+    schedule = Schedule(alerts, preferences(script.cast), replay.started_ms)
     yield from schedule.differences(read_planned(replay.engine, names))
     opening = [name for name, one in alerts.items() if one.opens_incidents]
     expected_ones = incidents_of(replay.log.everything(), due.firings, opening)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 
 from truth.expected_state import ExpectedState
 from truth.facts import Event
 from truth.history import Key
+from truth.job_events import CHECK, HANDLED
 from truth.steps import (
+    Acknowledge,
     Announce,
     Answer,
     Change,
@@ -41,6 +43,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    Wait,
     Withdraw,
 )
 from truth.suite_runs import RUN
@@ -62,9 +65,11 @@ def surprises(step: Step, events: Sequence[Event], world: ExpectedState) -> Iter
 def unlike_requests(step: Step, events: Sequence[Event], world: ExpectedState) -> Iterator[str]:
     """Yield what events say wrongly of change requests; ``world`` is the catalogue after the step."""
     ended = world.requests.just_ended if isinstance(step, Remove) else {}
+    for event in events if isinstance(step, Wait) else ():
+        yield from _unlike_job_event(event, world)
     for event in events:
         is_deletion = event.event_type in ("entityDeleted", "entitySoftDeleted")
-        right = {ended[event.key]} if is_deletion and event.key in ended else set()
+        right = _announced_deletion(step, event.key, ended) if is_deletion else set()
         if event.announcements != right:
             yield f"announcements of {event.key} are {sorted(event.announcements)}, not {sorted(right)}"
     if isinstance(step, Announce | Answer | Withdraw):
@@ -72,6 +77,24 @@ def unlike_requests(step: Step, events: Sequence[Event], world: ExpectedState) -
         stand = (step.request, request.status, request.open_count)
         for event in (one for one in events if one.request != stand):
             yield f"{event.event_type} of {event.key} says {event.request}, not {stand}"
+
+
+def _announced_deletion(step: Step, key: Key, ended: Mapping[Key, tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return the request about something that is deleted, or the newer one about what is deleted with all below it."""
+    own_and_above = [ended[one] for one in (key, step.key) if one in ended] if isinstance(step, Remove) else []
+    return {max(own_and_above, key=lambda one: int(one[0].partition("-")[2]))} if own_and_above else set()
+
+
+def _unlike_job_event(event: Event, world: ExpectedState) -> Iterator[str]:
+    """Yield what an event says wrongly of an incident, a change request or what is still so."""
+    right = world.job_events.get((event.event_type, event.key[1]))
+    if right is None:
+        return
+    number_and_alerts = (right.number, len(right.reminding)) if right.reminding else None
+    states = event.paths if event.event_type == CHECK else frozenset()
+    written, due = (event.request, event.reminder, states), (right.request, number_and_alerts, right.states)
+    if written != due:
+        yield f"{event.event_type} of {event.key} says {written}, not {due}"
 
 
 @singledispatch
@@ -220,6 +243,16 @@ def _answer(step: Answer, world: ExpectedState) -> Iterator[Made]:
 @events_of.register
 def _withdraw(step: Withdraw, world: ExpectedState) -> Iterator[Made]:
     yield "changeRequestUpdated", world.requests.by_name[step.request].about
+
+
+@events_of.register
+def _acknowledge(step: Acknowledge, _world: ExpectedState) -> Iterator[Made]:
+    yield HANDLED, step.key
+
+
+@events_of.register
+def _wait(_step: Wait, world: ExpectedState) -> Iterator[Made]:
+    yield from ((one.event_type, one.key) for one in world.job_events.values())
 
 
 @events_of.register

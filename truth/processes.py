@@ -21,7 +21,10 @@ from typing import Any
 import httpx
 
 _LAST_LINES = 30
-_DAY_S = 86_400
+_LONGEST_S = 100 * 86_400
+"""How long tokens last and messages may wait: longer than a replay, by its own clock."""
+
+_AHEAD = Path(__file__).resolve().parent / "ahead"
 
 
 class Failed(Exception):
@@ -33,7 +36,8 @@ class Product:
     """A server and, while it runs, a pipeline, in a folder of their own.
 
     ``database_url`` is the SQLAlchemy address of an empty database; None: SQLite in the folder. ``environment`` is
-    added to that of all processes but the server.
+    added to that of all processes but the server. ``ahead_ms`` is how far their clock is ahead of the machine's; a file
+    of the folder keeps it.
     """
 
     folder: Path
@@ -46,6 +50,22 @@ class Product:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
+        if not self._ahead.exists():
+            self._ahead.write_bytes(bytes(8))
+
+    @property
+    def _ahead(self) -> Path:
+        return self.folder / "ahead"
+
+    @property
+    def ahead_ms(self) -> int:
+        """Return how far the clock is ahead."""
+        return int.from_bytes(self._ahead.read_bytes(), sys.byteorder) // 1_000_000
+
+    def set_ahead(self, ahead_ms: int) -> None:
+        """Set the clock ahead of the machine's, at once for all processes."""
+        with self._ahead.open("r+b") as file:
+            file.write((ahead_ms * 1_000_000).to_bytes(8, sys.byteorder))
 
     @property
     def url(self) -> str:
@@ -63,7 +83,7 @@ class Product:
             self._running[command] = subprocess.Popen(
                 _tocsin(command),
                 cwd=self.folder,
-                env=self._environment() | (self.environment if command != "serve" else {}),
+                env=self._environment({} if command == "serve" else self.environment),
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
@@ -93,7 +113,7 @@ class Product:
         return subprocess.run(
             _tocsin(*words),
             cwd=self.folder,
-            env=self._environment() | self.environment,
+            env=self._environment(self.environment),
             capture_output=True,
             text=True,
             check=False,
@@ -133,8 +153,9 @@ class Product:
         except httpx.HTTPError:
             return False
 
-    def _environment(self) -> dict[str, str]:
-        variables = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
+    def _environment(self, added: dict[str, str]) -> dict[str, str]:
+        variables = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")} | added
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, [variables.get("PYTHONPATH"), str(_AHEAD)]))
         ours = {
             "TOCSIN_DATA_DIR": str(self.folder),
             "TOCSIN_PORT": str(self.port),
@@ -142,7 +163,9 @@ class Product:
             "TOCSIN_EXTERNAL_MAIL_DOMAINS": '["example.org", "history.example.org"]',
             "TOCSIN_EGRESS_ALLOW": '["127.0.0.1/32"]',
             "TOCSIN_AUDIT_EVERY_S": "0",
-            "TOCSIN_AUDIT_ALLOWANCE_S": str(_DAY_S),
+            "TOCSIN_AUDIT_ALLOWANCE_S": str(_LONGEST_S),
+            "TOCSIN_TOKEN_HOURS": str(_LONGEST_S // 3600),
+            "TRUTH_AHEAD": str(self._ahead),
             "TOCSIN_LAKE_EVERY_S": "0",
             "TOCSIN_LOGIN_WAITING": "1000",
             **({"TOCSIN_DATABASE_URL": self.database_url} if self.database_url else {}),

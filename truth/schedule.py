@@ -13,9 +13,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from truth.alerts import BELL, HOOK, Alert
+from truth.calls import DAY_MS, check_ms
 from truth.compare import Difference, Kind
 from truth.expected import Reason
 from truth.history import Json
+
+_CHECK_WAIT_MS = 3_600_000
+"""How long a digest waits at most for a check."""
 
 _PACE_MS = 60_000
 """``pollInterval`` of the alerts of a replay: the default."""
@@ -39,10 +43,11 @@ class Planned:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What decides when something is due: the alerts by name, and what people prefer."""
+    """What decides when something is due: the alerts by name, what people prefer, and when the replay started."""
 
     alerts: Mapping[str, Alert]
     preferences: Mapping[str, Json]
+    started_ms: int = 0
 
     def differences(self, planned: Iterable[Planned]) -> Iterator[Difference]:
         """Yield notifications that are due at another time, and messages that should be one or are too many."""
@@ -75,12 +80,16 @@ class Schedule:
             return planned.created_ms, planned.created_ms
         if preferences is not None and (due_ms := preferred_ms(preferences, base_ms)) != base_ms:
             return due_ms, due_ms
+        if self._is_checked(planned):
+            return base_ms, planned.created_ms + _CHECK_WAIT_MS
         if base_ms != planned.created_ms:
             return base_ms, base_ms
         return 0, planned.created_ms + _PACE_MS
 
     def _base_ms(self, planned: Planned) -> int:
         """Return when it is due by its alerts: the soonest of their times."""
+        if self._is_checked(planned):
+            return check_ms(self.started_ms)
         hours = [self.alerts[reason.alert].daily_at for reason in planned.reasons]
         if any(hour is None for hour in hours):
             return planned.created_ms
@@ -91,11 +100,17 @@ class Schedule:
         first_ms, last_ms = self.due(planned)
         if self._is_critical(planned):
             return "alone", *place, planned.event_id
+        if self._is_checked(planned) and first_ms != last_ms:
+            return "checked", *place
         if first_ms == last_ms:
             preferred = self.preferences.get(planned.person)
             waits = preferred is not None and preferred_ms(preferred, self._base_ms(planned)) != self._base_ms(planned)
             return "waits" if waits else "scheduled", *place, str(planned.due_ms)
-        return "paced", *place, planned.grouping_key
+        day = (planned.created_ms - self.started_ms) // DAY_MS  # what is not sent within a day gathers no more
+        return "paced", *place, planned.grouping_key, str(day)
+
+    def _is_checked(self, planned: Planned) -> bool:
+        return any(self.alerts[reason.alert].checks for reason in planned.reasons)
 
     def _is_critical(self, planned: Planned) -> bool:
         return any(self.alerts[reason.alert].is_critical for reason in planned.reasons)
@@ -132,7 +147,7 @@ def _scheduled_ms(hour: int, planned: Planned) -> int:
     """Return the next time of a daily alert in UTC; the last one for what happened before it and is caught up."""
     zone = ZoneInfo("UTC")
     next_ms = _next_ms(time(hour), zone, planned.created_ms, range(7))
-    missed_ms = next_ms - 86_400_000
+    missed_ms = next_ms - DAY_MS
     return missed_ms if planned.event_ms < missed_ms else next_ms
 
 

@@ -15,6 +15,7 @@ from random import Random
 
 from truth.alert_list import alerts, midway
 from truth.alerts import CRITICAL, Alert, AlertPeople
+from truth.epilogue import epilogue
 from truth.expected_state import ExpectedState
 from truth.history import Commit, EdgeChange, History, Json, Key, State
 from truth.steps import (
@@ -131,11 +132,12 @@ class _Writer:
         setup = tuple(self._note_steps(self._setup()))
         definitions = {one.name: [one] for one in alerts(self.cast)}
         definitions |= {first.name: [first, second] for first, second in midway(self.cast)}
-        opening: list[Step] = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
-        opening += self._note_steps(Prefer(*one) for one in preferences(self.cast).items())
-        steps = (*opening, *self._note_steps(self._all_steps()))
+        steps: list[Step] = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
+        steps += self._note_steps(Prefer(*one) for one in preferences(self.cast).items())
+        steps += self._note_steps(self._all_steps())
+        steps += self._note_steps(epilogue(self.world, self.cast, self._open_tables()))
         people = (*self.history.users, *READERS, BOT, *LEAVERS)
-        return Script(self.history, people, (*self.writers, BOT), self.cast, setup, definitions, steps)
+        return Script(self.history, people, (*self.writers, BOT), self.cast, setup, definitions, tuple(steps))
 
     def _note_steps(self, steps: Iterator[Step]) -> Iterator[Step]:
         for step in steps:
@@ -308,6 +310,9 @@ class _Writer:
         if key[0] == "table" and self._happens(0.05):
             yield from self._add_test(user, key)
 
+    def _open_tables(self) -> list[Key]:
+        return [one for one in self.world.live("table") if not self._is_hidden(one)]
+
     def _is_hidden(self, key: Key) -> bool:
         return bool({HIDDEN, VAULT} & self.world.tags(key))
 
@@ -335,18 +340,15 @@ class _Writer:
             yield from self._talk()
         if not is_bot(user) and self._happens(0.1):
             yield from self._request_changes(user)
-        if self._happens(0.1) and (tables := self._deleted_tables()):
-            yield Restore(ADMIN, self.random.choice(tables))
+        deleted = [key for key, one in self.world.entities.items() if key[0] == "table" and one.is_deleted]
+        if self._happens(0.1) and deleted:
+            yield Restore(ADMIN, self.random.choice(deleted))
         if self._happens(0.03) and (schemas := self.world.live("databaseSchema")):
             yield from self._change_steps(ADMIN, self.random.choice(schemas), {"owners": self._principals()})
 
-    def _deleted_tables(self) -> list[Key]:
-        return [key for key, one in self.world.entities.items() if key[0] == "table" and one.is_deleted]
-
     def _mute_something(self) -> Iterator[Step]:
         who = self.random.choice(self.history.users)
-        tables = [one for one in self.world.live("table") if not self._is_hidden(one)]
-        if tables and self._happens(0.7):
+        if (tables := self._open_tables()) and self._happens(0.7):
             yield MuteAsset(who, self.random.choice(tables), self.random.choice(("", "Email", "ActivityFeed")))
         else:
             yield MuteAlert(who, self.random.choice(("ActivityFeedAlert", "DownstreamNear", "Edges", "WhoFollows")))

@@ -256,6 +256,21 @@ class Withdraw:
 
 
 @dataclass(frozen=True)
+class Acknowledge:
+    """Acknowledge the incident of a test case."""
+
+    actor: str
+    key: Key
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Let time pass until so many days after the replay began, and jobs do what they do then."""
+
+    days: int
+
+
+@dataclass(frozen=True)
 class SetAlert:
     """Create an alert, or replace its rules and destinations."""
 
@@ -306,10 +321,15 @@ Step = (
     | Announce
     | Answer
     | Withdraw
+    | Acknowledge
+    | Wait
     | SetAlert
     | SwitchAlert
     | DropAlert
 )
 
-NEEDS_PIPELINE = (SwitchAlert, DropAlert, RemoveUser)
+NEEDS_INCIDENTS = (Acknowledge, Wait)
+"""Steps that build on what the pipeline has made of all events before, in every way of running it."""
+
+NEEDS_PIPELINE = (SwitchAlert, DropAlert, RemoveUser, *NEEDS_INCIDENTS)
 """Steps that count from the moment when the pipeline sees them: it must have processed all events before."""

@@ -51,6 +51,8 @@ _LAST_REPORT = text(
     "SELECT coalesce(max(log_offset), 0) FROM change_event"
     " WHERE user_name = :actor AND entity_type = 'testCase' AND event_type IN ('entityUpdated', 'testCaseFailure')"
 )
+_JOBS = text("SELECT ran_at_ms FROM scheduled_job WHERE name IN ('change requests', 'reminders')")
+_CHECKS = text("SELECT due_at_ms, through_offset IS NULL FROM scheduled_check")
 _END = text("SELECT coalesce(max(log_offset), 0) FROM change_event")
 
 
@@ -77,6 +79,19 @@ def log_end(engine: Engine) -> int:
     """Return the offset of the newest event."""
     with engine.connect() as connection:
         return int(connection.execute(_END).scalar_one())
+
+
+def read_job_times(engine: Engine) -> list[int]:
+    """Return when the jobs that remind last ran (epoch ms); nothing as long as they have not."""
+    with engine.connect() as connection:
+        times_ms = list(connection.execute(_JOBS).scalars())
+    return times_ms if len(times_ms) == 2 else [0]
+
+
+def read_checks(engine: Engine) -> list[tuple[int, bool]]:
+    """Return the last time of each schedule with checks (epoch ms), and whether its digests wait no more for it."""
+    with engine.connect() as connection:
+        return [(due_at_ms, bool(is_released)) for due_at_ms, is_released in connection.execute(_CHECKS)]
 
 
 def last_report_by(engine: Engine, actor: str) -> int:

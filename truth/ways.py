@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,13 +18,13 @@ from pathlib import Path
 
 from sqlalchemy import Engine, create_engine
 
-from truth.calls import Caller
+from truth.calls import DAY_MS, Caller, check_ms
 from truth.clients import Clients, beside, quiet_for
 from truth.preparation import prepare
 from truth.processes import Failed, Product
 from truth.script import OTHER, Script
-from truth.steps import NEEDS_PIPELINE, Report, SetAlert, Step
-from truth.stored import Log, last_report_by, log_end, read_log
+from truth.steps import NEEDS_INCIDENTS, NEEDS_PIPELINE, Report, SetAlert, Step, Wait
+from truth.stored import Log, last_report_by, log_end, read_checks, read_job_times, read_log
 
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it is, and how much there is."""
@@ -69,7 +70,7 @@ class Place:
 class Replayed:
     """A replay that is over: the product still runs, and the pipeline has processed the whole log.
 
-    ``ends`` are the offsets at which the log ended before the first step and after each.
+    ``ends`` are the offsets at which the log ended before the first step and after each, ``started_ms`` is the start.
     """
 
     product: Product
@@ -77,6 +78,7 @@ class Replayed:
     engine: Engine
     log: Log
     ends: list[int]
+    started_ms: int
 
 
 @contextmanager
@@ -100,11 +102,12 @@ def replay_script(script: Script, way: Way, place: Place, progress: Progress) ->
                 replay.clients = Clients(product.url, caller.token_of(OTHER), place.folder, lambda: log_end(engine))
             ends = replay.run()
             ids = [[*key, one] for key, one in caller.ids.items()]
-            note.write_text(json.dumps({"script": _digest(script), "ends": ends, "ids": ids}))
+            note_content = {"script": _digest(script), "ends": ends, "ids": ids, "started": caller.started_ms}
+            note.write_text(json.dumps(note_content))
         if not product.runs("pipeline"):
             product.start("pipeline")
         replay.drain(max(_last_report(script, ends), last_report_by(engine, OTHER)))
-        yield Replayed(product, caller, engine, read_log(caller, engine, ends), ends)
+        yield Replayed(product, caller, engine, read_log(caller, engine, ends), ends, caller.started_ms)
 
 
 @contextmanager
@@ -131,6 +134,7 @@ def _read_note(note: Path, script: Script, caller: Caller) -> list[int]:
     note_content = json.loads(note.read_text())
     if note_content["script"] != _digest(script):
         raise Failed(f"{note.parent} holds a replay of other changes, or of another seed")
+    caller.started_ms = int(note_content["started"])
     caller.ids |= {(kind, name): one for kind, name, one in note_content["ids"]}
     return [int(one) for one in note_content["ends"]]
 
@@ -166,6 +170,9 @@ class _Replay:
             for number, step in enumerate(self.script.steps):
                 if number == opening:
                     stack.enter_context(beside(self.clients))
+                if isinstance(step, NEEDS_INCIDENTS):  # time passes for the product alone
+                    stack.close()
+                    self.clients = None
                 with quiet_for(step, self.clients):
                     self._before(number, step)
                     ends.append(self._make_step(step))
@@ -185,7 +192,10 @@ class _Replay:
         self.product.until(is_done, within_s=1_800)
 
     def _make_step(self, step: Step) -> int:
-        self.caller.do(step)
+        if isinstance(step, Wait):
+            self._pass_time(step)
+        else:
+            self.caller.do(step)
         end = log_end(self.engine)
         if isinstance(step, Report):
             self.last_report = end
@@ -193,13 +203,31 @@ class _Replay:
 
     def _before(self, number: int, step: Step) -> None:
         count = len(self.script.steps)
-        if self.way is Way.AT_THE_END:
+        if self.way is Way.AT_THE_END and not isinstance(step, NEEDS_INCIDENTS):
             return
         if isinstance(step, NEEDS_PIPELINE) or (self.way is Way.KEEPING_UP and number % max(1, count // _WAITS) == 0):
             self._start_pipeline()
             self.drain(self.last_report)
         if self.way is Way.KILLED:
             self._kill_or_start(number, count)
+
+    def _pass_time(self, step: Wait) -> None:
+        """Set the clock ahead, and wait until jobs have done what they do then; one that is killed does it later."""
+        self.product.until(lambda: read_checks(self.engine) != [])  # the time of a schedule counts once it was seen
+        if self.way is Way.KILLED:
+            self.product.kill("pipeline")
+        until_ms = self.caller.started_ms + step.days * DAY_MS
+        self.caller.ahead_ms = until_ms - int(time.time() * 1000)
+        self.product.set_ahead(self.caller.ahead_ms)
+        self._start_pipeline()
+        check_at_ms = check_ms(self.caller.started_ms)
+
+        def have_jobs_looked() -> bool:
+            checks = read_checks(self.engine) if until_ms > check_at_ms else []
+            is_checked = all(due_at_ms >= check_at_ms and is_released for due_at_ms, is_released in checks)
+            return is_checked and all(at_ms >= until_ms for at_ms in read_job_times(self.engine))
+
+        self.product.until(have_jobs_looked, within_s=600)
 
     def _kill_or_start(self, number: int, count: int) -> None:
         for part, command in _KILLS.items():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from truth.compare import unlike_incidents
 from truth.facts import Event
-from truth.failures import Incident, incidents_of, unlike_incidents
+from truth.failures import Incident, incidents_of
 
 
 def report(number: int, status: str, asset: str = "a") -> Event:

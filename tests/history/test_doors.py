@@ -136,25 +136,34 @@ def _delete_over_http(client: httpx.Client, deletion: Deletion) -> None:
 _DOORS = {"one by one": _writes, "in bulk": _bulk, "one by one over HTTP": _http, "in bulk over HTTP": _bulk_http}
 
 
+Through = tuple[list[Json], dict[str, list[Json]], float]
+"""A history, its events by entity when sent one by one, and the duration: the reference for other paths."""
+
+
+@pytest.fixture(scope="module")
+def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Through:
+    return _one_by_one("bqetl_sample/states.jsonl", sqlite_template, tmp_path_factory)
+
+
+@pytest.mark.xdist_group("sample history")
 @pytest.mark.parametrize("name", list(_DOORS)[1:])
 def test_the_sample_history_leaves_the_same_events_through_every_door(
-    store_engine: Engine, sqlite_template: Path, tmp_path: Path, name: str
+    sample: Through, store_engine: Engine, name: str
 ) -> None:
-    lines = _lines("bqetl_sample/states.jsonl")
-    reference, _ = _through(_writes, _copy_of(sqlite_template, tmp_path / "reference.db"), lines)
+    lines, reference, _ = sample
     assert sum(len(events) for events in reference.values()) > 200
     assert _through(_DOORS[name], store_engine, lines)[0] == reference
 
 
-Through = tuple[list[Json], dict[str, list[Json]], float]
-
-
 @pytest.fixture(scope="module")
 def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Through:
-    """A long history, its events by entity when sent one by one, and the duration: the reference for other paths."""
-    lines = _lines("bqetl_main/states.jsonl.gz")
-    path = tmp_path_factory.mktemp("doors") / "reference.db"
-    return lines, *_through(_writes, _copy_of(sqlite_template, path), lines)
+    """A long history."""
+    return _one_by_one("bqetl_main/states.jsonl.gz", sqlite_template, tmp_path_factory)
+
+
+def _one_by_one(path: str, template: Path, folders: pytest.TempPathFactory) -> Through:
+    lines = _lines(path)
+    return lines, *_through(_writes, _copy_of(template, folders.mktemp("doors") / "reference.db"), lines)
 
 
 @pytest.mark.soak

@@ -28,10 +28,11 @@ from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database import tables
 from tocsin.store.database.engine import open_engine
-from tocsin.store.database.schema import migrate
 from tocsin.store.eventlog.log import EventLog
 
 _FOLDER = Path(os.environ.get("TOCSIN_TEST_HISTORIES", Path(__file__).resolve().parents[3] / "shared" / "data"))
+_SAMPLE = (_FOLDER / "bqetl_sample" / "states.jsonl", _FOLDER / "bqetl_sample" / "lineage.jsonl")
+"""States and lineage of a short history."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PEOPLE = {"user", "team", "domain"}
 _STAMPS = ("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy", "changeDescription", "deleted")
@@ -49,19 +50,28 @@ def test_the_sample_history_equals_the_oracle(store_engine: Engine) -> None:
     assert _not_rebuilt(store_engine) == []
 
 
-def test_the_sample_history_written_together_leaves_the_same_events(store_engine: Engine, tmp_path: Path) -> None:
-    folder = _FOLDER / "bqetl_sample"
-    paths = (folder / "states.jsonl", folder / "lineage.jsonl")
-    one_by_one = open_engine(f"sqlite:///{tmp_path}/one-by-one.db", synchronous="OFF")
-    migrate(one_by_one)
-    _replay(one_by_one, *paths)
+@pytest.fixture(scope="module")
+def events_one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Atom]:
+    """The events of the sample history, written line by line."""
+    path = tmp_path_factory.mktemp("histories") / "one-by-one.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
+    _replay(engine, *_SAMPLE)
+    events = _comparable_events(engine)
+    engine.dispose()
+    return events
+
+
+@pytest.mark.xdist_group("sample history")
+def test_the_sample_history_written_together_leaves_the_same_events(
+    store_engine: Engine, events_one_by_one: list[Atom]
+) -> None:
     with GroupCommits(SqlCatalogue(store_engine), batch_size=100) as catalogue:
-        written = list(replay(Writes(catalogue, SystemClock()), *paths))
+        written = list(replay(Writes(catalogue, SystemClock()), *_SAMPLE))
     _check_the_log_is_complete(store_engine, written)
-    assert _comparable_events(store_engine) == _comparable_events(one_by_one)
-    assert _edges(store_engine) == _edges(one_by_one)
+    assert _comparable_events(store_engine) == events_one_by_one
+    assert _edges(store_engine) == _edges_at_the_end(store_engine, _SAMPLE[1])
     assert _not_rebuilt(store_engine) == []
-    one_by_one.dispose()
 
 
 def test_replaying_a_history_again_changes_nothing_that_still_stands(sqlite_engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import secrets
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -97,16 +99,14 @@ def binaries() -> Path | None:
 def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluster]:
     """Start a cluster in a temporary folder on a free port; stop it and remove the folder at the end.
 
-    Unless it is ``durable``, it does without the syncs that only a power cut would miss.
+    Unless it is ``durable``, it does without the syncs that only a power cut would miss. The clusters of a process have
+    one password.
     """
+    template = _empty_cluster(programs)
     folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
     prefix = _as_postgres(folder)
-    password, file = secrets.token_hex(16), folder / "password"
-    file.touch(0o600)
-    file.write_text(password)
-    shutil.chown(file, *owner_of(folder))
-    run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "scram-sha-256"]
-    _call([*run, f"--pwfile={file}", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
+    subprocess.run(["cp", "-a", str(template / "db"), str(folder)], check=True)
+    password = (template / "password").read_text()
     port = any_free_port()
     quick = "" if durable else " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
     options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c max_connections=200 -c autovacuum=off{quick}"
@@ -119,6 +119,23 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
         with suppress(subprocess.CalledProcessError):  # a test has stopped it
             cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def _empty_cluster(programs: Path) -> Path:
+    """Return a folder with the files of an empty cluster, made once for the clusters of this process, and its password.
+
+    To make them takes as long as most tests with a cluster of their own.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    prefix, file = _as_postgres(folder), folder / "password"
+    file.touch(0o600)
+    file.write_text(secrets.token_hex(16))
+    shutil.chown(file, *owner_of(folder))
+    run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "scram-sha-256"]
+    _call([*run, f"--pwfile={file}", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
+    return folder
 
 
 def owner_of(folder: Path) -> tuple[int, int]:

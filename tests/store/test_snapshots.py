@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -23,7 +24,6 @@ from tocsin.store.catalogue.entities.history import History
 from tocsin.store.database.documents import Row
 from tocsin.store.database.engine import is_sqlite, open_engine, writing
 from tocsin.store.database.page_bytes import BoundedList
-from tocsin.store.database.schema import migrate
 from tocsin.store.database.snapshots import EVENT_TEXT, VERSION_TEXT, Texts, rows_to_store
 from tocsin.store.database.tables import change_event, document_snapshot, entity, entity_version
 from tocsin.store.eventlog.log import EventLog
@@ -160,15 +160,13 @@ def test_a_random_history_reads_back_byte_for_byte(store_url: str, seed: int) ->
 
 
 @pytest.fixture(scope="session")
-def sqlite_url_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
+def sqlite_url_of(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
     """Return what gives the address of one more migrated, empty store."""
 
     def create_store() -> str:
-        url = f"sqlite:///{tmp_path_factory.mktemp('history')}/store.db"
-        engine = open_engine(url, synchronous="OFF")
-        migrate(engine)
-        engine.dispose()
-        return url
+        path = tmp_path_factory.mktemp("history") / "store.db"
+        path.write_bytes(sqlite_template.read_bytes())
+        return f"sqlite:///{path}"
 
     return create_store
 

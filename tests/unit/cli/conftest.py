@@ -44,3 +44,13 @@ def run(
         return Ended(code if isinstance(code, int) else int(code is not None), printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def store(run: Run, sqlite_template: Path, tmp_path: Path) -> Path:
+    """The file of a store with one person in it, in the folder that commands use by default."""
+    path = tmp_path / "tocsin-data" / "tocsin.db"
+    path.parent.mkdir()
+    path.write_bytes(sqlite_template.read_bytes())
+    assert run("admin", "create-user", "ada", "--email", "ada@example.org").code == 0
+    return path

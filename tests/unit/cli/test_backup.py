@@ -12,15 +12,13 @@ import pytest
 from tests.unit.cli.conftest import Run
 
 
-@pytest.fixture
-def store(run: Run, tmp_path: Path) -> Path:
-    """A store with one person in it, and a backup of it in ``monday``."""
-    assert run("admin", "create-user", "ada", "--email", "ada@example.org").code == 0
+@pytest.fixture(autouse=True)
+def monday(run: Run, store: Path, tmp_path: Path) -> None:
+    """A backup of the store in ``monday``."""
     ended = run("backup", "monday", "--json")
     assert (ended.code, ended.err) == (0, "")
     report = json.loads(ended.out)
     assert (report["folder"], report["events"]) == (str(tmp_path / "monday"), 1)
-    return tmp_path / "tocsin-data" / "tocsin.db"
 
 
 @pytest.mark.parametrize("damage", ["truncated", "deleted", "overwritten"])

@@ -11,13 +11,6 @@ import pytest
 from tests.unit.cli.conftest import Run
 
 
-@pytest.fixture
-def store(run: Run, tmp_path: Path) -> Path:
-    """A store with one person in it."""
-    assert run("admin", "create-user", "ada", "--email", "ada@example.org").code == 0
-    return tmp_path / "tocsin-data" / "tocsin.db"
-
-
 def _break(store: Path, statement: str) -> None:
     with sqlite3.connect(store) as connection:
         connection.execute(statement)

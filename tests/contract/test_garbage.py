@@ -13,13 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 from tests.serving import Json, Served, running_server, warehouse
+from tests.soak import SOAK
 from tests.startedstore import StartedStore
 
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.request import DEEPEST_JSON
 from tocsin.settings import Settings
 
-FUZZ = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+FUZZ = settings(
+    max_examples=100 if SOAK else 30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 _SEGMENTS = (
     "tables users name restore versions 0.1 followers events subscriptions lineage table status notifications read "
     "follows bulk dataQuality testCases login activity {id} {me} warehouse.shop.public.orders pipelines "

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.rdfprocessors import assert_same, by_oxigraph, by_pyld, by_rdflib, read_n_triples, read_turtle
+from tests.soak import SOAK
 
 from tocsin.model.change import EventType
 from tocsin.server.rdf.alerts import alert_node
@@ -19,7 +20,7 @@ from tocsin.server.rdf.formats import Format
 from tocsin.server.rdf.nodes import Node, literal_of, time_text, version_text
 from tocsin.server.rdf.vocabulary import ENTITY_CONTEXT, alert_context, event_context
 
-PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+FEW = settings(max_examples=25 if SOAK else 8, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 """Without shrinking, which takes minutes where every step asks four processors."""
 _PIECES = [
     '"',
@@ -142,19 +143,19 @@ def assert_one_graph(context: Any, nodes: list[Node]) -> None:
 
 
 @given(st.lists(EVENTS, min_size=1, max_size=2), st.booleans())
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@FEW
 def test_events(events: list[dict[str, Any]], by_bot: bool) -> None:
     assert_one_graph(event_context(), [event_node(one, by_bot=by_bot) for one in events])
 
 
 @given(ENTITIES, st.sampled_from(["table", "user", "team", "pipeline"]))
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@FEW
 def test_entities(entity: dict[str, Any], entity_type: str) -> None:
     assert_one_graph(ENTITY_CONTEXT, [entity_node(entity_type, entity)])
 
 
 @given(ALERTS)
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@FEW
 def test_alerts(alert: dict[str, Any]) -> None:
     assert_one_graph(alert_context(), [alert_node(alert)])
 
@@ -173,7 +174,7 @@ def test_times_keep_their_milliseconds() -> None:
 
 
 @given(VALUES.filter(lambda value: value is None or isinstance(value, dict | list)))
-@settings(max_examples=25, deadline=None, phases=PHASES)
+@FEW
 def test_what_is_no_scalar_is_a_json_literal(value: Any) -> None:
     literal = literal_of(value)
     assert literal["@type"] == "rdf:JSON"

@@ -138,7 +138,9 @@ def _is_on_both_stores_with_spark(item: pytest.Item) -> bool:
 
 
 def _is_one_more_on_postgresql(item: pytest.Item) -> bool:
-    """Return whether it repeats on PostgreSQL, for one more ``name``, what few names stand for there."""
+    """Return whether it repeats on PostgreSQL what others show there: it all, or for one more ``name``."""
+    if item.get_closest_marker("soak_on_postgresql"):
+        return item.get_closest_marker("postgres") is not None
     few, params = item.get_closest_marker("few_on_postgresql"), getattr(getattr(item, "callspec", None), "params", {})
     return few is not None and params.get("client") == "postgresql" and params.get("name", few.args[0]) not in few.args
 

@@ -110,6 +110,7 @@ def test_a_source_that_fails_at_many_accounts_is_slowed_down_but_not_those_who_l
     assert door.outcome_of("alice", "right-password") == "in"
 
 
+@pytest.mark.soak_on_postgresql
 def test_who_succeeds_is_not_counted(door: ThrottleSetup) -> None:
     assert [door.outcome_of("alice", "right-password") for _ in range(100)] == ["in"] * 100
     assert [door.outcome_of("bob", "right-password") for _ in range(100)] == ["in"] * 100

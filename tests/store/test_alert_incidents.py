@@ -337,6 +337,7 @@ def random_runs(company: SmallCompany, chance: random.Random, count: int) -> set
 
 
 @pytest.mark.parametrize("seed", range(12 if SOAK else 1))
+@pytest.mark.soak_on_postgresql
 def test_repeated_and_reordered_micro_batches_give_the_same_incidents(company: SmallCompany, seed: int) -> None:
     observe_everything(company)
     chance = random.Random(seed)

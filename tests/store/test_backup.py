@@ -174,6 +174,7 @@ def test_messages_that_were_claimed_are_free_again(store_engine: Engine, setting
     assert Sessions(store_engine).all() == []
 
 
+@pytest.mark.soak_on_postgresql
 def test_the_lake_comes_with_it_and_is_cut_where_a_segment_is_missing(
     store_engine: Engine, settings: Settings, folder: Path
 ) -> None:
@@ -206,6 +207,7 @@ def test_the_lake_comes_with_it_and_is_cut_where_a_segment_is_missing(
     assert lake.leftovers(before_ms=CLOCK.now_ms()) == []
 
 
+@pytest.mark.soak_on_postgresql
 def test_the_key_is_where_the_manifest_says(store_engine: Engine, settings: Settings, folder: Path) -> None:
     SmallCompany(store_engine)
     assert make_backup(store_engine, settings, folder / "none").key == KeyKept.NONE
@@ -233,6 +235,7 @@ def test_only_its_owner_can_read_a_backup(store_engine: Engine, settings: Settin
     assert modes == {(True, 0o700), (False, 0o600)}
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_damaged_backup_changes_nothing(store_engine: Engine, settings: Settings, folder: Path) -> None:
     company = SmallCompany(store_engine)
     manifest = make_backup(store_engine, settings, folder)

@@ -153,6 +153,7 @@ def test_the_author_hears_of_each_answer_once_and_not_of_their_own(shop: Company
         assert not any(text in event_text for text in ("john", board(shop).id, "because"))
 
 
+@pytest.mark.soak_on_postgresql
 def test_answers_of_five_thousand_are_one_event_and_few_statements(shop: Company, store_engine: Engine) -> None:
     many = [ChangeConsumer(f"00000000-0000-4000-8000-{at:012}", "table", 1, Basis.ASSET) for at in range(5_000)]
     request = announce_for(shop, *many)

@@ -105,6 +105,7 @@ def test_two_who_answer_at_once_leave_one_answer_and_both_steps(shop: Company, s
     assert len(log.steps(request.id, limit=10)) == 5
 
 
+@pytest.mark.soak_on_postgresql
 def test_five_thousand_consumers_are_asked_and_answer_in_pages(shop: Company, store_engine: Engine) -> None:
     many = [ChangeConsumer(f"00000000-0000-4000-8000-{at:012}", "table", at % 7, Basis.ASSET) for at in range(5_000)]
     request, log = announce_as(shop, consumers=many), ChangeRequestLog(store_engine)
@@ -137,6 +138,7 @@ def test_answers_end_at_the_date_and_go_on_when_it_moves(shop: Company, store_en
     assert names.count(("changeRequestUpdated", "jane")) == 2
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_person_announces_so_many_at_a_time_and_administrators_more(shop: Company) -> None:
     add_columns(shop, MOST_ANNOUNCED + 1)
     for at in range(MOST_ANNOUNCED):

@@ -47,6 +47,7 @@ def test_owners_and_followers_are_notified_of_what_happens_after_the_alert_was_m
 
 
 @SHIFTS
+@pytest.mark.soak_on_postgresql
 def test_followers_are_notified_of_what_comes_after_and_of_nothing_before(company: SmallCompany, shift_ms: int) -> None:
     before = company.describe("orders", "before")
     company.clock.at_ms += shift_ms
@@ -60,6 +61,7 @@ def test_followers_are_notified_of_what_comes_after_and_of_nothing_before(compan
 
 
 @SHIFTS
+@pytest.mark.soak_on_postgresql
 def test_an_alert_notifies_of_nothing_that_was_before_it(company: SmallCompany, shift_ms: int) -> None:
     before = company.describe("revenue", "before", by="ana")
     company.clock.at_ms += shift_ms
@@ -71,6 +73,7 @@ def test_an_alert_notifies_of_nothing_that_was_before_it(company: SmallCompany, 
 
 
 @SHIFTS
+@pytest.mark.soak_on_postgresql
 def test_a_mute_keeps_quiet_what_comes_after_it_and_nothing_before(company: SmallCompany, shift_ms: int) -> None:
     """Fault scenario 38."""
     before = company.describe("orders", "before")
@@ -83,6 +86,7 @@ def test_a_mute_keeps_quiet_what_comes_after_it_and_nothing_before(company: Smal
 
 
 @SHIFTS
+@pytest.mark.soak_on_postgresql
 def test_followers_hear_that_an_asset_is_gone(company: SmallCompany, shift_ms: int) -> None:
     company.clock.at_ms += shift_ms
     written = company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)

@@ -153,6 +153,7 @@ def change_threads(talk: FeedSetup, chance: Random, threads: list[Written]) -> W
 
 
 @pytest.mark.parametrize("seed", range(12 if SOAK else 1))
+@pytest.mark.soak_on_postgresql
 def test_participants_of_an_event_are_those_of_its_time_however_late_somebody_looks(talk: FeedSetup, seed: int) -> None:
     chance, threads = Random(seed), list[Written]()
     earlier: list[tuple[Written, dict[str, set[str]]]] = []

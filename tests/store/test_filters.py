@@ -179,12 +179,14 @@ def test_what_lies_under_something_is_found_by_its_id(catalogue: SqlCatalogue) -
         ("eventsubscription", "alertType"),
     ],
 )
+@pytest.mark.soak_on_postgresql
 def test_a_word_that_no_filter_knows_is_refused(catalogue: SqlCatalogue, entity_type: str, name: str) -> None:
     with pytest.raises(InvalidInput):
         catalogue.list_entities(entity_type, Listing(filters=((name, "spoon"),)))
 
 
 @pytest.mark.parametrize("cursor", ["cGcAeA", "!", "_w"])
+@pytest.mark.soak_on_postgresql
 def test_what_is_no_cursor_is_refused(catalogue: SqlCatalogue, cursor: str) -> None:
     for listing in (Listing(after=cursor), Listing(before=cursor)):
         with pytest.raises(InvalidInput, match="not a cursor"):

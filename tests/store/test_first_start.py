@@ -94,6 +94,7 @@ def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_adminis
         ("matchAnyEventType({'changeRequestAnswered'})", None),
     ],
 )
+@pytest.mark.soak_on_postgresql
 def test_the_former_condition_of_the_alert_of_change_requests_is_renewed_and_that_of_an_administrator_stays(
     store_engine: Engine, stored: str, renewed: str | None
 ) -> None:

@@ -60,6 +60,7 @@ _ALL = [
 
 
 @pytest.mark.skipif(not _SAMPLE.is_file(), reason="the real histories (shared/data) are not beside this repository")
+@pytest.mark.soak_on_postgresql
 def test_a_store_with_a_real_history_is_sound(store_engine: Engine) -> None:
     writes = Writes(SqlCatalogue(store_engine), SystemClock())
     for _ in replay(writes, _SAMPLE, _SAMPLE.with_name("lineage.jsonl")):

@@ -219,6 +219,7 @@ def test_what_only_tocsin_writes_is_refused(name: str, shop: Company, writes: In
     "event_type",
     sorted(set(EventType) - {"entityCreated", "entityUpdated", "entitySoftDeleted", "entityDeleted", "entityRestored"}),
 )
+@pytest.mark.soak_on_postgresql
 def test_types_of_our_own_are_refused(event_type: str, shop: Company, writes: IngestWrites) -> None:
     assert "are not taken from other systems" in send_one(writes, shop, change(event_type))
 

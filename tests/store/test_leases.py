@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
@@ -162,6 +163,7 @@ class JumpingClocks(RuleBasedStateMachine):
         return len(worker.leases)
 
 
+@pytest.mark.soak_on_postgresql
 def test_jumping_clocks_lose_nothing_and_share_nothing(store_engine: Engine) -> None:
     """Fault scenario 6."""
 

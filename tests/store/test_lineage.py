@@ -149,6 +149,7 @@ def test_columns_and_the_pipeline_are_checked_and_made_full(shop: Company, store
         ({"pipeline": {"type": "pipeline", "fullyQualifiedName": "airflow.nowhere"}}, NotFound),
     ],
 )
+@pytest.mark.soak_on_postgresql
 def test_what_is_malformed_is_refused(shop: Company, details: Document, error: type[Exception]) -> None:
     end = shop.log.readable_end()
     with pytest.raises(error):
@@ -256,6 +257,7 @@ def test_lineage_is_read_by_level_and_survives_cycles(shop: Company, store_engin
         reader.around("table", Key.by_name("nowhere"))
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_source_may_feed_very_many(shop: Company, store_engine: Engine) -> None:
     """Fault scenario 29."""
     for number in range(329):
@@ -267,6 +269,7 @@ def test_a_source_may_feed_very_many(shop: Company, store_engine: Engine) -> Non
 
 @given(st.lists(st.tuples(st.sampled_from("pdsh"), *[st.sampled_from(("orders", "clean", "report"))] * 2), max_size=12))
 @settings(max_examples=15 if SOAK else 6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.soak_on_postgresql
 def test_the_lineage_fields_of_the_log_say_exactly_which_edges_there_are(
     store_engine: Engine, writes: list[tuple[str, str, str]]
 ) -> None:

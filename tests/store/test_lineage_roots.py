@@ -152,6 +152,7 @@ def test_without_a_failure_upstream_or_after_its_recovery_each_asset_is_a_group(
     ]
 
 
+@pytest.mark.soak_on_postgresql
 def test_of_several_roots_the_most_upstream_counts_and_then_the_oldest(company: SmallCompany) -> None:
     for table in ("revenue", "costs", "margin", "orders", "margin"):
         company.result(table, "Failed")

@@ -52,6 +52,7 @@ def test_related_terms_follow_a_new_name(shop: Company, store_engine: Engine) ->
 
 @pytest.mark.parametrize("hard", [False, True])
 @pytest.mark.parametrize("container", ["testDefinition", "testSuite"])
+@pytest.mark.soak_on_postgresql
 def test_test_cases_go_with_their_definition_or_suite(
     shop: Company, store_engine: Engine, container: str, hard: bool
 ) -> None:

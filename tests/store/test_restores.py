@@ -136,6 +136,7 @@ def test_a_restore_brings_back_what_went_with_it_and_only_that(tree: Tree, conta
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.soak_on_postgresql
 def test_what_lies_below_waits_for_its_container(tree: Tree, container: str) -> None:
     root = _fill(tree, container)
     tree.delete(root)

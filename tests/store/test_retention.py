@@ -341,6 +341,7 @@ def test_a_reader_beside_a_run_gets_every_event_once(company: SmallCompany) -> N
     check_sound(engine)
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_run_that_ends_at_any_statement_leaves_a_whole_store(company: SmallCompany) -> None:
     """Fault scenario 58."""
     company.describe("orders", "long " * 3_000)

@@ -58,6 +58,7 @@ def advance(company: SmallCompany) -> None:
 
 
 @pytest.mark.parametrize("status", [one for one in MessageStatus if one is not MessageStatus.DELIVERED])
+@pytest.mark.soak_on_postgresql
 def test_the_event_of_a_message_that_may_still_be_sent_stays(company: SmallCompany, status: MessageStatus) -> None:
     settle(company.engine, status)
     notified = {one.offset for one in EventLog(company.engine).read(0, 100) if "text" in str(one.event.to_wire())}
@@ -103,6 +104,7 @@ def test_notifications_and_dead_letters_go_in_their_time(company: SmallCompany) 
 
 
 @pytest.mark.parametrize("seed", range(12 if SOAK else 1))
+@pytest.mark.soak_on_postgresql
 def test_histories_are_the_same_before_and_after_whatever_happened(store_engine: Engine, seed: int) -> None:
     company, chance = SmallCompany(store_engine), Random(seed)
     prepare(company)

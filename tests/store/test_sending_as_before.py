@@ -80,6 +80,7 @@ def test_stored_alerts_send_as_before_and_say_so(older: Engine) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [None, 1, 100])
+@pytest.mark.soak_on_postgresql
 def test_alerts_that_did_neither_stay_as_they_are(older: Engine, batch_size: int | None) -> None:
     alert_id = store_alert(older, "plain", batch_size, {"endpoint": "https://example.org/hook"})
     before = Subscriptions(older).find(alert_id)

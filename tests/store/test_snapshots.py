@@ -34,6 +34,7 @@ LARGE = 2_500_000
 JOHN = Actor("00000000-0000-4000-8000-000000000002", "john.doe")
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_changed_word_costs_a_small_part_of_the_document(store_engine: Engine) -> None:
     shop = company(store_engine)
     creation = create(shop, LARGE)
@@ -301,6 +302,7 @@ def _check_texts(engine: Engine, watched: _Watched) -> None:
         ("DELETE FROM document_snapshot", {Damage.UNREADABLE}),
     ],
 )
+@pytest.mark.soak_on_postgresql
 def test_a_difference_that_cannot_be_read_is_found(store_engine: Engine, statement: str, damages: set[Damage]) -> None:
     shop = company(store_engine)
     create(shop, 50_000)

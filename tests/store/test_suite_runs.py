@@ -106,6 +106,7 @@ def test_a_run_says_since_when_a_test_fails(shop: Company) -> None:
 
 
 @pytest.mark.parametrize("order", list(permutations(["first", "second", "third"])))
+@pytest.mark.soak_on_postgresql
 def test_results_may_come_in_any_order(shop: Company, order: tuple[str, ...]) -> None:
     times = {"first": 1, "second": 2, "third": 3}
     report_all(shop, *((name, times[name]) for name in order))
@@ -178,6 +179,7 @@ def test_a_restored_test_is_waited_for_again(shop: Company) -> None:
     assert runs(shop) == [("testSuite", 2, "Success"), ("testSuite", 5, "Success")]
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_suite_of_tests_with_a_past_starts_with_their_next_results(shop: Company) -> None:
     for hour in range(1, 2 * MOST_CAUGHT_UP + 4, 2):
         report_all(shop, ("first", hour), ("second", hour + 1))

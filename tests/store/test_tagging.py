@@ -39,6 +39,7 @@ def _labels(document: Document) -> list[tuple[str, str]]:
     [{"tagFQN": "No.Such"}, {"tagFQN": "PII.Sensitive", "source": "Glossary"}, {"tagFQN": "Business"}],
 )
 @pytest.mark.parametrize("path", ["/tags/0", "/columns/1/tags/0"])
+@pytest.mark.soak_on_postgresql
 def test_a_label_that_names_nothing_is_refused(shop: Company, label: Document, path: str) -> None:
     with pytest.raises(NotFound, match=str(label["tagFQN"])):
         shop.patch(("add", path, label))

@@ -64,6 +64,7 @@ def tree(store_engine: Engine) -> Tree:
 
 @pytest.mark.parametrize("child", MAY)
 @pytest.mark.parametrize("parent", TYPES)
+@pytest.mark.soak_on_postgresql
 def test_a_team_stands_only_where_its_type_may(tree: Tree, child: str, parent: str) -> None:
     above = "Organization" if parent == "Organization" else "above"
     if parent != "Organization":

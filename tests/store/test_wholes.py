@@ -168,6 +168,7 @@ def test_who_muted_the_schema_or_made_the_change_is_not_told_of_parts_in_its_pla
     }, "dia follows the schema by mail, and hears in the app of the table that she owns"
 
 
+@pytest.mark.soak_on_postgresql
 def test_however_the_events_are_cut_into_batches_everybody_is_told_the_same(store_engine: Engine) -> None:
     company = SmallCompany(store_engine)
     follow(company, "ben", "databaseSchema", "public")
@@ -210,6 +211,7 @@ def _drafts(company: SmallCompany, events: list[MatchedEvent]) -> list[tuple[int
 
 
 @pytest.mark.parametrize("group_by", ["alert", "asset"])
+@pytest.mark.soak_on_postgresql
 def test_who_follows_many_parts_gets_one_message_about_them_whichever_micro_batch_they_are_in(
     company: SmallCompany, group_by: str
 ) -> None:

@@ -93,6 +93,7 @@ WRONG: list[Document] = [
 ]
 
 
+@pytest.mark.soak_on_postgresql
 def test_what_is_wrong_with_one_entity_leaves_the_others_alone(both: Mirrored) -> None:
     tables = both.fake.lists["tables"]
     for number, fields in enumerate(WRONG, start=500):
@@ -105,6 +106,7 @@ def test_what_is_wrong_with_one_entity_leaves_the_others_alone(both: Mirrored) -
 
 
 @pytest.mark.parametrize("keys", [{"id": "x"}, {"id": "a\0b"}, {"timestamp": 2**63}, {"userName": "a\0b"}])
+@pytest.mark.soak_on_postgresql
 def test_an_event_that_is_wrong_leaves_the_others_alone(both: Mirrored, keys: Document) -> None:
     both.run()
     first, second = (change_table(both, description=words) for words in ("First.", "Second."))

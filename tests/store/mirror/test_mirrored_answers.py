@@ -26,6 +26,7 @@ PLAIN_KEYS = ("id", "name", "fullyQualifiedName", "displayName", "description", 
 
 @pytest.mark.parametrize("has_cursor", [True, False], ids=["pages", "one answer"])
 @pytest.mark.parametrize("version", ["1.13", "2.0"])
+@pytest.mark.soak_on_postgresql
 def test_recorded_answers_stand_here_entity_by_entity(store_engine: Engine, version: str, *, has_cursor: bool) -> None:
     answers = json.loads((RECORDED / f"{version}.json").read_text(encoding="utf-8"))
     with running(FakeOpenMetadata(has_cursor=has_cursor, page=1)) as fake:

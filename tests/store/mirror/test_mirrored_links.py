@@ -283,6 +283,7 @@ def test_a_dry_run_says_which_links_would_come(mirror: Mirrored) -> None:
     assert mirror.table()["fullyQualifiedName"] == ORDERS
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_dry_run_says_who_would_be_told(both: Mirrored) -> None:
     jane, upstream_jane = a_follower(both)
     both.alert(category="Followers")

@@ -159,6 +159,7 @@ def test_an_event_names_what_changed_and_nothing_that_the_server_works_out(both:
     assert list(description.paths()) == ["description"]
 
 
+@pytest.mark.soak_on_postgresql
 def test_an_owner_known_by_the_address_stays_in_later_runs(both: Mirrored) -> None:
     dia_here = both.user("dia")
     person = {"id": table_id(91), "name": "diana", "fullyQualifiedName": "diana", "email": "dia@example.org"}
@@ -341,6 +342,7 @@ def test_a_fault_that_passes_is_waited_out(mirror: Mirrored, fault: str) -> None
     assert mirror.waited[0] == (7.0 if fault == "too many requests" else 1.0)
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_page_in_the_middle_that_fails_is_named_and_the_next_run_completes_the_load(both: Mirrored) -> None:
     """Fault scenario 55."""
     both.alert()
@@ -387,6 +389,7 @@ def test_events_that_are_too_many_or_too_old_are_replaced_by_the_lists(mirror: M
     assert not [path for path in mirror.fake.addresses if path.startswith("/api/v1/events")]
 
 
+@pytest.mark.soak_on_postgresql
 def test_a_dry_run_keeps_nothing_and_says_what_would_change(both: Mirrored) -> None:
     end = both.end()
     report = both.run(is_dry=True)

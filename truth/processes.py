@@ -45,6 +45,7 @@ class Product:
     environment: dict[str, str] = field(default_factory=dict)
     port: int = 0
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _client: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=30, trust_env=False))
 
     def __post_init__(self) -> None:
         with socket.socket() as probe:
@@ -107,6 +108,7 @@ class Product:
         """End what runs; nothing is lost that anybody reads."""
         for command in list(self._running):
             self.kill(command)
+        self._client.close()
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run another command over the same store and return what it printed."""
@@ -128,7 +130,7 @@ class Product:
 
     def health(self) -> Any:
         """Return what ``GET /healthcheck`` answers."""
-        return httpx.get(f"{self.url}/api/v1/healthcheck", timeout=30, trust_env=False).raise_for_status().json()
+        return self._client.get(f"{self.url}/api/v1/healthcheck").raise_for_status().json()
 
     def until(self, question: Callable[[], bool], *, within_s: float = 300.0, every_s: float = 0.05) -> None:
         """Wait until something is so.
@@ -149,7 +151,7 @@ class Product:
 
     def _answers(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/api/v1/system/version", timeout=5, trust_env=False).is_success
+            return self._client.get(f"{self.url}/api/v1/system/version", timeout=5).is_success
         except httpx.HTTPError:
             return False
 

@@ -1,4 +1,7 @@
-"""Tests of ``make truth`` at a small size: nothing differs; with faults of the past put back, it finds what is lost."""
+"""Tests of ``make truth`` at a small size: nothing differs; with faults of the past put back, it finds what is lost.
+
+Each run notifies by the Python engine; ``make soak`` by the pipeline, in each way and on both stores.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.acceptance import forgetting
 from tests.acceptance.official_client.conftest import environment
+from tests.acceptance.python_pipeline import sitecustomize_for
 from tests.notifying import notify_all
 from tests.soak import SOAK
 from tests.sparksession import SHORT_LIVED
@@ -77,7 +81,8 @@ def replay(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Replay:
             with sqlite3.connect(folder / "tocsin.db") as source, sqlite3.connect(before) as target:
                 source.backup(target)
 
-    place = Place(folder, environment=pipeline())
+    paths = () if SOAK else (sitecustomize_for(tmp_path_factory.mktemp("python")),)
+    place = Place(folder, environment=pipeline(*paths))
     return Replay(judge(script, Way.AT_THE_END, place, copy_store, questions=QUESTIONS), before, folder)
 
 

@@ -77,7 +77,14 @@ def _with_message(scheduled: ScheduledNotification, event: ChangeEvent) -> Notif
     if scheduled.message_id is None:
         return Notified(scheduled)
     draft = scheduled.draft
-    entry = Entry(scheduled.id, draft.event.offset, CarriedEvent.of(event), draft.reasons.in_order, draft.recipient_id)
+    entry = Entry(
+        scheduled.id,
+        draft.event.offset,
+        CarriedEvent.of(event),
+        draft.reasons.in_order,
+        draft.recipient_id,
+        whole_id=draft.event.part_of,
+    )
     return Notified(scheduled, _message(scheduled, scheduled.message_id), entry)
 
 

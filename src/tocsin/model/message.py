@@ -226,6 +226,8 @@ class Entry:
     ``incident`` is the one that its failure belongs to, if one of its alerts watches it and nobody has acknowledged it.
     ``answered_reasons`` are those for which it reminds of a change request that no longer asks for an answer.
     ``in_brief``: the event is without the large values of its entity.
+    ``whole_id`` is the event of the whole that its event is part of, None if of none: the event itself says so only
+    to who may see everything. ``parts`` are notifications that are told with it.
     """
 
     notification_id: str
@@ -237,6 +239,8 @@ class Entry:
     incident: OpenIncident | None = None
     answered_reasons: tuple[Reason, ...] = ()
     in_brief: bool = False
+    whole_id: str | None = None
+    parts: tuple[Entry, ...] = ()
 
     @property
     def event(self) -> ChangeEvent:

@@ -25,6 +25,7 @@ from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
 from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
+from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
 from tocsin.model.message import Entry
@@ -120,9 +121,10 @@ class Section(NamedTuple):
     why : why the recipient gets it, as a sentence; empty for no reason
     link : address of the asset's page
     buttons : links to acknowledge the incidents that its failure belongs to, or to answer a change request
-    guidance : how bad it is and what is to be done, as far as its alerts or test say so: a paragraph each
+    notes : what is told with it, how bad it is and what is to be done, as far as its alerts or test say so: a
+        paragraph each
     body : what a template says, in place of the asset, its changes and the signature
-    variant : what messages have in common that say the same of the event, but for why, buttons and guidance: what is
+    variant : what messages have in common that say the same of the event, but for why, buttons and notes: what is
         known of a failure, how a thread concerns its reader, their zone, and who they are where an incident is
         assigned to them; None where a template words it
     """
@@ -143,7 +145,7 @@ class Section(NamedTuple):
     owned_by: str = ""
     body: tuple[RichBlock, ...] = ()
     buttons: tuple[Button, ...] = ()
-    guidance: tuple[RichBlock, ...] = ()
+    notes: tuple[RichBlock, ...] = ()
     tone: Tone = Tone.NEUTRAL
     variant: tuple[object, ...] | None = None
 
@@ -242,14 +244,35 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         why = why_text(event, entry.reasons, dispatch.message.channel)
         buttons = dispatch.buttons.get(entry.notification_id, ())
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
-        guidance, failure = dispatch.guidance.get(entry.notification_id), dispatch.failure
-        if failure and (guidance or failure.runbook):
-            guidance = _beside_failure(guidance or NO_GUIDANCE, failure, section)
-        sections.append(section._replace(guidance=guidance_blocks(guidance)) if guidance else section)
+        if entry.parts or dispatch.guidance or dispatch.failure:
+            section = section._replace(notes=_notes_of(entry, dispatch, section))
+        sections.append(section)
     if len(dispatch.entries) == 1:
-        return MessageContent(sections[0].headline, tuple(sections))
-    left_count = len(dispatch.entries) - len(sections)
+        (entry,) = dispatch.entries
+        is_led_by_part = entry.parts and entry.whole_id is not None
+        headline = digest_headline(dispatch.entries) if is_led_by_part else sections[0].headline
+        return MessageContent(headline, tuple(sections))
+    left_count = len(_with_parts(dispatch.entries)) - len(_with_parts(entries))
     return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True)
+
+
+def fold_notifications(dispatch: Dispatch) -> Dispatch:
+    """Return a message in which those notifications are one that people need not read apart."""
+    return fold_wholes(fold_repeated(dispatch))
+
+
+def _with_parts(entries: Sequence[Entry]) -> list[Entry]:
+    """Return notifications, each followed by those that are told with it."""
+    return [each for entry in entries for each in (entry, *entry.parts)]
+
+
+def _notes_of(entry: Entry, dispatch: Dispatch, section: Section) -> tuple[RichBlock, ...]:
+    """Return what a message says of a notification beside its event: other messages about the event do not."""
+    guidance, failure = dispatch.guidance.get(entry.notification_id), dispatch.failure
+    if failure and (guidance or failure.runbook):
+        guidance = _beside_failure(guidance or NO_GUIDANCE, failure, section)
+    parts = part_blocks(entry, dispatch.message.channel) if entry.parts else ()
+    return (*parts, *(guidance_blocks(guidance) if guidance else ()))
 
 
 def _beside_failure(guidance: Guidance, failure: FailureContext, section: Section) -> Guidance:
@@ -277,7 +300,7 @@ def fitted_payload(
     dispatch: Dispatch, render: Callable[[MessageContent], bytes], *, base_url: str, most_bytes: int
 ) -> bytes:
     """Return the payload that ``render`` makes of as much of the message as fits; the rest is counted."""
-    payload, dispatch = b"", fold_repeated(dispatch)
+    payload, dispatch = b"", fold_notifications(dispatch)
     for entries, lines_each in _portions(dispatch):
         payload = render(message_content(dispatch, entries, base_url=base_url, lines_each=lines_each))
         if len(payload) <= most_bytes:
@@ -302,8 +325,10 @@ def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:
 def digest_headline(entries: Sequence[Entry]) -> str:
     """Return what is inside, the most important first: ``1 failure, 2 changes: orders, revenue, sales and 4 more``.
 
-    What follows a failure upstream is counted apart: ``12 failures downstream of orders; 1 change: orders``.
+    What is told with a notification counts. What follows a failure upstream is counted apart:
+    ``12 failures downstream of orders; 1 change: orders``.
     """
+    entries = _with_parts(entries)
     roots = {entry.notification_id: _root(entry) for entry in entries}
     root_names = {root for root in roots.values() if root is not None}
     if len(root_names) != 1:

@@ -288,8 +288,8 @@ _HELD = (
 )
 _CARRIED = (
     select(notification.c.message_id, notification.c.id, notification.c.log_offset, notification.c.reasons)
-    .add_columns(notification.c.recipient_id, notification.c.event_id, *EVENT_TEXT, entity.c.deleted)
-    .add_columns(change_event.c.entity_type)
+    .add_columns(notification.c.recipient_id, notification.c.event_id, notification.c.whole_id)
+    .add_columns(*EVENT_TEXT, entity.c.deleted, change_event.c.entity_type)
     .join(change_event, change_event.c.id == notification.c.event_id)
     .outerjoin(entity, entity.c.id == notification.c.recipient_id)
     .where(notification.c.message_id.in_(bindparam("ids", expanding=True)))
@@ -367,6 +367,7 @@ class _Events:
             reasons=parse_reasons(row.reasons),
             recipient_id=row.recipient_id,
             recipient_gone=row.recipient_id is not None and row.deleted is not False,
+            whole_id=row.whole_id,
         )
 
     def _event(self, row: Row[Any], *, in_brief: bool) -> CarriedEvent:

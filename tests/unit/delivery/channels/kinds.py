@@ -39,6 +39,8 @@ from tocsin.model.change import (
     FieldChange,
     ImportedCount,
 )
+from tocsin.model.message import CarriedEvent, Entry
+from tocsin.model.notification import ReasonKind
 from tocsin.model.severity import Severity
 from tocsin.model.subscription import Channel
 
@@ -507,12 +509,42 @@ DIGESTS = {
 }
 """Kinds that messages hold which tell of several events, by what they are called."""
 
+OF_WHOLES = {"of_a_schema": 1, "of_its_tables": 0}
+"""Messages about the tables of a deleted schema: how many notifications are of the schema itself."""
+
+PUBLIC = change_event(
+    update_of("deleted", False, True),
+    id="0199c6f2-7c00-7000-8000-000000000009",
+    event_type=EventType.ENTITY_SOFT_DELETED,
+    entity_type="databaseSchema",
+    entity_id="123e4567-e89b-12d3-a456-426614174009",
+    entity_fully_qualified_name="acme.shop.public",
+    entity={"id": "123e4567-e89b-12d3-a456-426614174009", "name": "public"},
+    below_count=50,
+)
+"""The event of a deleted schema."""
+
+
+def table_deleted(name: str, **fields: Any) -> ChangeEvent:
+    """Return the event of a table that was deleted with the schema."""
+    event = {"id": f"event of {name}", "event_type": EventType.ENTITY_SOFT_DELETED, "entity_id": name}
+    of_table = {"entity_fully_qualified_name": f"acme.shop.public.{name}", "entity": {"id": name, "name": name}}
+    return change_event(update_of("deleted", False, True), **event | of_table | fields)
+
 
 def digest_of(name: str, channel: Channel) -> Dispatch:
-    """Return a message that holds several kinds."""
-    messages = [message_about(kind, channel) for kind in DIGESTS[name]]
-    entries = tuple(replace(one.first, notification_id=str(at)) for at, one in enumerate(messages))
-    return replace(messages[0], entries=entries, failure=None, buttons={})
+    """Return a message that holds several kinds, or parts of a whole."""
+    messages = [message_about(kind, channel) for kind in DIGESTS.get(name, ("created",))]
+    entries = [one.first for one in messages]
+    if name in OF_WHOLES:
+        reasons = [entries[0].reasons, (entries[0].reasons[0].model_copy(update={"kind": ReasonKind.FOLLOWER}),)]
+        entries = [*(replace(one, carried=CarriedEvent.of(PUBLIC)) for one in entries[: OF_WHOLES[name]])]
+        entries += [
+            Entry("", 0, CarriedEvent.of(table_deleted(f"table_{at:02}")), reasons[at < 2], whole_id=PUBLIC.id)
+            for at in range(14)
+        ]
+    entries = [replace(one, notification_id=str(at)) for at, one in enumerate(entries)]
+    return replace(messages[0], entries=tuple(entries), failure=None, buttons={})
 
 
 def message_about(kind: str, channel: Channel) -> Dispatch:

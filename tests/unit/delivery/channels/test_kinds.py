@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.unit.delivery.channels import samples
-from tests.unit.delivery.channels.kinds import DIGESTS, KINDS, REMOVAL, digest_of, message_about
+from tests.unit.delivery.channels.kinds import DIGESTS, KINDS, OF_WHOLES, REMOVAL, digest_of, message_about
 from tests.unit.delivery.events import OWNER, change_event, dispatch, update_of
 from typer.main import get_command
 
@@ -94,7 +94,7 @@ def test_messages_of_every_kind_are_as_they_were_read(name: str) -> None:
     samples.assert_golden({kind: render(kind) for kind in KINDS}, GOLDEN / f"{name}.json")
 
 
-@pytest.mark.parametrize("name", DIGESTS)
+@pytest.mark.parametrize("name", [*DIGESTS, *OF_WHOLES])
 def test_digests_are_as_they_were_read(name: str) -> None:
     channels = (Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT)
     digests = {one.value: PREVIEWS[one](digest_of(name, one), samples.HOME) for one in channels}

@@ -25,8 +25,7 @@ from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import spans_to_html, spans_to_text, to_html, to_text
 from tocsin.delivery.transport.request import Mail
-from tocsin.delivery.wording.content import LINK_TEXT, message_content, more_of
-from tocsin.delivery.wording.folding import fold_repeated
+from tocsin.delivery.wording.content import LINK_TEXT, fold_notifications, message_content, more_of
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 
@@ -118,7 +117,7 @@ def preview(
     ``unsubscribe`` is the address of a link that acts for the reader, empty for none; ``links`` are others, with their
     texts.
     """
-    dispatch = dispatch if len(dispatch.entries) == 1 else fold_repeated(dispatch)
+    dispatch = dispatch if len(dispatch.entries) == 1 else fold_notifications(dispatch)
     entries, is_digest = dispatch.entries, len(dispatch.entries) > 1
     if is_digest:
         entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)

@@ -61,7 +61,7 @@ def _single_notification(section: Section) -> dict[str, Any]:
     texts += list(map(_paragraph, section.body)) or list(map(_line, section.spans))
     texts += [section.more()] if section.more_count else []
     texts += [] if section.body else [escape(section.signature + section.owned_by)]
-    texts += map(_paragraph, section.guidance)
+    texts += map(_paragraph, section.notes)
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
     rendered = _widgets(*texts)
@@ -75,7 +75,7 @@ def _brief(section: Section) -> str:
     lines = list(map(_paragraph, section.body)) or list(map(_line, section.spans))
     mark = _mark(section) if section.tone else ""
     texts = [mark, f"<b>{escape(section.headline)}</b>", *lines, section.more()]
-    texts += map(_paragraph, section.guidance)
+    texts += map(_paragraph, section.notes)
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
     texts.append(" · ".join(f'<a href="{escape(url)}">{text}</a>' for url, text in section.links))

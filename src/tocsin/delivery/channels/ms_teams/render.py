@@ -69,7 +69,7 @@ def _single_notification(section: Section) -> Iterator[Element]:
         yield _text(section.more(), isSubtle=True)
     if not section.body:
         yield _text(section.signature + section.owned_by, isSubtle=True)
-    yield from map(_element, section.guidance)
+    yield from map(_element, section.notes)
     if section.why:
         yield _text(f"Why you get this: {section.why}", italic=True, isSubtle=True)
 
@@ -81,7 +81,7 @@ def _brief(section: Section) -> Element:
     items += map(_runs, section.spans)
     if section.more_count:
         items.append(_text(section.more(), isSubtle=True))
-    items += map(_element, section.guidance)
+    items += map(_element, section.notes)
     if section.why:
         items.append(_text(section.why, italic=True, isSubtle=True))
     items.append({"type": "ActionSet", "actions": _actions(section)})

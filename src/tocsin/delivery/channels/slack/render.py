@@ -95,8 +95,8 @@ def _single_notification(section: Section, members: Members) -> Iterator[Block]:
         yield _context(section.more())
     if not section.body:
         yield _signature(section, members)
-    if section.guidance:
-        yield _rich_text(section.guidance)
+    if section.notes:
+        yield _rich_text(section.notes)
     if section.why:
         yield _context(f"Why you get this: {section.why}")
     yield links_block(*section.links)
@@ -138,7 +138,7 @@ def _brief_blocks(section: Section) -> Iterator[RichBlock]:
     else:
         yield RichBlock(BlockKind.PARAGRAPH, (Span(section.asset),))
         yield from _lines(section)
-    yield from section.guidance
+    yield from section.notes
     for text in filter(None, (section.more(), section.why)):
         yield RichBlock(BlockKind.PARAGRAPH, (Span(text, italic=True),))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import httpx
 import pytest
@@ -47,6 +47,18 @@ class CatalogueWriter:
         logged = log.read(log.readable_end() - 1, 1)[0]
         return self._keep(user_id, logged.offset, logged.event, due_in_ms)
 
+    def tell_together(self, user_id: str, names: Sequence[str], *, whole_id: str) -> list[str]:
+        """Create tables and notify the user of all at once, as of parts of a whole; return the ids of the tables."""
+        log, ids, part_rows = self._served.app.state.parts.log, [], []
+        for name in names:
+            ids.append(table(self._client, name)["id"])
+            logged = log.read(log.readable_end() - 1, 1)[0]
+            part_rows.append(self._row(user_id, logged.offset, logged.event, 0) | {"whole_id": whole_id})
+        with writing(self._engine) as connection:
+            connection.execute(insert(notification), part_rows)
+        Notifications(self._engine).advance(MATCH_STREAM, logged.offset, now_ms=part_rows[-1]["created_at_ms"])
+        return ids
+
     def announce(self, user_id: str, **announcement: int) -> None:
         """Announce something about the table orders and notify the user of it."""
         request = {
@@ -62,10 +74,17 @@ class CatalogueWriter:
         self._keep(user_id, logged.offset, logged.event, 0)
 
     def _keep(self, user_id: str, offset: int, event: ChangeEvent, due_in_ms: int) -> str:
-        row_id = ORDERED_IDS.of(offset, event.id, "ActivityFeed", user_id)
+        row = self._row(user_id, offset, event, due_in_ms)
+        with writing(self._engine) as connection:
+            connection.execute(insert(notification), row)
+        Notifications(self._engine).advance(MATCH_STREAM, offset, now_ms=row["created_at_ms"])
+        return str(row["id"])
+
+    @staticmethod
+    def _row(user_id: str, offset: int, event: ChangeEvent, due_in_ms: int) -> Json:
         now_ms = time.time_ns() // 1_000_000
-        row = {
-            "id": row_id,
+        return {
+            "id": ORDERED_IDS.of(offset, event.id, "ActivityFeed", user_id),
             "event_id": event.id,
             "log_offset": offset,
             "channel": "ActivityFeed",
@@ -75,10 +94,6 @@ class CatalogueWriter:
             "due_at_ms": now_ms + due_in_ms,
             "created_at_ms": now_ms,
         }
-        with writing(self._engine) as connection:
-            connection.execute(insert(notification), row)
-        Notifications(self._engine).advance(MATCH_STREAM, offset, now_ms=now_ms)
-        return row_id
 
 
 @pytest.fixture
@@ -174,7 +189,8 @@ def test_a_broken_question_is_refused(alice: tuple[str, httpx.Client], query: st
 class Listener:
     """Reads a stream in a thread of its own."""
 
-    def __init__(self, served: Served, user_id: str, last_seen: str | None = None) -> None:
+    def __init__(self, served: Served, user_id: str, last_seen: str | None = None, *, name: str = "alice") -> None:
+        self._token = served.tokens[f"{name}@example.org"]
         self.events: list[dict[str, str]] = []
         self.arrived, self.opened = threading.Condition(), threading.Event()
         headers = {"Last-Event-ID": last_seen} if last_seen else {}
@@ -183,9 +199,8 @@ class Listener:
         assert self.opened.wait(_LONGEST_S)
 
     def _run(self, served: Served, user_id: str, headers: dict[str, str]) -> None:
-        token = served.tokens["alice@example.org"]
         with (
-            served.client(token) as client,
+            served.client(self._token) as client,
             client.stream("GET", f"/users/{user_id}/notifications/stream", headers=headers) as answer,
         ):
             event: dict[str, str] = {}
@@ -217,6 +232,24 @@ def test_a_notification_rings_at_once(served: Served, alice: tuple[str, httpx.Cl
     assert heard[0] == client.get(f"/users/{user_id}/notifications").json()["data"][0]
     assert (heard[0]["id"], listener.events[0]["event"]) == (fresh_id, "notification")
     assert listener.events[0]["id"].partition(":")[0].isdigit()
+
+
+def test_parts_of_a_whole_ring_once_with_the_entry_that_the_inbox_has(
+    served: Served, alice: tuple[str, httpx.Client], teller: CatalogueWriter
+) -> None:
+    user_id, client = alice
+    listener, whole_id = Listener(served, user_id), "0199c6f2-7c00-7000-8000-000000000009"
+    teller.tell_together(user_id, ("a", "b", "c"), whole_id=whole_id)
+    (first,) = listener.wait_for(1)
+    assert first == client.get(f"/users/{user_id}/notifications").json()["data"][0]
+    assert (first["notificationCount"], first["title"]) == (3, "c: created, and 2 more of the same change")
+    teller.tell_together(user_id, ("d", "e"), whole_id=whole_id)
+    alone_id = teller.tell(user_id, "alone")
+    _, second, alone = listener.wait_for(3)
+    assert (second["notificationCount"], second["group"], alone["id"]) == (5, first["group"], alone_id)
+    assert first["group"] != second["eventId"] != whole_id != first["group"]
+    resumed = Listener(served, user_id, listener.events[0]["id"])
+    assert [one["id"] for one in resumed.wait_for(2)] == [second["id"], alone_id]
 
 
 def test_a_stream_that_goes_on_in_another_store_says_so(

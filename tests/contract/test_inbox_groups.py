@@ -8,6 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity, restrict
+from tests.contract.test_inbox import Listener
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
@@ -83,6 +84,16 @@ def test_what_is_hidden_neither_counts_nor_leads(reader: Reader, hidden: str) ->
     of_entry = reader.page(f"entry={entry['id']}")
     assert (names_of(of_entry), of_entry["paging"]) == (set(_TABLES) - {hidden}, {"total": 2})
     assert f"public.{hidden}" not in str(page)
+
+
+@pytest.mark.parametrize("hidden", _TABLES)
+def test_what_is_hidden_neither_leads_nor_counts_in_the_live_stream(
+    served: Served, reader: Reader, hidden: str
+) -> None:
+    reader.hide(hidden)
+    (entry,) = Listener(served, reader.id, "0", name="mallory").wait_for(1)
+    assert entry == reader.page()["data"][0]
+    assert entry["notificationCount"] == 2
 
 
 def test_an_entry_of_which_all_is_hidden_is_not_shown(reader: Reader) -> None:

@@ -221,7 +221,7 @@ class Notice:
 
     ``changes`` says what happened, a sentence each; ``reasons`` why they were notified; ``change`` names the event.
     ``notification_count`` is how many notifications it stands for: of what was deleted, restored, renamed or imported
-    together.
+    together. ``group`` is the same for all of these, whichever leads.
     """
 
     id: str
@@ -231,6 +231,7 @@ class Notice:
     change: Change
     is_read: bool
     notification_count: int = 1
+    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -456,6 +456,7 @@ def _notice(row: Document) -> Notice:
         change=Change(row, title),  # the row has an event's keys
         is_read=bool(row["read"]),
         notification_count=int(row.get("notificationCount", 1)),
+        group=str(row.get("group", "")),
     )
 
 

@@ -243,6 +243,11 @@ def split_message_id(message: str, subscription_id: str, destination_id: str) ->
     return _uuid5(f"part|{message}|{subscription_id}|{destination_id}")
 
 
+def inbox_group_id(recipient_id: str, group: str) -> str:
+    """Return the id of a group of a person's inbox: it does not say which event is part of which."""
+    return _uuid5(f"group|{recipient_id}|{group}")
+
+
 def _uuid5(name: str) -> str:
     """Return the UUIDv5 of a name under ``NAMESPACE``, faster than ``uuid.uuid5`` does. Source: RFC 9562, 5.5."""
     hexed = sha1(_ROOT + name.encode(), usedforsecurity=False).hexdigest()

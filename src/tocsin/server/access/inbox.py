@@ -26,9 +26,22 @@ class InboxView:
 
     def visible_entries_of(self, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
         """Return what may be shown of each entry: how many notifications it stands for, its event, and the reasons."""
+        return list(entries) if self.visibility.is_whole else self._visible_parts_of(self._led_by_visible(entries))
+
+    def present_entry_of(self, notification: InboxEntry) -> InboxEntry | None:
+        """Return the entry of the inbox that a notification belongs to now, as far as it may be shown; None if not."""
+        if not notification.is_of_whole:
+            return self._visible_parts_of([notification])[0]
+        members = self._visible_members({notification.group})[notification.group]
+        lead, by_id = next(iter(members), None), {notification.id: notification}
+        if lead is not None and lead.id != notification.id:
+            by_id = self.inbox.entries_of(self.owner, self.now_ms, {lead.id})
+        return self._visible_parts_of([_entry_led_by(by_id, lead, members)])[0]
+
+    def _visible_parts_of(self, visibly_led: Sequence[InboxEntry | None]) -> list[InboxEntry | None]:
+        """Return entries with what may be seen of their events and reasons."""
         if self.visibility.is_whole:
-            return list(entries)
-        visibly_led = self._led_by_visible(entries)
+            return list(visibly_led)
         shown_entries = as_shown(self.visibility, [entry for entry in visibly_led if entry is not None])
         visible_entries = iter(
             None if entry is None else replace(entry, reasons=self.visibility.reasons(entry.reasons))

@@ -16,7 +16,7 @@ from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.delivery.wording.reasons import reason_context
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.entity import Document
-from tocsin.model.notification import Reason
+from tocsin.model.notification import Reason, inbox_group_id
 from tocsin.model.thread import THREAD
 from tocsin.server.access.events import EventView
 from tocsin.server.http.answer_shapes import Shape, json_of
@@ -103,6 +103,7 @@ def _title_of(worded: Worded[InboxEntry]) -> str:
 INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
     "about?": (OPEN, _subject_of),
     "id": (TEXT, lambda worded: worded.entry.id),
+    "group": (TEXT, lambda worded: inbox_group_id(worded.entry.recipient_id, worded.entry.group)),
     **event_shape("eventId", "eventType", "entityType", "entityId", "entityFullyQualifiedName"),
     "title": (TEXT, _title_of),
     **CHANGES,
@@ -114,7 +115,8 @@ INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
 }
 """An entry of an inbox: what happened, in words, and why this person is notified.
 
-``notificationCount`` says how many notifications an entry stands for, where that is more than itself.
+``notificationCount`` says how many notifications an entry stands for, where that is more than itself. ``group`` stays
+the same for all of them, whichever leads.
 """
 
 

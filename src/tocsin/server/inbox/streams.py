@@ -1,5 +1,6 @@
 """Live streams of the inbox: one poll of the store serves every listener of a process.
 
+Notifications of a whole and its parts that come together are pushed once: their entry of the inbox has changed once.
 A slow listener is disconnected: it reconnects with its last offset and misses nothing. So is one whose token is no
 longer valid or whose user has changed, and everybody when the store is unavailable or replaced.
 Next: ``server/inbox/arrivals.py``.
@@ -9,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -32,7 +33,7 @@ _RETRY_AFTER_S = 5
 _LONGEST_WAIT_MS = 60_000  # what is due later than this is found by the next page that a person opens
 
 BACKLOG = 200
-"""Entries a listener may fall behind before it is let go."""
+"""Groups a listener may fall behind before it is let go."""
 
 T = TypeVar("T")
 _log = structlog.get_logger()
@@ -101,7 +102,7 @@ class Streams:
     async def listen(self, user_id: str, last_seen: int | None, session: StreamSession) -> AsyncIterator[InboxEntry]:
         """Yield this person's notifications from now on, and first those after offset ``last_seen``.
 
-        It ends when the token of the session does.
+        Of those of a group that come together it yields the newest. It ends when the token of the session does.
         """
         if self._closed or self._is_full(session.actor):
             return
@@ -121,18 +122,19 @@ class Streams:
         position = start if last_seen is None else last_seen
         sent_ids: set[str] = set()  # what the loop may hand on once more
         if passed_offset < position:  # rows that came late, while nobody listened, precede what was seen
-            for entry in await self._missed_entries(user_id, passed_offset):
-                sent_ids.add(entry.id)
-                if last_seen is not None and entry.log_offset <= position and not entry.read:
-                    yield entry
+            entries = await self._missed_entries(user_id, passed_offset)
+            sent_ids |= {entry.id for entry in entries}
+            if last_seen is not None:
+                for group in _groups_of(one for one in entries if one.log_offset <= position and not one.read):
+                    yield group.newest
         while missed_entries := await self._missed_entries(user_id, position):
-            for entry in missed_entries:
-                yield entry
+            for group in _groups_of(missed_entries):
+                yield group.newest
             sent_ids |= {entry.id for entry in missed_entries if entry.log_offset > min(start, passed_offset)}
             position = missed_entries[-1].log_offset
         while (arrival := await listener.queue.get()) is not None:
-            if arrival.id not in sent_ids:
-                yield arrival
+            if not arrival.ids <= sent_ids:
+                yield arrival.newest
 
     async def close(self) -> None:
         """Let every listener go and end the loop."""
@@ -216,9 +218,9 @@ class Streams:
         expected = [one for one in (*self._waiting, *arrived) if one.recipient_id in self._listeners]
         self._waiting = [one for one in expected if now_ms < one.due_at_ms <= now_ms + _LONGEST_WAIT_MS]
         due = [(one.log_offset, one.recipient_id) for one in expected if one.due_at_ms <= now_ms]
-        for entry in await self._in_lane(lambda: self._inbox.entries_at(due)) if due else []:
-            for listener in self._listeners.get(entry.recipient_id, ()):
-                listener.push(entry)
+        for group in _groups_of(await self._in_lane(lambda: self._inbox.entries_at(due)) if due else ()):
+            for listener in self._listeners.get(group.newest.recipient_id, ()):
+                listener.push(group)
 
     async def _in_lane(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._lane)
@@ -238,20 +240,40 @@ class ending_with_the_store:  # noqa: N801  read as a word of a with statement
         return is_fault
 
 
+class _EntryArrival(NamedTuple):
+    """Notifications of one person that came together and are one entry of the inbox: the newest, and all ids."""
+
+    newest: InboxEntry
+    ids: frozenset[str]
+
+
+def _groups_of(entries: Iterable[InboxEntry]) -> list[_EntryArrival]:
+    """Return notifications by their groups, in the order of the newest of each, so that a resumed stream skips none."""
+    members: dict[tuple[str, str], list[InboxEntry]] = defaultdict(list)
+    for entry in entries:
+        members[entry.recipient_id, entry.group].append(entry)
+    groups = [_EntryArrival(max(many, key=_offset_of), frozenset(one.id for one in many)) for many in members.values()]
+    return sorted(groups, key=lambda group: _offset_of(group.newest))
+
+
+def _offset_of(entry: InboxEntry) -> int:
+    return entry.log_offset
+
+
 class _Listener:
-    """One open connection: the messages that wait to be sent to it; None ends it."""
+    """One open connection: the groups that wait to be sent to it; None ends it."""
 
     def __init__(self, session: StreamSession) -> None:
         self.session = session
         self.checked = False
-        self.queue: asyncio.Queue[InboxEntry | None] = asyncio.Queue()
+        self.queue: asyncio.Queue[_EntryArrival | None] = asyncio.Queue()
         self._ended = False
 
-    def push(self, entry: InboxEntry) -> None:
+    def push(self, group: _EntryArrival) -> None:
         if self.queue.qsize() >= BACKLOG:
             self.let_go()
         else:
-            self.queue.put_nowait(entry)
+            self.queue.put_nowait(group)
 
     def let_go(self) -> None:
         self.queue.put_nowait(None)

@@ -64,6 +64,11 @@ class InboxEntry:
     read: bool
     notification_count: int = 1
 
+    @property
+    def is_of_whole(self) -> bool:
+        """Return whether it is of a whole or a part of one, so that its group may have more notifications."""
+        return self.event.is_whole or self.group != self.event.id
+
 
 @dataclass(frozen=True)
 class InboxCursor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +23,7 @@ class FakeInbox:
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, str, int]] = []
+        self.groups: dict[int, str] = {}
         self.looks = 0
         self.broken = False
         self.processed_through = 0
@@ -43,11 +45,15 @@ class FakeInbox:
         return [Arrival(*row) for row in sorted(self.rows) if after < row[0] <= last][:limit]
 
     def entries_at(self, places: list[tuple[int, str]]) -> list[InboxEntry]:
-        return [entry(offset, user_id) for offset, user_id in sorted(places)]
+        return [self._entry(offset, user_id) for offset, user_id in sorted(places)]
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
         due = [row for row in sorted(self.rows) if row[0] > offset and row[1] == user_id and row[2] <= now_ms]
-        return [entry(row[0], user_id) for row in due[:limit]]
+        return [self._entry(row[0], user_id) for row in due[:limit]]
+
+    def _entry(self, offset: int, user_id: str) -> InboxEntry:
+        alone = entry(offset, user_id)
+        return replace(alone, group=self.groups.get(offset, alone.group))
 
 
 class FakeSessions:
@@ -116,6 +122,42 @@ async def test_a_listener_hears_what_it_missed_then_what_arrives(
     inbox.add(5, "bob")
     inbox.add(6, "ann")
     assert await heard(listening, 2) == ["ann-4", "ann-6"]
+
+
+async def test_what_comes_together_of_one_whole_is_heard_once_in_the_place_of_the_newest(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    inbox.groups = dict.fromkeys((1, 3, 5, 7, 9), "whole") | {6: "other whole"}
+    for offset in (1, 2, 3, 4):
+        inbox.add(offset, "ann")
+    listening = live.listen("ann", 0, sessions.open("ann"))
+    assert await heard(listening, 3) == ["ann-2", "ann-3", "ann-4"]
+    inbox.rows += [(5, "ann", 0), (6, "ann", 0), (7, "ann", 0), (7, "ben", 0)]
+    assert await heard(listening, 2) == ["ann-6", "ann-7"]
+    inbox.add(9, "ann")
+    assert await heard(listening, 1) == ["ann-9"], "it comes again when more has come"
+
+
+async def test_who_comes_back_hears_of_a_whole_again_where_more_has_come(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    inbox.groups = dict.fromkeys((1, 2, 3), "whole")
+    for offset in (1, 2, 3, 4):
+        inbox.add(offset, "ann")
+    assert await heard(live.listen("ann", 2, sessions.open("ann")), 2) == ["ann-3", "ann-4"]
+
+
+async def test_a_late_part_is_heard_beside_one_that_was(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    inbox.groups = dict.fromkeys((2, 4), "whole")
+    inbox.processed_through = 1
+    inbox.add(4, "ann")
+    listening = live.listen("ann", 0, sessions.open("ann"))
+    assert await heard(listening, 1) == ["ann-4"]
+    inbox.add(2, "ann")
+    inbox.processed_through = 4
+    assert await heard(listening, 1) == ["ann-2"]
 
 
 async def test_two_tabs_hear_the_same_over_one_loop(live: Streams, inbox: FakeInbox, sessions: FakeSessions) -> None:

@@ -115,7 +115,10 @@ async def stream(
     parts: PartsHere,
     last_event_id: Annotated[str | None, Header(max_length=80)] = None,
 ) -> AsyncIterable[ServerSentEvent]:
-    """Stream notifications as they arrive; ``Last-Event-ID`` resumes after a disconnect.
+    """Stream entries as their notifications arrive; ``Last-Event-ID`` resumes after a disconnect.
+
+    Notifications of a deletion, restore, rename or import that arrive together are one event, with the entry as the
+    inbox has it then. If more arrive, it comes again: of the same ``group``.
 
     The stream ends with the token that it was opened with. The event ``reset`` says that the store is not the one that
     was seen, but a backup of it, say: the inbox is to be read again.
@@ -151,8 +154,7 @@ def _counts(view: InboxView) -> tuple[int, int]:
 
 def _entry_in_sight(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
     """Return the visible part of an entry: permissions may have changed since the notification."""
-    (visible,) = _view(entry.recipient_id, sender, parts).visible_entries_of([entry])
-    return visible
+    return _view(entry.recipient_id, sender, parts).present_entry_of(entry)
 
 
 def _view(owner: str, sender: Actor, parts: Parts) -> InboxView:

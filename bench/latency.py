@@ -1,7 +1,8 @@
 """Benchmark of latency from the response of a change to the follower's inbox: ``tocsin up``, one event at a time.
 
-The system is otherwise idle. The floor is a reader that only polls the end of the log, as often as the inbox is
-polled here. Next: ``bench/phases.py`` for where the time goes, ``bench/backlog.py`` for many events at once.
+The system is otherwise idle, and then has 500 other writes a second. The floor of the idle one is a reader that only
+polls the end of the log, as often as the inbox is polled here. Next: ``bench/phases.py`` for where the time goes,
+``bench/backlog.py`` for many events at once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sqlalchemy import Engine, func, select
 
 from bench.measured import Measurement, Report, p50, p95, scale_count
 from bench.running import Served, open_store, serving, settings_in, until
+from bench.steady_writes import WriteRate, steady_writes
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import QUERY_NAME
@@ -33,6 +35,7 @@ from tocsin.store.eventlog.log import EventLog
 
 EVENT_COUNT, WARM_UP_COUNT = 60, 100
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 1.0
+OTHER_TABLES, WRITES_PER_S = 64, 500
 LOOK_EVERY_S = 0.01
 _SHOWN_WITHIN_S = 60.0
 
@@ -44,6 +47,7 @@ class Place:
     table_id: str
     follower_id: str
     plans: Path
+    other_table_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,10 +99,12 @@ def measure(scale: float, report: Report) -> list[Measurement]:
                 before = _inbox_count(server, place)
                 with _looking(engine, place) as lookout:
                     changes = _changes(server, place, lookout, sum(counts), report)
+                    with steady_writes(server, place.other_table_ids, WRITES_PER_S) as rate:
+                        busy_changes = _changes(server, place, lookout, sum(counts), report)
                 shown_count = _inbox_count(server, place) - before
-    if shown_count != len(changes):
-        raise AssertionError(f"the API shows {shown_count} notifications of {len(changes)} changes")
-    return _rows(changes[counts[0] :])
+    if shown_count != len(changes) + len(busy_changes):
+        raise AssertionError(f"the API shows {shown_count} notifications of {len(changes) + len(busy_changes)} changes")
+    return [*_rows(changes[counts[0] :]), *_busy_rows(busy_changes[counts[0] :], rate)]
 
 
 def _rows(changes: list[Seen]) -> list[Measurement]:
@@ -112,8 +118,17 @@ def _rows(changes: list[Seen]) -> list[Measurement]:
     ]
 
 
+def _busy_rows(changes: list[Seen], rate: WriteRate) -> list[Measurement]:
+    shown_ms, beside = [one.shown_s * 1000 for one in changes], f"commit to inbox beside {WRITES_PER_S} writes/s"
+    return [
+        Measurement("latency", f"{beside}, p50", p50(shown_ms), "ms", None, len(changes)),
+        Measurement("latency", f"{beside}, p95", p95(shown_ms), "ms", None, len(changes), aim="400"),
+        Measurement("latency", "these writes", rate.per_s, "writes/s", None, len(changes), aim=f"{WRITES_PER_S}"),
+    ]
+
+
 def create_place(engine: Engine, settings: Settings) -> Place:
-    """Make the table and the person who follows it."""
+    """Make the table, the person who follows it, and tables that nobody follows."""
     writes = Writes(SqlCatalogue(engine), SystemClock())
 
     def put(entity_type: str, request: Document) -> str:
@@ -123,10 +138,12 @@ def create_place(engine: Engine, settings: Settings) -> Place:
     put("database", {"name": "store", "service": "pg"})
     put("databaseSchema", {"name": "public", "database": "pg.store"})
     columns = [{"name": f"c{at}", "dataType": "INT"} for at in range(12)]
-    table_id = put("table", {"name": "orders", "databaseSchema": "pg.store.public", "columns": columns})
+    table = {"databaseSchema": "pg.store.public", "columns": columns}
+    table_id = put("table", {"name": "orders", **table})
     follower_id = put("user", {"name": "cem", "email": "cem@example.com"})
     writes.follow("table", table_id, follower_id, actor=SYSTEM)
-    return Place(table_id, follower_id, settings.checkpoint_dir() / QUERY_NAME / "offsets")
+    other_table_ids = tuple(put("table", {"name": f"t{at}", **table}) for at in range(OTHER_TABLES))
+    return Place(table_id, follower_id, settings.checkpoint_dir() / QUERY_NAME / "offsets", other_table_ids)
 
 
 @contextmanager
@@ -152,12 +169,12 @@ def _changes(served: Served, place: Place, lookout: ArrivalWatcher, count: int, 
 
 def _change(client: httpx.Client, place: Place, lookout: ArrivalWatcher, text: str) -> Seen:
     """Change the description and wait until the inbox shows it."""
-    before = lookout.log[0]
+    before = lookout.inbox[0]
     patch = [{"op": "add", "path": "/description", "value": text}]
     headers = {"Content-Type": "application/json-patch+json"}
     client.patch(f"/tables/{place.table_id}", json=patch, headers=headers).raise_for_status()
     answered_s = time.time()
-    until(lambda: lookout.inbox[0] == lookout.log[0] > before, within_s=_SHOWN_WITHIN_S, every_s=LOOK_EVERY_S / 2)
+    until(lambda: lookout.inbox[0] > before, within_s=_SHOWN_WITHIN_S, every_s=LOOK_EVERY_S / 2)
     return Seen(
         logged_s=lookout.log[1] - answered_s,
         planned_s=_last_plan_s(place.plans) - answered_s,

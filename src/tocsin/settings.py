@@ -266,7 +266,7 @@ class PipelineSettings(_Group):
     audit_every_s: NotNegative = Field(900.0, description="Seconds between two self-audits; 0: never.")
     audit_window_hours: Positive = Field(24.0, description="Hours of events that a self-audit checks.")
     audit_allowance_s: Positive = Field(
-        900.0, description="Seconds a message may be overdue before the self-audit reports it."
+        900.0, description="Seconds a message, reminder or check may be overdue before the self-audit reports it."
     )
 
     def max_event_age_ms(self) -> int | None:

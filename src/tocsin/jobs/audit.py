@@ -1,14 +1,14 @@
 """Self-audit job: checks on Spark that every match in a sliding window of the log has exactly one result.
 
 Every event is matched again against the current alerts and joined with the stored results: match results,
-notifications, messages. A mismatch is recorded once, as an event on the alert. An alert that changed inside the
-window is audited from its last change on. Streaks are computed from all reports in the log, not taken from the
+notifications, messages, incidents. A mismatch is recorded once, as an event on the alert. An alert that changed inside
+the window is audited from its last change on. Streaks are computed from all reports in the log, not taken from the
 pipeline's state. Next: ``spark/audit.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -24,9 +24,10 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.lake import LakeParts
+from tocsin.jobs.overdue import OverdueParts, overdue
 from tocsin.jobs.withheld_pairs import without_pairs
 from tocsin.model.audit_finding import AuditFinding, FindingKind
-from tocsin.model.subscription import EventSubscription
+from tocsin.model.subscription import EventSubscription, Trigger
 from tocsin.settings import PipelineSettings
 from tocsin.spark.audit import MATCHED, findings, judgement_counts, lay_out
 from tocsin.spark.lake import is_between, span_events, status_events
@@ -41,14 +42,25 @@ MOST_REPORTED = 100
 
 _EVENTS_PER_STEP = 50_000
 _HOUR_MS = 3_600_000
+_ANY_AGE_MS = 2**53
 _LOG = structlog.get_logger(__name__)
 
 
 class AuditParts:
     """What the audit is made of, over the history and the store behind ``engine``."""
 
-    def __init__(self, history: LakeParts, engine: Engine, *, window_ms: int, allowance_ms: int) -> None:
+    def __init__(
+        self,
+        history: LakeParts,
+        engine: Engine,
+        *,
+        window_ms: int,
+        allowance_ms: int,
+        longest_age_ms: int | None = None,
+    ) -> None:
         self.history, self.window_ms, self.allowance_ms = history, window_ms, allowance_ms
+        self.longest_age_ms = _ANY_AGE_MS if longest_age_ms is None else longest_age_ms
+        self.engine = engine
         self.audit_rows, self.alerts = AuditRows(engine), Subscriptions(engine)
         self.reports, self.match_results = Reports(engine), MatchResults(engine)
         self.finding_log = finding_log(engine, history.clock)
@@ -74,7 +86,8 @@ class Audited:
 def build(settings: PipelineSettings, history: LakeParts, engine: Engine) -> AuditParts:
     """Build the audit from ``settings``, over the history and the store behind ``engine``."""
     window_ms, allowance_ms = round(settings.audit_window_hours * _HOUR_MS), round(settings.audit_allowance_s * 1000)
-    return AuditParts(history, engine, window_ms=window_ms, allowance_ms=allowance_ms)
+    longest_age_ms = settings.max_event_age_ms()
+    return AuditParts(history, engine, window_ms=window_ms, allowance_ms=allowance_ms, longest_age_ms=longest_age_ms)
 
 
 def audit(parts: AuditParts) -> Audited:
@@ -89,6 +102,7 @@ def audit(parts: AuditParts) -> Audited:
         findings += _judge(parts, subject, span, now_ms)
         (row,) = judgement_counts(parts.history.session).collect()
         judged_count, unjudged_count = judged_count + row.judged, unjudged_count + row.unjudged
+    findings += overdue(OverdueParts(parts.engine, parts.allowance_ms), subject.plans, subject.triggers)
     notified_count = len(list(islice(filter(lambda finding: _report(parts, finding), findings), MOST_REPORTED)))
     parts.match_results.forget(through=_window_start(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
     audit_result = Audited(after, through, judged_count, unjudged_count, tuple(findings), notified_count)
@@ -119,7 +133,9 @@ class _Subject:
     """
 
     index: Index
-    alerts: list[tuple[str, int, int, int]]
+    plans: Sequence[Plan]
+    triggers: Mapping[str, Trigger]
+    alerts: list[tuple[str, int, int, int, int]]
     at_reports: pa.Table | None
 
 
@@ -137,11 +153,16 @@ def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
             change_times.get(plan.subscription_id, 0),
             judged_through if plan.asks_of_streaks else through,
             int(plan.asks_of_streaks),
+            int(plan.opens_incidents),
         )
         for plan in plans
     ]
     return _Subject(
-        index_of(between_reports(plans)), alerts, _matched_at_reports(parts, plans, (after, judged_through))
+        index_of(between_reports(plans)),
+        plans,
+        {one.id: one.trigger for one in subscriptions},
+        alerts,
+        _matched_at_reports(parts, plans, (after, judged_through)),
     )
 
 
@@ -169,6 +190,8 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
             "audit_match_results": parts.audit_rows.match_results(*span),
             "audit_notes": parts.audit_rows.notifications(*span),
             "audit_messages": parts.audit_rows.messages(*span),
+            "audit_reports": parts.audit_rows.reports(*span),
+            "audit_incidents": parts.audit_rows.watched_incidents(*span),  # last: they are stored with the results
         },
     )
     events = span_events(session, history.place, history.extent(), *span)
@@ -178,7 +201,11 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         of_reports = session.createDataFrame(subject.at_reports).select(*MATCHED.names)
         match_frame = match_frame.union(of_reports.where(is_between(*span)))
     frame = findings(
-        session, events.select("log_offset", "event_id"), match_frame, overdue_ms=now_ms - parts.allowance_ms
+        session,
+        events.select("log_offset", "event_id"),
+        match_frame,
+        overdue_ms=now_ms - parts.allowance_ms,
+        longest_age_ms=parts.longest_age_ms,
     )
     for kind, event_id, offset, alert_id, about, expected_count, actual_count in sorted(frame.collect()):
         yield AuditFinding(FindingKind(kind), event_id, offset, alert_id, about, int(expected_count), int(actual_count))

@@ -71,7 +71,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         Job("editors", editors.EVERY_S, editors.EditorsJob(engine).look),
         Job("expiry", expiry.EVERY_S, expiry.ExpiryJob(engine).look),
         Job("change requests", change_requests.EVERY_S, change_requests.ChangeRequestsJob(engine, SystemClock()).look),
-        Job("reminders", reminders.EVERY_S, lambda: reminders.look(reminder_parts)),
+        Job(reminders.JOB, reminders.EVERY_S, lambda: reminders.look(reminder_parts)),
         Job("retention", settings.retention_every_s, lambda: retention.apply(retention_parts, stopping.is_set)),
         Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(engine)),
     ]

@@ -33,6 +33,9 @@ from tocsin.store.database.engine import open_engine
 from tocsin.store.database.faults import fault_of
 from tocsin.store.database.group_commit import PATIENT
 
+JOB = "reminders"
+"""Name of the job in the store."""
+
 EVERY_S = 60.0
 _INCIDENTS_PER_TASK = 500
 _MOST_TASKS = 64
@@ -59,7 +62,7 @@ def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> Rem
 def look(parts: ReminderParts) -> int:
     """Remind of the incidents whose time has come; return the number of events written."""
     plans = parts.alerts.read().reminding
-    repeats_ms = _repeats_ms(plans)
+    repeats_ms = repeats_ms_of(plans)
     now_ms = parts.clock.now_ms()
     numbers = parts.reminders.numbers_due(repeats_ms, now_ms) if repeats_ms else None
     if numbers is None:
@@ -88,7 +91,8 @@ def _no_plans(_plans: Sequence[Plan]) -> list[Plan]:
     return []
 
 
-def _repeats_ms(plans: Mapping[str, Plan]) -> dict[str, int]:
+def repeats_ms_of(plans: Mapping[str, Plan]) -> dict[str, int]:
+    """Return the milliseconds between two reminders of those of these alerts that remind, by id."""
     return {alert: plan.repeat_ms for alert, plan in plans.items() if plan.repeat_ms is not None}
 
 
@@ -112,7 +116,7 @@ class WriteReminders:
 
     def _write(self, engine: Engine, numbers: Numbers) -> int:
         writes = Writes(SqlCatalogue(engine), FixedClock(self.now_ms))
-        due = Reminders(engine).due_between(numbers, _repeats_ms(self.plans), self.now_ms)
+        due = Reminders(engine).due_between(numbers, repeats_ms_of(self.plans), self.now_ms)
         return sum(self._remind(writes, incident_id) for incident_id in due)
 
     def _remind(self, writes: Writes, incident_id: str) -> bool:

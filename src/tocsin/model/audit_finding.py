@@ -34,6 +34,14 @@ class FindingKind(StrEnum):
     """The message that carries a notification was delivered more than once."""
     DELIVERY_STUCK = "deliveryStuck"
     """A message is long due, and nobody tries it."""
+    INCIDENT_MISSING = "incidentMissing"
+    """A failure that the alert matched belongs to no incident that it watches."""
+    INCIDENT_UNRESOLVED = "incidentUnresolved"
+    """An incident that the alert watches lasts beyond a success of its asset."""
+    REMINDER_MISSING = "reminderMissing"
+    """The alert should have reminded of an incident, and did not."""
+    CHECK_MISSING = "checkMissing"
+    """A time of the alert's schedule has passed, and nobody looked for what is still so."""
     TOO_SLOW = "tooSlow"
     """The alert's conditions took so long that all others would have waited: it was switched off."""
     NAME_UNKNOWN = "nameUnknown"
@@ -55,7 +63,8 @@ class AuditFinding:
     """One finding of the audit.
 
     ``about`` distinguishes it from others of its kind with the same event and alert: the id of a notification, a
-    recipient, or why an alert is unreadable. Without an ``event_id`` it is about the alert as such.
+    recipient, an incident, a time, or why an alert is unreadable. Without an ``event_id`` it is about the alert as
+    such.
     """
 
     kind: FindingKind

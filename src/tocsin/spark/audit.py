@@ -21,15 +21,21 @@ _COUNT = IntegerType()
 MATCHED = struct_of(("log_offset", NUMBER), ("event_id", TEXT), ("subscription_id", TEXT))
 VIEWS: Mapping[str, StructType] = {
     "audit_alerts": struct_of(
-        *(("subscription_id", TEXT), ("changed_at", NUMBER), ("done_through", NUMBER), ("asks_of_streaks", _COUNT))
+        *(("subscription_id", TEXT), ("changed_at", NUMBER), ("done_through", NUMBER), ("asks_of_streaks", _COUNT)),
+        ("opens_incidents", _COUNT),
     ),
     "audit_match_results": struct_of(
         *(("log_offset", NUMBER), ("subscription_id", TEXT), ("notified_count", _COUNT), ("relation_count", _COUNT)),
-        *(("missing_count", _COUNT), ("triggered_by", TEXT)),
+        *(("missing_count", _COUNT), ("triggered_by", TEXT), ("resolved_at_ms", NUMBER)),
     ),
     "audit_notes": struct_of(
         *(("id", TEXT), ("log_offset", NUMBER), ("event_id", TEXT), ("channel", TEXT), ("recipient", TEXT)),
         *(("reasons", TEXT), ("message_id", TEXT)),
+    ),
+    "audit_reports": struct_of(("log_offset", NUMBER), ("entity_id", TEXT), ("is_failure", _COUNT), ("at_ms", NUMBER)),
+    "audit_incidents": struct_of(
+        *(("entity_id", TEXT), ("subscription_id", TEXT), ("name", TEXT)),
+        *(("opened_offset", NUMBER), ("ended_offset", NUMBER)),
     ),
     "audit_messages": struct_of(("id", TEXT), ("status", TEXT), ("due_at_ms", NUMBER), ("delivered_count", NUMBER)),
 }
@@ -106,6 +112,21 @@ SELECT :delivered_twice, event_id, log_offset, subscription_id, about, 1, delive
 WHERE delivered_count > 1
 UNION ALL
 SELECT :delivery_stuck, event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE is_stuck
+UNION ALL
+SELECT :incident_missing, j.event_id, j.log_offset, j.subscription_id, '', 1, 0
+FROM judged AS j
+JOIN audit_alerts AS a ON a.subscription_id = j.subscription_id AND a.opens_incidents = 1
+JOIN audit_reports AS r ON r.log_offset = j.log_offset AND r.is_failure = 1
+    AND r.at_ms >= j.resolved_at_ms - :longest_age_ms
+LEFT ANTI JOIN audit_incidents AS i ON i.entity_id = r.entity_id AND i.subscription_id = j.subscription_id
+    AND i.opened_offset <= j.log_offset AND coalesce(i.ended_offset > j.log_offset, true)
+WHERE j.triggered_by IS NULL
+UNION ALL
+SELECT :incident_unresolved, e.event_id, r.log_offset, min(i.subscription_id), i.name, 1, 0
+FROM audit_reports AS r JOIN audit_events AS e USING (log_offset)
+JOIN audit_incidents AS i ON i.entity_id = r.entity_id AND i.opened_offset < r.log_offset
+    AND coalesce(i.ended_offset > r.log_offset, true)
+WHERE r.is_failure = 0 GROUP BY e.event_id, r.log_offset, i.name
 """
 """Rows since an alert was last changed, and up to the progress of its query, are judged; names after colons are of
 ``_NAMES``."""
@@ -129,7 +150,7 @@ def lay_out(
 ) -> None:  # Any: a column's value
     """Create the views of ``VIEWS``, which later queries compare, from tuples in the order of their columns.
 
-    One row per alert, match result, notification and message.
+    One row per alert, match result, notification, message, report and watched incident.
     """
     for view, columns in VIEWS.items():
         table = pa.Table.from_batches([record_batch(tuples_by_view[view], columns)])
@@ -141,14 +162,16 @@ def judgement_counts(session: SparkSession) -> DataFrame:
     return session.sql(_JUDGED)
 
 
-def findings(session: SparkSession, events: DataFrame, match_frame: DataFrame, *, overdue_ms: int) -> DataFrame:
+def findings(
+    session: SparkSession, events: DataFrame, match_frame: DataFrame, *, overdue_ms: int, longest_age_ms: int
+) -> DataFrame:
     """Return the findings for a part of the log whose rows have been laid out.
 
     One row per finding, columns as ``model/audit_finding.AuditFinding``. Needs of ``events``, one row per event of
     that part, ``log_offset`` and ``event_id``; of ``match_frame``, one row per (event, alert), those of ``MATCHED``.
-    A message that was due before ``overdue_ms`` and is claimed by nobody since then is stuck. Unordered; shuffles by
-    event.
+    A message that was due before ``overdue_ms`` and is claimed by nobody since then is stuck. Failures that were older
+    than ``longest_age_ms`` when they were processed open no incident. Unordered; shuffles by event.
     """
     events.createOrReplaceTempView("audit_events")
     match_frame.createOrReplaceTempView("audit_matched")
-    return session.sql(_FINDINGS, args={**_NAMES, "overdue_ms": overdue_ms})
+    return session.sql(_FINDINGS, args={**_NAMES, "overdue_ms": overdue_ms, "longest_age_ms": longest_age_ms})

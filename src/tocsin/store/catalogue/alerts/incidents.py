@@ -60,7 +60,7 @@ def open_and_resolve(connection: Connection, work: IncidentWork) -> None:
 def _failures(connection: Connection, offsets: Collection[int]) -> dict[int, Failure]:
     """Return those of these events that are failures, silences among them; of what is older than a report, none is."""
     report, newer = status_report.alias("of"), status_report.alias("newer")
-    is_history = _is_out_of_order(report, newer)
+    is_history = is_out_of_order(report, newer)
     place = (report.c.log_offset, _EVENT.id, report.c.entity_id, _EVENT.entity_type, _EVENT.timestamp_ms)
     after, until = func.coalesce(_success(report, is_before=True), 0), _success(report, is_before=False)
     query = select(report.c.verdict, _EVENT.event_type, *place, after, until)
@@ -78,12 +78,12 @@ def _success(report: Any, *, is_before: bool) -> Any:  # Any: SQLAlchemy's alias
     place = success.c.log_offset
     query = select(place).where(success.c.entity_id == report.c.entity_id, success.c.verdict == SUCCESS)
     query = query.where(
-        place < report.c.log_offset if is_before else place > report.c.log_offset, ~_is_out_of_order(success, newer)
+        place < report.c.log_offset if is_before else place > report.c.log_offset, ~is_out_of_order(success, newer)
     )
     return query.order_by(place.desc() if is_before else place).limit(1).correlate(report).scalar_subquery()
 
 
-def _is_out_of_order(report: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQLAlchemy's aliases
+def is_out_of_order(report: Any, newer: Any) -> ColumnElement[bool]:  # Any: SQLAlchemy's aliases
     """Return the condition that a report arrived out of order: an event with a lower offset reports a later time."""
     later = (newer.c.reported_at_ms > report.c.reported_at_ms, newer.c.verdict.is_not(None))
     query = select(newer.c.log_offset).where(

@@ -34,6 +34,15 @@ class Numbers(NamedTuple):
     last: int
 
 
+class Overdue(NamedTuple):
+    """A missing reminder: the alert, the number of the incident, and the event that opened it with its offset."""
+
+    subscription_id: str
+    number: int
+    opened_event_id: str
+    opened_offset: int
+
+
 class Reminders:
     """The reminders of one store that are due."""
 
@@ -56,6 +65,18 @@ class Reminders:
         with reading(self._engine) as connection:
             ids_by_number = {row.number: row.id for row in _due(connection, query, repeats_ms, now_ms)}
         return [ids_by_number[number] for number in sorted(ids_by_number)]
+
+    def overdue(self, repeats_ms: Mapping[str, int], *, looked_at_ms: int, allowance_ms: int) -> list[Overdue]:
+        """Return of what these alerts had to remind so long before the job last looked, and have not.
+
+        Left out is what was written since: incidents, their assets and the alerts.
+        """
+        is_new = entity.c.updated_at_ms >= looked_at_ms
+        is_changed = exists().where(entity.c.id.in_((_ROW.entity_id, _WATCHER.subscription_id)), is_new)
+        query = _watchers(select(_WATCHER.subscription_id, _ROW.number, _ROW.opened_event_id, _ROW.opened_offset))
+        query = query.where(_ROW.updated_at_ms < looked_at_ms, ~is_changed)
+        with reading(self._engine) as connection:
+            return [Overdue(*row) for row in _due(connection, query, repeats_ms, looked_at_ms - allowance_ms)]
 
 
 class SqlIncidentReminders:

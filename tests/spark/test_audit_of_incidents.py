@@ -1,0 +1,97 @@
+"""Tests that the self-audit knows incidents, reminders and scheduled checks: sound ones, and each loss of one."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine, delete, update
+from tests.company import SmallCompany
+from tests.spark.test_audit import HOUR_MS, change, parts
+from tests.store.test_alert_incidents import BELL
+from tests.store.test_reminders import FAILED, fail, hourly, look, notify
+from tests.stores import ON_BOTH_STORES, store_url
+
+from tocsin.jobs.audit import AuditParts, audit
+from tocsin.jobs.reminders import JOB
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.alert_tables import alert_incident, incident_watcher
+from tocsin.store.eventlog.job_runs import ScheduledJobs
+from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
+
+__all__ = ["parts", "store_url"]
+
+pytestmark = pytest.mark.spark
+
+AT_EIGHT = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    """Two pipelines of which one fails and one has recovered; an alert reminds every hour, another asks at eight."""
+    small_company = SmallCompany(store_engine)
+    for name in ("etl", "loads"):
+        small_company.pipeline(name, owners=[{"type": "user", "name": "dia"}])
+    small_company.clock.advance(1_000)
+    small_company.alert("hourly", [BELL], FAILED, resources=("pipeline",), trigger=hourly())
+    small_company.alert("at eight", [BELL], "stillFailing()", resources=("pipeline",), trigger=AT_EIGHT)
+    fail(small_company, "etl", "loads")
+    small_company.run("loads", "Successful")
+    notify(small_company)
+    return small_company
+
+
+def kinds_found(parts: AuditParts, company: SmallCompany) -> list[tuple[str, str, str]]:
+    """Return the findings: kind, name of the alert, and what about."""
+    names = {identity: name for name, identity in company.ids.items()}
+    return sorted((one.kind.value, names[one.subscription_id], one.about) for one in audit(parts).findings)
+
+
+def look_for_reminders(company: SmallCompany) -> None:
+    """Note that the job of the reminders has looked, by now."""
+    company.clock.advance(1)
+    ScheduledJobs(company.engine).ran(JOB, now_ms=company.clock.now_ms())
+
+
+@ON_BOTH_STORES
+def test_lost_incidents_and_ends_of_incidents_are_found(company: SmallCompany, parts: AuditParts) -> None:
+    assert kinds_found(parts, company) == []
+    row = alert_incident.c
+    lasting = {"status": "open", "recovered_offset": None, "recovered_event_id": None, "resolved_at_ms": None}
+    change(company.engine, update(alert_incident).where(row.number == 2).values(lasting))
+    assert kinds_found(parts, company) == [("incidentUnresolved", "hourly", "INC-2")]
+    change(company.engine, delete(incident_watcher))
+    assert kinds_found(parts, company) == [("incidentMissing", "hourly", "")] * 2
+    assert {one.event_id for one in audit(parts).findings} == {
+        incident.opened_event_id for incident in company.engine.connect().execute(alert_incident.select())
+    }
+
+
+@ON_BOTH_STORES
+def test_a_reminder_that_the_job_did_not_write_is_found(company: SmallCompany, parts: AuditParts) -> None:
+    company.clock.advance(3 * HOUR_MS)
+    assert kinds_found(parts, company) == [], "no pipeline has run"
+    assert look(company) == 1
+    look_for_reminders(company)
+    assert kinds_found(parts, company) == []
+    company.clock.advance(2 * HOUR_MS - 3)
+    look_for_reminders(company)
+    assert kinds_found(parts, company) == [], "it is within the allowance"
+    look_for_reminders(company)
+    assert kinds_found(parts, company) == [("reminderMissing", "hourly", "INC-1")]
+    company.put("pipeline", {"name": "etl", "service": "airflow", "description": "of now"})
+    assert kinds_found(parts, company) == [], "the asset was changed after the job has looked"
+
+
+def test_a_check_without_which_a_digest_has_gone_is_found(company: SmallCompany, parts: AuditParts) -> None:
+    trigger = next(one.trigger for one in Subscriptions(company.engine).list_enabled() if one.name == "at eight")
+    checks = ScheduledChecks(company.engine)
+    checks.keep({trigger.schedule_id: LastCheck(company.clock.now_ms())})
+    for hours, expected in ((24, []), (3, ["checkMissing"])):
+        company.clock.advance(hours * HOUR_MS)
+        assert look(company) == 1
+        assert kinds_found(parts, company) == [], "no pipeline has looked, or the digest still waits"
+        look_for_reminders(company)
+        missing = kinds_found(parts, company)
+        assert [kind for kind, *_ in missing] == expected
+    assert missing[0][1:] == ("at eight", "2025-10-10 08:00:00 UTC")
+    checks.keep({trigger.schedule_id: LastCheck(company.clock.now_ms())})
+    assert kinds_found(parts, company) == []

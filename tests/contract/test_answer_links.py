@@ -83,7 +83,7 @@ def test_following_the_link_shows_what_is_asked_and_changes_nothing(world: Asked
         assert page.status_code == 200, page.text
         for text in (
             "<h1>Answer CR-1</h1>",
-            "CR-1: email is to be removed on ",
+            "CR-1: column email is to be removed on ",
             f"Asset: {world.entities['orders']['fullyQualifiedName']} (table)",
             "Why: it belongs to &lt;b&gt;the customer&lt;/b&gt; &amp; nobody else",
             "Instead: customers.email",

@@ -7,9 +7,11 @@ the same JSON is drawn, one element of it after another; the programs of the ven
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from html import escape
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Page, sync_playwright
 from tests.browser.conftest import CHROMIUM
@@ -93,12 +95,18 @@ def _slack_text(text: Json) -> str:
     if text["type"] == "plain_text":
         return escape(text["text"])
     inner = text["text"].strip("<>")
-    label = "Today 10:53" if inner.startswith("!date") else inner.rpartition("|")[2]
+    label = _slack_moment(int(inner.split("^")[1])) if inner.startswith("!date") else inner.rpartition("|")[2]
     return f'<span style="color: #3b5bdb">{escape(label)}</span>' if "://" in inner else escape(label)
 
 
+def _slack_moment(at_s: int) -> str:
+    """Return a time, in epoch seconds, as Slack shows it to somebody in Berlin."""
+    return f"{datetime.fromtimestamp(at_s, ZoneInfo('Europe/Berlin')):%b %d, %Y %H:%M}"
+
+
 def _slack_span(span: Json) -> str:
-    html, style = escape(span["text"]), span.get("style", {})
+    text = _slack_moment(span["timestamp"]) if span["type"] == "date" else span["text"]
+    html, style = escape(text), span.get("style", {})
     for name, tag in (("strike", "s"), ("underline", "u"), ("italic", "i"), ("bold", "b"), ("code", "code")):
         html = f"<{tag}>{html}</{tag}>" if style.get(name) else html
     return html

@@ -168,7 +168,7 @@ _ALONE = Share()
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A claimed message with its notifications, in log order: at least one.
+    """A claimed message with its notifications, in log order until a channel shows them: at least one.
 
     ``shares`` hold, by alert, how many of its notifications the message shows. To a webhook, a request for an alert
     that ``sends_arrays`` carries at most ``batch_size``, of one entity type if it ``sends_types_apart``. ``texts``

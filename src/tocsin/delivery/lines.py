@@ -52,8 +52,9 @@ class ChangeLine(NamedTuple):
     """One change, or one fact about a report, and the old and new value as text (None: there is none to show).
 
     ``text`` says what happened. Where the values are short, it holds them and ``lead`` is the part before them:
-    ``column status VARCHAR → INT``. ``name`` is the name of a column in it, which chats show as code. ``label`` says
-    which fact it is: ``found``.
+    ``column status VARCHAR → INT``. ``name`` is the name of a column in it, or a command, which is shown as code.
+    ``label`` says which fact it is: ``found``. ``moments`` are times in the text, each as it stands there, and in epoch
+    milliseconds.
     """
 
     text: str
@@ -63,6 +64,7 @@ class ChangeLine(NamedTuple):
     lead: str = ""
     name: str = ""
     label: str = ""
+    moments: tuple[tuple[str, int], ...] = ()
 
     @property
     def labelled_text(self) -> str:
@@ -102,6 +104,20 @@ class ChangeLine(NamedTuple):
         text = self.lead or self.text
         before, name, after = f" {text} ".partition(f" {self.name} ") if self.name else (text, "", "")
         return (f"{before} ".lstrip(), self.name, f" {after}".rstrip()) if name else (text, "", "")
+
+
+ADVICE = "what to do"
+"""The label of the line that says how it goes on."""
+
+
+def advice_line(text: str, command: str = "") -> ChangeLine:
+    """Return the line that says how it goes on, with the command in it, if there is one."""
+    return ChangeLine(text, rank=Rank.REPORTED, name=command, label=ADVICE)
+
+
+def command_line(command: str, *, label: str, rank: Rank = Rank.OTHER) -> ChangeLine:
+    """Return the line of a command, and what it is for."""
+    return ChangeLine(command, rank=rank, name=command, label=label)
 
 
 ARROW = " → "

@@ -24,6 +24,7 @@ class BlockKind(StrEnum):
 class Span(NamedTuple):
     """Text of one style, with line breaks in it; ``link`` is where it leads, if anywhere.
 
+    ``at_ms`` is the time that the text says, if it is one: epoch milliseconds, for who shows it in the reader's zone.
     What is gone is ``struck``, what has come ``underlined``: on the same ground, whatever it means.
     """
 
@@ -34,6 +35,7 @@ class Span(NamedTuple):
     underlined: bool = False
     code: bool = False
     link: str | None = None
+    at_ms: int | None = None
 
 
 @dataclass(frozen=True)

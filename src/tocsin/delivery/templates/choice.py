@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from tocsin.delivery.dispatch import NOBODY, Dispatch, Routes, Share, deciding_routes, selections
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.message_text import ChosenTemplate, MessagePlace, with_texts
+from tocsin.delivery.wording.content import sort_by_importance
 from tocsin.model.change import ChangeEvent
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
@@ -43,7 +44,7 @@ def word_message(
     def template_of(entry: Entry) -> ChosenTemplate | None:
         return _template_of_alerts(entry, routes, system)
 
-    entries = next(selections(dispatch, MOST_WORDED))
+    entries = next(selections(sort_by_importance(dispatch), MOST_WORDED))
     worded_dispatch, problem = with_texts(dispatch, template_of, place, entries=entries, accounts=accounts)
     return worded_dispatch, problem or missing_template
 

@@ -17,7 +17,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.thread import THREAD
 
 TEST_CASE = "testCase"
-_TYPE_WORDS = {"eventsubscription": "alert"}
+_ALERT = "eventsubscription"
+_TYPE_WORDS = {_ALERT: "alert"}
 
 
 class ChangedAsset(NamedTuple):
@@ -38,6 +39,8 @@ class ChangedAsset(NamedTuple):
     @property
     def title(self) -> str:
         """Return what people call it, a test with what it checks: ``email_not_null of orders.email``."""
+        if self.entity_type == _ALERT:
+            return f"{_TYPE_WORDS[_ALERT]} {self.name}"
         return f"{self.name} of {self.checks}" if self.checks else self.name
 
 

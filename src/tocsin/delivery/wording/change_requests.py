@@ -1,6 +1,6 @@
 """Text of change requests for recipients: what changes, when and why, and what they can do.
 
-``CR-12 email is to be removed on 2026-12-09 10:00 UTC: no longer needed``. Next: ``delivery/wording/reports.py``.
+``CR-12 announced: column email is to be removed on 2026-12-09 10:00 UTC``. Next: ``delivery/wording/reports.py``.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
-from tocsin.model.change_request import ConsumerVerdict
+from tocsin.delivery.lines import ADVICE, SHOWN_LIMIT, ChangeLine, clean_line, command_line, moment_text
+from tocsin.model.change import CHANGE_REQUEST, ChangeEvent
+from tocsin.model.change_request import ConsumerVerdict, RequestStatus
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 
@@ -23,11 +24,12 @@ _MOMENTS = range(LATEST_MS + 1)
 
 
 def announced_in_words(request: Document, zone: str) -> str:
-    """Return what a request announces: ``email is to be removed on 2026-12-09 10:00 UTC``."""
-    subject, new_value = request.get("column") or "it", request.get("newValue")
+    """Return what a request announces: ``column email is to be removed on 2026-12-09 10:00 UTC``."""
+    subject = f"column {request['column']}" if request.get("column") else "it"
+    new_value = request.get("newValue")
     at_ms = request.get("date")
     when = f" on {moment_text(at_ms, zone)}" if type(at_ms) is int and at_ms in _MOMENTS else ""
-    verb = "was" if request.get("status") == "due" else "is"
+    verb = "was" if request.get("status") == RequestStatus.DUE else "is"
     return {
         "removal": f"{subject} {verb} to be removed{when}",
         "type": f"{subject} {verb} to become {new_value}{when}",
@@ -36,26 +38,38 @@ def announced_in_words(request: Document, zone: str) -> str:
     }.get(str(request.get("kind")), f"a change {verb} to happen{when}")
 
 
+def is_change_overdue(event: ChangeEvent) -> bool:
+    """Say whether the event tells that the date of a change request has come, and its change has not."""
+    described = event.change_description
+    changes = described.fields_updated if described else ()
+    requests = (change.new_value for change in changes if change.name == CHANGE_REQUEST)
+    return any(isinstance(request, dict) and request.get("status") == RequestStatus.DUE for request in requests)
+
+
 def change_request_lines(before: Document, after: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield what is announced, moved, withdrawn or due, and the command that answers it."""
     name, announcement = clean_line(str(after.get("name"))), announced_in_words(after, zone)
     if after.get("status") == "withdrawn":
         yield _line(f"{name} withdrawn: {announcement}")
         return
-    if after.get("status") == "due":
+    if after.get("status") == RequestStatus.DUE:
         yield _line(f"{name} is due and not done: {announcement}")
-        advice = f"make the change, or tocsin changes move {name} --on DATE, or tocsin changes withdraw {name}"
-        yield ChangeLine(advice, label="what to do")
+        yield ChangeLine("make the change, or move or withdraw the request", label=ADVICE)
+        yield command_line(f"tocsin changes move {name} --on DATE", label="to move it")
+        yield command_line(f"tocsin changes withdraw {name}", label="to withdraw it")
         return
     if "answered" in after:
         yield from _answer_lines(after, zone)
         return
-    lead = "" if not before else "is still open: " if before.get("date") == after.get("date") else "moved: "
-    instead = f"; instead: {after['replacement']}" if after.get("replacement") else ""
-    yield _line(f"{name} {lead}{announcement}: {after.get('why')}{instead}")
+    act = "announced" if not before else "is still open" if before.get("date") == after.get("date") else "moved"
+    yield _line(f"{name} {act}: {announcement}")
+    for label, key in (("reason", "why"), ("instead", "replacement")):
+        if text := after.get(key):
+            yield _line(str(text))._replace(label=label)
     answer, *other_answers = ConsumerVerdict
-    command = f"tocsin changes answer {name} {answer} (or {', '.join(other_answers)})"
-    yield ChangeLine(command, label="to answer for a consumer")
+    command = f"tocsin changes answer {name} {answer}"
+    line = ChangeLine(f"{command} (or {', '.join(other_answers)})", name=command)
+    yield line._replace(label="to answer for a consumer")
 
 
 def _answer_lines(request: Document, zone: str) -> Iterator[ChangeLine]:
@@ -68,7 +82,7 @@ def _answer_lines(request: Document, zone: str) -> Iterator[ChangeLine]:
     yield _line(f"{name} answered: {count_text(int(count or 0), 'consumer')} {verb}{until}")
     yield ChangeLine(announced_in_words(request, zone), label="announced")
     yield ChangeLine(f"{request.get('openAnswers')} of {request.get('consumers')}", label="answers open")
-    yield ChangeLine(f"tocsin changes show {name}", label="to see who, and why")
+    yield command_line(f"tocsin changes show {name}", label="to see who, and why")
 
 
 def _line(text: str) -> ChangeLine:

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
+from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ARROW, HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
 from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident, with_reader
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
+from tocsin.delivery.wording.parameters import PARAMETERS, parameter_lines
+from tocsin.delivery.wording.paths import EXTENSION, MEMBERS, TYPED_MEMBERS, column_in, words_of_path
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import (
     REPORT_LINES,
@@ -29,8 +32,8 @@ from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import (
     STANDINGS,
     TYPE_KEYS,
+    are_short,
     change_texts,
-    is_short,
     lineage_text,
     name_of,
     parse_json,
@@ -43,7 +46,9 @@ from tocsin.delivery.wording.wholes import below_text, import_lines
 from tocsin.model import fqn
 from tocsin.model.change import (
     ALERT_INCIDENT,
+    EXPIRY,
     LINEAGE,
+    OF_CHANGE_REQUESTS,
     STILL_FAILING,
     STILL_STALE,
     ChangeDescription,
@@ -57,40 +62,6 @@ from tocsin.model.secret import PARTS_WITH_SECRETS
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.thread import THREAD
 
-_MEMBERS = {
-    "columns": "column",
-    "children": "column",
-    "tasks": "task",
-    "tags": "tag",
-    "owners": "owner",
-    "reviewers": "reviewer",
-    "experts": "expert",
-    "domains": "domain",
-    "dataProducts": "data product",
-    "consumesFrom": "consumed data product",
-    "providesTo": "provided data product",
-    "followers": "follower",
-    "members": "member",
-    "teams": "team",
-    "users": "user",
-    "parents": "parent",
-    "roles": "role",
-    "defaultRoles": "default role",
-    "policies": "policy",
-    "charts": "chart",
-    "dashboards": "dashboard",
-    "dataModels": "data model",
-    "relatedMetrics": "related metric",
-    "queryUsedIn": "use in",
-    "testSuites": "test suite",
-    "tests": "test",
-    "fields": "field",
-    "schemaFields": "field",
-    "mlFeatures": "feature",
-    "parameterValues": "parameter",
-    "tableConstraints": "constraint",
-}
-_TYPED_MEMBERS = frozenset({"columns", "children", "fields", "schemaFields", "mlFeatures"})
 _MEMBER_RANKS = {
     "tags": Rank.LABEL,
     "domains": Rank.LABEL,
@@ -99,7 +70,7 @@ _MEMBER_RANKS = {
     "reviewers": Rank.OWNER,
     "experts": Rank.OWNER,
     **dict.fromkeys(("followers", "members", "teams", "users", "parents", "roles", "defaultRoles"), Rank.OTHER),
-    **dict.fromkeys(("policies", "queryUsedIn", "testSuites", "tests", "parameterValues"), Rank.OTHER),
+    **dict.fromkeys(("policies", "queryUsedIn", "testSuites", "tests"), Rank.OTHER),
 }
 """Ranks of members that come or go; of all others, such as columns, that of what came or went."""
 
@@ -113,7 +84,6 @@ _FIELD_RANKS = {
     **dict.fromkeys(("tags", "tier", "domain", "certification"), Rank.LABEL),
     "description": Rank.DESCRIPTION,
 }
-_EXTENSION = "extension"
 _ENTITY_STATUS = "entityStatus"
 _WHOLE = {
     EventType.ENTITY_CREATED: "created",
@@ -182,22 +152,22 @@ def event_text(
         headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone)
     lines = lines or import_lines(event)
     if not lines and description is not None:
-        lines = _change_lines(description, event.entity or {}, zone, event)
-        lines = sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(description) else lines
+        lines = _lines_with_labels(event, description, zone)
     headline = headline or f"{_headline(event, asset, lines)}{below_text(event)}"
     surroundings = [*_meaning_lines(event), *surrounding_lines(event, failure, zone)]
     report = lines[0] if lines and _is_said_by_headline(event, lines) else None
     lines = sorted((*(lines[1:] if report else lines), *surroundings), key=_rank_of)
-    lines = _with_reason(event, [*lines, *advice_lines(event)])
+    lines = _with_reason(event, [*lines, *advice_lines(event, failure)])
     return EventText(asset, headline, lines, why_text(event, reasons), report)
 
 
 def _is_said_by_headline(event: ChangeEvent, lines: Sequence[ChangeLine]) -> bool:
-    """Say whether the headline says the first line of an event whole: of a report, an incident, a deletion."""
+    """Say whether the headline says the first line whole: of a report, incident, deletion, import or change request."""
     first, *following = lines
-    if first.rank not in (Rank.REPORTED, Rank.DELETED) and not tells_of_incident(event):
-        return False
-    return len(first.text) <= HEADLINE_LIMIT or any(line.label for line in following)
+    is_within = len(first.text) <= HEADLINE_LIMIT
+    if event.is_import or event.event_type in OF_CHANGE_REQUESTS or tells_of_incident(event):
+        return is_within
+    return first.rank in (Rank.REPORTED, Rank.DELETED) and (is_within or any(line.label for line in following))
 
 
 def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLine]) -> str:
@@ -238,10 +208,25 @@ def _concerns_labels(described: ChangeDescription) -> bool:
     return any(_LABEL.search(f"{change.name} {change.old_value!r} {change.new_value!r}") for change in changes)
 
 
-def version_lines(version: Document) -> list[str]:
-    """Return the changes of a stored version in words: ``created`` for the first."""
+def version_lines(entity_type: str, version: Document) -> list[str]:
+    """Return the changes of a stored version in the words of messages: ``created`` for the first."""
     described = ChangeDescription.model_validate(version.get("changeDescription") or {})
-    return [line.sentence for line in _change_lines(described, version)] or ["created"]
+    event = ChangeEvent(
+        id="",
+        event_type=EventType.ENTITY_UPDATED,
+        entity_type=entity_type,
+        entity_id=str(version.get("id")),
+        timestamp=0,
+        change_description=described,
+        entity=version,
+    )
+    return [line.sentence for line in _lines_with_labels(event, described, UTC)] or ["created"]
+
+
+def _lines_with_labels(event: ChangeEvent, described: ChangeDescription, zone: str) -> list[ChangeLine]:
+    """Return the lines of the changes of an event, in the order of their ranks, with those of labels."""
+    lines = _change_lines(described, event.entity or {}, zone, event)
+    return sorted(_with_labels(event, lines), key=_rank_of) if _concerns_labels(described) else lines
 
 
 def _with_labels(event: ChangeEvent, lines: Sequence[ChangeLine]) -> list[ChangeLine]:
@@ -254,16 +239,16 @@ def _with_labels(event: ChangeEvent, lines: Sequence[ChangeLine]) -> list[Change
 def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[ChangeLine]:
     """Yield ``lines`` with the tier that went and the one that came as one change, as ``changes_of`` sees them."""
     came = {
-        f"tier {change.value} added": change
+        f"tier {_label_name(TIER, change.value or '')} added": change
         for change in changes_of(event)
         if change[:3] == (TIER, ChangeOperation.MODIFY, ASSET)
     }
     went = [line.text.split(" ")[1] for line in lines if came and _GONE_TIER.fullmatch(line.text)]
     for line in lines:
         if line.text in came:
-            new_tier = came[line.text]
-            text = f"tier {', '.join(went)}{ARROW}{new_tier.value}" if went else description_of(new_tier)
-            yield ChangeLine(text, ", ".join(went) or None, new_tier.value, Rank.LABEL, lead="tier" if went else "")
+            old, new = ", ".join(went), _label_name(TIER, came[line.text].value or "")
+            text = f"tier {old}{ARROW}{new}" if went else description_of(came[line.text])
+            yield ChangeLine(text, old or None, new, Rank.LABEL, lead="tier" if went else "")
         elif not (came and _GONE_TIER.fullmatch(line.text)):
             yield line
 
@@ -271,15 +256,20 @@ def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[Ch
 def description_of(change: EventChange) -> str:
     """Return a change in words: ``tag PII.Sensitive added to column email``."""
     value, verb = change.value or "", _DONE[change.operation]
-    where = "" if change.target == ASSET else _subject(fqn.steps_of(change.target))
+    where = "" if change.target == ASSET else words_of_path(fqn.steps_of(change.target))
     if change.category == "schema":
         return f"{where or clean_line(f'schema {value}'.rstrip())} {verb}"
     if where:
-        subject = clean_line(f"{in_words(change.category)} {value}")
+        subject = clean_line(f"{in_words(change.category)} {_label_name(change.category, value)}")
         return f"{subject} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{subject} of {where} {verb}"
     if (asset_text := _described_asset(change, value)) is not None:
         return clean_line(asset_text)
-    return f"{clean_line(f'{in_words(change.category)} {value}')} {verb}"
+    return f"{clean_line(f'{in_words(change.category)} {_label_name(change.category, value)}')} {verb}"
+
+
+def _label_name(category: str, name: str) -> str:
+    """Return the name of a label beside its category: ``Tier1``, not ``Tier.Tier1``, of a tier."""
+    return name.removeprefix(TIER_PREFIX) if category == TIER else name
 
 
 def _described_asset(change: EventChange, value: str) -> str | None:
@@ -296,7 +286,7 @@ def _described_asset(change: EventChange, value: str) -> str | None:
         case "other" if value:
             return f"{in_words(value)} {_DONE[change.operation]}"
         case category if category in _BECOMES and value and change.operation is ChangeOperation.MODIFY:
-            return f"{in_words(category)} changed to {value}"
+            return f"{in_words(category)} changed to {_label_name(category, value)}"
         case _:
             return None
 
@@ -332,6 +322,8 @@ def _located_lines(
             continue  # one act, which the incident that alerts watch tells with its number
         if change.name == STILL_STALE and is_still_failing:
             continue  # since when nothing succeeded is said beside how often it failed
+        if change.name == "enabled" and EXPIRY in names:
+            continue  # that an alert has expired says it
         path = fqn.steps_of(change.name)
         old, new = parse_json(change.old_value), parse_json(change.new_value)
         report_lines = REPORT_LINES.get(path[-1]) if isinstance(new, dict) else None
@@ -340,7 +332,7 @@ def _located_lines(
         elif path[-1] in TYPE_KEYS and len(path) > 1:
             type_changes_by_path.setdefault(tuple(path[:-1]), []).append(change)
         else:
-            yield from ((path, line) for line in _field_lines(path, verb, old, new))
+            yield from ((path, line) for line in _field_lines(path, verb, old, new, zone))
     for member, type_changes in type_changes_by_path.items():
         yield member, _retyped_line(member, type_changes, _member_at(entity, member))
 
@@ -352,7 +344,7 @@ def _retyped_line(path: Sequence[str], changes: Sequence[FieldChange], member: D
         key = change.name.rpartition(".")[2]
         before[key], after[key] = change.old_value, change.new_value
     old, new = types_of(before, after)
-    lead, name = _subject([*path]), _member_name(path)
+    lead, name = words_of_path([*path]), column_in(path)
     return ChangeLine(f"{lead} {old or '?'}{ARROW}{new or '?'}", old or None, new or None, Rank.RETYPED, lead, name)
 
 
@@ -379,43 +371,46 @@ def _labels(event: ChangeEvent) -> Iterator[str]:
             yield description_of(change)
 
 
-def _field_lines(path: list[str], verb: str, old: Value, new: Value) -> Iterator[ChangeLine]:
+def _field_lines(path: list[str], verb: str, old: Value, new: Value, zone: str) -> Iterator[ChangeLine]:
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
     key, value = path[-1], old if verb == "removed" else new
     members = value if isinstance(value, list) else [value]
-    rank = Rank.OTHER if path[0] == _EXTENSION else _FIELD_RANKS.get(key, Rank.OTHER)
-    if path == [_EXTENSION] and isinstance(value, dict):
+    rank = Rank.OTHER if path[0] == EXTENSION else _FIELD_RANKS.get(key, Rank.OTHER)
+    if path == [EXTENSION] and isinstance(value, dict):
         for name in value:
-            yield from _field_lines([_EXTENSION, name], verb, _part(old, name), _part(new, name))
+            yield from _field_lines([EXTENSION, name], verb, _part(old, name), _part(new, name), zone)
     elif path[0] in PARTS_WITH_SECRETS:
-        yield ChangeLine(f"{_subject(path)} {verb}", rank=rank)
+        yield ChangeLine(f"{words_of_path(path)} {verb}", rank=rank)
     elif path == ["deleted"]:
         yield ChangeLine("deleted" if value is True else "restored", rank=Rank.DELETED)
+    elif path == [PARAMETERS] and (lines := list(parameter_lines(old, new))):
+        yield from lines
     elif path == [LINEAGE] and isinstance(value, dict):
         yield ChangeLine(f"{lineage_text(value)} {verb}", rank=_EDGE_RANKS.get(verb, Rank.OTHER))
     elif key in STANDINGS:
         yield _standing_line(key, old, new)
-    elif verb != "changed" and key in _MEMBERS and all(isinstance(member, dict | str) for member in members):
-        where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
+    elif verb != "changed" and key in MEMBERS and all(isinstance(member, dict | str) for member in members):
+        where = f" {_TOWARDS[verb]} {words_of_path(path[:-1])}" if len(path) > 1 else ""
         yield from (_member_line(key, member, verb, where) for member in members)
     elif verb == "changed" and isinstance(old, list) and _is_same_set(old, new):
-        yield ChangeLine(f"{_subject(path)} reordered", value_text(old), value_text(new))
+        yield ChangeLine(f"{words_of_path(path)} reordered", value_text(old), value_text(new))
     else:
-        yield _value_line(path, verb, rank, old, new)
+        yield _value_line(path, verb, rank, (old, new), zone)
 
 
 def _part(structure: Value, name: str) -> Value:
     return structure.get(name) if isinstance(structure, dict) else None
 
 
-def _value_line(path: list[str], verb: str, rank: Rank, old: Value, new: Value) -> ChangeLine:
+def _value_line(path: list[str], verb: str, rank: Rank, values: tuple[Value, Value], zone: str) -> ChangeLine:
     """Return the line of a field that holds a value; short values before and after stand in the sentence."""
-    lead, name = _subject(path), _member_name(path)
-    old_text, new_text = change_texts(old, new)
-    if verb == "changed" and rank is not Rank.DESCRIPTION and is_short(old) and is_short(new):
+    is_renamed = path == ["name"] and verb == "changed"
+    lead, name = "renamed" if is_renamed else words_of_path(path), column_in(path)
+    old_text, new_text = change_texts(*values, zone)
+    if verb == "changed" and rank is not Rank.DESCRIPTION and are_short(*values):
         text = f"{lead} {old_text}{ARROW}{new_text}"
         return ChangeLine(text, old_text, new_text, rank, lead, name)
-    return ChangeLine(f"{lead} {verb}", old_text, new_text, rank, name=name)
+    return ChangeLine(lead if is_renamed else f"{lead} {verb}", old_text, new_text, rank, name=name)
 
 
 def _standing_line(key: str, old: Value, new: Value) -> ChangeLine:
@@ -436,40 +431,14 @@ def _member_line(key: str, member: Value, verb: str, where: str) -> ChangeLine:
     """Return the line of a member that came or went: ``column gift_note TEXT added``."""
     rank = _MEMBER_RANKS.get(key, Rank.REMOVED if verb == "removed" else Rank.ADDED)
     if not isinstance(member, dict):
-        return ChangeLine(f"{_MEMBERS[key]} {clean_line(str(member))} {verb}{where}", rank=rank)
+        return ChangeLine(f"{MEMBERS[key]} {clean_line(str(member))} {verb}{where}", rank=rank)
     if key == "tags" and isinstance(member.get("tagFQN"), str):
-        return ChangeLine(f"{in_words(kind_of(member))} {clean_line(member['tagFQN'])} {verb}{where}", rank=rank)
-    is_typed = key in _TYPED_MEMBERS
+        label = clean_line(_label_name(kind_of(member), member["tagFQN"]))
+        return ChangeLine(f"{in_words(kind_of(member))} {label} {verb}{where}", rank=rank)
+    is_typed = key in TYPED_MEMBERS
     name = clean_line(str((member.get("name") if is_typed else None) or name_of(member) or "?"))
     kind = f" {type_of(member)}" if is_typed and type_of(member) else ""
-    return ChangeLine(f"{_MEMBERS[key]} {name}{kind} {verb}{where}", rank=rank, name=name if is_typed else "")
-
-
-def _subject(path: list[str]) -> str:
-    """Return the words for a path: ``columns.email.description`` is "description of column email"."""
-    head, *steps = path
-    if head == _EXTENSION and steps:
-        return clean_line(f"custom property {'.'.join(steps)}")
-    if head not in _MEMBERS or not steps:
-        return clean_line(in_words(" ".join(path)))
-    names = [steps.pop(0)]
-    while len(steps) > 1 and steps[0] == "children":
-        names.append(steps[1])
-        steps = steps[2:]
-    member = f"{_MEMBERS[head]} {'.'.join(names)}"
-    return clean_line(f"{in_words(' '.join(steps))} of {member}" if steps else member)
-
-
-def _member_name(path: Sequence[str]) -> str:
-    """Return the name of the column that a path leads to or into, as ``_subject`` has it; empty where it is none."""
-    if path[0] not in _TYPED_MEMBERS or len(path) < 2:
-        return ""
-    names = [path[1]]
-    for at in range(2, len(path) - 1, 2):
-        if path[at] != "children":
-            break
-        names.append(path[at + 1])
-    return clean_line(".".join(names))
+    return ChangeLine(f"{MEMBERS[key]} {name}{kind} {verb}{where}", rank=rank, name=name if is_typed else "")
 
 
 def _is_same_set(old: list[Value], new: Value) -> bool:

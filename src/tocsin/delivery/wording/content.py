@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
 from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, FailureContext, Guidance, selections
-from tocsin.delivery.lines import ChangeLine, clean_line, cut, moment_text
-from tocsin.delivery.rich_text import RichBlock, Span
+from tocsin.delivery.lines import ADVICE, ChangeLine, clean_line, cut, moment_text
+from tocsin.delivery.rich_text import RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
-from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import guidance_blocks
 from tocsin.delivery.wording.incidents import is_assigned_to, tells_of_incident
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
+from tocsin.delivery.wording.surroundings import FAILURE_ADVICE
 from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
@@ -56,6 +57,9 @@ _DONE = {
 }
 _SESSIONS = {EventType.USER_LOGIN: "logged in", EventType.USER_LOGOUT: "logged out"}
 _REPORTED = "reported"
+_OF_NOBODY = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_REQUEST_REMINDER})
+"""Types of events that name nobody as their author."""
+
 _MOST_NAMED = 3
 _HIDDEN = "another asset"
 _NAME_LIMIT = 300
@@ -125,8 +129,8 @@ class Section(NamedTuple):
         paragraph each
     body : what a template says, in place of the asset, its changes and the signature
     variant : what messages have in common that say the same of the event, but for why, buttons and notes: what is
-        known of a failure, how a thread concerns its reader, their zone, and who they are where an incident is
-        assigned to them; None where a template words it
+        known of a failure, how a thread concerns its reader, their zone, who they are where an incident is assigned to
+        them, and whether a button or a runbook says what is to be done; None where a template words it
     """
 
     headline: str
@@ -153,6 +157,11 @@ class Section(NamedTuple):
     def asset(self) -> str:
         """Return FQN and type of the changed asset, as chats show them."""
         return f"{cut(self.full_name, limit=_NAME_LIMIT)} ({self.entity_type})"
+
+    @property
+    def brief(self) -> tuple[Span, ...]:
+        """Return the changed asset, who did what to it, and when, as chats show them of one notification of several."""
+        return (Span(f"{self.asset}, {self.did} {self.at}"),)
 
     @property
     def signature(self) -> str:
@@ -207,42 +216,23 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     """Return what a message says that shows these of its notifications, and of each so many changes."""
     sections: list[Section] = []
     for entry in entries:
-        event, template_text = entry.carried.event, dispatch.texts.get(entry.notification_id)
+        event, failure = entry.carried.event, dispatch.failure
         kinds = frozenset(one.kind for one in entry.reasons) if event.entity_type == THREAD else None
         reader_id = entry.recipient_id if is_assigned_to(event.change_description, entry.recipient_id) else None
-        variant = None if template_text else (kinds, dispatch.failure, dispatch.zone, reader_id)
+        guidance = dispatch.guidance.get(entry.notification_id)
+        buttons = dispatch.buttons.get(entry.notification_id, ())
+        is_advised = bool(buttons or (guidance and guidance.advice) or (failure and failure.runbook))
+        is_templated = entry.notification_id in dispatch.texts
+        variant = None if is_templated else (kinds, failure, dispatch.zone, reader_id, is_advised)
         texts = entry.carried.texts if variant else {}
         if (key := (Section, base_url, lines_each, variant)) not in texts:
-            text = event_text(event, entry.reasons, dispatch.failure, zone=dispatch.zone, reader_id=reader_id)
-            full_name = text.asset.full_name or event.entity_fully_qualified_name
-            is_of_asset = not text.asset.full_name and event.entity and event.entity.get("owners")
-            owners = owners_of(event) if is_of_asset else ()
-            lines, body = ([], template_text.body) if template_text else (text.lines, ())
-            before, after = event.previous_version, event.current_version
-            more_owners_count = max(0, len(owners) - MOST_OWNERS)
-            more_owners = f" {more_of(more_owners_count)}" if more_owners_count else ""
-            owner_names = ", ".join(one.text for one in owners[:MOST_OWNERS])
-            texts[key] = Section(
-                headline=template_text.subject if template_text else text.headline,
-                full_name=clean_line(full_name or event.entity_id, limit=_LINE_LIMIT),
-                entity_type=type_text(text.asset.entity_type),
-                lines=tuple(lines[:lines_each]),
-                more_count=max(0, len(lines) + len(body) - lines_each),
-                did=_did(event),
-                at_ms=event.timestamp,
-                tone=tone_of(event),
-                at=moment_text(event.timestamp, dispatch.zone),
-                versions=f"{before} to {after}" if before and after and before != after else "",
-                why="",
-                link=base_url + text.asset.page,
-                owners=owners[:MOST_OWNERS],
-                more_owners_count=more_owners_count,
-                owned_by=f"{OWNED_BY}{owner_names}{more_owners}" if owners else "",
-                body=body[:lines_each],
-                variant=variant,
-            )
+            text = event_text(event, entry.reasons, failure, zone=dispatch.zone, reader_id=reader_id)
+            template_text = dispatch.texts.get(entry.notification_id)
+            lines = [line for line in text.lines if not (is_advised and line.text == FAILURE_ADVICE)]
+            section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
+            at, link = moment_text(event.timestamp, dispatch.zone), base_url + text.asset.page
+            texts[key] = section._replace(at=at, link=link, variant=variant)
         why = why_text(event, entry.reasons, dispatch.message.channel)
-        buttons = dispatch.buttons.get(entry.notification_id, ())
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
         if entry.parts or dispatch.guidance or dispatch.failure:
             section = section._replace(notes=_notes_of(entry, dispatch, section))
@@ -257,8 +247,8 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
 
 
 def fold_notifications(dispatch: Dispatch) -> Dispatch:
-    """Return a message in which those notifications are one that people need not read apart."""
-    return fold_wholes(fold_repeated(dispatch))
+    """Return a message in which those notifications are one that people need not read apart, in order of importance."""
+    return sort_by_importance(fold_wholes(fold_repeated(dispatch)))
 
 
 def _with_parts(entries: Sequence[Entry]) -> list[Entry]:
@@ -275,6 +265,39 @@ def _notes_of(entry: Entry, dispatch: Dispatch, section: Section) -> tuple[RichB
     return (*parts, *(guidance_blocks(guidance) if guidance else ()))
 
 
+def _worded_section(entry: Entry, text: EventText, template_text: RichText | None, *, lines_each: int) -> Section:
+    """Return what a message says of an event, with so many lines or blocks, and what is to be done beside them."""
+    event = entry.carried.event
+    full_name = text.asset.full_name or event.entity_fully_qualified_name
+    is_of_asset = not text.asset.full_name and event.entity and event.entity.get("owners")
+    owners = owners_of(event) if is_of_asset else ()
+    lines, body = ([], template_text.body) if template_text else (text.lines, ())
+    advice = (line for line in lines[lines_each:] if line.label == ADVICE) if lines_each else ()
+    shown_lines = (*lines[:lines_each], *advice)
+    before, after = event.previous_version, event.current_version
+    more_owners_count = max(0, len(owners) - MOST_OWNERS)
+    more_owners = f" {more_of(more_owners_count)}" if more_owners_count else ""
+    owner_names = ", ".join(one.text for one in owners[:MOST_OWNERS])
+    return Section(
+        headline=template_text.subject if template_text else text.headline,
+        full_name=clean_line(full_name or event.entity_id, limit=_LINE_LIMIT),
+        entity_type=type_text(text.asset.entity_type),
+        lines=shown_lines,
+        more_count=len(lines) - len(shown_lines) + max(0, len(body) - lines_each),
+        did=_did(event),
+        at_ms=event.timestamp,
+        tone=tone_of(event),
+        at="",
+        versions=f"{before} to {after}" if before and after and before != after else "",
+        why="",
+        link="",
+        owners=owners[:MOST_OWNERS],
+        more_owners_count=more_owners_count,
+        owned_by=f"{OWNED_BY}{owner_names}{more_owners}" if owners else "",
+        body=body[:lines_each],
+    )
+
+
 def _beside_failure(guidance: Guidance, failure: FailureContext, section: Section) -> Guidance:
     """Return guidance without a severity where the incident's is as bad; with the definition's runbook for none."""
     said_severity = failure.incident.severity if failure.incident else None
@@ -287,12 +310,12 @@ def _beside_failure(guidance: Guidance, failure: FailureContext, section: Sectio
 
 def _did(event: ChangeEvent) -> str:
     """Return what an event says was done, and by whom."""
-    if is_report(event):
+    if is_report(event) or event.event_type in _OF_NOBODY:
         return _REPORTED
     if event.event_type in _SESSIONS:
         return _SESSIONS[event.event_type]
     verb = "from" if event.entity_type == THREAD else _DONE.get(event.event_type, "changed by")
-    verb = "by" if tells_of_incident(event) else verb
+    verb = "by" if tells_of_incident(event) else "imported by" if event.is_import else verb
     return f"{verb} {clean_line(event.user_name or 'someone')},"
 
 
@@ -306,6 +329,14 @@ def fitted_payload(
         if len(payload) <= most_bytes:
             break
     return payload
+
+
+def sort_by_importance(dispatch: Dispatch) -> Dispatch:
+    """Return a message with its notifications as its headline counts them: failures first, each kind as in the log.
+
+    Where there are more than a message shows, those that matter least are only counted.
+    """
+    return replace(dispatch, entries=tuple(sorted(dispatch.entries, key=_kind_of)))
 
 
 def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:
@@ -349,7 +380,7 @@ def _root(entry: Entry) -> str | None:
 def _count_text(entries: Sequence[Entry]) -> str:
     kinds = {entry.notification_id: _kind_of(entry) for entry in entries}
     ordered = sorted(entries, key=lambda entry: kinds[entry.notification_id])
-    names = list(dict.fromkeys(_asset_of(one).checks or _asset_of(one).name for one in ordered))
+    names = list(dict.fromkeys(_asset_of(one).checks or _asset_of(one).title for one in ordered))
     more_text = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     counts = Counter(map(_kind_of, entries))
     counted = ", ".join(count_text(counts[kind], *kind.noun) for kind in sorted(counts))

@@ -8,7 +8,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, in_words, moment_text
+from tocsin.delivery.lines import (
+    SHOWN_LIMIT,
+    ChangeLine,
+    Rank,
+    advice_line,
+    clean_line,
+    command_line,
+    in_words,
+    moment_text,
+)
 from tocsin.model.alert_editor import ViewExtent
 from tocsin.model.audit_finding import FindingKind
 from tocsin.model.entity import Document
@@ -59,14 +68,10 @@ def finding_lines(_old: Document, finding: Document, alert: Document, _zone: str
     if expected != actual:
         yield ChangeLine(f"{expected}, found {actual}", rank=Rank.REPORTED, label="expected")
     if remedy := _REMEDIES.get(kind):
-        yield advice_line(f"{remedy}, then tocsin alerts enable {name_in_command(alert)}")
+        command = f"tocsin alerts enable {name_in_command(alert)}"
+        yield advice_line(f"{remedy}, then {command}", command)
     elif kind in (FindingKind.UNREADABLE, FindingKind.NAME_UNKNOWN):
         yield advice_line(_CORRECT)
-
-
-def advice_line(text: str) -> ChangeLine:
-    """Return the line that says how an alert goes on."""
-    return ChangeLine(text, rank=Rank.REPORTED, label="what to do")
 
 
 def name_in_command(alert: Document) -> str:
@@ -81,9 +86,8 @@ def narrowing_lines(_old: Document, view: Document, alert: Document, _zone: str)
     yield ChangeLine(f"its editor {editor} {_SEEN.get(extent, in_words(extent))}", rank=Rank.REPORTED)
     yield ChangeLine("it tells only of what all of its editors may view", rank=Rank.REPORTED, label="what follows")
     if extent != ViewExtent.EVERYTHING:
-        yield advice_line(
-            f"who may view all of it can take it over: tocsin alerts take-over {name_in_command(alert)} --yes"
-        )
+        command = f"tocsin alerts take-over {name_in_command(alert)} --yes"
+        yield advice_line(f"who may view all of it can take it over: {command}", command)
 
 
 def expiry_lines(_old: Document, expiry: Document, alert: Document, zone: str) -> Iterator[ChangeLine]:
@@ -95,4 +99,4 @@ def expiry_lines(_old: Document, expiry: Document, alert: Document, zone: str) -
     follows = "it notifies nobody any more" if is_over else "it is disabled then"
     command = f"tocsin alerts extend {name_in_command(alert)} DATE"
     yield ChangeLine(follows, rank=Rank.REPORTED, label="what follows")
-    yield ChangeLine(command, rank=Rank.REPORTED, label="to enable it again" if is_over else "to keep it")
+    yield command_line(command, label="to enable it again" if is_over else "to keep it", rank=Rank.REPORTED)

@@ -47,4 +47,4 @@ def _lines(guidance: Guidance) -> Iterator[tuple[Span, ...]]:
         yield (Span(guidance.severity.words),)
     for advice in guidance.advice[:_MOST_ADVICE]:
         label = f"What to do (alert {clean_line(advice.alert)}): " if advice.alert else "What to do: "
-        yield Span(label), Span(clean_line(advice.runbook, limit=SHOWN_LIMIT), link=link_of(advice.runbook))
+        yield Span(label, bold=True), Span(clean_line(advice.runbook, limit=SHOWN_LIMIT), link=link_of(advice.runbook))

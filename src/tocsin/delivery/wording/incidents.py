@@ -106,7 +106,8 @@ def alert_incident_lines(before: Document, after: Document, _asset: Document, _z
     text = f"{after.get('name') or 'incident'} {action}{of_alert}{comment}"
     yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
     if (severity := severity_named(after.get("severity"))) is not None:
-        yield ChangeLine(severity.words, rank=Rank.REPORTED, label="how bad")
+        incident = f"{after['name']}, {severity.words}" if after.get("name") else severity.words
+        yield ChangeLine(clean_line(incident), rank=Rank.REPORTED, label="incident")
     if isinstance(cause := after.get("reason"), str):
         yield ChangeLine(clean_line(in_words(cause)), rank=Rank.REPORTED, label="cause")
     if is_moved:

@@ -13,18 +13,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, in_words, moment_text
+from tocsin.delivery.lines import (
+    SHOWN_LIMIT,
+    ChangeLine,
+    Rank,
+    advice_line,
+    clean_line,
+    command_line,
+    in_words,
+    moment_text,
+)
 from tocsin.delivery.wording.assets import ChangedAsset
 from tocsin.delivery.wording.change_requests import change_request_lines
 from tocsin.delivery.wording.findings import (
-    advice_line,
     expiry_lines,
     finding_lines,
     name_in_command,
     narrowing_lines,
 )
 from tocsin.delivery.wording.incidents import INCIDENT, alert_incident_lines, incident_line
-from tocsin.delivery.wording.values import value_text
+from tocsin.delivery.wording.parameters import parameter_text
 from tocsin.model.change import (
     ALERT_INCIDENT,
     CHANGE_REQUEST,
@@ -170,7 +178,7 @@ def _bounds(result: Document, test: Document) -> Iterator[str]:
     """Yield what a test allows: its parameters, or else the bounds that its result names."""
     parameters = [one for one in _objects(test.get("parameterValues")) if one.get("value") not in (None, "")]
     for parameter in parameters[:_MOST_NAMED]:
-        yield f"{in_words(str(parameter.get('name', 'value')))} {value_text(parameter['value'])}"
+        yield parameter_text(parameter)
     for word, key in (("at least", "minBound"), ("at most", "maxBound")):
         if not parameters and isinstance(result.get(key), int | float):
             yield f"{word} {result[key]:,}"
@@ -201,17 +209,18 @@ def _silence_lines(_old: Document, silence: Document, _entity: Document, zone: s
     for asked_ms in _moments(silence.get("withoutSuccess")):
         yield ChangeLine(f"no success for {span_text(asked_ms)}", rank=Rank.REPORTED)
     for since_ms in _moments(silence.get("since")):
-        yield from fact_lines("since", moment_text(since_ms, zone))
+        yield from moment_lines("since", since_ms, zone)
 
 
 def _still_failing_lines(_old: Document, state: Document, entity: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield that a test or run fails at a time of a schedule, how often in a row, and since when nothing succeeded."""
     noun = _TEST if "entityLink" in entity else ""
     yield ChangeLine(f"{noun}still failing", rank=Rank.REPORTED)
-    if type(failures := state.get("failures")) is int and failures > 1:
-        yield from fact_lines("in a row", count_text(failures, "time"))
-    for since_ms in _moments(state.get("since")):
-        yield from fact_lines("no success since", moment_text(since_ms, zone))
+    count = state.get("failures")
+    row_text = f"failed {count_text(count, 'time')} in a row" if type(count) is int and count > 1 else ""
+    moments = [(moment_text(since_ms, zone), since_ms) for since_ms in _moments(state.get("since"))]
+    state_text = ", ".join(filter(None, (*dict(moments), row_text)))
+    yield from fact_lines("no success since" if moments else "so far", state_text, *moments)
 
 
 def _reminder_lines(_old: Document, reminder: Document, entity: Document, _zone: str) -> Iterator[ChangeLine]:
@@ -259,15 +268,21 @@ def _earlier_lines(report: Document, key: str, zone: str, details: str = "") -> 
         return
     status, at = str(report.get(key) or ""), report.get("timestamp")
     is_success = verdict_of(status) == "success"
-    when = moment_text(at, zone) if type(at) is int and at in _MOMENTS else ""
-    parts = ("" if is_success else status_text(status), when, details if is_success else "")
-    yield from fact_lines("last success" if is_success else "before", ", ".join(filter(None, parts)))
+    moments = [(moment_text(at_ms, zone), at_ms) for at_ms in _moments(at)]
+    parts = ("" if is_success else status_text(status), *dict(moments), details if is_success else "")
+    yield from fact_lines("last success" if is_success else "before", ", ".join(filter(None, parts)), *moments)
 
 
-def fact_lines(label: str, text: str) -> Iterator[ChangeLine]:
-    """Yield one fact about a report, if there is one."""
+def fact_lines(label: str, text: str, *moments: tuple[str, int]) -> Iterator[ChangeLine]:
+    """Yield one fact about a report, if there is one, with the times in it."""
     if text := clean_line(text, limit=SHOWN_LIMIT):
-        yield ChangeLine(text, rank=Rank.REPORTED, label=label)
+        yield ChangeLine(text, rank=Rank.REPORTED, label=label, moments=moments)
+
+
+def moment_lines(label: str, at_ms: int, zone: str) -> Iterator[ChangeLine]:
+    """Yield a fact about a report that is a time, epoch milliseconds."""
+    moment = moment_text(at_ms, zone)
+    return fact_lines(label, moment, (moment, at_ms))
 
 
 def _moments(*values: object) -> list[int]:
@@ -300,8 +315,9 @@ def _suite_lines(old: Document, new: Document, _suite: Document, zone: str) -> I
         details += f" ({names_text([_test_name(one) for one in failing])})"
     yield _status_line("test run", old.get("status"), new.get("status"), details)
     yield from fact_lines("new failures", names_text(new_names))
-    still_texts = [f"{_test_name(one)} since {moment_text(since_ms, zone)}" for since_ms, one in lasting]
-    yield from fact_lines("still failing", names_text(still_texts))
+    moments = [(moment_text(since_ms, zone), since_ms) for since_ms, _ in lasting]
+    still_texts = [f"{_test_name(one)} since {moment}" for (_, one), (moment, _) in zip(lasting, moments, strict=True)]
+    yield from fact_lines("still failing", names_text(still_texts), *moments)
 
 
 def _is_new(since_ms: int, result: Document, before: Document) -> bool:
@@ -350,15 +366,14 @@ def _destination_lines(_old: Document, failure: Document, alert: Document, zone:
     code = failure.get("lastFailedStatusCode")
     why = f"{in_words(str(failure.get('lastFailedReason') or 'failure'))}{f' {code}' if code else ''}"
     for since_ms in _moments(failure.get("failingSince")):
-        yield from fact_lines("failing since", moment_text(since_ms, zone))
+        yield from moment_lines("failing since", since_ms, zone)
     yield from fact_lines("failed attempts", f"{failure.get('failureCount')}, the last with {why}")
     over_text = f"{failure.get('percent')} % of the time until then is over"
     yield from fact_lines(
         "what follows", _WAITS if is_stopped else f"it is stopped unless an attempt succeeds; {over_text}"
     )
-    name = name_in_command(alert)
-    resume, look = f"correct it, then tocsin alerts resume {name}", f"correct it; tocsin alerts status {name} shows why"
-    yield advice_line(resume if is_stopped else look)
+    command = f"tocsin alerts {'resume' if is_stopped else 'status'} {name_in_command(alert)}"
+    yield advice_line(f"correct it, then {command}" if is_stopped else f"correct it; {command} shows why", command)
 
 
 def _lag_lines(_old: Value, lag: Value, _entity: Document, _zone: str) -> Iterator[ChangeLine]:
@@ -377,9 +392,8 @@ def _lag_lines(_old: Value, lag: Value, _entity: Document, _zone: str) -> Iterat
     yield from fact_lines("limit", f"{limit:,} events")
     if count > limit:
         yield from fact_lines("what follows", "what it has not read waits for it")
-        yield advice_line(
-            f"see whether it still reads: tocsin lag {clean_line(shlex.quote(reader), limit=SHOWN_LIMIT)}"
-        )
+        command = f"tocsin lag {clean_line(shlex.quote(reader), limit=SHOWN_LIMIT)}"
+        yield advice_line(f"see whether it still reads: {command}", command)
 
 
 def _retention_lines(_old: Document, facts: Document, _organization: Document, _zone: str) -> Iterator[ChangeLine]:
@@ -394,7 +408,7 @@ def _retention_lines(_old: Document, facts: Document, _organization: Document, _
         yield ChangeLine(f"retention removed {', '.join(texts) or 'nothing'}", rank=Rank.REPORTED)
         if isinstance(passed := facts.get("readersPassed"), int) and passed:
             yield from fact_lines("what follows", f"{count_text(passed, 'reader')} of the log will miss events")
-        yield advice_line("what is kept for how long: tocsin retention show")
+        yield command_line("tocsin retention show", label="to see what is kept for how long", rank=Rank.REPORTED)
 
 
 def _objects(value: Value) -> list[dict[str, Any]]:

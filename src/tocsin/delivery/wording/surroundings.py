@@ -7,23 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tocsin.conditions.documents import tag_names
+from tocsin.conditions.documents import TIER_PREFIX, tag_names
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
-from tocsin.delivery.lines import UTC, ChangeLine, Rank, clean_line, moment_text
+from tocsin.delivery.lines import UTC, ChangeLine, Rank, advice_line, clean_line, moment_text
 from tocsin.delivery.wording.failing_rows import failing_row_lines
-from tocsin.delivery.wording.findings import advice_line
 from tocsin.delivery.wording.incidents import INCIDENT
 from tocsin.delivery.wording.reports import (
     fact_lines,
     is_failure_report,
     is_recovery,
     is_reminder,
+    moment_lines,
     names_text,
     span_text,
 )
 from tocsin.delivery.wording.values import STANDINGS, says_deprecated
 from tocsin.model import fqn
 from tocsin.model.change import (
+    INCIDENT_REMINDER,
     SILENCE,
     STILL_FAILING,
     STILL_STALE,
@@ -38,16 +39,17 @@ _DELETIONS = frozenset({EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED}
 _STATES = frozenset({SILENCE, STILL_FAILING, STILL_STALE})
 """Fields that say in which bad state an asset is or stays."""
 
-_TIER = "Tier."
 _TIERS = {"Tier1": "1, the highest", **{f"Tier{number}": str(number) for number in range(2, 6)}}
 _LOOK = "find out whether it still runs, and why nothing has succeeded"
+FAILURE_ADVICE = "repair it, or acknowledge its incident, so that others know who looks"
+"""What helps against a failure whose incident nobody has acknowledged."""
+
 _ADVICE = {
-    STILL_FAILING: "repair what it found, or acknowledge its incident, so that others know who looks",
     SILENCE: _LOOK,
     STILL_STALE: _LOOK,
     STILL_WITHOUT_OWNER: "give it an owner, who is told what happens to it",
 }
-"""What helps an asset in a state, by the field that says so; the worst state first."""
+"""What helps an asset in a state, by the field that says so."""
 
 _OF_FAILED_SUITE = "open the tests that fail; acknowledge their incidents, so that others know who looks"
 _FATES = {
@@ -90,8 +92,8 @@ def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: 
     if rank is None:
         return
     for tier in tag_names((event.entity or {}).get("tags")):
-        if tier.startswith(_TIER) and not is_recovery(event):
-            name = tier.removeprefix(_TIER)
+        if tier.startswith(TIER_PREFIX) and not is_recovery(event):
+            name = tier.removeprefix(TIER_PREFIX)
             yield ChangeLine(_TIERS.get(name) or clean_line(name), rank=rank, label="tier")
     if context is None:
         return
@@ -103,7 +105,7 @@ def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: 
         yield from downstream_lines(context, rank)
 
 
-def advice_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
+def advice_lines(event: ChangeEvent, context: FailureContext | None) -> Iterator[ChangeLine]:
     """Yield what follows from a deletion, and what is to be done about an event, where that is always the same."""
     if fate := _FATES.get(event.event_type):
         follows, advice = fate
@@ -111,18 +113,21 @@ def advice_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
         yield ChangeLine(follows.replace(" restored", f" restored{below}", 1), rank=Rank.DELETED, label="what follows")
         yield advice_line(advice)
         return
-    paths = _paths_of(event)
-    texts = [text for path, text in _ADVICE.items() if path in paths]
-    if STILL_FAILING in paths:
-        texts = [text for text in texts if text is not _LOOK]
+    paths, command = _paths_of(event), f"tocsin impact {event.id}"
+    is_failing = is_failure_report(event) or not paths.isdisjoint({STILL_FAILING, INCIDENT_REMINDER})
+    texts = [text for path, text in _ADVICE.items() if path in paths and not (is_failing and text is _LOOK)]
+    incident = context.incident if context else None
+    knows_incident = incident is not None or not paths.isdisjoint({INCIDENT, STILL_FAILING, INCIDENT_REMINDER})
+    if is_failing and knows_incident and not (incident and incident.acknowledged_by):
+        texts.insert(0, FAILURE_ADVICE)
     if SUITE_SUMMARY in paths and is_failure_report(event):
         texts.append(_OF_FAILED_SUITE)
     if event.breaking_reasons:
-        texts.append(f"see who reads what changed: tocsin impact {event.id}")
+        texts.append(f"see who reads what changed: {command}")
     elif is_deprecation(event):
-        texts.append(f"see who reads it, and move them elsewhere: tocsin impact {event.id}")
+        texts.append(f"see who reads it, and move them elsewhere: {command}")
     if texts:
-        yield advice_line("; ".join(texts))
+        yield advice_line("; ".join(texts), command if command in texts[-1] else "")
 
 
 def _rank_of(event: ChangeEvent) -> Rank | None:
@@ -147,15 +152,15 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
     if context.usual_ms is not None:
         yield ChangeLine(span_text(context.usual_ms), rank=Rank.REPORTED, label="usually takes")
     if context.since_ms is not None:
-        times = moment_text(context.since_ms, zone)
-        times += f", {count_text(context.count, 'time')} in a row" if context.count > 1 else ""
+        since = moment_text(context.since_ms, zone), context.since_ms
+        times = f"{since[0]}, {count_text(context.count, 'time')} in a row" if context.count > 1 else since[0]
         if context.ended_ms is None:
-            yield ChangeLine(times, rank=Rank.REPORTED, label="failing since")
+            yield from fact_lines("failing since", times, since)
         else:
             span = span_text(max(0, context.ended_ms - context.since_ms))
-            yield ChangeLine(f"{span}, since {times}", rank=Rank.REPORTED, label="failed for")
+            yield from fact_lines("failed for", f"{span}, since {times}", since)
         if context.last_success_ms is not None and context.ended_ms is None:
-            yield ChangeLine(moment_text(context.last_success_ms, zone), rank=Rank.REPORTED, label="last success")
+            yield from moment_lines("last success", context.last_success_ms, zone)
     yield from fact_lines("incident", _incident_text(context.incident) if context.incident else "")
     if context.audience is not None:
         yield from fact_lines("told", _audience_text(context.audience))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from tocsin.delivery.wording.change_requests import is_change_overdue
 from tocsin.delivery.wording.reports import is_failure_report, is_recovery
 from tocsin.model.change import INCIDENT_REMINDER, STILL_FAILING, ChangeEvent, EventType
 
@@ -47,6 +48,6 @@ def tone_of(event: ChangeEvent) -> Tone:
     """Return the tone: red for a failure, green for what is well again, amber for what breaks readers or is late."""
     if is_failure_report(event) or is_still_failing(event):
         return Tone.FAILED
-    if event.breaking_reasons:
+    if event.breaking_reasons or is_change_overdue(event):
         return Tone.ATTENTION
     return Tone.WELL if is_recovery(event) else _TONES.get(event.event_type, Tone.NEUTRAL)

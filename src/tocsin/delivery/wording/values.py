@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, clean_line, in_words, moment_text
+from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, UTC, clean_line, in_words, moment_text
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -62,22 +62,22 @@ def says_deprecated(value: Value) -> bool:
     return value is True or str(value or "").casefold() == "deprecated"
 
 
-def value_text(value: Value) -> str | None:
-    """Return a value as one line of at most ``SHOWN_LIMIT`` characters; None for none."""
+def value_text(value: Value, zone: str = UTC) -> str | None:
+    """Return a value as one line of at most ``SHOWN_LIMIT`` characters, its times in a zone; None for none."""
     if value is None:
         return None
-    return clean_line(_in_words(parse_json(value), 0), limit=SHOWN_LIMIT, strips=not isinstance(value, str))
+    return clean_line(_in_words(parse_json(value), 0, zone), limit=SHOWN_LIMIT, strips=not isinstance(value, str))
 
 
-def change_texts(old: Value, new: Value) -> tuple[str | None, str | None]:
-    """Return a value before and after as text: of structures and of long texts what differs."""
+def change_texts(old: Value, new: Value, zone: str = UTC) -> tuple[str | None, str | None]:
+    """Return a value before and after as text, its times in a zone: of structures and of long texts what differs."""
     if isinstance(old, str) and isinstance(new, str):
         same_count = sum(takewhile(bool, map(eq, old[:_MOST_COMPARED], new)))
         if same_count >= _SAME_BEGINNING and old != new:
             start = old.rfind(" ", 0, same_count - _LEAD_LENGTH) + 1 or same_count - _LEAD_LENGTH
             return value_text(f"… {old[start:]}"), value_text(f"… {new[start:]}")
     before, after = _values_that_differ(old, new)
-    return value_text(before), value_text(after)
+    return value_text(before, zone), value_text(after, zone)
 
 
 def _values_that_differ(old: Value, new: Value) -> tuple[Value, Value]:
@@ -179,36 +179,42 @@ def _display_of(member: Document) -> str:
     return clean_line(display, limit=INLINE_LIMIT) if isinstance(display, str) else ""
 
 
-def is_short(value: Value) -> bool:
-    """Return whether a value is read within a sentence: a short text, a number, yes or no."""
+def are_short(old: Value, new: Value) -> bool:
+    """Return whether values are read within a sentence: short texts, numbers, yes and no, different objects by name."""
+    names = [name_of(value) if isinstance(value, dict) else value for value in (old, new)]
+    is_one_object = isinstance(old, dict) and isinstance(new, dict) and names[0] == names[1]
+    return not is_one_object and all(map(_is_short, names))
+
+
+def _is_short(value: Value) -> bool:
     if isinstance(value, str):
         return 0 < len(value) <= INLINE_LIMIT and "\n" not in value
     return isinstance(value, int | float)
 
 
-def _in_words(value: Value, depth: int, key: str = "") -> str:
+def _in_words(value: Value, depth: int, zone: str, key: str = "") -> str:
     match value:
         case bool():
             return _YES if value else _NO
         case int() if value in _MOMENTS and _MOMENT_KEY.search(key):
-            return moment_text(value)
+            return moment_text(value, zone)
         case str():
             return _link_text(value) if value.startswith("<#E::") else value
         case list() if depth > _DEEPEST:
             return "…"
         case list():
-            texts = [_in_words(one, depth + 1) for one in value[:_MOST_MEMBERS]]
+            texts = [_in_words(one, depth + 1, zone) for one in value[:_MOST_MEMBERS]]
             remainder = [f"… and {len(value) - _MOST_MEMBERS:,} more"] if len(value) > _MOST_MEMBERS else []
             return ", ".join((*filter(None, texts), *remainder)) or "none"
         case dict():
-            return _object_text(value, depth)
+            return _object_text(value, depth, zone)
         case None:
             return ""
         case _:
             return str(value)
 
 
-def _object_text(value: Document, depth: int) -> str:
+def _object_text(value: Document, depth: int, zone: str) -> str:
     """Return what people call an object, a column with its type; of one without a name, its parts in words.
 
     One that is called by a part, such as the relation of a term, is ``Customer (relation type synonym)``.
@@ -220,13 +226,13 @@ def _object_text(value: Document, depth: int) -> str:
         return "…"
     leading = next((key for key in _LEADING if isinstance(value.get(key), dict)), None)
     parts = [
-        (key if isinstance(key, _Name) else in_words(key), _in_words(part, depth + 1, key))
+        (key if isinstance(key, _Name) else in_words(key), _in_words(part, depth + 1, zone, key))
         for key, part in value.items()
         if part is not None and key != leading
     ]
     texts = [f"{key} {text}" for key, text in parts if text]
     if leading is not None:
-        return " ".join((_in_words(value[leading], depth + 1), *([f"({', '.join(texts)})"] if texts else [])))
+        return " ".join((_in_words(value[leading], depth + 1, zone), *([f"({', '.join(texts)})"] if texts else [])))
     is_whole = depth == 0 or any(isinstance(key, _Name) for key in value)
     return ("; ".join(texts) if is_whole else f"({', '.join(texts)})") if texts else "none"
 

@@ -12,7 +12,7 @@ from tests.unit.delivery.wording.test_threads import event as thread_event
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ, reasons_of_event
 from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause, ToldPeople
-from tocsin.delivery.wording.incidents import INCIDENT
+from tocsin.delivery.wording.incidents import INCIDENT, tells_of_incident
 from tocsin.delivery.wording.reports import RESULT, RUN, is_report
 from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.change import (
@@ -26,6 +26,7 @@ from tocsin.model.change import (
     INCIDENT_REMINDER,
     LAG,
     LINEAGE,
+    OF_CHANGE_REQUESTS,
     OTHER_INCIDENT,
     RETENTION,
     SILENCE,
@@ -92,9 +93,11 @@ LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 def judge(event: ChangeEvent) -> ChangeEvent:
     """Return an event as the server records it, with the reasons why it breaks readers.
 
-    Reports and imports make no version.
+    Reports, imports, and what is done with incidents and change requests make no version.
     """
-    versions = {"previous_version": event.current_version} if is_report(event) or event.is_import else {}
+    is_of_incident_or_request = tells_of_incident(event) or event.event_type in OF_CHANGE_REQUESTS
+    makes_none = is_report(event) or event.is_import or is_of_incident_or_request
+    versions = {"previous_version": event.current_version} if makes_none else {}
     return event.model_copy(update={"breaking_reasons": reasons_of_event(event) or None, **versions})
 
 
@@ -289,7 +292,7 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "renamed": _of_orders(update_of("name", "orders_old", "orders")),
     "display_name": _of_orders(addition_of("displayName", "Orders of the shop")),
     "owner_added": _of_orders(addition_of("owners", [OWNERS[0]])),
-    "owner_removed": _of_orders(deletion_of("owners", [OWNERS[1]])),
+    "owner_removed": change_event(deletion_of("owners", [OWNERS[1]]), entity=ORDERS | {"owners": OWNERS[:1]}),
     "tag_added": _of_orders(addition_of("columns.status.tags", [LABEL])),
     "tier": _of_orders(
         ChangeDescription(

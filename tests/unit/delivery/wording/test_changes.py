@@ -7,10 +7,10 @@ from tests.unit.delivery.events import addition_of, change_event, deletion_of, u
 from tocsin.conditions.breaking import DELETED_WHILE_READ
 from tocsin.conditions.changes import ChangeOperation, EventChange
 from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
-from tocsin.delivery.wording.changes import EventText, description_of, event_text
+from tocsin.delivery.wording.changes import EventText, description_of, event_text, version_lines
 from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.breaking import BreakingKind, BreakingReason
-from tocsin.model.change import ChangeDescription, EventType, FieldChange
+from tocsin.model.change import ALERT_INCIDENT, EXPIRY, ChangeDescription, EventType, FieldChange
 from tocsin.model.secret import PARTS_WITH_SECRETS
 
 
@@ -25,7 +25,7 @@ from tocsin.model.secret import PARTS_WITH_SECRETS
             addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]),
             "orders: tag PII.Sensitive added to column email",
         ),
-        (addition_of("tags", [{"tagFQN": "Tier.Tier1"}]), "orders: tier Tier.Tier1 added"),
+        (addition_of("tags", [{"tagFQN": "Tier.Tier1"}]), "orders: tier Tier1 added"),
         (
             deletion_of("columns.email.tags", [{"tagFQN": "Terms.Mail", "source": "Glossary"}]),
             "orders: glossary term Terms.Mail removed from column email",
@@ -280,7 +280,7 @@ def test_control_and_direction_characters_never_reach_a_line() -> None:
             EventChange("tag", ChangeOperation.ADD, "columns.email", "PII.Sensitive"),
             "tag PII.Sensitive added to column email",
         ),
-        (EventChange("tier", ChangeOperation.MODIFY, "asset", "Tier.Tier2"), "tier changed to Tier.Tier2"),
+        (EventChange("tier", ChangeOperation.MODIFY, "asset", "Tier.Tier2"), "tier changed to Tier2"),
         (EventChange("certification", ChangeOperation.MODIFY, "asset", "Gold"), "certification changed to Gold"),
         (EventChange("quality", ChangeOperation.MODIFY, "asset", "Failed"), "test failed"),
         (EventChange("quality", ChangeOperation.ADD, "asset", "Success"), "test passed"),
@@ -306,10 +306,10 @@ def test_a_tier_that_goes_while_another_comes_is_one_line() -> None:
     )
     lines = event_text(change_event(described)).lines
     assert [(line.text, line.old, line.new) for line in lines] == [
-        ("tier Tier.Tier1 → Tier.Tier2", "Tier.Tier1", "Tier.Tier2"),
+        ("tier Tier1 → Tier2", "Tier1", "Tier2"),
         ("tag A.b added", None, None),
     ]
-    assert event_text(change_event(described)).headline == "orders: tier Tier.Tier1 → Tier.Tier2 … and 1 more"
+    assert event_text(change_event(described)).headline == "orders: tier Tier1 → Tier2 … and 1 more"
 
 
 def test_a_failing_destination_is_said_in_words() -> None:
@@ -349,3 +349,56 @@ def test_times_are_said_in_the_readers_zone() -> None:
     assert moment_text(1_760_000_000_000, "Europe/Berlin") == "2025-10-09 10:53 CEST"
     assert moment_text(1_760_000_000_000, "Nowhere/Land") == "2025-10-09 08:53 UTC"
     assert moment_text(253_402_300_799_999, "Asia/Tokyo") == "9999-12-31 23:59 UTC"
+
+
+ANN, BEN = {"type": "user", "id": "1", "name": "ann"}, {"type": "user", "id": "2", "name": "ben"}
+
+
+@pytest.mark.parametrize(
+    ("described", "headline"),
+    [
+        (update_of("name", "orders_old", "orders"), "orders: renamed orders_old → orders"),
+        (update_of("name", "orders_old" * 10, "orders"), "orders: renamed"),
+        (update_of("extension.steward", ANN, BEN), "orders: custom property steward ann → ben"),
+        (update_of("extension.steward", ANN, ANN | {"id": "3"}), "orders: custom property steward changed"),
+    ],
+)
+def test_names_before_and_after_stand_in_the_headline(described: ChangeDescription, headline: str) -> None:
+    assert event_text(change_event(described)).headline == headline
+
+
+def test_what_happens_to_an_alert_says_that_it_is_one() -> None:
+    changes = (
+        FieldChange(name="enabled", old_value=True, new_value=False),
+        *update_of(EXPIRY, None, {"expires": 0}).fields_updated,
+    )
+    event = change_event(
+        ChangeDescription(fields_updated=changes),
+        entity_type="eventsubscription",
+        entity={"name": "Orders", "enabled": False},
+    )
+    text = event_text(event)
+    assert text.headline == "alert Orders: expired 1970-01-01 00:00 UTC"
+    assert not [line.text for line in text.lines if "enabled yes" in line.text]
+
+
+def test_a_version_is_said_as_messages_say_its_event() -> None:
+    described = ChangeDescription(
+        fields_added=(
+            FieldChange(name="tags", new_value=[{"tagFQN": "Tier.Tier2"}]),
+            FieldChange(name="columns", new_value=[{"name": "email", "tags": [{"tagFQN": "PII.Sensitive"}]}]),
+        ),
+        fields_deleted=(FieldChange(name="tags", old_value=[{"tagFQN": "Tier.Tier1"}]),),
+    )
+    version = {"id": "1", "name": "orders", "changeDescription": described.to_wire()}
+    lines = version_lines("table", version)
+    assert lines == [line.sentence for line in event_text(change_event(described)).lines]
+    assert {"tier Tier1 → Tier2", "tag PII.Sensitive added to column email"} < set(lines)
+    assert version_lines("table", {"id": "1", "name": "orders"}) == ["created"]
+
+
+def test_a_long_comment_on_an_incident_is_said_in_full() -> None:
+    comment = "the warehouse was down " * 8
+    step = {"name": "INC-7", "status": "acknowledged", "severity": "Severity2", "comment": comment}
+    event = change_event(addition_of(ALERT_INCIDENT, step), event_type=EventType.ALERT_INCIDENT_UPDATED)
+    assert f"INC-7 acknowledged: {comment.strip()}" in [line.text for line in event_text(event).lines]

@@ -43,7 +43,7 @@ def test_a_step_of_a_test_names_the_incident_that_alerts_watch_and_a_failure_doe
     assert text.headline == "email_not_null of orders.email: INC-7 acknowledged"
     assert [line.labelled_text for line in text.lines] == ["incident: INC-7, Severity 2 (high)"]
     lines = [line.labelled_text for line in event_text(KINDS["failed_test"], (), context).lines]
-    assert [line for line in lines if "incident" in line] == ["incident: INC-7, Severity 2 (high)"]
+    assert [line for line in lines if line.startswith("incident")] == ["incident: INC-7, Severity 2 (high)"]
 
 
 @pytest.mark.parametrize(

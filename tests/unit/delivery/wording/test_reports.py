@@ -28,9 +28,11 @@ from tocsin.model.change import (
     EDITOR_VIEW,
     FINDING,
     LAG,
+    STILL_FAILING,
     SUITE_SUMMARY,
     VIOLATION,
     ChangeDescription,
+    FieldChange,
 )
 from tocsin.model.severity import Severity
 
@@ -48,6 +50,7 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
         "failing rows: 3 of 10",
         "last success: 2025-10-09 06:06 UTC, 0 rows of 10 are null",
         "incident opened",
+        "what to do: repair it, or acknowledge its incident, so that others know who looks",
     ]
     hidden = event.model_copy(update={"entity": {"name": "email_not_null"}})
     assert event_text(hidden).headline == "email_not_null: test failed"
@@ -77,26 +80,26 @@ _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1
 @pytest.mark.parametrize(
     ("before", "fields", "text"),
     [
-        (None, {"column": "email"}, "CR-12 email is to be removed on 2026-12-09 10:00 UTC: unused"),
+        (None, {"column": "email"}, "CR-12 announced: column email is to be removed on 2026-12-09 10:00 UTC"),
         (
             None,
             {"kind": "type", "column": "email", "newValue": "INT", "replacement": "customers.email"},
-            "CR-12 email is to become INT on 2026-12-09 10:00 UTC: unused; instead: customers.email",
+            "CR-12 announced: column email is to become INT on 2026-12-09 10:00 UTC",
         ),
         (
             _REQUEST | {"date": 1},
             {"kind": "deprecation"},
-            "CR-12 moved: it is to be deprecated on 2026-12-09 10:00 UTC: unused",
+            "CR-12 moved: it is to be deprecated on 2026-12-09 10:00 UTC",
         ),
         (
             _REQUEST,
             {"status": "withdrawn", "kind": "rename", "column": "email", "newValue": "mail"},
-            "CR-12 withdrawn: email is to be renamed to mail on 2026-12-09 10:00 UTC",
+            "CR-12 withdrawn: column email is to be renamed to mail on 2026-12-09 10:00 UTC",
         ),
         (
             _REQUEST | {"status": "due"},
             {"status": "due", "column": "email"},
-            "CR-12 is due and not done: email was to be removed on 2026-12-09 10:00 UTC",
+            "CR-12 is due and not done: column email was to be removed on 2026-12-09 10:00 UTC",
         ),
     ],
 )
@@ -105,9 +108,14 @@ def test_a_change_request_says_what_changes_when_and_why(
 ) -> None:
     first, *further_lines = event_text(change_event(update_of(CHANGE_REQUEST, before, _REQUEST | fields))).all_lines
     assert first.text == text
+    instead = [f"instead: {fields['replacement']}"] if "replacement" in fields else []
     answer = "to answer for a consumer: tocsin changes answer CR-12 ready (or notAffected, needsTime, objects)"
-    due = "what to do: make the change, or tocsin changes move CR-12 --on DATE, or tocsin changes withdraw CR-12"
-    advice = {"withdrawn": [], "due": [due]}.get(fields.get("status", ""), [answer])
+    due = [
+        "what to do: make the change, or move or withdraw the request",
+        "to move it: tocsin changes move CR-12 --on DATE",
+        "to withdraw it: tocsin changes withdraw CR-12",
+    ]
+    advice = {"withdrawn": [], "due": due}.get(fields.get("status", ""), ["reason: unused", *instead, answer])
     assert [line.labelled_text for line in further_lines] == advice
 
 
@@ -344,3 +352,26 @@ def test_a_failure_says_since_when_and_what_lies_downstream() -> None:
     assert [one.labelled_text for one in failure_lines(well)] == [
         "failed for: 1 h 4 min, since 2025-10-09 08:53 UTC, 3 times in a row"
     ]
+
+
+def test_what_fails_still_says_since_when_and_how_often_in_one_line() -> None:
+    state = {"since": 1_760_000_000_000, "failures": 3}
+    lines = event_text(change_event(addition_of(STILL_FAILING, state)), zone="Europe/Berlin").lines
+    assert [line.labelled_text for line in lines if line.label != "what to do"] == [
+        "no success since: 2025-10-09 10:53 CEST, failed 3 times in a row"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("incident", "is_advised"),
+    [(None, True), (FailureIncident("INC-7"), True), (FailureIncident("INC-7", acknowledged_by="ben"), False)],
+)
+def test_a_failure_says_what_to_do_until_somebody_has_acknowledged_it(
+    incident: FailureIncident | None, *, is_advised: bool
+) -> None:
+    opened = FieldChange(name=INCIDENT, new_value={"testCaseResolutionStatusType": "New"})
+    failed = FieldChange(name=RESULT, new_value={"testCaseStatus": "Failed"})
+    event = change_event(ChangeDescription(fields_added=(opened, failed)))
+    lines = event_text(event, failure=FailureContext(incident=incident)).lines
+    advice = "repair it, or acknowledge its incident, so that others know who looks"
+    assert [line.text for line in lines if line.label == "what to do"] == [advice] * is_advised

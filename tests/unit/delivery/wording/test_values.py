@@ -42,6 +42,13 @@ def test_a_value_is_said_in_words(value: Any, text: str | None) -> None:
     assert value_text(value) == text
 
 
+def test_times_in_a_value_are_in_the_zone_of_its_reader() -> None:
+    validity = {"start": 1_760_000_000_000, "ranges": [{"end": 1_760_000_000_000}]}
+    text = "start 2025-10-09 10:53 CEST; ranges (end 2025-10-09 10:53 CEST)"
+    assert value_text(validity, "Europe/Berlin") == text
+    assert change_texts(None, validity, "Europe/Berlin") == (None, text)
+
+
 _LONG = "Every order. " * 10
 
 

@@ -100,7 +100,8 @@ def test_each_reason_of_parts_is_said_and_those_beyond_the_third_are_counted() -
     ],
 )
 def test_what_says_more_than_the_whole_stays_by_itself(apart: Entry) -> None:
-    assert leads_of(message_of(WHOLE, part("a"), apart)) == [(PUBLIC.entity_id, ["a"]), ("b", [])]
+    leads = leads_of(message_of(WHOLE, part("a"), apart))
+    assert sorted(leads) == [(PUBLIC.entity_id, ["a"]), ("b", [])]
 
 
 @pytest.mark.parametrize(
@@ -153,10 +154,10 @@ def test_a_part_that_is_a_whole_itself_is_not_lost_with_its_own_parts() -> None:
 
 
 def test_what_is_left_out_is_counted_with_its_parts() -> None:
-    changes = [part(change_event(entity_id=f"o{at}"), whole_id=None) for at in range(101)]
+    deletions = [part(f"o{at}", whole_id=None) for at in range(101)]
     parts = [part(f"t{at}") for at in range(50)]
-    text = text_of(message_of(*changes, *parts))
-    assert "And 51 more changes" in text  # of 102, the last one and its 49 parts
+    text = text_of(message_of(*deletions, *parts))
+    assert "… and 51 more, in your inbox" in text  # of 102, the last one and its 49 parts
 
 
 def test_two_readers_of_one_event_read_their_own_parts() -> None:

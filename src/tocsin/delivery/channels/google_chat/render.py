@@ -72,7 +72,7 @@ def _single_notification(section: Section) -> dict[str, Any]:
 
 def _brief(section: Section) -> str:
     """Return what a digest shows of one notification."""
-    lines = list(map(_paragraph, section.body)) or list(map(_line, section.spans))
+    lines = list(map(_paragraph, section.body)) or list(map(_line, (section.brief, *section.spans)))
     mark = _mark(section) if section.tone else ""
     texts = [mark, f"<b>{escape(section.headline)}</b>", *lines, section.more()]
     texts += map(_paragraph, section.notes)

@@ -43,6 +43,9 @@ MESSAGE_BYTES = 16_000
 
 _COLOURS = {Tone.FAILED: "#c02626", Tone.ATTENTION: "#8f5200", Tone.WELL: "#26703a"}
 _DEEPEST = 8
+_MOMENT = "{date_short_pretty} {time}"
+"""How a time is shown, in the zone of each reader. Source: Slack's date formatting."""
+
 _RULE = "―" * 12
 _URL_SAFE = "/:#?&=%@!$'()*+,;[]~-._"
 Block = dict[str, Any]  # Any: a JSON value
@@ -120,7 +123,7 @@ def _signature(section: Section, members: Members) -> Block:
 
 def _moment(section: Section) -> Block:
     """Return when it happened as Slack shows it to each reader. Source: Slack's date formatting in ``mrkdwn``."""
-    text = f"<!date^{section.at_ms // 1_000}^{{date_short_pretty}} {{time}}|{section.at}>"
+    text = f"<!date^{section.at_ms // 1_000}^{_MOMENT}|{section.at}>"
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
@@ -136,7 +139,7 @@ def _brief_blocks(section: Section) -> Iterator[RichBlock]:
     if section.body:
         yield from section.body
     else:
-        yield RichBlock(BlockKind.PARAGRAPH, (Span(section.asset),))
+        yield RichBlock(BlockKind.PARAGRAPH, section.brief)
         yield from _lines(section)
     yield from section.notes
     for text in filter(None, (section.more(), section.why)):
@@ -209,6 +212,8 @@ def _join_spans(spans: Sequence[Span]) -> Iterator[Span]:
 
 
 def _span(span: Span) -> Block:
+    if span.at_ms is not None:
+        return {"type": "date", "timestamp": span.at_ms // 1_000, "format": _MOMENT, "fallback": span.text}
     kind: Block = {"type": "link", "url": span.link} if span.link else {"type": "text"}
     styles = (
         *(("bold", span.bold), ("italic", span.italic), ("strike", span.struck), ("underline", span.underlined)),

@@ -177,7 +177,7 @@ def _descriptions_of(kind: EntityType, versions: Sequence[Document], caller: Cal
         ]
     reasons_by_version = caller.parts.catalogue.reasons(versions[0]["id"]) if versions else {}
     return {
-        "words": [version_lines(one) for one in versions],
+        "words": [version_lines(kind.name, one) for one in versions],
         "breaking": [[reason.as_json() for reason in many] for many in breaking],
         "reasons": [reasons_by_version.get(str(one["version"]), "") for one in versions],
     }

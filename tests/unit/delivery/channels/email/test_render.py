@@ -218,8 +218,8 @@ def test_a_mail_lists_so_many_changes_and_counts_the_rest() -> None:
     many = [{"name": f"column_{number}"} for number in range(LINES_LIMIT + 7)]
     _, text, html = parts(dispatch(change_event(addition_of("columns", many))))
     assert text.count("\n- column ") == LINES_LIMIT
-    assert "and 7 more\n" in text
-    assert ">and 7 more</li>" in html
+    assert "… and 7 more\n" in text
+    assert ">… and 7 more</li>" in html
 
 
 @pytest.mark.parametrize("target", ["", "dana", "dana@example.com\r\nBcc: x@example.com", "a@b, c@d", "dana@"])
@@ -255,10 +255,10 @@ def test_a_digest_lists_every_change_with_its_reason_and_says_what_it_is_about()
 def test_a_digest_counts_what_it_has_no_room_for() -> None:
     text = text_of(rendered_mail(digest(CHANGES_LIMIT + 3)))
     assert text.count("You receive this") == CHANGES_LIMIT
-    assert "And 3 more changes" in text
+    assert "… and 3 more, in your inbox" in text
     plain_text = text_of(rendered_mail(replace(digest(9), shares=SHARES_OF_FIVE)))
     assert plain_text.count("You receive this") == 5
-    assert "And 4 more changes" in plain_text
+    assert "… and 4 more, in your inbox" in plain_text
 
 
 WIDELY_RENDERED = frozenset(

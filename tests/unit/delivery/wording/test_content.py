@@ -1,0 +1,48 @@
+"""Tests of the content of messages: what a digest shows first, and what it never leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.unit.delivery.channels.samples import EVENTS
+from tests.unit.delivery.events import addition_of, change_event, dispatch
+
+from tocsin.delivery.dispatch import Button, Dispatch
+from tocsin.delivery.wording.content import message_content, sort_by_importance
+from tocsin.delivery.wording.surroundings import FAILURE_ADVICE
+from tocsin.model.change import ChangeEvent
+
+
+def digest_of(*events: ChangeEvent) -> Dispatch:
+    first = dispatch().first
+    entries = (replace(first.with_event(event), notification_id=str(place)) for place, event in enumerate(events))
+    return replace(dispatch(), entries=tuple(entries))
+
+
+def lines_shown(message: Dispatch, lines_each: int) -> list[str]:
+    content = message_content(message, message.entries, base_url="", lines_each=lines_each)
+    return [line.text for line in content.sections[0].lines]
+
+
+def test_a_digest_begins_with_what_its_headline_counts_first() -> None:
+    change, deletion = change_event(addition_of("owners", [{"name": "ann"}])), EVENTS["deletion"]
+    recovery, failure = EVENTS["recovery"], EVENTS["test_failure"]
+    message = sort_by_importance(digest_of(change, recovery, deletion, failure, change))
+    assert [entry.event for entry in message.entries] == [failure, deletion, recovery, change, change]
+    assert [entry.notification_id for entry in message.entries][-2:] == ["0", "4"]
+
+
+def test_what_is_to_be_done_is_shown_however_few_lines_there_are() -> None:
+    message = digest_of(EVENTS["test_failure"], change_event())
+    assert len(lines_shown(message, 3)) == 4
+    assert lines_shown(message, 3)[-1] == FAILURE_ADVICE
+    content = message_content(message, message.entries, base_url="", lines_each=3)
+    assert content.sections[0].more_count == 2
+    assert lines_shown(message, 0) == []
+
+
+def test_a_button_says_what_to_do_in_place_of_a_line() -> None:
+    message = digest_of(EVENTS["test_failure"], change_event())
+    with_button = replace(message, buttons={"0": (Button("Acknowledge INC-7", "https://x", "token"),)})
+    assert FAILURE_ADVICE not in lines_shown(with_button, 10)
+    assert FAILURE_ADVICE in lines_shown(message, 10)

@@ -207,7 +207,7 @@ def extend(
         operations: list[Document] = [{"op": "add", "path": "/expires", "value": until}]
         operations += [{"op": "add", "path": "/enabled", "value": True}] if has_expired else []
         after = client.patch_subscription(alert_id, operations).document
-    text = f"Alert {name} expires {moment_text(after['expires'])}{', and is enabled' if has_expired else ''}."
+    text = f"Alert {name} expires {moment_text(after['expires'])} UTC{', and is enabled' if has_expired else ''}."
     show_text(text, answer=after, as_json=as_json)
 
 

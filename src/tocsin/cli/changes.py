@@ -146,7 +146,7 @@ def move_change(name: Name, *, on: On, comment: Comment = None, as_json: AsJson 
     """Move a change to a later date; answers stay, and new consumers are asked."""
     with Client() as client:
         request = client.move_change(name, _ms_of(on, "on"), comment=comment)
-    show_text(f"{request['name']} is moved to {moment_text(request['date'])}.", answer=request, as_json=as_json)
+    show_text(f"{request['name']} is moved to {moment_text(request['date'])} UTC.", answer=request, as_json=as_json)
 
 
 @app.command("withdraw")

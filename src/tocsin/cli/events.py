@@ -22,6 +22,7 @@ from tocsin.client.call import Filter
 from tocsin.clock import SystemClock
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import event_in
+from tocsin.delivery.wording.reports import is_report
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.server.alerts.time_arguments import history_cut
@@ -174,6 +175,15 @@ def words_of(change: Change) -> str:
     return text.headline.removeprefix(f"{text.asset.title}: ")
 
 
+def author_of(event: Document) -> str:
+    """Return who changed something, after ``by``; nothing of what was only reported: nobody changes a result."""
+    try:
+        is_reported = is_report(event_in(event))
+    except ValidationError:
+        is_reported = False
+    return f"by {event['userName']}" if event.get("userName") and not is_reported else ""
+
+
 def _show(change: Change, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(change.event, ensure_ascii=False))
@@ -186,6 +196,7 @@ def _show(change: Change, *, as_json: bool) -> None:
     if len(change.breaking_reasons) > 1:
         line.append(f"  ({'; '.join(change.breaking_reasons)})")
     line.append(f"  because: {change.reason}" if change.reason else "")
-    line.append(f"  by {change.user_name}" if change.user_name else "", style="dim")
+    author = author_of(change.event)
+    line.append(f"  {author}" if author else "", style="dim")
     line.append(f"  {change.event['id']}", style="dim")
     console().print(line, soft_wrap=True)

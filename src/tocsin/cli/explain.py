@@ -14,6 +14,7 @@ from tocsin.cli.assets import EVENT_ID, OfType, find_entity
 from tocsin.cli.events import words_of
 from tocsin.cli.output import AsJson, console, moment_text, printable, show_json
 from tocsin.client import Change, Client
+from tocsin.delivery.wording.content import more_of
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text, value_in_words
@@ -106,7 +107,7 @@ def _change_texts(event: Document) -> Iterator[str]:
     texts = event["changes"]
     yield from texts[:_MOST_CHANGES]
     if len(texts) > _MOST_CHANGES:
-        yield f"and {len(texts) - _MOST_CHANGES} more changes"
+        yield more_of(len(texts) - _MOST_CHANGES)
 
 
 def _readers_text(readers: Document) -> str:

@@ -13,6 +13,8 @@ import typer
 from tocsin.cli.assets import OfType, Why, find_entity
 from tocsin.cli.output import AsJson, moment_text, printable, show_json, show_rows
 from tocsin.client import Client, Entity
+from tocsin.delivery.wording.content import more_of
+from tocsin.delivery.wording.values import value_text
 from tocsin.model.entity import Document
 
 EntityFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
@@ -23,6 +25,7 @@ BackTo = Annotated[str, typer.Option("--to", metavar="VERSION", help="Version to
 
 _LONGEST = 60
 _MOST_CHANGES = 3
+_LINK = "<#E::"
 _HEADINGS = 3  # of a unified diff: two files and a place
 _KINDS = {"fieldsAdded": "added", "fieldsUpdated": "changed", "fieldsDeleted": "removed"}
 
@@ -115,7 +118,7 @@ def _version_json(version: Entity) -> Document:
 def _row(version: Entity) -> Document:
     document = version.document
     left_count = len(version.changes) - _MOST_CHANGES
-    counted = (f"… and {left_count:,} more",) if left_count > 0 else ()
+    counted = filter(None, (more_of(max(0, left_count)),))
     return {
         "version": document["version"],
         "when": moment_text(int(document["updatedAt"])),
@@ -147,13 +150,12 @@ def _fields(change: Document) -> Iterator[dict[str, str]]:
 
 
 def _words(value: object) -> str:
-    """Return a value in words: members by their names."""
+    """Return a value in the words of messages, but a text as it is: long ones are compared line by line."""
     if isinstance(value, list):
         return ", ".join(_words(member) for member in value)
-    if isinstance(value, dict):
-        named_by = next((value[key] for key in ("name", "tagFQN", "fullyQualifiedName") if key in value), None)
-        return str(named_by if named_by is not None else value)
-    return "" if value is None else str(value)
+    if isinstance(value, str) and not value.startswith(_LINK):
+        return value
+    return value_text(value) or ""
 
 
 def _short(text: str) -> str:

@@ -80,7 +80,10 @@ def test_a_request_is_answered_discussed_moved_and_withdrawn(run: Run, small_ser
     assert answered.out == "2 of 3 consumers of CR-12 have answered.\n"
     assert small_server.requests[-1].body == {"answer": "needsTime", "consumers": ["b"], "until": _AT_MS}
     assert run("changes", "comment", "CR-12", "why?").out == "Added to CR-12.\n"
-    assert run("changes", "move", "CR-12", "--on", "2026-12-09T10:00").out == "CR-12 is moved to 2026-12-09 10:00:00.\n"
+    assert (
+        run("changes", "move", "CR-12", "--on", "2026-12-09T10:00").out
+        == "CR-12 is moved to 2026-12-09 10:00:00 UTC.\n"
+    )
     assert small_server.requests[-1].body == {"date": _AT_MS}
     assert json.loads(run("changes", "withdraw", "CR-12", "--comment", "kept", "--json").out) == ONE
     assert small_server.requests[-1].body == {"comment": "kept"}

@@ -177,7 +177,7 @@ def test_of_everybody_the_alerts_that_matched_are_shown(run: Run, small_server: 
 def test_of_many_changes_the_first_are_named(run: Run, small_server: SmallServer) -> None:
     answer = {**ANSWER, "event": {**HAPPENED, "changes": [f"column c{number} INT added" for number in range(12)]}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
-    assert run("explain", EVENT).out.splitlines()[11:13] == ["├── column c9 INT added", "├── and 2 more changes"]
+    assert run("explain", EVENT).out.splitlines()[11:13] == ["├── column c9 INT added", "├── … and 2 more"]
 
 
 def test_of_a_breaking_change_its_readers_are_named(run: Run, small_server: SmallServer) -> None:

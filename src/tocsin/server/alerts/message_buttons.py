@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.alerts.incidents import Handling, handle
-from tocsin.clock import to_datetime
 from tocsin.conditions.documents import tested_table
 from tocsin.conditions.test_results import TEST_CASE
+from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links.acknowledge import request_of
 from tocsin.delivery.links.mute import MuteLink
 from tocsin.delivery.wording.assets import asset_of
@@ -89,8 +89,10 @@ def incident_to_acknowledge(name: str, caller: Caller) -> AlertIncident:
     return incident_to_change(found_incident(name, caller), caller)
 
 
-def acknowledge(name: str, caller: Caller) -> str:
+def acknowledge(name: str, caller: Caller, about: str = "") -> str:
     """Acknowledge an incident as the caller; what is acknowledged or resolved stays as it is. Say how it is now.
+
+    ``about`` says of what it is, after its name.
 
     Raises
     ------
@@ -99,16 +101,16 @@ def acknowledge(name: str, caller: Caller) -> str:
     """
     before = incident_to_acknowledge(name, caller)
     if before.status is not IncidentStatus.OPEN:
-        return state_of(before)
+        return state_of(before, about)
     handling = Handling(StepKind.ACKNOWLEDGED)
     caller.parts.writes.within(lambda record: handle(record, before.id, handling), actor=caller.actor)
     after = found_incident(before.id, caller)
-    return f"You have acknowledged {after.name}." if after.is_open else state_of(after)
+    return f"You have acknowledged {after.name}{about}." if after.is_open else state_of(after, about)
 
 
-def state_of(incident: AlertIncident) -> str:
-    """Return how far an incident is that is no longer open."""
-    return f"{incident.name} is already {incident.status.value}."
+def state_of(incident: AlertIncident, about: str = "") -> str:
+    """Return how far an incident is that is no longer open; ``about`` says of what it is."""
+    return f"{incident.name}{about}{',' if about else ''} is already {incident.status.value}."
 
 
 def asset_name_of(notification: Notification, parts: Parts) -> str:
@@ -171,8 +173,8 @@ def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:
     return Mute(notification.recipient_id, MuteKind.ASSET, about, since_ms=now_ms, until_ms=link.until_ms)
 
 
-def effect_of(link: MuteLink, asset_name: str) -> str:
-    """Return what the mute that a link asks for means to the recipient."""
-    until = to_datetime(link.until_ms).strftime("%Y-%m-%d %H:%M UTC")
-    asset = asset_name or "the asset of this message"
+def effect_of(link: MuteLink, notification: Notification, parts: Parts) -> str:
+    """Return what the mute that a link asks for means to the recipient of a notification, in their zone."""
+    until = moment_text(link.until_ms, parts.alert_stores.preferences.of(str(notification.recipient_id)).timezone)
+    asset = asset_name_of(notification, parts) or "the asset of this message"
     return f"You will receive no notifications about {asset} until {until}, on any channel."

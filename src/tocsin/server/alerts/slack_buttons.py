@@ -22,7 +22,7 @@ from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_key_of
 from tocsin.server.alerts.hourly_counts import count_post
-from tocsin.server.alerts.message_buttons import acknowledge, actor_of, asset_name_of, button_of, effect_of, mute_of
+from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.changes.answer_page import press_answer
 from tocsin.server.request import Caller
@@ -128,7 +128,7 @@ def _carry_out(button: SlackButton, caller: Caller) -> str:
         raise Forbidden(_OF_ANOTHER)
     if isinstance(link, MuteLink):
         caller.parts.alert_stores.mutes.put(mute_of(link, button.notification, caller.parts))
-        return effect_of(link, asset_name_of(button.notification, caller.parts))
+        return effect_of(link, button.notification, caller.parts)
     if isinstance(link, AnswerPress):
         count_post([], caller)
         return press_answer(link, caller)

@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import NotFound
-from tocsin.model.alert_incident import IncidentStatus
+from tocsin.model.alert_incident import AlertIncident, IncidentStatus
 from tocsin.model.people import Actor
 from tocsin.server.alerts.message_buttons import (
     acknowledge,
@@ -70,11 +70,16 @@ ClickedHere = Annotated[Clicked, Depends(click_of)]
 def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     """Return a page that asks to confirm acknowledging an incident."""
     incident = incident_to_acknowledge(clicked.incident, clicked.caller)
+    about = _about(clicked, incident)
     if incident.status is not IncidentStatus.OPEN:
-        return link_page("Acknowledge", escape(state_of(incident)), asks=False)
+        return link_page("Acknowledge", escape(state_of(incident, about)), asks=False)
+    return link_page("Acknowledge", escape(f"{clicked.caller.actor.name} will acknowledge {incident.name}{about}."))
+
+
+def _about(clicked: Clicked, incident: AlertIncident) -> str:
+    """Return of what an incident is, after its name, as far as the recipient may know it."""
     failure = f", the failure of {clicked.asset_name}" if clicked.asset_name else ""
-    part = f", of which {clicked.incident}{failure} is a part" if incident.name != clicked.incident else failure
-    return link_page("Acknowledge", escape(f"{clicked.caller.actor.name} will acknowledge {incident.name}{part}."))
+    return f", of which {clicked.incident}{failure} is a part" if incident.name != clicked.incident else failure
 
 
 @router.post(
@@ -84,4 +89,5 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
 )
 def acknowledge_by_link(clicked: ClickedHere) -> Response:
     """Acknowledge the incident of a message as its recipient; return a page that says how the incident is now."""
-    return link_page("Acknowledge", escape(acknowledge(clicked.incident, clicked.caller)), asks=False)
+    about = _about(clicked, incident_to_acknowledge(clicked.incident, clicked.caller))
+    return link_page("Acknowledge", escape(acknowledge(clicked.incident, clicked.caller, about)), asks=False)

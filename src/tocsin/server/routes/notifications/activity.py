@@ -61,10 +61,11 @@ def list_activity(
 
     page = visible_page(read, show, limit)
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
+    zone = caller.parts.alert_stores.preferences.of(str(user_id)).timezone
     data = [
         {
             "event": as_default(entry.event.as_wire()),
-            "title": event_text(entry.event).headline,
+            "title": event_text(entry.event, zone=zone, reader_id=str(user_id)).headline,
             "semanticChanges": semantic_changes(entry.event),
             **own_facts(entry.event),
         }

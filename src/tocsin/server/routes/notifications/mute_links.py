@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from tocsin.delivery.links.mute import MuteLink, request_of
 from tocsin.errors import NotFound
 from tocsin.model.notification import Notification
-from tocsin.server.alerts.message_buttons import GONE, asset_name_of, effect_of, mute_of
+from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -28,7 +28,7 @@ def ask_to_mute(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm muting."""
     link, notification = _muting_asked(token, parts)
     mute_of(link, notification, parts)
-    return link_page("Mute", escape(effect_of(link, asset_name_of(notification, parts))))
+    return link_page("Mute", escape(effect_of(link, notification, parts)))
 
 
 @router.post("/mute/{token}", openapi_extra=answers("MutedByLink", never="409"))
@@ -37,7 +37,7 @@ def mute(token: Token, request: Request, parts: PartsHere) -> Response:
     link, notification = _muting_asked(token, parts)
     parts.alert_stores.mutes.put(mute_of(link, notification, parts))
     if is_browser(request):
-        return link_page("Muted", escape(effect_of(link, asset_name_of(notification, parts))), asks=False)
+        return link_page("Muted", escape(effect_of(link, notification, parts)), asks=False)
     return answer({"muted": True, "until": link.until_ms})
 
 

@@ -30,6 +30,7 @@ from tocsin.store.database.schema import migrate
 from tocsin.store.database.vault import use_vault
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from tests.s3server import S3Server
     from tests.startedstore import StartedStore
 
@@ -40,7 +41,7 @@ _ROOM = 4 * 2**30
 _GIVEN_BACK_WITHIN_S = 5.0
 _COLLECTED_AFTER = (10_000, 20, 50)
 _STATEMENTS = 2_000
-_GROUPS = {"started_spark": "spark", "browser": "browser"}
+_GROUPS = {"started_spark": "spark", "browser": "browser", "prestarted": "cli"}
 """Groups of tests that one worker runs, by the fixture that they share: each worker would start its own."""
 _COMPILED: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
 """Dialect and compiled statements of each kind of store."""
@@ -301,3 +302,26 @@ def s3() -> Iterator[S3Server]:
 
     with running_s3() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def started_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The run's one Spark. Fixtures of it stand here: one that is imported into a module is made anew for it."""
+    from tests.sparksession import running_spark  # here, so that only tests of it import Spark
+
+    with running_spark(tmp_path_factory.mktemp("python")) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def spark(started_spark: SparkSession) -> SparkSession:
+    """The session of most tests, which interprets."""
+    return started_spark
+
+
+@pytest.fixture(scope="session")
+def compiling_spark(started_spark: SparkSession) -> SparkSession:
+    """A session that compiles its queries, as production does; tests of transforms use it in place of ``spark``."""
+    from tests.sparksession import compiling_session
+
+    return compiling_session(started_spark)

@@ -29,9 +29,14 @@ QUICK_BROKER = {
     "group.min.session.timeout.ms": "500",  # consumers may ask to be missed soon after they are killed
     "broker.heartbeat.interval.ms": "200",
     "broker.session.timeout.ms": "2000",  # so long does one that was killed wait until it may come back
+    "log.cleaner.dedupe.buffer.size": "16777216",  # of 128 MB by default, in a heap of 256 MB
 }
-"""Settings of a broker that lets tests wait less."""
+"""Settings of a broker that lets tests wait less, and needs less memory."""
 
+PASSWORD = "correct-horse"
+"""Of the user ``relay`` of a guarded port."""
+
+_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
 """What Java gains from that lives for seconds: one compiler, and no verification of Kafka's own classes."""
 
@@ -117,6 +122,25 @@ def fetch_beside() -> None:
 
     if not FILES.is_dir():
         Thread(target=fetch_or_leave, daemon=True).start()
+
+
+def guard_settings(port: int, certificate: Path) -> dict[str, str]:
+    """Return the settings of a broker that at one more port, over TLS, lets in ``relay``, who has no rights yet.
+
+    At its other port everybody may do everything.
+    """
+    listeners = f"PLAINTEXT://127.0.0.1:{{port}},SASL_SSL://127.0.0.1:{port}"
+    return {
+        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{{control_port}}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT",
+        "advertised.listeners": listeners,
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(certificate),
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{_LOGIN} required user_relay="{PASSWORD}";',
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
 
 
 @contextmanager

@@ -7,6 +7,8 @@ compiled queries answer is asked of ``compiling_spark``; production compiles eve
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -32,10 +34,10 @@ _CONF = {**SHORT_LIVED, "spark.log.level": "ERROR", "spark.tocsin.secret": CANAR
 _COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 
-@pytest.fixture(scope="session")
-def started_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The run's one Spark."""
-    with forking_python(tmp_path_factory.mktemp("python")) as python:
+@contextmanager
+def running_spark(folder: Path) -> Iterator[SparkSession]:
+    """Start Spark, which stops when the block ends; ``folder`` is its own."""
+    with forking_python(folder) as python:
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("PYSPARK_PYTHON", python)
             session = open_session(master="local[2]", conf=_CONF)
@@ -43,16 +45,9 @@ def started_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSes
         session.stop()
 
 
-@pytest.fixture(scope="session")
-def spark(started_spark: SparkSession) -> SparkSession:
-    """The session of most tests, which interprets."""
-    return started_spark
-
-
-@pytest.fixture(scope="session")
-def compiling_spark(started_spark: SparkSession) -> SparkSession:
-    """A session that compiles its queries, as production does; tests of transforms use it in place of ``spark``."""
-    session = started_spark.newSession()
+def compiling_session(session: SparkSession) -> SparkSession:
+    """Return another session of the same Spark, which compiles its queries."""
+    new_session = session.newSession()
     for key, value in _COMPILING.items():
-        session.conf.set(key, value)
-    return session
+        new_session.conf.set(key, value)
+    return new_session

@@ -16,7 +16,6 @@ from tests.acceptance import alerts_page as page
 from tests.acceptance.office import Office, post_room, waiting, working
 from tests.contract.standards import ROOT, problems
 from tests.serving import Json, running_server, server_settings
-from tests.spark.conftest import spark, started_spark
 from tests.spark.test_match_stream import has_caught_up, parts_of
 from tests.startedstore import StartedStore
 from tests.waiting import until
@@ -25,8 +24,6 @@ from tocsin.clock import SystemClock, to_datetime
 from tocsin.delivery.worker.dev_receiver import Receiver
 from tocsin.jobs.match_stream import streaming
 from tocsin.store.database.engine import open_engine
-
-__all__ = ["spark", "started_spark"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300)]
 

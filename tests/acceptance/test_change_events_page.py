@@ -19,7 +19,7 @@ from tests import seedschema
 from tests.acceptance import change_events_page as page
 from tests.acceptance.office import Office, post_room, waiting, working
 from tests.acceptance.official_client.indexing import following_index
-from tests.acceptance.relay.conftest import NEEDS_JAVA, kafka
+from tests.acceptance.relay.conftest import NEEDS_JAVA
 from tests.kafka import Kafka
 from tests.notifying import notify_all
 from tests.serving import Json, running_server, server_settings
@@ -34,8 +34,6 @@ from tocsin.model.retention import PRESETS
 from tocsin.relay.build import relay_of
 from tocsin.store.database.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
-
-__all__ = ["kafka"]
 
 pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("kafka")]
 

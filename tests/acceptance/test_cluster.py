@@ -26,19 +26,9 @@ from tests.sparksession import CANARY, SHORT_LIVED
 from tocsin.store.database.tables import follow, notification, person
 
 MAIL = [{"category": "Owners", "type": "Email"}]
-ROOT = Path(__file__).parents[2]
 EXECUTORS = 2 if SOAK else 1
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("cluster")]
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    words = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(words, cwd=ROOT, check=True, capture_output=True)
-    (built,) = folder.glob("tocsin-*.whl")
-    return built
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("wheel")]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.acceptance.test_crashes import creation_times
 from tests.company import STARTED_MS
-from tests.spark.conftest import spark, started_spark
 from tests.spark.test_match_stream import expected_notifications_in, has_caught_up, running, stored_notifications
 from tests.spark.test_streak_stream import following, has_read_all_reports
 from tests.waiting import until
@@ -27,8 +26,6 @@ from tocsin.settings import Settings
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
-
-__all__ = ["spark", "started_spark"]
 
 ROOT = Path(__file__).parents[2]
 EARLIER = "tests/acceptance/earlier_product.py"

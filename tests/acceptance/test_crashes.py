@@ -15,7 +15,6 @@ from sqlalchemy import Engine, select
 from tests.acceptance.crashing_pipeline import BETWEEN_PORTIONS, POINTS
 from tests.company import SmallCompany
 from tests.soak import SOAK
-from tests.spark.conftest import spark, started_spark
 from tests.spark.test_match_stream import (
     expected_notifications,
     has_caught_up,
@@ -39,8 +38,6 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.event_portions import EventPortions
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
-
-__all__ = ["spark", "started_spark"]
 
 KILLS = 4 * POINTS if SOAK else ("before-commit",)
 """By default the point at which rows are written and lost; the kill between portions is one after a commit."""

@@ -14,6 +14,8 @@ from tests.soak import SOAK
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
 from tocsin.store.database.engine import open_engine
 
+pytestmark = pytest.mark.xdist_group("openapi")  # one worker makes the document
+
 _WITHOUT_BODY = {
     "put /api/v1/system/settings/reset/{name}",
     "post /api/v1/acknowledge/{token}",

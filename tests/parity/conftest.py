@@ -1,6 +1,16 @@
-"""Fixtures of the parity tests: the Spark engine compiles here, as it does in production."""
+"""Fixture of the parity tests: the Spark engine compiles here, as it does in production."""
 
-from tests.sparksession import compiling_spark as spark
-from tests.sparksession import started_spark
+from __future__ import annotations
 
-__all__ = ["spark", "started_spark"]
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(compiling_spark: SparkSession) -> SparkSession:
+    """A session that compiles its queries."""
+    return compiling_spark

@@ -32,7 +32,7 @@ BELL, CHANGED, SWITCHED_OFF, SWITCHED_ON = (
     f"you own it (alert {name})" for name in ("ActivityFeedAlert", "Changed", "SwitchedOff", "SwitchedOn")
 )
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("up")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 class Printed:

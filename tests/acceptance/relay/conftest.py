@@ -18,7 +18,7 @@ import structlog
 from sqlalchemy import Engine
 from structlog.testing import capture_logs
 from tests.company import SmallCompany
-from tests.kafka import Kafka, running_kafka
+from tests.kafka import Kafka
 from tests.postgres import binaries
 from tests.serving import start_store
 from tests.waiting import until
@@ -38,12 +38,6 @@ KILLED_ON = [
 """Stores of processes that are killed: one is enough for the broker's part of what they promise."""
 
 
-@pytest.fixture(scope="session")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
-    with running_kafka(tmp_path_factory.mktemp("kafka")) as running:
-        yield running
-
-
 @pytest.fixture
 def relay_log() -> Iterator[list[MutableMapping[str, Any]]]:
     """What relays in threads of the test log."""
@@ -57,17 +51,6 @@ def relay_log() -> Iterator[list[MutableMapping[str, Any]]]:
 def reasons_in(relay_log: list[MutableMapping[str, Any]]) -> str:
     """Return what relays waited for so far."""
     return "\n".join(str(entry.get("reason")) for entry in relay_log)
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A file with a key and the certificate of 127.0.0.1, which signed itself; ``public.pem`` is that alone."""
-    file = tmp_path / "broker.pem"
-    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(file), "-out", str(tmp_path / "public.pem")]
-    subprocess.run(words, check=True, capture_output=True)
-    file.write_text(file.read_text() + (tmp_path / "public.pem").read_text())
-    return file
 
 
 @dataclass

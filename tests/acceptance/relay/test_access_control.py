@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -15,45 +15,18 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from tests.acceptance.relay.conftest import NEEDS_JAVA, Office, reasons_in, wait_until_relayed
-from tests.kafka import Kafka, offsets_of, running_kafka
+from tests.kafka import PASSWORD, Kafka, offsets_of
 from tests.waiting import until
 
-from tocsin.cli.ports import any_free_port
 from tocsin.store.upkeep.stored_settings import store_secret
 
 pytestmark = [NEEDS_JAVA, pytest.mark.slow, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
 
-PASSWORD = "correct-horse"
-_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 
 
-@pytest.fixture
-def sasl_port() -> int:
-    return any_free_port()
-
-
-@pytest.fixture
-def guarded_kafka(tmp_path_factory: pytest.TempPathFactory, sasl_port: int, certificate: Path) -> Iterator[Kafka]:
-    """A broker where the tests may do everything and the relay, at another port, nothing yet."""
-    listeners = f"PLAINTEXT://127.0.0.1:{{port}},SASL_SSL://127.0.0.1:{sasl_port}"
-    settings = {
-        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{{control_port}}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT",
-        "advertised.listeners": listeners,
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(certificate),
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{_LOGIN} required user_relay="{PASSWORD}";',
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS",
-    }
-    with running_kafka(tmp_path_factory.mktemp("kafka"), settings) as kafka:
-        yield kafka
-
-
 def test_the_rights_of_the_page_are_enough_and_the_password_comes_from_the_store(
-    guarded_kafka: Kafka,
+    kafka: Kafka,
     sasl_port: int,
     certificate: Path,
     make_office: Callable[[str | None], Office],
@@ -76,9 +49,9 @@ def test_the_rights_of_the_page_are_enough_and_the_password_comes_from_the_store
     store_secret(office.engine, "kafka_password", PASSWORD)
     with office.relaying(**settings):
         until(lambda: "uthorization failed" in reasons_in(relay_log), within_s=60)
-        _grant(guarded_kafka, office)
+        _grant(kafka, office)
         wait_until_relayed(office)
-    messages = guarded_kafka.read(office.topic)
+    messages = kafka.read(office.topic)
     assert len(set(offsets_of(messages))) == len(messages) >= 3
     assert PASSWORD not in str(relay_log)
 

@@ -9,7 +9,10 @@ from truth.history import FOLDER, History, read_history
 from truth.script import BOT, CAMPAIGN, HIDDEN, VAULT, script_of
 from truth.steps import Make, Remove, Report, Step
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the real history of ../shared/data")
+pytestmark = [
+    pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the real history of ../shared/data"),
+    pytest.mark.xdist_group("truth"),  # one worker reads it
+]
 
 
 @pytest.fixture(scope="module")

@@ -145,11 +145,11 @@ def test_a_lost_checkpoint_and_an_alert_that_was_changed_are_no_finding(
 
 
 def test_relations_that_are_lost_before_a_deletion_is_reported_are_found(
-    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+    company: SmallCompany, parts: AuditParts
 ) -> None:
     company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
     change(company.engine, delete(past_relation).where(past_relation.c.relation == "follower"))
-    processed_events(spark, company, tmp_path / "checkpoint", count=0)
+    notified_events(company, 0)
     findings = [(one.kind.value, one.expected, one.actual) for one in audit(parts).findings]
     assert findings == [("relationMissing", 3, 2)] * 2  # of the default alert, and of the alert that notifies nobody
 

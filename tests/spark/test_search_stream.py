@@ -112,7 +112,7 @@ def test_a_failure_is_tried_again_from_the_checkpoint(
     SmallCompany(sqlite_engine)
     failing = Failing(SearchWrites(sqlite_engine))
     query = supervised_query(replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), entries=failing))
-    environment = QueryEnvironment(spark, Waits(sqlite_engine), tmp_path, FixedClock(STARTED_MS))
+    environment = QueryEnvironment(spark, Waits(sqlite_engine), tmp_path, FixedClock(STARTED_MS), first_wait_s=0.1)
     with running_alongside(query, environment, ends_within_s=60):
         until(lambda: failing.failures == 1, within_s=90)
         until(lambda: has_caught_up(sqlite_engine), within_s=90)

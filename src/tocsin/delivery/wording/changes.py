@@ -386,7 +386,7 @@ def _field_lines(path: list[str], verb: str, old: Value, new: Value, zone: str) 
     elif path == [PARAMETERS] and (lines := list(parameter_lines(old, new))):
         yield from lines
     elif path == [LINEAGE] and isinstance(value, dict):
-        yield ChangeLine(f"{lineage_text(value)} {verb}", rank=_EDGE_RANKS.get(verb, Rank.OTHER))
+        yield ChangeLine(lineage_text(value, verb), rank=_EDGE_RANKS.get(verb, Rank.OTHER))
     elif key in STANDINGS:
         yield _standing_line(key, old, new)
     elif verb != "changed" and key in MEMBERS and all(isinstance(member, dict | str) for member in members):

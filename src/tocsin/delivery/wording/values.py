@@ -114,15 +114,19 @@ def _members_that_differ(old: list[Value], new: list[Value]) -> tuple[list[Value
     return [*removed, *(was for was, _ in pairs)], [*added, *(is_now for _, is_now in pairs)]
 
 
-def lineage_text(edge: Document) -> str:
-    """Return an edge of the lineage: ``lineage acme.raw.orders → acme.shop.orders (2 columns, by load_orders)``."""
+def lineage_text(edge: Document, verb: str) -> str:
+    """Return an edge of the lineage: ``lineage added: a.raw.orders → a.shop.orders (2 columns, by load_orders)``.
+
+    What happened to it comes first: two long names fill a headline.
+    """
     ends = ARROW.join(_reference_text(edge.get(key)) for key in ("fromEntity", "toEntity"))
     details = edge.get("lineageDetails")
     details = details if isinstance(details, dict) else {}
     columns = details.get("columnsLineage")
     facts = [count_text(len(columns), "column")] if isinstance(columns, list) and columns else []
     facts += [f"by {_reference_text(details['pipeline'])}"] if isinstance(details.get("pipeline"), dict) else []
-    return clean_line(f"lineage {ends} ({', '.join(facts)})" if facts else f"lineage {ends}", limit=SHOWN_LIMIT)
+    text = f"lineage {verb}: {ends} ({', '.join(facts)})" if facts else f"lineage {verb}: {ends}"
+    return clean_line(text, limit=SHOWN_LIMIT)
 
 
 def _reference_text(reference: Value) -> str:

@@ -1,5 +1,8 @@
 """Tests of the text of change events."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from tests.unit.delivery.channels.kinds import judge
 from tests.unit.delivery.events import addition_of, change_event, deletion_of, update_of
@@ -402,3 +405,13 @@ def test_a_long_comment_on_an_incident_is_said_in_full() -> None:
     step = {"name": "INC-7", "status": "acknowledged", "severity": "Severity2", "comment": comment}
     event = change_event(addition_of(ALERT_INCIDENT, step), event_type=EventType.ALERT_INCIDENT_UPDATED)
     assert f"INC-7 acknowledged: {comment.strip()}" in [line.text for line in event_text(event).lines]
+
+
+@pytest.mark.parametrize(("describe", "verb"), [(addition_of, "added"), (deletion_of, "removed")])
+def test_a_headline_says_what_happened_to_lineage_between_assets_of_long_names(
+    describe: Callable[[str, Any], ChangeDescription], verb: str
+) -> None:
+    ends = {key: {"fullyQualifiedName": f"warehouse.{'x' * 60}"} for key in ("fromEntity", "toEntity")}
+    assert event_text(change_event(describe("lineage", ends))).headline.startswith(
+        f"orders: lineage {verb}: warehouse."
+    )

@@ -54,6 +54,15 @@ class FixedClock:
         self.at_ms += by_ms
 
 
+def moment_of(text: str) -> int | None:
+    """Return a date or time of ISO 8601 as epoch milliseconds, UTC without a zone; None if the text is neither."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000)
+    except (ValueError, OverflowError):
+        return None
+
+
 def to_datetime(at_ms: int) -> datetime:
     """Return ``at_ms`` (epoch milliseconds) as an aware UTC datetime."""
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC)

@@ -6,11 +6,10 @@ the event that says so, ``alertExpired``, in one transaction. Next: ``jobs/expir
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from uuid import uuid5
 
 from tocsin.catalogue.writes import Writes
-from tocsin.clock import LATEST_MS, Clock
+from tocsin.clock import LATEST_MS, Clock, moment_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Catalogue
 from tocsin.flow.capture.write import Record
@@ -36,13 +35,7 @@ def expiry_ms(value: object) -> int:
     ------
     InvalidInput : it names none
     """
-    moment = value
-    if isinstance(value, str):
-        try:
-            parsed = datetime.fromisoformat(value)
-            moment = int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() * 1_000)
-        except (ValueError, OverflowError):
-            moment = None
+    moment = moment_of(value) if isinstance(value, str) else value
     if not isinstance(moment, int) or isinstance(moment, bool) or not 0 < moment <= LATEST_MS:
         message = "must be a date or time such as 2026-12-31 or 2026-12-31T18:00+01:00, or epoch milliseconds"
         raise InvalidInput(message, field=EXPIRES)

@@ -45,21 +45,33 @@ MOST_ANNOUNCED = 100
 """Requests that one person may have announced at a time; administrators have no limit."""
 
 
-def check_announcement(announcement: ChangeAnnouncement, entity_type: str, asset: Document, at_ms: int) -> str | None:
+def column_path_of(column: str | None, entity_type: str, asset: Document) -> str | None:
     """Return the path of the column that is meant, its FQN below that of the asset; None: the asset as a whole.
 
     Raises
     ------
-    InvalidInput : the asset has no such column, or the date is not ahead
+    InvalidInput : the asset has no such column
     """
-    check_date(announcement.date, at_ms)
-    if announcement.column is None:
+    if column is None:
         return None
     fqn = asset["fullyQualifiedName"]
     paths = relative_fqns_by_spelling(entity_type, fqn, asset)
-    if announcement.column not in paths:
-        raise missing_column(fqn, announcement.column, paths, field="column")
-    return paths[announcement.column]
+    if column not in paths:
+        raise missing_column(fqn, column, paths, field="column")
+    return paths[column]
+
+
+def differing_fields(announcement: ChangeAnnouncement, request: AnnouncedChange) -> list[str]:
+    """Return the fields, but for asset and column, in which an announcement is another than a request."""
+    values = {
+        "kind": (announcement.kind, request.kind),
+        "newValue": (announcement.new_value, request.new_value),
+        "date": (announcement.date, request.due_at_ms),
+        "why": (announcement.why, request.why),
+        "replacement": (announcement.replacement, request.replacement),
+        "remindEveryDays": (announcement.remind_every_days, request.remind_every_days or 0),
+    }
+    return [field for field, (new_value, present_value) in values.items() if new_value != present_value]
 
 
 def announce(
@@ -72,16 +84,23 @@ def announce(
     NotFound : the asset is gone
     Forbidden : the actor may not edit the asset, or has announced too many
     Conflict : the same asset or column has a request already
-    InvalidInput : as ``check_announcement``
+    InvalidInput : the asset has no such column, or the date is not ahead
     """
     asset = _editable(record, *asset_key)
     if asset is None:
         raise not_found(asset_key[0], Key.by_id(asset_key[1]))
-    column_path = check_announcement(announcement, asset.entity_type, asset.document, record.at_ms)
+    check_date(announcement.date, record.at_ms)
+    column_path = column_path_of(announcement.column, asset.entity_type, asset.document)
     requests = record.transaction.change_requests
     for present in (one.request for one in requests.standing([asset.id]).get(asset.id, ())):
         if present.column_path == column_path and is_awaited(present, record.at_ms):
-            raise Conflict(f"{present.name} announces a change of it already; withdraw or move that")
+            differing = ", ".join(differing_fields(announcement, present))
+            wording = (
+                f"a change of it already, with another {differing}; withdraw or move that"
+                if differing
+                else "it already"
+            )
+            raise Conflict(f"{present.name} announces {wording}")
     if not record.actor.is_admin and requests.announced_count(record.actor.id, record.at_ms) >= MOST_ANNOUNCED:
         raise Forbidden(f"You have {MOST_ANNOUNCED} change requests announced, the maximum; withdraw one first.")
     request = AnnouncedChange(

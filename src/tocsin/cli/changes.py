@@ -2,64 +2,105 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
 from itertools import islice
 from typing import Annotated
 
 import typer
 
-from tocsin.cli.assets import AssetFqn, OfType, find_asset
+from tocsin.cli.assets import OfType, find_asset
+from tocsin.cli.change_files import (
+    FileOutcome,
+    announce_planned,
+    changes_as_yaml,
+    plan_changes,
+    read_changes,
+)
 from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_json, show_rows, show_text
 from tocsin.client import Client
+from tocsin.clock import moment_of
 from tocsin.errors import InvalidInput
 from tocsin.model.announcement import ChangeOutcome, outcome_in_words
-from tocsin.model.change_request import LONGEST_INTERVAL_DAYS
+from tocsin.model.change_request import LONGEST_INTERVAL_DAYS, ChangeKind
 from tocsin.model.entity import Document
 
 app = typer.Typer(help="Announce changes of assets, and answer announcements.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="REQUEST", help="Number, e.g. CR-12.")]
 Comment = Annotated[str | None, typer.Option(help="Why; shown in the timeline.")]
-On = Annotated[str, typer.Option("--on", metavar="DATE", help="When, such as 2026-12-09T10:00; without a zone UTC.")]
+_ON = typer.Option("--on", metavar="DATE", help="When, such as 2026-12-09T10:00; without a zone UTC.")
+Files = Annotated[
+    list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="YAML file of changes; - reads standard input.")
+]
 
 RemindEvery = Annotated[
-    int, typer.Option(min=0, max=LONGEST_INTERVAL_DAYS, help="Days between reminders of those that are open; 0: none.")
+    int | None,
+    typer.Option(
+        min=0, max=LONGEST_INTERVAL_DAYS, help="Days between reminders of those that are open: 7 if omitted; 0: none."
+    ),
+]
+
+
+class OutputForm(StrEnum):
+    """What is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+Output = Annotated[
+    OutputForm, typer.Option(help="yaml is a file for tocsin changes announce -f; json the same as --json.")
 ]
 
 
 @app.command()
 def announce(  # noqa: PLR0913  # each option of the command is a parameter
-    asset: AssetFqn,
+    asset: Annotated[str | None, typer.Argument(help="Fully qualified name of the asset.")] = None,
     *,
-    on: On,
-    why: Annotated[str, typer.Option(help="Why it changes.")],
-    kind: Annotated[str, typer.Option(help="removal, type, rename or deprecation.")] = "removal",
+    on: Annotated[str | None, _ON] = None,
+    why: Annotated[str | None, typer.Option(help="Why it changes.")] = None,
+    kind: Annotated[str | None, typer.Option(help="removal (default), type, rename or deprecation.")] = None,
     column: Annotated[str | None, typer.Option(help="The column that changes; the asset if omitted.")] = None,
     to: Annotated[str | None, typer.Option(help="The new type or name.")] = None,
     instead: Annotated[str | None, typer.Option(help="What to use in its place.")] = None,
-    remind_every: RemindEvery = 7,
+    remind_every: RemindEvery = None,
     entity_type: OfType = None,
+    files: Files = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show who would be asked.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Announce a change of an asset or a column that you may edit.
+    """Announce a change of an asset or a column that you may edit, or all changes of YAML files.
 
-    Example: tocsin changes announce postgres_prod.ecommerce.public.orders --column email --on 2026-12-09 --why unused
+    If one change of a file is refused, nothing is announced. Announcing the same file again announces nothing twice.
+
+    Examples
+    tocsin changes announce postgres_prod.ecommerce.public.orders --column email --on 2026-12-09 --why unused
+    tocsin changes announce -f changes.yaml --dry-run
     """
-    optional = {"column": column, "newValue": to, "replacement": instead}
+    optional = {"column": column, "newValue": to, "replacement": instead, "remindEveryDays": remind_every}
+    options = {**optional, "on": on, "why": why, "kind": kind, "type": entity_type, "asset": asset}
+    if files:
+        if any(value is not None for value in options.values()):
+            raise InvalidInput("--file says what changes: give no asset, and only --dry-run and --json beside it.")
+        _announce_files(files, dry_run=dry_run, as_json=as_json)
+        return
+    if asset is None or on is None or why is None:
+        raise InvalidInput("Name an asset with --on and --why, or a --file.")
     with Client() as client:
         entity = find_asset(client, asset, entity_type)
         announcement: Document = {
             "entity": {"type": entity.entity_type, "id": entity.id},
-            "kind": kind,
+            "kind": kind or ChangeKind.REMOVAL.value,
             "date": _ms_of(on, "on"),
             "why": why,
-            "remindEveryDays": remind_every,
             **{key: value for key, value in optional.items() if value is not None},
         }
         request = client.announce_change(announcement, dry_run=dry_run)
-    if not dry_run:
-        text = f"{request['name']} is announced; {request['answers']['total']} consumers are asked."
+    if not dry_run or "firstConsumers" not in request:  # it is announced, or was before
+        text = f"{request['name']} is {request['status']}; {request['answers']['total']} consumers are asked."
         show_text(text, answer=request, as_json=as_json)
         return
     show_rows([_consumer_row(one) for one in request["firstConsumers"]], answer=request, as_json=as_json)
@@ -73,6 +114,7 @@ def list_requests(
     asset: Annotated[str | None, typer.Option(help="Fully qualified name of an asset.")] = None,
     of_type: OfType = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of requests.")] = 50,
+    output: Output = OutputForm.TABLE,
     as_json: AsJson = False,
 ) -> None:
     """List change requests, newest first; by default those whose date is ahead.
@@ -85,19 +127,25 @@ def list_requests(
             entity = find_asset(client, asset, of_type)
             filters |= {"asset": entity.id, "type": entity.entity_type}
         requests = list(islice(client.list_change_requests(**filters), limit))
-    show_rows(map(_row, requests), answer=requests, as_json=as_json)
+    if output is OutputForm.YAML:
+        typer.echo(changes_as_yaml(requests), nl=False)
+        return
+    show_rows(map(_row, requests), answer=requests, as_json=as_json or output is OutputForm.JSON)
 
 
 @app.command()
-def show(name: Name, *, as_json: AsJson = False) -> None:
+def show(name: Name, *, output: Output = OutputForm.TABLE, as_json: AsJson = False) -> None:
     """Show a change request: what changes, who reads it, what they answer, and the discussion.
 
     Example: tocsin changes show CR-12
     """
     with Client() as client:
         request = client.get_change_request(name)
+        if output is OutputForm.YAML:
+            typer.echo(changes_as_yaml([request]), nl=False)
+            return
         consumers, timeline = list(client.change_consumers(name)), list(client.change_timeline(name))
-    if as_json:
+    if as_json or output is OutputForm.JSON:
         show_json(request | {"consumerAnswers": consumers, "timeline": timeline})
         return
     outcome = _outcome(request) if request.get("outcome") else {}
@@ -142,7 +190,7 @@ def add_comment(
 
 
 @app.command("move")
-def move_change(name: Name, *, on: On, comment: Comment = None, as_json: AsJson = False) -> None:
+def move_change(name: Name, *, on: Annotated[str, _ON], comment: Comment = None, as_json: AsJson = False) -> None:
     """Move a change to a later date; answers stay, and new consumers are asked."""
     with Client() as client:
         request = client.move_change(name, _ms_of(on, "on"), comment=comment)
@@ -157,15 +205,29 @@ def withdraw_change(name: Name, *, comment: Comment = None, as_json: AsJson = Fa
     show_text(f"{request['name']} is withdrawn.", answer=request, as_json=as_json)
 
 
+def _announce_files(files: Sequence[str], *, dry_run: bool, as_json: bool) -> None:
+    filed = read_changes(files)
+    with Client() as client:
+        planned = plan_changes(client, filed)
+        changes = planned if dry_run else announce_planned(client, planned)
+    wire = [one.to_wire(is_done=not dry_run) for one in changes]
+    show_rows(map(_filed_row, wire), answer=wire, as_json=as_json)
+    if not as_json:
+        counts = Counter(one.outcome for one in changes)
+        counts_text = ", ".join(f"{counts[one]} {one}" for one in FileOutcome)
+        typer.echo(f"{counts_text}.{' Nothing was written.' if dry_run else ''}")
+
+
+def _filed_row(change: Document) -> Document:
+    return {"file": change["file"], "outcome": change["outcome"], **_row(change["request"])}
+
+
 def _ms_of(date: str, option: str) -> int:
     """Return a date or time as epoch milliseconds; without a zone it is UTC."""
-    try:
-        moment = datetime.fromisoformat(date)
-    except ValueError as error:
-        raise InvalidInput(
-            f"--{option} must be a date such as 2026-12-09T10:00, not {date!r}.", field=option
-        ) from error
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000)
+    moment_ms = moment_of(date)
+    if moment_ms is None:
+        raise InvalidInput(f"--{option} must be a date such as 2026-12-09T10:00, not {date!r}.", field=option)
+    return moment_ms
 
 
 def _row(request: Document) -> Document:

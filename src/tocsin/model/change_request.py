@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from tocsin.clock import LATEST_MS
+from tocsin.clock import LATEST_MS, moment_of
 from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
 from tocsin.model.entity import Document, WireModel
@@ -208,8 +208,24 @@ class ConsumerAnswer(NamedTuple):
     answer: RequestStep | None
 
 
+def _moment(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if (moment_ms := moment_of(value)) is None:
+        raise ValueError(f"must be a date or time such as 2026-12-09T10:00, not {value!r}")
+    return moment_ms
+
+
+Moment = Annotated[
+    int,
+    Field(ge=0, le=LATEST_MS, strict=True),
+    BeforeValidator(_moment, json_schema_input_type=int | str),
+]
+"""Epoch milliseconds, or a date or time of ISO 8601; UTC without a zone."""
+
+
 class ChangeAnnouncement(WireModel):
-    """What a new request announces: ``date`` is when the change happens, epoch milliseconds.
+    """What a new request announces: ``date`` is when the change happens.
 
     ``remind_every_days`` is after how many days those that have not answered are reminded, each time; 0: never.
     """
@@ -218,7 +234,7 @@ class ChangeAnnouncement(WireModel):
     kind: ChangeKind
     column: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
     new_value: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME, pattern=r"\S")
-    date: int = Field(ge=0, le=LATEST_MS, strict=True)
+    date: Moment
     why: str = Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
     replacement: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME, pattern=r"\S")
     remind_every_days: int = Field(default=7, ge=0, le=LONGEST_INTERVAL_DAYS, strict=True)
@@ -237,7 +253,7 @@ class ChangeAnswer(WireModel):
 
     answer: ConsumerVerdict
     consumers: tuple[UUID, ...] | None = Field(default=None, min_length=1, max_length=MOST_NAMED)
-    until: int | None = Field(default=None, ge=0, le=LATEST_MS, strict=True)
+    until: Moment | None = None
     comment: str | None = Field(default=None, min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
 
     @model_validator(mode="after")
@@ -252,7 +268,7 @@ class ChangeAnswer(WireModel):
 class ChangeMove(WireModel):
     """A later date of a request, and why."""
 
-    date: int = Field(ge=0, le=LATEST_MS, strict=True)
+    date: Moment
     comment: str | None = Field(default=None, min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
 
 

@@ -49,7 +49,6 @@ def test_a_change_is_announced_for_a_date_in_utc(run: Run, small_server: SmallSe
         "kind": "type",
         "date": _AT_MS,
         "why": "unused",
-        "remindEveryDays": 7,
         "column": "email",
         "newValue": "INT",
     }
@@ -57,6 +56,7 @@ def test_a_change_is_announced_for_a_date_in_utc(run: Run, small_server: SmallSe
     assert (small_server.requests[-1].query, "nobody" in output) == ({"dryRun": "true"}, True)
     refused = run(*command, "--on", "tomorrow", "--why", "unused")
     assert (refused.code != 0, "must be a date such as" in refused.err) == (True, True)
+    assert "Name an asset with --on and --why, or a --file." in run("changes", "announce", "pg.shop.public.orders").err
 
 
 def test_requests_are_listed_and_shown(run: Run, small_server: SmallServer) -> None:

@@ -15,16 +15,13 @@ from pydantic import Field
 from tocsin.catalogue.changes import (
     announce,
     answer_request,
-    check_announcement,
     comment_on_request,
     move_request,
     withdraw_request,
 )
 from tocsin.errors import InvalidInput
-from tocsin.model.access import Operation
 from tocsin.model.change_request import (
     AnnouncedChange,
-    ChangeAnnouncement,
     ChangeAnswer,
     ChangeComment,
     ChangeMove,
@@ -33,13 +30,12 @@ from tocsin.model.change_request import (
     RequestStatus,
     number_in,
 )
-from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
-from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.access.similar_names import named_id
 from tocsin.server.alerts.hourly_counts import count_post
+from tocsin.server.changes.announcing import check_change, requested_change, same_request
 from tocsin.server.changes.consumers import (
     CONSUMER_SCHEMA,
     consumers_json,
@@ -58,7 +54,6 @@ from tocsin.server.changes.requests import (
     requests_shown,
     timeline_json,
 )
-from tocsin.server.http.body_values import value_in
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.json_schema import array, exact_object, page
 from tocsin.server.http.routing import DeclaredRoutes
@@ -103,13 +98,18 @@ class ChangeRequestQuery(PageQuery):
         )
 
 
-@router.post("", openapi_extra=answers("ChangeAnnounced", _ANNOUNCED, reads="ChangeAnnouncement"))
+@router.post("", openapi_extra=answers("ChangeAnnounced", _ANNOUNCED, reads="ChangeAnnouncement", also=("200", "201")))
 def announce_change(body: DocumentBody, caller: Asked, *, dry_run: DryRun = False) -> Response:
-    """Announce a removal, new type, rename or deprecation of an asset or column; ``dryRun``: who would be asked."""
-    entity_type, asset = _editable_asset(body, caller)
-    announcement = parse_as(ChangeAnnouncement, body)
-    column_path = check_announcement(announcement, entity_type, asset, caller.parts.clock.now_ms())
-    consumers = find_consumers(asset, entity_type, column_path, caller)
+    """Announce a removal, new type, rename or deprecation of an asset or column; ``dryRun``: who would be asked.
+
+    The same announcement again announces nothing: it returns the request (200) until that is withdrawn.
+    """
+    change = requested_change(body, caller)
+    announcement, entity_type, asset = change
+    if (present := same_request(change, caller)) is not None:
+        return _request_answer(present, caller)
+    check_change(change, caller)
+    consumers = find_consumers(asset, entity_type, change.column_path, caller)
     work = partial(announce, announcement=announcement, asset_key=(entity_type, str(asset["id"])), consumers=consumers)
     if dry_run:
         request = caller.parts.writes.rehearsal().within(work, actor=caller.actor)
@@ -225,20 +225,6 @@ def _request_answer(request: AnnouncedChange, caller: Caller) -> Response:
     present, entries = found_request(request.id, caller), caller.parts.changes.consumers(request.id)
     counts = Counter(None if one.answer is None else one.answer.verdict for one in entries)
     return answer(request_json(present, counts, caller) | {"consumers": extent_of(entries, caller)})
-
-
-def _editable_asset(body: Document, caller: Caller) -> tuple[str, Document]:
-    """Return type and document of the asset that a request names; refused to who may not edit it."""
-    reference = value_in(body, "entity", dict, "must be a reference: type, and id or fullyQualifiedName")
-    kind = ENTITY_TYPES.get(str(reference.get("type")))
-    if kind is None or not kind.is_followable:
-        raise InvalidInput("must be a type of asset", field="entity.type")
-    entity_id, fqn = reference.get("id"), reference.get("fullyQualifiedName")
-    if not isinstance(entity_id or fqn, str):
-        raise InvalidInput("must have an id or a fullyQualifiedName", field="entity")
-    document = visible_document(kind, Key(id=entity_id, fqn=None if entity_id else fqn), caller)
-    require(caller, Operation.EDIT_ALL, kind, document)
-    return kind.name, document
 
 
 def _id(name: str | None, kind: str, caller: Caller) -> str | None:

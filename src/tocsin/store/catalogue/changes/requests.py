@@ -220,6 +220,12 @@ class ChangeRequestLog:
         row = fetch_first(self._engine, select(change_request).where(condition))
         return None if row is None else request_of(row)
 
+    def list_announced(self, entity_id: str, due_at_ms: int) -> list[AnnouncedChange]:
+        """Return the requests about an asset for a date that are not withdrawn, newest first."""
+        query = select(change_request).where(_ROW.entity_id == entity_id, _ROW.due_at_ms == due_at_ms)
+        query = query.where(_ROW.withdrawn_at_ms.is_(None)).order_by(_ROW.number.desc())
+        return [request_of(row) for row in fetch_rows(self._engine, query)]
+
     def page(self, criteria: RequestFilter, *, limit: int, before: int | None = None) -> BoundedList[AnnouncedChange]:
         """Return at most ``limit`` requests, newest first, with numbers below ``before``."""
         query = select(change_request)

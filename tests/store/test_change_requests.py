@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, insert, select
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.catalogue.changes import MOST_ANNOUNCED, announce, answer_request, move_request, withdraw_request
@@ -32,7 +32,8 @@ from tocsin.model.change_request import (
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
-from tocsin.store.catalogue.changes.requests import ChangeRequestLog, RequestFilter
+from tocsin.store.catalogue.changes.requests import MOST_LISTED, ChangeRequestLog, RequestFilter
+from tocsin.store.database.change_tables import change_request
 from tocsin.store.database.engine import reading
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.upkeep.fsck.dangling import follow_pointers
@@ -146,6 +147,24 @@ def test_a_person_announces_so_many_at_a_time_and_administrators_more(shop: Comp
     with pytest.raises(Forbidden, match="the maximum"):
         announce_as(shop, column=f"c{MOST_ANNOUNCED}")
     announce_as(shop, Actor(JANE.id, "jane", is_admin=True), column=f"c{MOST_ANNOUNCED}")
+
+
+def test_an_asset_shows_the_newest_of_its_requests(shop: Company, store_engine: Engine) -> None:
+    add_columns(shop, MOST_LISTED + 3)
+    administrator = Actor(JANE.id, "jane", is_admin=True)
+    requests = [announce_as(shop, administrator, [], column=f"c{at}") for at in range(MOST_LISTED + 3)]
+    shop.writes.within(partial(withdraw_request, request_id=requests[-1].id, comment=None), actor=JANE)
+    other_ids = [f"00000000-0000-4000-8000-0000000002{at:02}" for at in range(30)]
+    log, asset_id = ChangeRequestLog(store_engine), shop.ids["orders"]
+    with store_engine.begin() as connection:
+        of_other = select(change_request).where(change_request.c.number == 1)
+        values = {**connection.execute(of_other).one()._mapping, "id": other_ids[0], "entity_id": other_ids[1]}
+        connection.execute(insert(change_request).values({**values, "number": MOST_LISTED + 4}))
+    assert [one.entity_id for one in log.list_standing(other_ids)[other_ids[1]]] == [other_ids[1]]
+    for asset_ids in ([asset_id], [asset_id, *other_ids]):
+        listed = log.list_standing(asset_ids)[asset_id]
+        assert [one.number for one in listed] == list(range(MOST_LISTED + 2, 2, -1))
+    assert log.list_standing([]) == {}
 
 
 def test_a_withdrawn_request_leaves_room_for_another_and_keeps_what_it_said(

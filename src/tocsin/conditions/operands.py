@@ -15,6 +15,7 @@ from tocsin.conditions.nodes import FieldValue, Kind, Literals, Lowered, Node, P
 from tocsin.conditions.syntax import LiteralList, Name, PathStep, Position, Word
 from tocsin.errors import InvalidCondition
 from tocsin.logic import ALWAYS, conjunction_of
+from tocsin.model.entity_type import CHANGE_REQUESTS
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
 from tocsin.model.thread import THREAD_KEYS
@@ -178,6 +179,7 @@ def fold_case(operand: Operand) -> Operand:
 
 def _check_first_key(guard: str | None, key: str | int, at: Position) -> None:
     valid_keys = ENTITY_TYPES[guard].keys if guard else THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
+    valid_keys -= {CHANGE_REQUESTS}  # no document of an event has it: the field changeRequest is for conditions
     if key not in valid_keys and key not in ALIASES:
         raise unknown(f"key of {'a ' + guard if guard else 'an entity'}", str(key), at, valid_keys | set(ALIASES))
 

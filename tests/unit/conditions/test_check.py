@@ -115,6 +115,8 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column
             "use user.follows(entity), user.owns(entity) or user.isMemberOf('team'); userName is who",
         ),
         ("fqn == 'x'", 1, "unknown field 'fqn'; did you mean entityFullyQualifiedName?"),
+        ("table.changeRequests == 'x'", 7, "unknown key of a table 'changeRequests'"),
+        ("entity.changeRequests == 'x'", 8, "unknown key of an entity 'changeRequests'"),
         ("name == 'x'", 1, "did you mean entity.name?"),
         ("id == 'x'", 1, "did you mean entityId?"),
         ("isBot() && userName == 'a' && (tags == 'b' ||\n  owner == 'c')", 3, "did you mean owners"),

@@ -22,6 +22,7 @@ from tocsin.model.change import (
     STILL_WITHOUT_OWNER,
     EventType,
 )
+from tocsin.model.entity_type import CHANGE_REQUESTS
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import ALL_RESOURCES
 from tocsin.model.thread import RESOURCES, THREAD, THREAD_KEYS
@@ -109,7 +110,7 @@ _OF_SUITE_RUNS = STREAK_FIELDS | {REPORTED_AT, "testStatus"}
 
 CHANGED = frozenset({"fieldChanged", "fieldsAdded", "fieldsUpdated", "fieldsDeleted"})
 """Fields of conditions that hold the paths that an event changes."""
-_KEYS = {name: row.keys | row.separate_keys for name, row in ENTITY_TYPES.items()}
+_KEYS = {name: (row.keys | row.separate_keys) - {CHANGE_REQUESTS} for name, row in ENTITY_TYPES.items()}
 _KEYS["table"] |= _KEYS["testCase"]
 _BESIDE = frozenset(
     {"customMetrics", "followers", "joins", "pipelineStatus", "profile", "summary", "tests", "usageSummary", "votes"}

@@ -45,7 +45,7 @@ from tocsin.model.change_request import (
 from tocsin.store.catalogue.relations.past import CONSUMER, Relation
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
 from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite, reading
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import change_event, entity
@@ -246,12 +246,15 @@ class ChangeRequestLog:
 
     def list_standing(self, entity_ids: Collection[str]) -> dict[str, list[AnnouncedChange]]:
         """Return, by asset, the newest ``MOST_LISTED`` requests that are neither withdrawn nor done, newest first."""
-        query = select(change_request).where(*_STANDS).order_by(_ROW.number.desc())
+        place = func.row_number().over(partition_by=_ROW.entity_id, order_by=_ROW.number.desc()).label("place")
         standing: dict[str, list[AnnouncedChange]] = {}
         with reading(self._engine) as connection:
-            for row in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
+            is_wanted = is_one_of(connection, _ROW.entity_id, entity_ids)
+            placed = select(change_request, place).where(*_STANDS, is_wanted).subquery()
+            query = select(placed).where(placed.c.place <= MOST_LISTED).order_by(placed.c.number.desc())
+            for row in connection.execute(query):
                 standing.setdefault(row.entity_id, []).append(request_of(row))
-        return {entity_id: requests[:MOST_LISTED] for entity_id, requests in standing.items()}
+        return standing
 
     def list_unasked(self, at_ms: int) -> list[str]:
         """Return the ids of requests that are due and not done, about what is there, whose authors were not asked."""

@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from sqlalchemy import Engine, event, select
-from structlog.testing import capture_logs
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_alert_incidents import BELL, handle_incident
@@ -323,8 +322,9 @@ def test_an_incident_that_cannot_be_reminded_of_keeps_no_other_waiting(company: 
         connection.execute(entity.update().where(entity.c.id == asset_id).values(document="{"))
     store = StoreAddress(company.engine.url.render_as_string(hide_password=False), "NORMAL")
     task = WriteReminders(store, plans(company), company.clock.now_ms())
-    with capture_logs() as logs:
-        (written,) = task(iter([pa.RecordBatch.from_pylist([{"first": 1, "last": 2}])]))
-    assert written.to_pylist() == [{"written": 1}]
-    assert [(line["event"], line["incident"]) for line in logs] == [("reminder_failed", damaged_id)]
+    (written,) = task(iter([pa.RecordBatch.from_pylist([{"first": 1, "last": 2}])]))
+    (counts, failure) = written.to_pylist()
+    assert counts == {"written": 1, "incident": None, "cause": None, "trace": None}
+    assert (failure["written"], failure["incident"]) == (0, damaged_id)
+    assert failure["cause"].split(" in ")[0] in failure["trace"]
     assert due(company) == [damaged_id]

@@ -5,14 +5,18 @@ Tasks share the incidents by number, and remind of each in a transaction of its 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
+from traceback import extract_tb, format_exception
+from typing import NamedTuple
 
 import pyarrow as pa
 import structlog
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 from sqlalchemy import Engine
 
 from tocsin.alerts.reminders import remind
@@ -23,7 +27,7 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.people import SYSTEM
 from tocsin.settings import StoreSettings
-from tocsin.spark.schema import NUMBER, struct_of
+from tocsin.spark.schema import NUMBER, TEXT, struct_of
 from tocsin.spark.session import interpreting_session
 from tocsin.spark.tasks import in_tasks
 from tocsin.store.catalogue.alerts.reminders import Numbers, Reminders
@@ -40,7 +44,7 @@ EVERY_S = 60.0
 _INCIDENTS_PER_TASK = 500
 _MOST_TASKS = 64
 _NUMBERS = struct_of(("first", NUMBER), ("last", NUMBER), nullable=False)
-_WRITTEN = struct_of(("written", NUMBER), nullable=False)
+_WRITTEN = struct_of(("written", NUMBER), ("incident", TEXT), ("cause", TEXT), ("trace", TEXT))
 _LOG = structlog.get_logger(__name__)
 
 
@@ -51,6 +55,7 @@ class ReminderParts:
         self.session, self.store, self.clock = session, store, clock
         self.alerts = CurrentAlerts("reminders", Subscriptions(engine), _no_plans)
         self.reminders = Reminders(engine)
+        self.failures = ReminderFailures()
 
 
 def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> ReminderParts:
@@ -66,11 +71,13 @@ def look(parts: ReminderParts) -> int:
     now_ms = parts.clock.now_ms()
     numbers = parts.reminders.numbers_due(repeats_ms, now_ms) if repeats_ms else None
     if numbers is None:
+        parts.failures.note([])
         return 0
     shares = shares_of(numbers)
     frame = parts.session.createDataFrame(shares, _NUMBERS).repartition(len(shares))
-    written = in_tasks(frame, WriteReminders(parts.store, plans, now_ms), _WRITTEN).toArrow()
-    count: int = sum(written.column("written").to_pylist())
+    result_rows = in_tasks(frame, WriteReminders(parts.store, plans, now_ms), _WRITTEN).toArrow().to_pylist()
+    count: int = sum(row.pop("written") for row in result_rows)
+    parts.failures.note([ReminderFailure(**row) for row in result_rows if row["incident"]])
     _LOG.info("incidents_reminded", count=count)
     return count
 
@@ -96,6 +103,30 @@ def repeats_ms_of(plans: Mapping[str, Plan]) -> dict[str, int]:
     return {alert: plan.repeat_ms for alert, plan in plans.items() if plan.repeat_ms is not None}
 
 
+class ReminderFailure(NamedTuple):
+    """An incident that cannot be reminded of: what was raised where, and the traceback."""
+
+    incident: str
+    cause: str
+    trace: str
+
+
+class ReminderFailures:
+    """Incidents that cannot be reminded of, look by look: each is logged once for each cause, and when it is over."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def note(self, failures: Sequence[ReminderFailure]) -> None:
+        """Take the failures of a look: log those that are new, and those that are over with how many looks they had."""
+        present = {(one.incident, one.cause): one for one in failures}
+        for key in self._counts.keys() - present.keys():
+            _LOG.info("reminder_failure_over", incident=key[0], cause=key[1], count=self._counts.pop(key))
+        for key in present.keys() - self._counts.keys():
+            _LOG.error("reminder_failed", incident=key[0], cause=key[1], traceback=present[key].trace)
+        self._counts.update(present.keys())
+
+
 @dataclass(frozen=True)
 class WriteReminders:
     """The work of a task, for ``spark/tasks.in_tasks``: from numbers of incidents to events, as of ``now_ms``."""
@@ -105,29 +136,35 @@ class WriteReminders:
     now_ms: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take the first and the last number of some incidents a row; yield one row, the number of events written."""
+        """Take the first and the last number of some incidents a row; yield how many events were written.
+
+        Each incident that cannot be reminded of has a row of its own.
+        """
         engine = open_engine(self.store.url, synchronous=self.store.synchronous, most_connections=2, writers=PATIENT)
         try:
             shares = [Numbers(**values) for batch in batches for values in batch.to_pylist()]
-            count = sum(self._write(engine, numbers) for numbers in shares)
+            results = [result for numbers in shares for result in self._write(engine, numbers)]
         finally:
             engine.dispose()
-        yield pa.RecordBatch.from_pylist([{"written": count}])
+        failures = [one for one in results if isinstance(one, ReminderFailure)]
+        result_rows = [{"written": results.count(True)}, *({"written": 0, **one._asdict()} for one in failures)]
+        yield pa.RecordBatch.from_pylist(result_rows, schema=to_arrow_schema(_WRITTEN))
 
-    def _write(self, engine: Engine, numbers: Numbers) -> int:
+    def _write(self, engine: Engine, numbers: Numbers) -> list[bool | ReminderFailure]:
         writes = Writes(SqlCatalogue(engine), FixedClock(self.now_ms))
         due = Reminders(engine).due_between(numbers, repeats_ms_of(self.plans), self.now_ms)
-        return sum(self._remind(writes, incident_id) for incident_id in due)
+        return [self._remind(writes, incident_id) for incident_id in due]
 
-    def _remind(self, writes: Writes, incident_id: str) -> bool:
+    def _remind(self, writes: Writes, incident_id: str) -> bool | ReminderFailure:
         """Remind of one incident; return whether an event was written.
 
-        One that cannot be reminded of is logged and looked at again in a minute. Others do not wait for it.
+        One that cannot be reminded of is looked at again in a minute. Others do not wait for it.
         """
         try:
             return writes.within(partial(remind, incident_id=incident_id, plans=self.plans), actor=SYSTEM)
         except Exception as error:  # an error at one incident keeps no other from being reminded of
             if fault_of(error) is not None:  # of the store, for all of them
                 raise
-            _LOG.exception("reminder_failed", incident=incident_id)
-            return False
+            place = extract_tb(error.__traceback__)[-1]
+            cause = f"{type(error).__name__} in {place.name}, line {place.lineno}"  # not its text, which may vary
+            return ReminderFailure(incident_id, cause, "".join(format_exception(error)))

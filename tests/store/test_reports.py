@@ -130,6 +130,25 @@ def test_a_late_result_is_reported_but_does_not_hide_a_newer_one(shop: Company) 
     assert shop.get("testCase", _CASE)["testCaseResult"] == newer
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_result_dated_ahead_is_not_what_later_ones_are_compared_with(shop: Company, *, is_first: bool) -> None:
+    shop.writes.create("testCase", _REQUEST, actor=JANE)
+    normal = [{"timestamp": at, "testCaseStatus": "Success"} for at in (1, 2)]
+    ahead = {"timestamp": shop.clock.now_ms() + 86_400_000, "testCaseStatus": "Failed"}
+    for result in normal[is_first:1]:
+        shop.writes.add_test_result(_CASE, result, actor=JANE)
+    shop.writes.add_test_result(_CASE, ahead, actor=JANE)
+    written = shop.writes.add_test_result(_CASE, normal[1], actor=JANE)
+    assert written.event is not None
+    description = written.event.change_description
+    assert description is not None
+    changes = (*description.fields_added, *description.fields_updated)
+    before = [one.old_value for one in changes if one.name == "testCaseResult"]
+    assert before == [None if is_first else normal[0]]
+    case = shop.get("testCase", _CASE)
+    assert (case["testCaseResult"]["timestamp"], case["testCaseStatus"]) == (2, "Success")
+
+
 def test_a_later_write_keeps_the_latest_result(shop: Company) -> None:
     shop.writes.create("testCase", _REQUEST, actor=JANE)
     result = {"timestamp": 1, "testCaseStatus": "Aborted"}

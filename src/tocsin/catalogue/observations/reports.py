@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tocsin.catalogue.observations.field_checks import Check, list_check_of, name, shape_of, text
+from tocsin.flow.capture.bounds import FUTURE_MS
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, EventType, FieldChange, describe
@@ -87,16 +88,20 @@ def append_event(
 ) -> Written:
     """Record that something was reported; the entity holds it, and the keys of ``newest``, if it is the newest.
 
+    What is dated ahead, by a clock that is wrong, is the newest only where there is no other, and before nothing.
     ``also`` is a further change of the same moment, and keys that the entity holds because of it in any case.
     """
-    old = entity.document.get(kind.held_as)
+    latest_ms = record.at_ms + FUTURE_MS
+    held_report = entity.document.get(kind.held_as)
+    old = None if held_report is None or held_report["timestamp"] > latest_ms else held_report
     if old is None:
         description = describe(kind.name, new=report)
     else:
         change = FieldChange(name=kind.name, old_value=None if is_same(old, report) else old, new_value=report)
         description = ChangeDescription(fields_updated=(change,))
     is_newest = old is None or report["timestamp"] >= old["timestamp"]
-    held_fields = ({kind.held_as: report} | (newest or {}) if is_newest else {}) | (also[1] if also else {})
+    is_held = held_report is None or (is_newest and report["timestamp"] <= latest_ms)
+    held_fields = ({kind.held_as: report} | (newest or {}) if is_held else {}) | (also[1] if also else {})
     document = entity.document | held_fields if held_fields else None
     description = description.with_changes(*(also[:1] if also else ()))
     return record.note(entity, description, event_type=event_type, document=document)

@@ -384,6 +384,9 @@ def test_one_person_announces_moves_and_withdraws_changes_so_often_in_an_hour(sm
         change = {"entity": {"type": "table", "id": orders["id"]}, "kind": "removal", "why": "unused"}
         day_ms, now_ms = 86_400_000, orders["updatedAt"]
         assert mallory.post("/changes", json={**change, "date": now_ms + day_ms}).status_code == 201
+        earlier = {"date": now_ms + day_ms // 2}
+        refused = [mallory.put("/changes/CR-1/move", json=earlier).status_code for _ in range(6)]
+        assert refused == [400] * 6, "what is refused does not count"
         moves = [{"date": now_ms + (2 + number // 2) * day_ms, "comment": f"{number}"} for number in range(6)]
         statuses = [mallory.put("/changes/CR-1/move", json=move).status_code for move in moves]
         statuses += [mallory.put("/changes/CR-1/withdraw").status_code]

@@ -6,9 +6,10 @@ Next: ``server/routes/alerts/subscriptions.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-from tocsin.errors import Forbidden, TooManyRequests
+from tocsin.errors import Forbidden, TocsinError, TooManyRequests
 from tocsin.model.mentions import mentions_in
 from tocsin.model.subscription import Destination
 from tocsin.server.alerts.trial import trial_targets
@@ -59,8 +60,32 @@ def count_repeated(caller: Caller) -> None:
 
 def count_post(texts: Iterable[object], caller: Caller) -> None:
     """Count a thread or post and its mentions; raise ``TooManyRequests`` above the hourly limit."""
-    if not (caller.actor.is_admin or caller.actor.is_bot):
-        _take(caller, "post", 1 + len(mentions_in(*texts)), caller.parts.settings.posts_per_hour)
+    if amount := _post_amount(texts, caller):
+        _take(caller, "post", amount, caller.parts.settings.posts_per_hour)
+
+
+@contextmanager
+def counted_post(texts: Iterable[object], caller: Caller) -> Iterator[None]:
+    """Count a post and its mentions for what the block does; what is refused there does not count.
+
+    Raises
+    ------
+    TooManyRequests : above the hourly limit; the block is not entered
+    """
+    amount = _post_amount(texts, caller)
+    if amount:
+        _take(caller, "post", amount, caller.parts.settings.posts_per_hour)
+    try:
+        yield
+    except TocsinError:
+        if amount:
+            caller.parts.quotas.give_back(caller.actor.id, "post", amount, now_ms=caller.parts.clock.now_ms())
+        raise
+
+
+def _post_amount(texts: Iterable[object], caller: Caller) -> int:
+    """Return for how many posts these texts count; nothing by administrators and bots counts."""
+    return 0 if caller.actor.is_admin or caller.actor.is_bot else 1 + len(mentions_in(*texts))
 
 
 def _take(caller: Caller, kind: str, amount: int, limit: int) -> None:

@@ -21,7 +21,7 @@ from tocsin.delivery.links.mute import MuteLink
 from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_key_of
-from tocsin.server.alerts.hourly_counts import count_post
+from tocsin.server.alerts.hourly_counts import counted_post
 from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
 from tocsin.server.build import Parts
 from tocsin.server.changes.answer_page import press_answer
@@ -130,8 +130,8 @@ def _carry_out(button: SlackButton, caller: Caller) -> str:
         caller.parts.alert_stores.mutes.put(mute_of(link, button.notification, caller.parts))
         return effect_of(link, button.notification, caller.parts)
     if isinstance(link, AnswerPress):
-        count_post([], caller)
-        return press_answer(link, caller)
+        with counted_post([], caller):
+            return press_answer(link, caller)
     of_message = button_of(button.token, caller.parts)
     name = of_message.incident.name
     if of_message.watchers.isdisjoint(button.alerts):

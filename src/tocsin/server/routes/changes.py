@@ -34,7 +34,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.similar_names import named_id
-from tocsin.server.alerts.hourly_counts import count_post
+from tocsin.server.alerts.hourly_counts import counted_post
 from tocsin.server.changes.announcing import check_change, requested_change, same_request
 from tocsin.server.changes.consumers import (
     CONSUMER_SCHEMA,
@@ -114,8 +114,8 @@ def announce_change(body: DocumentBody, caller: Asked, *, dry_run: DryRun = Fals
     if dry_run:
         request = caller.parts.writes.rehearsal().within(work, actor=caller.actor)
     else:
-        count_post([announcement.why], caller)
-        request = caller.parts.writes.within(work, actor=caller.actor)
+        with counted_post([announcement.why], caller):
+            request = caller.parts.writes.within(work, actor=caller.actor)
     open_answers = [ConsumerAnswer(one, None) for one in consumers]
     document = request_json(request, {None: len(consumers)}, caller) | {"consumers": extent_of(open_answers, caller)}
     if not dry_run:
@@ -175,9 +175,9 @@ def answer_change(request: PathText, body: DocumentBody, caller: Asked) -> Respo
     requested = parse_as(ChangeAnswer, body)
     asked_ids = None if requested.consumers is None else [str(one) for one in requested.consumers]
     consumer_ids = ids_to_answer(stored, caller.parts.changes.consumers(stored.id), asked_ids, caller)
-    count_post([requested.comment], caller)
     work = partial(answer_request, request_id=stored.id, answer=requested, consumer_ids=consumer_ids)
-    caller.parts.writes.within(work, actor=caller.actor)
+    with counted_post([requested.comment], caller):
+        caller.parts.writes.within(work, actor=caller.actor)
     return _request_answer(stored, caller)
 
 
@@ -188,9 +188,9 @@ def comment_on_change(request: PathText, body: DocumentBody, caller: Asked) -> R
     """Add to the discussion of a change request."""
     stored = found_request(request, caller)
     comment = parse_as(ChangeComment, body).comment
-    count_post([comment], caller)
     work = partial(comment_on_request, request_id=stored.id, comment=comment)
-    caller.parts.writes.within(work, actor=caller.actor)
+    with counted_post([comment], caller):
+        caller.parts.writes.within(work, actor=caller.actor)
     return _request_answer(stored, caller)
 
 
@@ -199,11 +199,11 @@ def move_change(request: PathText, body: DocumentBody, caller: Asked) -> Respons
     """Move a change to a later ``date``; answers stay, and consumers that are new are asked."""
     stored = found_request(request, caller)
     moved = parse_as(ChangeMove, body)
-    count_post([moved.comment], caller)
     asset = caller.parts.catalogue.get(stored.entity_type, Key.by_id(stored.entity_id), "all")
     consumers = find_consumers(asset, stored.entity_type, stored.column_path, caller)
     work = partial(move_request, request_id=stored.id, due_at_ms=moved.date, comment=moved.comment, consumers=consumers)
-    caller.parts.writes.within(work, actor=caller.actor)
+    with counted_post([moved.comment], caller):
+        caller.parts.writes.within(work, actor=caller.actor)
     return _request_answer(stored, caller)
 
 
@@ -214,9 +214,9 @@ def withdraw_change(request: PathText, body: OptionalBody, caller: Asked) -> Res
     """Withdraw a change request (``comment``)."""
     stored = found_request(request, caller)
     comment = parse_as(ChangeWithdrawal, body).comment
-    count_post([comment], caller)
     work = partial(withdraw_request, request_id=stored.id, comment=comment)
-    caller.parts.writes.within(work, actor=caller.actor)
+    with counted_post([comment], caller):
+        caller.parts.writes.within(work, actor=caller.actor)
     return _request_answer(stored, caller)
 
 

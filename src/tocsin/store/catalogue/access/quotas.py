@@ -36,3 +36,9 @@ class Quotas:
             connection.execute(insert_into(connection, quota_use).values(row).on_conflict_do_nothing())
             counted = connection.execute(quota_use.update().where(room).values(used=_AT.used + amount)).rowcount
         return None if counted else ((hour + 1) * _HOUR_MS - now_ms + 999) // 1000
+
+    def give_back(self, user_id: str, kind: str, amount: int, *, now_ms: int) -> None:
+        """Count ``amount`` less for the person, if it was taken in this hour."""
+        was_taken = and_(_AT.user_id == user_id, _AT.kind == kind, _AT.hour == now_ms // _HOUR_MS, _AT.used >= amount)
+        with writing(self._engine) as connection:
+            connection.execute(quota_use.update().where(was_taken).values(used=_AT.used - amount))

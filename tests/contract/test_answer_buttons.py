@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete, update
 from tests.contract.slack_workspace import SlackWorkspace, press
 from tests.contract.test_access import restrict
 from tests.contract.test_changes import announce
@@ -18,6 +18,8 @@ from tests.serving import Json, Served, table
 
 from tocsin.delivery.links.answer import AnswerLink, AnswerPress, press_token_of, token_of
 from tocsin.model.change_request import ConsumerVerdict
+from tocsin.store.database.change_tables import change_request
+from tocsin.store.database.tables import notification
 
 __all__ = ["served", "workspace"]  # fixtures
 
@@ -32,12 +34,15 @@ class Asked:
         offset = self.parts.log.readable_end()
         records = self.parts.alert_stores.records.of_event(offset, limit=9).values()
         notifications = [one.notification for one in records if one.notification.channel == "Slack"]
-        self.notes = {"direct" if one.recipient_id else "channel": one.id for one in notifications}
+        self.notes = {"direct" if one.recipient_id else "channel": one for one in notifications}
 
     def token(self, to: str, verdict: str = "ready") -> str:
         """Return the value of a button in the message to ann, or to the channel."""
         key = self.parts.alert_stores.unsubscribe_key
-        return press_token_of(AnswerPress(self.notes[to], self.request["id"], ConsumerVerdict(verdict)), key)
+        note = self.notes[to]
+        destination_key = min(one.destination_key for one in note.reasons)
+        press = AnswerPress(note.id, self.request["id"], ConsumerVerdict(verdict), destination_key, note.recipient_id)
+        return press_token_of(press, key)
 
     def press(self, token: str, who: str = "UANN", *, secret: str = SECRET) -> httpx.Response:
         """Send what Slack sends when a member presses a button."""
@@ -110,12 +115,30 @@ def test_a_request_that_takes_no_answers_says_so(world: Asked) -> None:
         assert timeline(administrator) == []
 
 
+def test_a_button_works_until_the_date_also_when_its_notification_is_removed(
+    world: Asked, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    with sqlite_engine.begin() as connection:
+        connection.execute(delete(notification))
+    assert world.reply_to(world.token("direct"), "UBEN").startswith("This message was sent to somebody else")
+    assert world.press(world.token("channel"), secret=OTHER_SECRET).status_code == 401
+    assert world.reply_to(world.token("direct")).endswith("We are ready.")
+    assert world.reply_to(world.token("channel", "notAffected")).endswith("It does not affect us.")
+    assert timeline(administrator) == [("ann", "ready", "chat"), ("ann", "notAffected", "chat")]
+    with sqlite_engine.begin() as connection:
+        connection.execute(update(change_request).values(due_at_ms=1))
+    assert world.reply_to(world.token("direct")) == "CR-1 is due: answers are final"
+    alert_id = administrator.get("/events/subscriptions/name/Changes").json()["id"]
+    assert administrator.delete(f"/events/subscriptions/{alert_id}").is_success
+    assert world.press(world.token("direct")).status_code == 401
+
+
 def test_a_press_that_is_not_slacks_or_of_another_purpose_is_refused(world: Asked, administrator: httpx.Client) -> None:
     key, token = world.parts.alert_stores.unsubscribe_key, world.token("direct")
     of_mail = token_of(AnswerLink(world.people["ann"], world.request["id"]), key)
     for wrong, secret in ((token, OTHER_SECRET), (token[:-1], SECRET), (of_mail, SECRET), (f"{token}x", SECRET)):
         assert world.press(wrong, secret=secret).status_code == 401
-    assert world.nobody.get(f"/answer/{token}").status_code == 404
+    assert world.nobody.get(f"/answer/{token}").is_client_error
     assert timeline(administrator) == []
 
 

@@ -2,8 +2,9 @@
 
 A mail to a person has a link by a signed token, which names the person and the request: it works until the date that
 the request has when it is used. Elsewhere others may read the message: the link leads to the request's page, which asks
-to log in. Answers that need no words are buttons in Slack as well: their tokens name the notification, and Slack says
-who presses them. Next: ``server/routes/notifications/answer_links.py``.
+to log in. Answers that need no words are buttons in Slack as well, and Slack says who presses them. Their tokens name
+the notification, and, as that may be removed before the date, a destination and the recipient.
+Next: ``server/routes/notifications/answer_links.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tocsin.model.message import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Channel
 
-_PURPOSE, _IN_CHAT = "answer", "answer in chat"
+_PURPOSE, _IN_CHAT = "answer", "answer by button"
 _ASKING = (EventType.CHANGE_REQUEST_UPDATED, EventType.CHANGE_REQUEST_REMINDER)
 _CHOICES = {ConsumerVerdict.READY: "We are ready", ConsumerVerdict.NOT_AFFECTED: "Not affected"}
 """Answers that need neither a date nor a comment."""
@@ -35,11 +36,16 @@ class AnswerLink(NamedTuple):
 
 
 class AnswerPress(NamedTuple):
-    """What a button in a chat asks for: an answer to the request of a notification, by who presses it."""
+    """What a button in a chat asks for: an answer to the request of a notification, by who presses it.
+
+    ``recipient_id`` is the only one who may, None in a channel; ``destination_key`` a destination that sends it.
+    """
 
     notification_id: str
     request_id: str
     verdict: ConsumerVerdict
+    destination_key: tuple[str, str]
+    recipient_id: str | None
 
 
 def answer_buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
@@ -67,11 +73,16 @@ def _button(entry: Entry, request: Document, dispatch: Dispatch, links: LinkSign
     if channel == Channel.EMAIL and entry.recipient_id and links.key and dispatch.reaches_recipient:
         token = token_of(AnswerLink(entry.recipient_id, request["id"]), links.key)
         return Button(text, f"{links.base_url}/api/v1/answer/{token}", token)
-    presses = [AnswerPress(entry.notification_id, request["id"], verdict) for verdict in _CHOICES]
-    choices = [Choice(_CHOICES[press.verdict], press_token_of(press, links.key)) for press in presses]
-    is_pressed = channel == Channel.SLACK and links.key
     address = f"{links.base_url}/#/changes/{request['name']}"
-    return Button(text, address, "", tuple(choices) if is_pressed else ())
+    if channel != Channel.SLACK or not links.key or not entry.reasons:
+        return Button(text, address, "")
+    destination_key = min(one.destination_key for one in entry.reasons)
+    presses = [
+        AnswerPress(entry.notification_id, request["id"], verdict, destination_key, entry.recipient_id)
+        for verdict in _CHOICES
+    ]
+    choices = (Choice(_CHOICES[press.verdict], press_token_of(press, links.key)) for press in presses)
+    return Button(text, address, "", tuple(choices))
 
 
 def token_of(link: AnswerLink, key: bytes) -> str:
@@ -87,7 +98,9 @@ def link_of(token: str, key: bytes) -> AnswerLink | None:
 
 def press_token_of(press: AnswerPress, key: bytes) -> str:
     """Return the token of a button in a chat."""
-    return sign_token(_IN_CHAT, f"{press.notification_id}.{press.request_id}.{press.verdict.value}", key)
+    alert_id, destination_id = press.destination_key
+    about = (press.notification_id, press.request_id, press.verdict, alert_id, destination_id, press.recipient_id or "")
+    return sign_token(_IN_CHAT, ".".join(about), key)
 
 
 def press_of(token: str, key: bytes) -> AnswerPress | None:
@@ -95,5 +108,6 @@ def press_of(token: str, key: bytes) -> AnswerPress | None:
     about = about_of(_IN_CHAT, token, key)
     if about is None:
         return None
-    notification_id, request_id, verdict = about.split(".")
-    return AnswerPress(notification_id, request_id, ConsumerVerdict(verdict))
+    notification_id, request_id, verdict, alert_id, destination_id, recipient_id = about.split(".")
+    key_of_destination = (alert_id, destination_id)
+    return AnswerPress(notification_id, request_id, ConsumerVerdict(verdict), key_of_destination, recipient_id or None)

@@ -8,6 +8,7 @@ Next: ``server/routes/notifications/slack_interactions.py``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
@@ -39,12 +40,13 @@ _NOBODY = "Tocsin knows nobody with your e-mail address in Slack, so nothing was
 class SlackButton(NamedTuple):
     """A button that was pressed.
 
-    ``destination`` is one of those whose secret signed the request, with its secrets; ``alerts`` are all of theirs.
+    ``notification`` is None once it is removed. ``destination`` is one of those whose secret signed the request, with
+    its secrets; ``alerts`` are all of theirs.
     """
 
     token: str
     request: AcknowledgeLink | MuteLink | AnswerPress
-    notification: Notification
+    notification: Notification | None
     destination: Destination
     alerts: frozenset[str]
 
@@ -59,13 +61,13 @@ def pressed_button(press: ButtonPress, signed: Signed, parts: Parts) -> SlackBut
     """
     key, stores = parts.alert_stores.unsubscribe_key, parts.alert_stores
     request = _request_of(press.token, key)
-    record = stores.records.by_id([request.notification_id]).get(request.notification_id) if request else None
-    if request is None or record is None:
+    if request is None:
         raise Unauthenticated(_NOT_SIGNED)
-    now_ms = parts.clock.now_ms()
+    record = stores.records.by_id([request.notification_id]).get(request.notification_id)
+    notification, now_ms = record.notification if record else None, parts.clock.now_ms()
     signing = {
         alert: destination
-        for alert, destination in _bots(record.notification, parts)
+        for alert, destination in _bots(_destination_keys(request, notification), parts)
         if is_genuine(signed, destination.config.signing_secret or "", now_ms=now_ms)
     }
     if not signing:
@@ -74,7 +76,7 @@ def pressed_button(press: ButtonPress, signed: Signed, parts: Parts) -> SlackBut
     if not trusted_signings:
         raise Forbidden(_UNKNOWN_BOT)
     return SlackButton(
-        press.token, request, record.notification, next(iter(trusted_signings.values())), frozenset(trusted_signings)
+        press.token, request, notification, next(iter(trusted_signings.values())), frozenset(trusted_signings)
     )
 
 
@@ -95,10 +97,19 @@ def _is_administrators(alert_id: str, destination: Destination, parts: Parts) ->
     return any((one.bot_token, one.signing_secret) == (config.bot_token, config.signing_secret) for one in configs)
 
 
-def _bots(notification: Notification, parts: Parts) -> list[tuple[str, Destination]]:
-    """Return the interactive bots that a notification is sent by, each with its alert."""
+def _destination_keys(
+    request: AcknowledgeLink | MuteLink | AnswerPress, notification: Notification | None
+) -> set[tuple[str, str]]:
+    """Return the ids of alerts and destinations by which the message of a button was sent, as far as that is known."""
+    if notification is not None:
+        return {reason.destination_key for reason in notification.reasons}
+    return {request.destination_key} if isinstance(request, AnswerPress) else set()
+
+
+def _bots(destination_keys: Iterable[tuple[str, str]], parts: Parts) -> list[tuple[str, Destination]]:
+    """Return those of these destinations that are interactive bots, each with its alert."""
     bots: list[tuple[str, Destination]] = []
-    for alert, identity in sorted({reason.destination_key for reason in notification.reasons}):
+    for alert, identity in sorted(destination_keys):
         route = parts.alert_stores.routes.of(alert).get(identity)
         if route is None or route.waits_because is not None or route.destination.type is not Channel.SLACK:
             continue
@@ -121,17 +132,20 @@ async def press_as(address: str | None, button: SlackButton, parts: Parts, root:
 
 
 def _carry_out(button: SlackButton, caller: Caller) -> str:
-    link, recipient = button.request, button.notification.recipient_id
-    if not isinstance(link, AnswerPress) and caller.parts.clock.now_ms() >= link.until_ms:
+    link, notification = button.request, button.notification
+    if isinstance(link, AnswerPress):
+        if link.recipient_id not in (None, caller.actor.id):
+            raise Forbidden(_OF_ANOTHER)
+        with counted_post([], caller):
+            return press_answer(link, caller)
+    if notification is None or caller.parts.clock.now_ms() >= link.until_ms:
         raise NotFound("This button has expired.")
+    recipient = notification.recipient_id
     if recipient != caller.actor.id and (recipient is not None or isinstance(link, MuteLink)):
         raise Forbidden(_OF_ANOTHER)
     if isinstance(link, MuteLink):
-        caller.parts.alert_stores.mutes.put(mute_of(link, button.notification, caller.parts))
-        return effect_of(link, button.notification, caller.parts)
-    if isinstance(link, AnswerPress):
-        with counted_post([], caller):
-            return press_answer(link, caller)
+        caller.parts.alert_stores.mutes.put(mute_of(link, notification, caller.parts))
+        return effect_of(link, notification, caller.parts)
     of_message = button_of(button.token, caller.parts)
     name = of_message.incident.name
     if of_message.watchers.isdisjoint(button.alerts):

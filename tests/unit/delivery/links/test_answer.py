@@ -75,18 +75,23 @@ def test_a_mail_to_a_person_knows_them_and_every_other_message_leads_to_the_requ
 def test_slack_has_buttons_for_answers_that_need_no_words() -> None:
     (button,) = buttons(asking("Slack"))
     presses = [press_of(one.token, b"key") for one in button.choices]
-    notification_id = asking().first.notification_id
+    notification_id, key = asking().first.notification_id, ASKED.destination_key
     verdicts = (ConsumerVerdict.READY, ConsumerVerdict.NOT_AFFECTED)
-    assert presses == [AnswerPress(notification_id, "r", verdict) for verdict in verdicts]
+    assert presses == [AnswerPress(notification_id, "r", verdict, key, "u") for verdict in verdicts]
+    (in_channel,) = buttons(asking("Slack", None))
+    press = press_of(in_channel.choices[0].token, b"key")
+    assert press is not None
+    assert press.recipient_id is None
     assert [one.text for one in button.choices] == ["We are ready", "Not affected"]
     for message, links in ((asking("MsTeams"), LINKS), (asking(), LINKS), (asking("Slack"), LINKS._replace(key=b""))):
         assert [one.choices for one in buttons(message, links=links)] == [()]
 
 
 def test_tokens_of_mails_and_chats_do_not_work_for_each_other() -> None:
-    press = AnswerPress(LINK.person_id, LINK.request_id, ConsumerVerdict.NOT_AFFECTED)
+    ids = LINK.person_id, LINK.request_id
+    press = AnswerPress(*ids, ConsumerVerdict.NOT_AFFECTED, destination_key=ids, recipient_id=LINK.person_id)
     token = press_token_of(press, b"key")
-    assert (len(token) < 200, press_of(token, b"key")) == (True, press)
+    assert (len(token) < 300, press_of(token, b"key")) == (True, press)
     assert link_of(token, b"key") is None
     for wrong in (
         token_of(LINK, b"key"),

@@ -29,7 +29,7 @@ MESSAGE_BYTES = 8_000
 """Most bytes of a message with buttons: a request repeats it, URL-encoded, and must fit into a body without log-in."""
 
 _VERSION = "v0"
-_LONGEST_TOKEN = 200
+_LONGEST_TOKEN = 300
 _HOSTS = (".slack.com", ".slack-gov.com")
 Block = dict[str, Any]  # Any: a JSON value
 

@@ -82,18 +82,22 @@ def plan_alerts(client: Client, filed: Sequence[FiledAlert], *, prune: bool) -> 
 
     Raises
     ------
-    InvalidInput, NotFound : the server refuses alerts; the message says where and why, of all of them
+    InvalidInput, NotFound : the server refuses alerts; the message says where and why, of all of them, and warnings of
+        the others
     """
-    planned: list[PlannedAlert] = []
+    plans: list[PlannedAlert] = []
     errors: list[InvalidInput | NotFound] = []
     for alert in filed:
         try:
-            planned.append(_plan_alert(client, alert))
+            plans.append(_plan_alert(client, alert))
         except (InvalidInput, NotFound) as error:
             errors.append(error_with_place(error, alert))
     if errors:
-        raise _as_one(errors)
-    return planned + ([*_plan_deletions(client, {alert.name for alert in filed})] if prune else [])
+        error_of_all = _as_one(errors)
+        for line in (line for one in plans for line in warning_lines(one)):
+            error_of_all.add_note(line)
+        raise error_of_all
+    return plans + ([*_plan_deletions(client, {alert.name for alert in filed})] if prune else [])
 
 
 def error_with_place(error: InvalidInput | NotFound, alert: FiledAlert) -> InvalidInput | NotFound:
@@ -124,6 +128,11 @@ def plan_lines(planned: PlannedAlert) -> Iterator[Text]:
     yield Text(f"{sign} {planned.step} {planned.name}", style=f"bold {style}").append(where, style="dim")
     for difference in planned.differences:
         yield from (Text(f"    {line}") for line in _lines(difference))
+
+
+def warning_lines(planned: PlannedAlert) -> Iterator[str]:
+    """Yield a line for each remark on an alert."""
+    yield from (f"warning: {planned.name}: {remark['field']}: {remark['message']}" for remark in planned.remarks)
 
 
 def summary(planned: Sequence[PlannedAlert], *, is_done: bool) -> str:

@@ -10,7 +10,15 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.alert_plan import PlannedAlert, PlanStep, error_with_place, plan_alerts, plan_lines, summary
+from tocsin.cli.alert_plan import (
+    PlannedAlert,
+    PlanStep,
+    error_with_place,
+    plan_alerts,
+    plan_lines,
+    summary,
+    warning_lines,
+)
 from tocsin.cli.alertfiles import FILED_FIELDS, Variables, exported_alert, read_alerts, with_escapes
 from tocsin.cli.assets import AssetFqn, OfType, Why, find_alert, find_asset
 from tocsin.cli.backtest import backtest
@@ -295,9 +303,8 @@ def _show(planned: Sequence[PlannedAlert]) -> None:
     screen = console()
     for line in (line for alert in planned for line in plan_lines(alert)):
         screen.print(line, soft_wrap=True)
-    for alert in planned:
-        for remark in alert.remarks:
-            typer.echo(f"warning: {alert.name}: {remark['field']}: {remark['message']}")
+    for warning in (line for alert in planned for line in warning_lines(alert)):
+        typer.echo(warning)
     typer.echo(summary(planned, is_done=False))
 
 

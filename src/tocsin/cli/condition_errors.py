@@ -6,6 +6,7 @@ Next: ``cli/conditions.py``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tocsin.cli.alertfiles import FiledAlert
 from tocsin.errors import InvalidInput
@@ -51,27 +52,27 @@ def mistakes_in(message: str) -> list[str]:
 
 def error_in_file(error: InvalidInput, alert: FiledAlert) -> InvalidInput:
     """Return what was refused of an alert of a file, a line for each mistake; of a condition with a caret below it."""
-    place_in_message = _SAID.search(error.message)
-    if place_in_message is None:
-        lines = [_line_of(mistake, alert) for mistake in mistakes_in(error.message)]
-        return InvalidInput("\n".join(lines), field=error.field)
-    yaml_document, column = alert.read_document(), int(place_in_message["column"])
-    condition_lines = condition_at(alert.document, place_in_message["field"]).split("\n")
-    is_written = condition_lines != [""] and int(place_in_message["line"]) <= len(condition_lines)
-    if yaml_document is None or not is_written:
-        file_error = InvalidInput(f"{alert.where}: {alert.name}: {error.message}", field=error.field)
-        if is_written:
-            file_error.add_note("\n".join(below(condition_lines[int(place_in_message["line"]) - 1], column)))
-        return file_error
-    path = f"{alert.path}.{place_in_message['field']}"
-    place = yaml_document.place_within(path, int(place_in_message["line"]), column)
-    message = error.message.replace(place_in_message["place"], "", 1)
-    file_error = InvalidInput(f"{alert.file}:{place.line}:{place.column}: {alert.name}: {message}", field=error.field)
-    file_error.add_note("\n".join(below(place.source, place.column)))
+    lines = [line for mistake in mistakes_in(error.message) for line in _lines_of(mistake, alert)]
+    file_error = InvalidInput(lines[0], field=error.field)
+    if lines[1:]:
+        file_error.add_note("\n".join(lines[1:]))
     return file_error
 
 
-def _line_of(mistake: str, alert: FiledAlert) -> str:
-    place = alert.place_of(field_of(mistake) or "")
-    where = f"{alert.file}:{place.line}:{place.column}" if place else alert.where
-    return f"{where}: {alert.name}: {mistake}"
+def _lines_of(mistake: str, alert: FiledAlert) -> Iterator[str]:
+    place_in_message = _SAID.match(mistake)
+    if place_in_message is None:
+        place = alert.place_of(field_of(mistake) or "")
+        where = f"{alert.file}:{place.line}:{place.column}" if place else alert.where
+        yield f"{where}: {alert.name}: {mistake}"
+        return
+    yaml_document, line, column = alert.read_document(), int(place_in_message["line"]), int(place_in_message["column"])
+    condition_lines = condition_at(alert.document, place_in_message["field"]).split("\n")
+    is_written = condition_lines != [""] and line <= len(condition_lines)
+    if yaml_document is None or not is_written:
+        yield f"{alert.where}: {alert.name}: {mistake}"
+        yield from below(condition_lines[line - 1], column) if is_written else ()
+        return
+    place = yaml_document.place_within(f"{alert.path}.{place_in_message['field']}", line, column)
+    yield f"{alert.file}:{place.line}:{place.column}: {alert.name}: {mistake.replace(place_in_message['place'], '', 1)}"
+    yield from below(place.source, place.column)

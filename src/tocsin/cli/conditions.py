@@ -127,31 +127,20 @@ def _of_line(number: int, line: str, file: str) -> Iterator[ConditionFinding]:
 
 
 def _of_alert(alert: FiledAlert) -> Iterator[ConditionFinding]:
+    from tocsin.alerts.mistakes import condition_mistakes
     from tocsin.alerts.request import readable
     from tocsin.flow.match.remarks import RemarkKind
 
     try:
         remarks = [one for one in readable(alert.document).remarks if one.kind is not RemarkKind.NO_EFFECT]
     except InvalidCondition as error:
-        yield from (_condition_refused(one, alert) for one in [*_condition_errors(alert.document)] or [error])
+        yield from (_condition_refused(one, alert) for one in [*condition_mistakes(alert.document)] or [error])
     except InvalidInput as error:
         message = f"{error.field}: {error.message}" if error.field else error.message
         for mistake in mistakes_in(message):
             yield _placed_finding(alert, field_of(mistake), mistake, "invalidAlert", is_error=True)
     else:
         yield from (_placed_finding(alert, one.field, f"{one.field}: {one.message}", one.kind) for one in remarks)
-
-
-def _condition_errors(alert: Document) -> Iterator[InvalidCondition]:
-    """Yield what is wrong with each rule's condition; those of named filters are not written in an alert."""
-    from tocsin.conditions.check import parse_and_check
-
-    for key in ("rules", "actions"):
-        for index, rule in enumerate((alert.get("filteringRules") or {}).get(key) or ()):
-            try:
-                parse_and_check(rule["condition"])
-            except InvalidCondition as error:
-                yield error.of_rule(rule.get("name"), f"filteringRules.{key}[{index}].condition")
 
 
 def _placed_finding(

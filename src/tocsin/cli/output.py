@@ -29,7 +29,7 @@ _KEPT_WHOLE = 40
 _GAP = 2
 """Blanks between the columns of a table."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What moves the cursor of a terminal, colours or clears it, or lets the text around it be read in another order."""
 
 _UNBOUND = 100_000
@@ -53,7 +53,7 @@ def console() -> Console:
 def show_json(value: object) -> None:
     """Print ``value`` as one JSON document."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    typer.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # in strings alone: it is the same JSON
+    typer.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # in strings alone: it is the same JSON
 
 
 def entered_secret(label: str, *, is_piped: bool = False) -> str:
@@ -163,7 +163,7 @@ def show_facts(facts: Mapping[str, object], *, as_json: bool) -> None:
 
 def printable(text: str) -> str:
     """Return a text whose characters a terminal shows and does not obey: others may have written it."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _cell(value: object) -> str:

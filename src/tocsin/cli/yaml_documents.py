@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from tocsin.cli.output import CONTROL
 from tocsin.errors import InvalidInput
 
 Node: TypeAlias = Any  # PyYAML is untyped
@@ -117,11 +118,11 @@ def placed_json(text: str, value: Any) -> YamlDocument | None:  # Any: any JSON 
 def to_yaml(value: object) -> str:
     """Return a JSON value as YAML that ``read_yaml``, and any reader of YAML 1.1 or 1.2, reads as the same value."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-    return text
+    return CONTROL.sub(lambda one: f"\\u{ord(one[0]):04x}", text)  # they stand between double quotes
 
 
 def _text_node(dumper: Any, text: str) -> Node:  # Any: PyYAML is untyped
-    style = "|" if "\n" in text.strip("\n") else None
+    style = '"' if CONTROL.search(text) else "|" if "\n" in text.strip("\n") else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -159,6 +159,29 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
     assert {asked.query.get("dryRun") for asked in small_server.requests if asked.method == "PUT"} == {"true"}
 
 
+def test_mistakes_of_one_alert_have_a_line_each(run: Run, small_server: SmallServer, tmp_path: Path) -> None:
+    message = (
+        "retries: must be between 0 and 100; filteringRules.rules[0].condition: Line 1, column 1: unknown field 'b';"
+        " destinations[0].config.receivers[0]: unknown user 'x'"
+    )
+    small_server.answer("PUT", "/api/v1/events/subscriptions", {"code": 400, "message": message}, status=400)
+    (tmp_path / "b.yaml").write_text(
+        "name: two\nretries: -1\nfilteringRules:\n  rules:\n    - condition: b\n"
+        "destinations:\n  - config:\n      receivers: [x]\n"
+    )
+    refused = run("alerts", "plan", "b.yaml")
+    assert (refused.code, refused.err.splitlines()) == (
+        2,
+        [
+            "tocsin: b.yaml:2:1: two: retries: must be between 0 and 100",
+            "b.yaml:5:18: two: filteringRules.rules[0].condition: unknown field 'b'",
+            "      - condition: b",
+            "                   ^",
+            "b.yaml:8:19: two: destinations[0].config.receivers[0]: unknown user 'x'",
+        ],
+    )
+
+
 def test_a_file_of_another_kind_is_refused_by_its_name() -> None:
     with pytest.raises(InvalidInput, match=r"notes\.txt is no file of alerts: their names end in \.yaml, \.yml"):
         parse_alerts("just text", "notes.txt")

@@ -158,3 +158,10 @@ def test_places_are_found_in_json_too() -> None:
     place = document.place_within("a[1].b", 1, 7)
     assert (place.line, place.source[place.column - 1 :]) == (3, 'z"}]')
     assert placed_json('{"a": "\\ud83d\\ude00 z"}', {"a": "😀 z"}) is not None
+
+
+def test_what_a_terminal_would_obey_is_written_in_escapes() -> None:
+    value = {"why": "a\u202eb", "key\u2066": "c\x1b[31m\nd", "plain": "e\nf\tg"}
+    text = to_yaml(value)
+    assert not {"\u202e", "\u2066", "\x1b"} & set(text)
+    assert read_yaml(text)[0].value == value

@@ -30,14 +30,31 @@ _NOWHERE = Position(1, 1)
 
 def receiver_names(alert: Document) -> Iterator[EntityName]:
     """Yield the names of the users and teams that an alert notifies; malformed parts have none."""
-    for destination in _objects(alert.get("destinations")):
-        yield from _receivers(destination)
+    yield from (name for _, name in placed_receivers(alert))
+
+
+def placed_receivers(alert: Document) -> Iterator[tuple[str, EntityName]]:
+    """Yield the names of the users and teams that an alert notifies, each with its place."""
+    destinations = alert.get("destinations")
+    for index, destination in enumerate(destinations if isinstance(destinations, list) else ()):
+        for place, name in _receivers(destination) if isinstance(destination, dict) else ():
+            yield f"destinations[{index}].config.receivers[{place}]", name
 
 
 def condition_names(alert: Document) -> Iterator[EntityName]:
     """Yield the names in the conditions of an alert; malformed parts have none."""
-    for rule in _rules(alert):
+    for _, rule in placed_rules(alert):
         yield from entity_names(rule["condition"])
+
+
+def placed_rules(alert: Document) -> Iterator[tuple[str, Document]]:
+    """Yield the rules of an alert that have a condition, each with the place of that; others are malformed."""
+    filtering = alert.get("filteringRules")
+    lists = {key: filtering.get(key) for key in _RULES} if isinstance(filtering, dict) else {}
+    for key, rules in lists.items():
+        for index, rule in enumerate(rules if isinstance(rules, list) else ()):
+            if isinstance(rule, dict) and isinstance(rule.get("condition"), str):
+                yield f"filteringRules.{key}[{index}].condition", rule
 
 
 def exact_names(alert: Document) -> dict[str, list[EntityName]]:
@@ -58,23 +75,14 @@ def with_names(alert: Document, rename: Rename) -> Document:
     return changed
 
 
-def _receivers(destination: Document) -> Iterator[EntityName]:
+def _receivers(destination: Document) -> Iterator[tuple[int, EntityName]]:
+    """Yield the names of users and teams among the receivers of a destination, each with its place among these."""
     config = destination.get("config")
     receivers = config.get("receivers") if isinstance(config, dict) else None
     types = _OF_CATEGORY.get(destination.get("category"), PEOPLE)
-    for receiver in receivers if isinstance(receivers, list) else ():
+    for index, receiver in enumerate(receivers if isinstance(receivers, list) else ()):
         if isinstance(receiver, str) and "@" not in receiver:
-            yield EntityName(types, receiver, _NOWHERE, is_recipient=True)
-
-
-def _rules(alert: Document) -> Iterator[Document]:
-    rules = alert.get("filteringRules")
-    lists = [rules.get(key) for key in _RULES] if isinstance(rules, dict) else []
-    yield from (one for many in lists for one in _objects(many) if isinstance(one.get("condition"), str))
-
-
-def _objects(value: object) -> list[Document]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+            yield index, EntityName(types, receiver, _NOWHERE, is_recipient=True)
 
 
 def _with_changed_members(holder: Document, keys: tuple[str, ...], change: Callable[[Document], Document]) -> Document:
@@ -87,7 +95,7 @@ def _with_changed_members(holder: Document, keys: tuple[str, ...], change: Calla
 def _with_receivers(destination: object, rename: Rename) -> object:
     if not isinstance(destination, dict):
         return destination
-    new = {name.text: rename(name) for name in _receivers(destination)}
+    new = {name.text: rename(name) for _, name in _receivers(destination)}
     if not any(new.values()):
         return destination
     receivers = [new.get(one) or one if isinstance(one, str) else one for one in destination["config"]["receivers"]]

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from tocsin.catalogue.naming.alert_names import placed_rules
 from tocsin.conditions.entity_names import Comparing, EntityName, Types, entity_names
 from tocsin.flow.match.remarks import Remark, RemarkKind
 from tocsin.model.entity import Document
@@ -24,17 +25,20 @@ def misspelt_names(alert: Document, caller: Caller) -> Iterator[Remark]:
     """Yield a remark for each name that nothing has, with the similar one that there is.
 
     What the caller may not see does not exist. What is named may be created later: without a similar name, no remark.
+    Malformed parts of an alert have none.
     """
-    filtering = alert.get("filteringRules") or {}
     placed_names = [
-        (f"filteringRules.{key}[{index}].condition", name)
-        for key in ("rules", "actions")
-        for index, rule in enumerate(filtering.get(key) or ())
+        (place, name)
+        for place, rule in placed_rules(alert)
         for name in entity_names(rule["condition"])
-        if name.comparing is Comparing.EXACT
+        if name.comparing is Comparing.EXACT and not name.is_recipient  # without the team, an alert is refused
     ]
+    if not placed_names:
+        return
     seen_names = _seen_names((name for _, name in placed_names), caller)
-    resources = tuple(one for one in filtering.get("resources") or () if one in ENTITY_TYPES)
+    all_resources = alert["filteringRules"].get("resources")
+    names_of_resources = all_resources if isinstance(all_resources, list) else ()
+    resources = tuple(one for one in names_of_resources if isinstance(one, str) and one in ENTITY_TYPES)
     unseen = ((place, name) for place, name in placed_names if (name.types, name.text) not in seen_names)
     for place, name in islice(unseen, _MOST_LOOKED_UP):
         types = name.types if len(name.types) < len(ENTITY_TYPES) else resources

@@ -55,6 +55,7 @@ from tocsin.server.alerts.facts import (
     read_receivers,
 )
 from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_address
+from tocsin.server.alerts.mistakes import with_other_mistakes
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.destination_status import standings_shown, status_json
@@ -242,12 +243,15 @@ def _find_by_name(name: str, caller: Caller) -> Document | None:
 
 def _alert_of_request(request: Document, before: Document | None, caller: Caller) -> Alert:
     rename_remarks: tuple[Remark, ...] = ()
-    entities = read_names(request, caller)
+    entities, asked_request = read_names(request, caller), request
     if entities.former:
         request, rename_remarks = with_current_names(request, before, entities)
     secrets = partial(caller.parts.subscriptions.secrets_of, before["id"]) if before else None
-    draft = parse_alert(request, before=before, secrets=secrets, new_id=new_entity_id)
-    alert = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
+    try:
+        draft = parse_alert(request, before=before, secrets=secrets, new_id=new_entity_id)
+        alert = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
+    except InvalidInput as error:
+        raise with_other_mistakes(error, asked_request, entities, caller) from error
     if alert.needs_owner and not caller.actor.is_bot:
         alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
     check_resources(alert.resources, caller)

@@ -1,0 +1,48 @@
+"""Mistakes of an alert request beside the first one: those of its conditions, and names that nobody has.
+
+They are looked for only in a request that is refused, so that nobody has to mend them one by one. Malformed parts have
+none. Next: ``server/routes/alerts/subscriptions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from tocsin.catalogue.naming.alert_names import placed_receivers, placed_rules
+from tocsin.conditions.check import parse_and_check
+from tocsin.conditions.entity_names import EntityName, Types, entity_names
+from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.model.entity import Document
+
+
+def mistakes_beside(
+    error: InvalidInput, request: Document, known_names: Collection[tuple[Types, str]]
+) -> Iterator[InvalidInput]:
+    """Yield the mistakes of a request that an error does not name; ``known_names`` are those of users and teams."""
+    for mistake in (*condition_mistakes(request), *_unknown_people(request, known_names)):
+        if mistake.field != error.field and f"{mistake.field}: " not in error.message:
+            yield mistake
+
+
+def condition_mistakes(request: Document) -> Iterator[InvalidCondition]:
+    """Yield what is wrong with each rule's condition; those of named filters are not written in an alert."""
+    for place, rule in placed_rules(request):
+        try:
+            parse_and_check(rule["condition"])
+        except InvalidCondition as error:
+            yield error.of_rule(rule.get("name"), place)
+
+
+def _unknown_people(request: Document, known_names: Collection[tuple[Types, str]]) -> Iterator[InvalidInput]:
+    """Yield the users and teams that a request would notify and that there are not."""
+
+    def is_unknown(name: EntityName) -> bool:
+        return (name.types, name.text) not in known_names
+
+    for place, name in placed_receivers(request):
+        if is_unknown(name):
+            yield InvalidInput(f"unknown {' or '.join(name.types)} {name.text!r}", field=place)
+    for place, rule in placed_rules(request):
+        for name in entity_names(rule["condition"]):
+            if name.is_recipient and is_unknown(name):
+                yield InvalidInput(f"unknown team {name.text!r}", field=place)

@@ -1,0 +1,110 @@
+"""Tests of alert requests with several mistakes: those of shape and those that only the store knows come together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.contract.test_access import restrict
+from tests.serving import Json, Served
+
+from tocsin.cli.alert_plan import plan_alerts
+from tocsin.cli.alertfiles import read_alerts
+from tocsin.client import Client
+from tocsin.errors import InvalidInput
+
+PATH = "/events/subscriptions"
+TO_NOBODY = {"category": "Users", "type": "Email", "config": {"receivers": ["nobody"]}}
+MISSPELT = "matchAnyEntityFqn({'warehouse.shop.public.order'})"
+
+
+def alert(condition: str, *destinations: Json, **fields: Json) -> Json:
+    rules = {"resources": ["table"], "rules": [{"effect": "include", "condition": condition}]}
+    kind = {"name": "One", "alertType": "Notification", "filteringRules": rules}
+    return {**kind, "destinations": list(destinations), **fields}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_refused_alert_names_its_mistakes_of_shape_names_and_values(
+    administrator: httpx.Client, orders: Json, method: str
+) -> None:
+    assert orders["fullyQualifiedName"] == "warehouse.shop.public.orders"
+    request = alert(MISSPELT, TO_NOBODY, retries=-1)
+    refused = administrator.request(method, PATH, json=request)
+    assert (refused.status_code, refused.json()["message"]) == (
+        400,
+        "retries: must be between 0 and 100; destinations[0].config.receivers[0]: unknown user 'nobody'; "
+        "filteringRules.rules[0].condition: Nothing that you may see is called 'warehouse.shop.public.order'; "
+        "did you mean warehouse.shop.public.orders?",
+    )
+
+
+def test_every_unknown_name_and_every_wrong_condition_is_named(administrator: httpx.Client) -> None:
+    request = alert("user.isMemberOf('nobodies')", TO_NOBODY, {**TO_NOBODY, "type": "ActivityFeed"})
+    request["filteringRules"]["rules"].append({"effect": "include", "condition": "fieldChangd == 'a'"})
+    message = administrator.post(PATH, json=request).json()["message"]
+    for place in (
+        "filteringRules.rules[0].condition: unknown team 'nobodies'",
+        "filteringRules.rules[1].condition: ",
+        "destinations[0].config.receivers[0]: unknown user 'nobody'",
+        "destinations[1].config.receivers[0]: unknown user 'nobody'",
+    ):
+        assert message.count(place) == 1, message
+
+
+def test_one_mistake_is_told_as_before(administrator: httpx.Client) -> None:
+    message = administrator.post(PATH, json=alert("isBot()", TO_NOBODY)).json()["message"]
+    assert message == "destinations[0].config.receivers[0]: unknown user or team 'nobody'"
+    for broken in (
+        {"name": "One", "filteringRules": [], "destinations": {}},
+        {"name": "One", "filteringRules": {"rules": [{"condition": MISSPELT}], "resources": 5}},
+        {"name": "One", "filteringRules": {"rules": [{"condition": MISSPELT}], "resources": [{}]}},
+    ):
+        assert administrator.post(PATH, json=broken).status_code == 400
+
+
+def test_a_former_name_is_no_mistake(administrator: httpx.Client) -> None:
+    team = administrator.post("/teams", json={"name": "former", "teamType": "Group"}).json()
+    headers = {"Content-Type": "application/json-patch+json"}
+    rename = [{"op": "replace", "path": "/name", "value": "current"}]
+    assert administrator.patch(f"/teams/{team['id']}", json=rename, headers=headers).is_success
+    to_team = {"category": "Teams", "type": "Email", "config": {"receivers": ["former"]}}
+    refused = administrator.post(PATH, json=alert("user.isMemberOf('former')", to_team, retries=-1))
+    assert refused.json()["message"] == "retries: must be between 0 and 100"
+
+
+def test_a_name_that_one_may_not_see_is_not_suggested(
+    administrator: httpx.Client, orders: Json, served: Served
+) -> None:
+    user_id, client = served.person("mallory")
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["table"]})
+    with client:
+        message = client.post(PATH, json=alert(MISSPELT, retries=-1)).json()["message"]
+    assert orders["name"] not in message.replace("warehouse.shop.public.order'", "")
+
+
+def test_warnings_of_other_alerts_of_a_file_are_told_beside_what_is_refused(
+    served: Served, administrator: httpx.Client, orders: Json, tmp_path: Path
+) -> None:
+    assert orders["fullyQualifiedName"] == "warehouse.shop.public.orders"
+    (tmp_path / "a.yaml").write_text(f'''- name: right
+  alertType: Notification
+  filteringRules:
+    resources: [table]
+    rules: [{{effect: include, condition: "{MISSPELT}"}}]
+  destinations: [{{category: Owners, type: Email}}]
+- name: wrong
+  alertType: Notification
+  retries: -1
+  destinations: [{{category: Users, type: Email, config: {{receivers: [nobody]}}}}]
+''')
+    token = administrator.headers["Authorization"].removeprefix("Bearer ")
+    with Client(served.url, token) as client, pytest.raises(InvalidInput) as refused:
+        plan_alerts(client, read_alerts([str(tmp_path / "a.yaml")]), prune=False)
+    lines = [refused.value.message, *"\n".join(refused.value.__notes__).split("\n")]
+    assert [line.replace(str(tmp_path), "").split(": ")[:2] for line in lines] == [
+        ["/a.yaml:9:3", "wrong"],
+        ["/a.yaml:10:70", "wrong"],
+        ["warning", "right"],
+    ]

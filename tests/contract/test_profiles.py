@@ -316,6 +316,40 @@ def test_rows_that_failed_a_test_are_kept_until_its_newest_result_is_a_success(
     assert administrator.get(path).json() == {"columns": [], "rows": []}
 
 
+def test_rows_that_failed_a_test_belong_to_the_result_that_is_named(administrator: httpx.Client, orders: Json) -> None:
+    del orders
+    request = {"name": "rows", "entityLink": f"<#E::table::{_ORDERS}>", "testDefinition": "tableRowCountToEqual"}
+    case = administrator.post("/dataQuality/testCases", json=request).json()
+    path = f"/dataQuality/testCases/{case['id']}/failedRowsSample"
+    results = f"/dataQuality/testCases/testCaseResults/{case['fullyQualifiedName']}"
+    sample: Json = {"columns": ["id"], "rows": [[1], [2]]}
+    none: Json = {"columns": [], "rows": []}
+
+    def answer_to(at_ms: object) -> tuple[int, str]:
+        answer = administrator.put(path, params={"timestamp": str(at_ms)}, json=sample)
+        return answer.status_code, str(answer.json().get("message", ""))
+
+    for at_ms, status in ((1_760_000_000_000, "Success"), (1_760_000_060_000, "Failed")):
+        result = {"timestamp": at_ms, "testCaseStatus": status}
+        assert administrator.post(results, json=result).is_success
+    assert answer_to(1_760_000_060_000)[0] == 200
+    assert answer_to(1_760_000_120_000)[0] == 200, "its result is reported later"
+    code, message = answer_to(1_760_000_000_000)
+    assert (code, "has a newer one, of 1760000060000" in message) == (409, True)
+    code, message = answer_to(1_760_000_060)
+    assert (code, "looks like seconds" in message) == (400, True)
+    assert [answer_to(wrong)[0] for wrong in (-1, "x", 10**20)] == [400, 400, 400]
+    shown = {at_ms: administrator.get(path, params={"timestamp": at_ms}).json() for at_ms in (0, 1_760_000_120_000)}
+    assert shown == {0: none, 1_760_000_120_000: sample}
+    assert administrator.get(path).json() == sample
+    assert administrator.put(path, json=sample | {"timestamp": 1}).status_code == 400, "the body is OpenMetadata's"
+    success = {"timestamp": 1_760_000_120_000, "testCaseStatus": "Success"}
+    assert administrator.post(results, json=success).is_success
+    assert administrator.get(path).json() == none
+    code, message = answer_to(1_760_000_120_000)
+    assert (code, "is a success: no rows failed" in message) == (400, True)
+
+
 def test_a_query_that_shows_what_failed_is_kept(administrator: httpx.Client, orders: Json) -> None:
     del orders
     request = {"name": "rows", "entityLink": f"<#E::table::{_ORDERS}>", "testDefinition": "tableRowCountToEqual"}

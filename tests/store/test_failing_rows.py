@@ -15,10 +15,17 @@ from tests.store.test_failure_context import counting
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.sample_masks import MASK
-from tocsin.catalogue.observations.failed_rows import EXCERPT, FAILED_ROWS, forget_failed_rows, put_failed_rows
+from tocsin.catalogue.observations.failed_rows import (
+    EXCERPT,
+    FAILED_ROWS,
+    SentRows,
+    forget_failed_rows,
+    put_failed_rows,
+)
 from tocsin.delivery.channels.email.render import preview
 from tocsin.delivery.dispatch import Dispatch, FailingRows, FailureContext
 from tocsin.delivery.wording.failing_rows import MOST_EXCERPT_CHARACTERS
+from tocsin.errors import Conflict
 from tocsin.model.entity import Document
 from tocsin.model.message import Message
 from tocsin.model.notification import ReasonKind
@@ -30,13 +37,13 @@ from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 
-_TAG = "PII.Sensitive"
+PII_TAG = "PII.Sensitive"
 _SAMPLE: Document = {"columns": ["id", "email"], "rows": [[7, "ann@example.org"], [8, None]]}
-_WITHHELD = FailingRows(are_withheld=True)
+WITHHELD = FailingRows(are_withheld=True)
 _BEFORE_EXCERPTS = "0055_wholes_of_notifications"
 
 
-def samples_of(engine: Engine, tags: Collection[str] = (_TAG,)) -> FailedRowSamples:
+def samples_of(engine: Engine, tags: Collection[str] = (PII_TAG,)) -> FailedRowSamples:
     """Return the failed rows of a store, asked anew each time: so much time passes."""
     return FailedRowSamples(engine, tags, PermissionCache(SqlSubjects(engine)), steady=map(float, count()).__next__)
 
@@ -71,7 +78,12 @@ def fail(company: SmallCompany, sample: Document = _SAMPLE, name: str = "has_row
     """Report a failure of a test, then the rows that failed."""
     company.clock.advance(60_000)
     company.result("orders", "Failed", name)
-    work = partial(put_failed_rows, sample=sample, validate=False)
+    send_rows(company, SentRows(sample, validates=False), name)
+
+
+def send_rows(company: SmallCompany, sent: SentRows, name: str = "has_rows") -> None:
+    """Put rows that failed a test."""
+    work = partial(put_failed_rows, sent=sent)
     company.writes.on_entity("testCase", company.key(name), work, actor=SYSTEM)
 
 
@@ -96,7 +108,7 @@ def test_owners_see_the_values_and_followers_those_of_columns_that_are_not_maske
     assert samples.of(mails["ana"]) == samples.of(mails["cem"]) == whole_sample
     columns: list[Document] = [
         {"name": "id", "dataType": "INT"},
-        {"name": "email", "dataType": "VARCHAR", "dataLength": 80, "tags": [{"tagFQN": _TAG}]},
+        {"name": "email", "dataType": "VARCHAR", "dataLength": 80, "tags": [{"tagFQN": PII_TAG}]},
     ]
     company.table("orders", columns=columns)
     masked = whole_sample._replace(cells=(("7", MASK), ("8", MASK)))
@@ -123,8 +135,8 @@ def test_who_may_not_see_samples_reads_that_they_are_kept(store_engine: Engine) 
     mails, samples = mails_of(store_engine), samples_of(store_engine)
     rule = {"name": "Hide", "effect": "deny", "operations": ["ViewSampleData"], "resources": ["testCase"]}
     permit(company, "cem", rule)
-    assert samples.of(mails["cem"]) == _WITHHELD
-    assert samples.of(mails["ana"]) not in (None, _WITHHELD)
+    assert samples.of(mails["cem"]) == WITHHELD
+    assert samples.of(mails["ana"]) not in (None, WITHHELD)
 
 
 @pytest.mark.parametrize("change", ["channel", "own address", "named address", "gone"])
@@ -159,7 +171,7 @@ def test_a_mail_shows_few_short_rows_and_no_markup(store_engine: Engine) -> None
     assert texts["text"].count("ailing row") == 3
     assert "left out" not in texts["text"]
     assert "the first of 9 rows of 6 columns that are kept" in texts["text"]
-    withheld = preview(replace(mail, failure=FailureContext(failing_rows=_WITHHELD)), "http://tocsin")
+    withheld = preview(replace(mail, failure=FailureContext(failing_rows=WITHHELD)), "http://tocsin")
     assert "failing rows are kept; you may not see them" in withheld["text"]
 
 
@@ -187,7 +199,7 @@ def test_what_the_mails_of_a_claim_may_show_is_read_together_and_no_sample_is(st
     assert len(mails) == 2 + 2 * 8, "to ana and cem of the first failure, to them and six more of both others"
     now_s = [0.0]
     cache = PermissionCache(SqlSubjects(store_engine))
-    samples = FailedRowSamples(store_engine, {_TAG}, cache, steady=lambda: now_s[0])
+    samples = FailedRowSamples(store_engine, {PII_TAG}, cache, steady=lambda: now_s[0])
     samples.look_ahead(mails)  # policies and people are known
     counts = []
     for asked_mails in (mails[-2:], mails):
@@ -209,14 +221,14 @@ def test_after_a_second_all_readers_of_a_test_are_asked_about_together(store_eng
     company = failing_company(store_engine)
     mails, now_s = mails_of(store_engine), [0.0]
     cache = PermissionCache(SqlSubjects(store_engine))
-    samples = FailedRowSamples(store_engine, {_TAG}, cache, steady=lambda: now_s[0])
+    samples = FailedRowSamples(store_engine, {PII_TAG}, cache, steady=lambda: now_s[0])
     samples.look_ahead(mails.values())
     rule = {"name": "Hide", "effect": "deny", "operations": ["ViewSampleData"], "resources": ["testCase"]}
     permit(company, "cem", rule)
     now_s[0] = 1.0
-    assert samples.of(mails["ana"]) not in (None, _WITHHELD)
+    assert samples.of(mails["ana"]) not in (None, WITHHELD)
     with counting(store_engine) as statements:
-        assert samples.of(mails["cem"]) == _WITHHELD, "rights were withdrawn between claim and send"
+        assert samples.of(mails["cem"]) == WITHHELD, "rights were withdrawn between claim and send"
     assert not statements
 
 
@@ -250,6 +262,36 @@ def test_rows_from_before_the_upgrade_are_shown(store_engine: Engine) -> None:
     migrate(store_engine)
     assert attachment_of(company, EXCERPT) == excerpt
     assert samples_of(store_engine).of(mail) == rows_before is not None
+
+
+@pytest.mark.parametrize("with_time", [True, False])
+def test_rows_of_an_older_failure_are_not_those_of_a_newer_one(store_engine: Engine, *, with_time: bool) -> None:
+    company = failing_company(store_engine)
+    company.result("orders", "Failed")
+    late_rows = SentRows(_SAMPLE, company.clock.now_ms() if with_time else None)
+    company.clock.advance(60_000)
+    company.result("orders", "Failed")
+    mail = mails_of(store_engine)["cem"]
+    if not with_time:
+        send_rows(company, late_rows)
+        assert samples_of(store_engine).of(mail) is not None, "without a time they belong to the newest result"
+        return
+    with pytest.raises(Conflict, match=r"has a newer one, of \d+; send the rows of that one"):
+        send_rows(company, late_rows)
+    assert samples_of(store_engine).of(mail) is None
+
+
+def test_rows_may_come_before_their_result(store_engine: Engine) -> None:
+    company = failing_company(store_engine)
+    company.clock.advance(60_000)
+    send_rows(company, SentRows(_SAMPLE, company.clock.now_ms() + 1_000))
+    older_mail = mails_of(store_engine)["cem"]
+    assert samples_of(store_engine).of(older_mail) is None
+    company.result("orders", "Failed")
+    mail = mails_of(store_engine)["cem"]
+    assert samples_of(store_engine).of(mail) is not None
+    company.result("orders", "Success")
+    assert attachment_of(company, EXCERPT) is None
 
 
 def attachment_of(company: SmallCompany, kind: str) -> Document | None:

@@ -7,13 +7,16 @@ Next: ``delivery/wording/failing_rows.py``, ``store/outbox/failing_rows.py``.
 
 from __future__ import annotations
 
-from tocsin.catalogue.observations.field_checks import checked_document
+from dataclasses import dataclass
+
+from tocsin.catalogue.observations.field_checks import checked_document, moment
 from tocsin.catalogue.observations.samples import ROWS, check_rows, tested_table
 from tocsin.catalogue.observations.table_details import attach, check_columns
 from tocsin.delivery.wording.failing_rows import excerpt_of
+from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.status import is_failure
+from tocsin.model.status import SUCCESS, is_failure, verdict_of
 from tocsin.model.stored import Stored, Written
 
 FAILED_ROWS, EXCERPT = "failedRowsSample", "failedRowsExcerpt"
@@ -21,25 +24,52 @@ RESULT_AT = "resultTimestamp"
 """Key of kept failed rows and of their excerpt: the time of the result that they belong to, epoch milliseconds."""
 
 
-def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate: bool = True) -> Written:
-    """Attach rows that failed a test, with the time of its newest result if that is a failure.
+@dataclass(frozen=True)
+class SentRows:
+    """Rows that failed a test, as they are sent.
 
-    ``validate`` says whether the tested table must have their columns.
+    They belong to the result of ``result_at_ms`` (epoch milliseconds), which may be reported later; without it to the
+    newest one, if that is a failure. ``validates`` says whether the tested table must have their columns.
+    """
+
+    sample: Document
+    result_at_ms: int | None = None
+    validates: bool = True
+
+
+def put_failed_rows(record: Record, case: Stored, sent: SentRows) -> Written:
+    """Attach rows that failed a test, with the time of their result.
 
     Raises
     ------
-    InvalidInput : they are malformed, or their columns are not the table's
+    InvalidInput : they are malformed, their columns are not the table's, or the result is a success
+    Conflict : the test has a newer result
     """
-    checked_sample = checked_document(ROWS, sample)
+    checked_sample = checked_document(ROWS, sent.sample)
     check_rows(checked_sample)
-    table = tested_table(record, case) if validate else None
+    table = tested_table(record, case) if sent.validates else None
     if table is not None:
         check_columns(table, checked_sample["columns"], field="columns")
-    newest = case.document.get("testCaseResult") or {}
-    belongs = {RESULT_AT: newest["timestamp"]} if is_failure(newest.get("testCaseStatus")) else {}
-    kept_rows = checked_sample | belongs
+    kept_rows = checked_sample | _place_of(case, sent.result_at_ms)
     attach(record, case, EXCERPT, kept_excerpt_of(kept_rows) if kept_rows["rows"] else None)
     return attach(record, case, FAILED_ROWS, kept_rows)
+
+
+def _place_of(case: Stored, result_at_ms: int | None) -> Document:
+    """Return the time of the result that rows belong to, under its key; nothing if they belong to none."""
+    newest = case.document.get("testCaseResult") or {}
+    newest_at_ms, status = newest.get("timestamp", 0), str(newest.get("testCaseStatus", ""))
+    if result_at_ms is None:
+        return {RESULT_AT: newest_at_ms} if is_failure(status) else {}
+    moment(result_at_ms, "timestamp")
+    if result_at_ms < newest_at_ms:
+        raise Conflict(
+            f"The rows belong to the result of {result_at_ms}, but {case.fqn} has a newer one, of {newest_at_ms}; "
+            "send the rows of that one."
+        )
+    if result_at_ms == newest_at_ms and verdict_of(status) == SUCCESS:
+        raise InvalidInput(f"the result of {result_at_ms} is a success: no rows failed", field="timestamp")
+    return {RESULT_AT: result_at_ms}
 
 
 def forget_failed_rows(record: Record, case: Stored) -> Written:

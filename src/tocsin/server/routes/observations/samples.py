@@ -6,15 +6,23 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import Response
+from fastapi import Query, Response
 
 from tocsin.access.sample_masks import masked_messages, masked_rows
 from tocsin.catalogue.observations import samples
-from tocsin.catalogue.observations.failed_rows import FAILED_ROWS, RESULT_AT, forget_failed_rows, put_failed_rows
+from tocsin.catalogue.observations.failed_rows import (
+    FAILED_ROWS,
+    RESULT_AT,
+    SentRows,
+    forget_failed_rows,
+    put_failed_rows,
+)
 from tocsin.catalogue.observations.profiles import place_of
 from tocsin.catalogue.observations.table_details import attach
+from tocsin.clock import LATEST_MS
 from tocsin.errors import NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -32,6 +40,15 @@ from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, Kind, PathId, TextBody, answer
 
 _CASE = ENTITY_TYPES["testCase"]
+_ResultTime = Annotated[
+    int | None,
+    Query(
+        alias="timestamp",
+        ge=0,
+        le=LATEST_MS,
+        description="Time of the result that the rows belong to, epoch milliseconds.",
+    ),
+]
 
 router = DeclaredRoutes(tags=["samples"])
 of_asset = DeclaredRoutes(tags=["samples"])
@@ -62,17 +79,32 @@ def delete(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 @router.put(
     "/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase", reads="FailedRowsRequest")
 )
-def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
-    """Set rows that failed a test (``columns``, ``rows``), kept until it succeeds; ``validate=false``: any columns."""
-    case = _write_case(case_id, caller, partial(put_failed_rows, sample=body, validate=validate))
+def put_failed(
+    case_id: PathId,
+    body: DocumentBody,
+    caller: Asked,
+    *,
+    validate: bool = True,
+    result_at_ms: _ResultTime = None,
+) -> Response:
+    """Set rows that failed a test (``columns``, ``rows``), kept until it succeeds, of its newest result.
+
+    ``timestamp`` names the result, also one that is reported later; ``validate=false`` takes any columns.
+    """
+    work = partial(put_failed_rows, sent=SentRows(body, result_at_ms, validates=validate))
+    case = _write_case(case_id, caller, work)
     return answer(past(_CASE, case, caller) | _failed_rows(case, caller))
 
 
 @router.get("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TableData"))
-def read_failed(case_id: PathId, caller: Asked) -> Response:
-    """Return the rows that failed a test, masked."""
+def read_failed(
+    case_id: PathId,
+    caller: Asked,
+    result_at_ms: _ResultTime = None,
+) -> Response:
+    """Return the rows that failed a test, masked; with ``timestamp`` only those of that result."""
     case = permitted_document("testCase", Key.by_id(str(case_id)), caller, Operation.VIEW_SAMPLE_DATA)
-    return answer(_failed_rows(case, caller).get(FAILED_ROWS, {"columns": [], "rows": []}))
+    return answer(_failed_rows(case, caller, result_at_ms).get(FAILED_ROWS, {"columns": [], "rows": []}))
 
 
 @router.delete("/dataQuality/testCases/{case_id}/failedRowsSample", openapi_extra=answers("TestCase"))
@@ -113,9 +145,9 @@ def _with_sample(kind: EntityType, document: Document, caller: Caller) -> Respon
     return answer(view | {samples.SAMPLE: mask(sample, document, tags)})
 
 
-def _failed_rows(case: Document, caller: Caller) -> Document:
+def _failed_rows(case: Document, caller: Caller, result_at_ms: int | None = None) -> Document:
     sample = caller.parts.reports.observations.attachments([case["id"]], FAILED_ROWS).get(case["id"])
-    if sample is None:
+    if sample is None or result_at_ms not in (None, sample.get(RESULT_AT)):
         return {}
     table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")
     sample = {key: value for key, value in sample.items() if key != RESULT_AT}

@@ -339,8 +339,8 @@ def test_rows_that_failed_a_test_belong_to_the_result_that_is_named(administrato
     code, message = answer_to(1_760_000_060)
     assert (code, "looks like seconds" in message) == (400, True)
     assert [answer_to(wrong)[0] for wrong in (-1, "x", 10**20)] == [400, 400, 400]
-    shown = {at_ms: administrator.get(path, params={"timestamp": at_ms}).json() for at_ms in (0, 1_760_000_120_000)}
-    assert shown == {0: none, 1_760_000_120_000: sample}
+    answers = {at_ms: administrator.get(path, params={"timestamp": at_ms}).json() for at_ms in (0, 1_760_000_120_000)}
+    assert answers == {0: none, 1_760_000_120_000: sample}
     assert administrator.get(path).json() == sample
     assert administrator.put(path, json=sample | {"timestamp": 1}).status_code == 400, "the body is OpenMetadata's"
     success = {"timestamp": 1_760_000_120_000, "testCaseStatus": "Success"}
@@ -348,6 +348,25 @@ def test_rows_that_failed_a_test_belong_to_the_result_that_is_named(administrato
     assert administrator.get(path).json() == none
     code, message = answer_to(1_760_000_120_000)
     assert (code, "is a success: no rows failed" in message) == (400, True)
+
+
+def test_rows_of_a_column_that_was_masked_stay_masked_whatever_has_its_name_now(
+    served: Served, administrator: httpx.Client, private: Json
+) -> None:
+    request = {"name": "rows", "entityLink": f"<#E::table::{_ORDERS}>", "testDefinition": "tableRowCountToEqual"}
+    case = administrator.post("/dataQuality/testCases", json=request).json()
+    path = f"/dataQuality/testCases/{case['id']}/failedRowsSample"
+    assert administrator.put(path, json=_SAMPLE).json()["failedRowsSample"] == _SAMPLE
+    untagged = [{key: value for key, value in column.items() if key != "tags"} for column in private["columns"]]
+    for columns in (untagged[:1], untagged):
+        patch = [{"op": "replace", "path": "/columns", "value": columns}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        answer = administrator.patch(f"/tables/{private['id']}", content=json.dumps(patch), headers=headers)
+        assert answer.is_success, answer.text
+    _, alice = served.person("alice")
+    with alice:
+        assert alice.get(path).json() == {"columns": ["id", "email"], "rows": [[1, MASK], [2, MASK]]}
+    assert administrator.get(path).json() == _SAMPLE
 
 
 def test_a_query_that_shows_what_failed_is_kept(administrator: httpx.Client, orders: Json) -> None:

@@ -83,7 +83,7 @@ def fail(company: SmallCompany, sample: Document = _SAMPLE, name: str = "has_row
 
 def send_rows(company: SmallCompany, sent: SentRows, name: str = "has_rows") -> None:
     """Put rows that failed a test."""
-    work = partial(put_failed_rows, sent=sent)
+    work = partial(put_failed_rows, sent=sent, masked_tags={PII_TAG})
     company.writes.on_entity("testCase", company.key(name), work, actor=SYSTEM)
 
 

@@ -8,6 +8,7 @@ Next: ``server/access/samples.py`` for answers, ``store/outbox/failing_rows.py``
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from operator import or_
 
 from tocsin.access.subject import Subject
 from tocsin.model import fqn
@@ -16,6 +17,9 @@ from tocsin.model.labels import labels_of
 
 MASK = "********"
 """Replacement of a value."""
+
+MASKED = "masked"
+"""Key of kept rows: of each column whether it was masked when they came."""
 
 
 def masked_tags_for(
@@ -38,13 +42,23 @@ def masked_rows(sample: Document, asset: Document, tags: Collection[str], *, mas
     """Return rows of a table or a container with a mask in every cell of a masked column.
 
     Where anything is masked, or ``masks_unknown`` says so, a column that the asset does not have is masked as well:
-    what it holds may come from there.
+    what it holds may come from there. So is what ``MASKED`` says was masked when the rows came, whatever has the
+    column's name now.
     """
-    masked, column_names = masked_columns(asset, tags), _spellings(_column_paths(_columns(asset)))
-    is_private = bool(masked) or (masks_unknown and bool(tags)) or _carries(asset.get("tags"), tags)
-    hidden = [name in masked or (is_private and name not in column_names) for name in sample["columns"]]
+    hidden = masked_places(sample["columns"], asset, tags, masks_unknown=masks_unknown)
+    if tags and MASKED in sample:
+        hidden = list(map(or_, hidden, sample[MASKED]))
     sample_rows = [[MASK if hide else cell for hide, cell in zip(hidden, row, strict=False)] for row in sample["rows"]]
     return {**sample, "rows": sample_rows}
+
+
+def masked_places(
+    columns: Iterable[str], asset: Document, tags: Collection[str], *, masks_unknown: bool = False
+) -> list[bool]:
+    """Return of each of these columns of rows whether it is masked."""
+    masked, column_names = masked_columns(asset, tags), _spellings(_column_paths(_columns(asset)))
+    is_private = bool(masked) or (masks_unknown and bool(tags)) or _carries(asset.get("tags"), tags)
+    return [name in masked or (is_private and name not in column_names) for name in columns]
 
 
 def masked_messages(sample: Document, asset: Document, tags: Collection[str]) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tocsin.access.sample_masks import MASK, masked_columns, masked_messages, masked_rows, masked_tags_for
+from tocsin.access.sample_masks import MASK, MASKED, masked_columns, masked_messages, masked_rows, masked_tags_for
 from tocsin.access.subject import Subject
 
 TAGS = {"PII.Sensitive"}
@@ -48,6 +48,13 @@ def test_a_column_that_the_table_does_not_have_is_masked_where_that_is_asked_for
     rows_by_rule = [masked_rows(sample, table, TAGS, masks_unknown=unknown)["rows"] for unknown in (False, True)]
     assert rows_by_rule == [[[7, "ann@example.org"]], [[7, MASK]]]
     assert masked_rows(sample, table, (), masks_unknown=True)["rows"] == [[7, "ann@example.org"]]
+
+
+def test_what_was_masked_when_the_rows_came_stays_masked_for_those_who_see_masks() -> None:
+    sample = {"columns": ["id", "mail"], "rows": [[7, "ann@example.org"]], MASKED: [False, True]}
+    table = {"columns": [_column("id"), _column("mail")]}
+    shown_rows = [masked_rows(sample, table, tags)["rows"] for tags in (TAGS, ())]
+    assert shown_rows == [[[7, MASK]], [[7, "ann@example.org"]]]
 
 
 def test_messages_are_masked_as_soon_as_anything_of_them_is_tagged() -> None:

@@ -7,8 +7,10 @@ Next: ``delivery/wording/failing_rows.py``, ``store/outbox/failing_rows.py``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from tocsin.access.sample_masks import MASKED, masked_places
 from tocsin.catalogue.observations.field_checks import checked_document, moment
 from tocsin.catalogue.observations.samples import ROWS, check_rows, tested_table
 from tocsin.catalogue.observations.table_details import attach, check_columns
@@ -37,8 +39,8 @@ class SentRows:
     validates: bool = True
 
 
-def put_failed_rows(record: Record, case: Stored, sent: SentRows) -> Written:
-    """Attach rows that failed a test, with the time of their result.
+def put_failed_rows(record: Record, case: Stored, sent: SentRows, *, masked_tags: Collection[str]) -> Written:
+    """Attach rows that failed a test, with the time of their result, and which columns are masked by these tags.
 
     Raises
     ------
@@ -47,10 +49,11 @@ def put_failed_rows(record: Record, case: Stored, sent: SentRows) -> Written:
     """
     checked_sample = checked_document(ROWS, sent.sample)
     check_rows(checked_sample)
-    table = tested_table(record, case) if sent.validates else None
-    if table is not None:
-        check_columns(table, checked_sample["columns"], field="columns")
-    kept_rows = checked_sample | _place_of(case, sent.result_at_ms)
+    columns, table = checked_sample["columns"], tested_table(record, case)
+    if table is not None and sent.validates:
+        check_columns(table, columns, field="columns")
+    masked = masked_places(columns, table.document if table else {}, masked_tags)
+    kept_rows = checked_sample | _place_of(case, sent.result_at_ms) | {MASKED: masked}
     attach(record, case, EXCERPT, kept_excerpt_of(kept_rows) if kept_rows["rows"] else None)
     return attach(record, case, FAILED_ROWS, kept_rows)
 
@@ -79,5 +82,7 @@ def forget_failed_rows(record: Record, case: Stored) -> Written:
 
 
 def kept_excerpt_of(kept_rows: Document) -> Document:
-    """Return what messages may show of kept rows, with the time of the result that they belong to."""
-    return excerpt_of(kept_rows) | {key: kept_rows[key] for key in (RESULT_AT,) if key in kept_rows}
+    """Return what messages may show of kept rows, with what is kept about them."""
+    excerpt = excerpt_of(kept_rows)
+    masked = {MASKED: kept_rows[MASKED][: len(excerpt["columns"])]} if MASKED in kept_rows else {}
+    return excerpt | masked | {key: kept_rows[key] for key in (RESULT_AT,) if key in kept_rows}

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from tocsin.access.sample_masks import masked_messages, masked_rows
+from tocsin.access.sample_masks import MASKED, masked_messages, masked_rows
 from tocsin.catalogue.observations import samples
 from tocsin.catalogue.observations.failed_rows import (
     FAILED_ROWS,
@@ -91,7 +91,8 @@ def put_failed(
 
     ``timestamp`` names the result, also one that is reported later; ``validate=false`` takes any columns.
     """
-    work = partial(put_failed_rows, sent=SentRows(body, result_at_ms, validates=validate))
+    sent_rows = SentRows(body, result_at_ms, validates=validate)
+    work = partial(put_failed_rows, sent=sent_rows, masked_tags=caller.parts.settings.masked_tags)
     case = _write_case(case_id, caller, work)
     return answer(past(_CASE, case, caller) | _failed_rows(case, caller))
 
@@ -150,5 +151,5 @@ def _failed_rows(case: Document, caller: Caller, result_at_ms: int | None = None
     if sample is None or result_at_ms not in (None, sample.get(RESULT_AT)):
         return {}
     table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")
-    sample = {key: value for key, value in sample.items() if key != RESULT_AT}
-    return {FAILED_ROWS: masked_rows(sample, table, masked_tags_for(caller, table))}
+    shown_sample = masked_rows(sample, table, masked_tags_for(caller, table))
+    return {FAILED_ROWS: {key: value for key, value in shown_sample.items() if key not in (RESULT_AT, MASKED)}}

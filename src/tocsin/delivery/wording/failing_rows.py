@@ -40,7 +40,7 @@ def failing_rows_of(excerpt: Document, mask: Callable[[Document], Document]) -> 
     """Return what a message shows of an excerpt, once ``mask`` has masked it."""
     masked_excerpt = mask(excerpt)
     return FailingRows(
-        columns=tuple(clean_line(name, limit=_NAME_LIMIT) for name in excerpt["columns"]),
+        columns=tuple(map(_name_text, excerpt["columns"])),
         cells=tuple(tuple(row) for row in masked_excerpt["rows"]),
         row_count=excerpt["rowCount"],
         column_count=excerpt["columnCount"],
@@ -65,7 +65,19 @@ def _kept_name(name: str) -> str:
 
 
 def _cell_text(cell: object) -> str:
-    """Return a value as a short text: ``null`` for none, quotation marks for an empty one."""
+    """Return a value as a short text: ``null`` for none, in quotation marks what is empty or reads as two values."""
     if cell is None:
         return "null"
-    return clean_line(value_text(cell) or "", limit=_CELL_LIMIT) or '""'
+    text = clean_line(value_text(cell) or "", limit=_CELL_LIMIT)
+    return text if text and ";" not in text else _quotation_of(text)
+
+
+def _name_text(name: str) -> str:
+    text = clean_line(name, limit=_NAME_LIMIT)
+    return _quotation_of(text) if ";" in text or ":" in text else text
+
+
+def _quotation_of(text: str) -> str:
+    """Return a text in quotation marks, with none inside: no value reads as that of another column."""
+    inner_text = text.replace('"', "'")
+    return f'"{inner_text}"'

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from yarl import URL
@@ -29,7 +29,7 @@ from tocsin.delivery.dispatch import NO_GUIDANCE, Dispatch, Sender
 from tocsin.delivery.lines import clean_line, cut
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.transport.outcome import of_reason
-from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
+from tocsin.delivery.transport.request import Request, Timeouts, Transport, timeouts_of, web_address
 from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.runbook import LONGEST_RUNBOOK
@@ -40,6 +40,7 @@ _REASON_LIMIT = 500
 _TEXT_BYTES, _TEXT_LIMIT = 2_000, 150
 """Most bytes of a header with a text of a user, and most characters where it is cut: each is twelve bytes at most."""
 _MOST_LINKS = 20
+_MOST_ENDPOINTS = 1_000
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
 
@@ -53,14 +54,28 @@ class WebhookSender:
         self._source = source
         self._event_format = event_format
         self._renderings = Renderings()
+        self._endpoints: dict[str, _Endpoint] = {}
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome: that of its last request, or of the first that fails."""
-        build = partial(self._build_requests, dispatch, destination, now_ms=now_ms)
-        is_filled = is_templated(destination.config)
-        requests, problem = await self._renderings.run(dispatch.payer, build) if is_filled else build()
+        endpoint = self._endpoint_of(destination, dispatch.message.target)
+        if not endpoint.is_templated:
+            return await self._send_all(self._requests_to(endpoint, dispatch, now_ms), destination, now_ms=now_ms)
+        fill = partial(self._fill_requests, dispatch, destination, now_ms)
+        requests, problem = await self._renderings.run(dispatch.payer, fill)
         outcome = await self._send_all(requests, destination, now_ms=now_ms)
         return replace(outcome, template_error=problem) if problem else outcome
+
+    def _endpoint_of(self, destination: Destination, target: str) -> _Endpoint:
+        """Return what all requests to a destination share; it is worked out once for as long as that is the same."""
+        address = destination.config.endpoint or target
+        endpoint = self._endpoints.get(destination.id)
+        if endpoint is None or endpoint.destination is not destination or endpoint.address != address:
+            self._endpoints.pop(destination.id, None)
+            self._endpoints[destination.id] = endpoint = _Endpoint.of(destination, address)
+            if len(self._endpoints) > _MOST_ENDPOINTS:
+                del self._endpoints[next(iter(self._endpoints))]
+        return endpoint
 
     async def _send_all(self, requests: list[Request], destination: Destination, *, now_ms: int) -> Outcome:
         if not requests:
@@ -76,49 +91,72 @@ class WebhookSender:
                 break
         return outcome
 
-    def _build_requests(
-        self, dispatch: Dispatch, destination: Destination, *, now_ms: int
-    ) -> tuple[list[Request], str]:
-        """Return the requests that carry ``dispatch``, and what was wrong with a template.
+    def _fill_requests(self, dispatch: Dispatch, destination: Destination, now_ms: int) -> tuple[list[Request], str]:
+        """Return the requests that carry ``dispatch`` with the destination's templates filled in, and what was wrong.
 
-        There are none when the destination's address is not a web address. The endpoint as it is set now wins over the
-        one at the time of the event: its secrets belong to it.
+        The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
         """
         accounts = self._renderings.accounts
         filling = filled_config(dispatch, destination.config, source=self._source, accounts=accounts)
-        config = filling.config
-        if config is not destination.config:
-            dispatch = replace(dispatch, payloads=filling.payloads)
-            destination = destination.model_copy(update={"config": config})
-        url = web_address(config.endpoint or dispatch.message.target, config.query_params)
-        if url is None:
-            return [], filling.problem
-        bodies = bodies_of(dispatch, config.payload_format or self._event_format, source=self._source)
-        requests = [_request(body, dispatch, destination, url=url, now_ms=now_ms) for body in bodies]
+        filled_destination = destination.model_copy(update={"config": filling.config})
+        endpoint = _Endpoint.of(filled_destination, filling.config.endpoint or dispatch.message.target)
+        requests = self._requests_to(endpoint, replace(dispatch, payloads=filling.payloads), now_ms)
         return requests, filling.problem
 
+    def _requests_to(self, endpoint: _Endpoint, dispatch: Dispatch, now_ms: int) -> list[Request]:
+        """Return the requests that carry ``dispatch``; none when the destination's address is not a web address."""
+        if endpoint.url is None:
+            return []
+        payload_format = endpoint.destination.config.payload_format or self._event_format
+        bodies = bodies_of(dispatch, payload_format, source=self._source)
+        return [_request(body, dispatch, endpoint, url=endpoint.url, now_ms=now_ms) for body in bodies]
 
-def _request(body: Body, dispatch: Dispatch, destination: Destination, *, url: URL, now_ms: int) -> Request:
-    config = destination.config
-    signature = sign(
-        body.payload,
-        signing_secrets(config),
-        message_id=body.id,
-        timestamp_s=now_ms // 1000,
-    )
-    is_packed = config.compression == GZIP and len(body.payload) >= COMPRESSED_FROM_BYTES
+
+@dataclass(frozen=True, repr=False)
+class _Endpoint:
+    """What all requests to a destination share, as it is set up now; ``url`` is None where it is no web address."""
+
+    destination: Destination
+    address: str
+    url: URL | None
+    is_templated: bool
+    method: str
+    headers: dict[str, str]
+    secrets: tuple[str, ...]
+    timeouts: Timeouts
+
+    @classmethod
+    def of(cls, destination: Destination, address: str) -> _Endpoint:
+        """Return that of a destination whose requests go to an address."""
+        config = destination.config
+        return cls(
+            destination=destination,
+            address=address,
+            url=web_address(address, config.query_params),
+            is_templated=is_templated(config),
+            method="PUT" if config.http_method.upper() == "PUT" else "POST",
+            headers=authorization_of(config) | _custom(config.headers),
+            secrets=signing_secrets(config),
+            timeouts=timeouts_of(destination),
+        )
+
+
+def _request(body: Body, dispatch: Dispatch, endpoint: _Endpoint, *, url: URL, now_ms: int) -> Request:
+    compression = endpoint.destination.config.compression
+    is_packed = compression == GZIP and len(body.payload) >= COMPRESSED_FROM_BYTES
     return Request(
-        method="PUT" if config.http_method.upper() == "PUT" else "POST",
+        method=endpoint.method,
         url=url,
-        headers={"Content-Type": body.content_type}
-        | authorization_of(config)
-        | _custom(config.headers)
-        | _about(body, is_array=dispatch.sends_arrays)
-        | _guidance_headers(body, dispatch)
-        | ({"Content-Encoding": GZIP} if is_packed else {})
-        | signature,
+        headers={
+            "Content-Type": body.content_type,
+            **endpoint.headers,
+            **_about(body, is_array=dispatch.sends_arrays),
+            **(_guidance_headers(body, dispatch) if dispatch.guidance else {}),
+            **({"Content-Encoding": GZIP} if is_packed else {}),
+            **sign(body.payload, endpoint.secrets, message_id=body.id, timestamp_s=now_ms // 1000),
+        },
         payload=compress_payload(body.payload) if is_packed else body.payload,
-        timeouts=timeouts_of(destination),
+        timeouts=endpoint.timeouts,
     )
 
 

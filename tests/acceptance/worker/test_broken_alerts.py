@@ -75,7 +75,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         ids = waiting(store_engine, alert)
         (destination,) = DestinationStatuses(store_engine).of([alert]).get(alert, {})
         (subject, text) = only_mail(mailbox)
-        assert subject.startswith("to ops: Webhook http://127.0.0.1")
+        assert subject.startswith("alert to ops: Webhook http://127.0.0.1")
         assert subject.endswith(" stopped")
         assert "messages wait until somebody resumes it" in " ".join(text.split())
         assert len(ids) == 3

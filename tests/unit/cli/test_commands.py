@@ -166,6 +166,17 @@ def test_events_say_what_happened_as_messages_do(run: Run, small_server: SmallSe
     ]
 
 
+def test_nobody_has_changed_a_result(run: Run, small_server: SmallServer) -> None:
+    change = {"fieldsAdded": [{"name": "testCaseResult", "newValue": {"testCaseStatus": "Failed"}}]}
+    test = {"entityType": "testCase", "entityId": "t", "entity": {"name": "not_null"}}
+    failed = event("a.b") | test | {"changeDescription": change}
+    small_server.answer(
+        "GET", f"{API}/events", {"data": [failed], "paging": {"offset": 9}}, {"data": [], "paging": {"offset": 9}}
+    )
+    ended = run("events", "tail", "--since", "7", "--once")
+    assert ended.out.splitlines() == ["2024-05-01 12:00:00  testCase a.b  test failed  id-of-a.b"]
+
+
 def test_tailing_says_why_and_finds_by_it(run: Run, small_server: SmallServer) -> None:
     why = {"data": [event("a.b") | {"reason": "the auditors asked"}], "paging": {"offset": 8}}
     small_server.answer("GET", f"{API}/events", why, {"data": [], "paging": {"offset": 8}})

@@ -90,6 +90,20 @@ def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -
         assert words in output
 
 
+def test_a_difference_has_the_words_of_messages(run: Run, small_server: SmallServer) -> None:
+    added = [
+        {"name": "columns", "newValue": [{"name": "status", "dataType": "VARCHAR", "dataLength": 16}]},
+        {"name": "owners", "newValue": [{"type": "user", "id": "1", "name": "ann", "displayName": "Ann Lee"}]},
+        {"name": "entityLink", "newValue": "<#E::table::a.b.orders::columns::email>"},
+        {"name": "retention", "newValue": {"days": 5, "isStrict": True}},
+    ]
+    small_server.answer("GET", f"{API}/t/diff", {**DIFFERENCE, "fieldsAdded": added})
+    output = run("diff", "a.orders", "0.1", "0.2").out
+    for words in ("status VARCHAR(16)", "Ann Lee", "orders.email", "days 5; is strict yes"):
+        assert words in output
+    assert "{" not in output and "#E::" not in output
+
+
 def test_what_is_too_long_for_a_line_is_shown_whole_where_it_is_piped(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/t/diff", DIFFERENCE)
     lines = run("diff", "a.orders", "0.1", "0.2").out.splitlines()

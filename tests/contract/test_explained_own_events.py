@@ -1,0 +1,115 @@
+"""Tests of explanations of events that nobody's change of an asset made: reminders, handling, answers, expiry."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import httpx
+from sqlalchemy import Engine
+from tests.contract.test_access import create_entity
+from tests.contract.test_alert_incidents import report_result
+from tests.contract.test_explain import Person, alert, explanation_of, own, person
+from tests.notifying import notify_all
+from tests.serving import Json
+
+from tocsin.alerts.reminders import remind
+from tocsin.catalogue.writes import Writes
+from tocsin.clock import FixedClock, SystemClock
+from tocsin.flow.match.plan import plan_of
+from tocsin.jobs.change_requests import ChangeRequestsJob
+from tocsin.jobs.expiry import ExpiryJob
+from tocsin.model.people import SYSTEM
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+
+__all__ = ["person"]  # a fixture
+
+_HOUR_MS, _DAY_MS = 3_600_000, 86_400_000
+_MATCHING = {
+    "incidentReminder": {"Quality"},
+    "alertIncidentUpdated": {"Handled"},
+    "changeRequestUpdated": {"Asked"},
+    "changeRequestReminder": {"Asked"},
+    "alertExpiring": {"Expiries"},
+    "alertExpired": {"Expiries"},
+}
+"""The alerts of this test that match each type of event."""
+
+
+def remind_at(engine: Engine, now_ms: int) -> None:
+    """Remind of the one incident, and notify of it."""
+    plans = {one.id: plan_of(one) for one in Subscriptions(engine).list_enabled()}
+    reminding = {alert_id: plan for alert_id, plan in plans.items() if plan.repeat_ms is not None}
+    (incident,) = AlertIncidentLog(engine).page(AlertIncidentFilter(), limit=9)
+    writes = Writes(SqlCatalogue(engine), FixedClock(now_ms))
+    assert writes.within(partial(remind, incident_id=incident.id, plans=reminding), actor=SYSTEM)
+    notify_all(engine, now_ms=now_ms)
+
+
+def add_alerts(administrator: httpx.Client, expires: int) -> None:
+    """Add an alert for each kind of event."""
+    failed = {"name": "failed", "effect": "include", "condition": "testStatus == 'Failed'"}
+    fields: Json = {"alertType": "Observability", "filteringRules": {"resources": ["testCase"], "rules": [failed]}}
+    reminding = {"triggerType": "RealTime", "repeatInterval": 3_600}
+    alert(administrator, "Quality", **fields, trigger=reminding, expires=expires, severity="Severity2", runbook="Call.")
+    for name, resource, kinds in (
+        ("Handled", "testCase", "'alertIncidentUpdated'"),
+        ("Asked", "table", "'changeRequestUpdated','changeRequestReminder'"),
+        ("Expiries", "eventsubscription", "'alertExpiring','alertExpired'"),
+    ):
+        rule = {"name": "kind", "effect": "include", "condition": f"matchAnyEventType({{{kinds}}})"}
+        admins = [{"category": "Admins", "type": "ActivityFeed"}]
+        alert(administrator, name, filteringRules={"resources": [resource], "rules": [rule]}, destinations=admins)
+
+
+def test_each_is_explained_as_it_was_told(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    ann_id, ann = person("ann")
+    own(administrator, orders, ann_id)
+    now_ms = SystemClock().now_ms()
+    add_alerts(administrator, now_ms + 3 * _DAY_MS)
+    link = f"<#E::table::{orders['fullyQualifiedName']}>"
+    case = create_entity(
+        administrator,
+        "/dataQuality/testCases",
+        name="has_rows",
+        entityLink=link,
+        testDefinition="tableRowCountToEqual",
+        owners=[{"id": ann_id, "type": "user"}],
+    )
+    report_result(administrator, case["fullyQualifiedName"], "Failed", case["updatedAt"])
+    notify_all(sqlite_engine)
+    remind_at(sqlite_engine, now_ms + 2 * _HOUR_MS)
+    assert ann.put("/incidents/INC-1/acknowledge", json={"comment": "on it"}).is_success
+    change: Json = {"entity": {"type": "table", "id": orders["id"]}, "kind": "removal", "why": "unused"}
+    date = {"date": now_ms + 9 * _DAY_MS, "remindEveryDays": 1}
+    bob_id, _ = person("bob")
+    assert administrator.put(f"/tables/{orders['id']}/followers", json=bob_id).is_success
+    assert ann.post("/changes", json={**change, **date}).status_code == 201
+    assert ChangeRequestsJob(sqlite_engine, FixedClock(now_ms + 2 * _DAY_MS)).look() == 1
+    assert ExpiryJob(sqlite_engine, FixedClock(now_ms)).look() == 1
+    notify_all(sqlite_engine)
+    for event_type in _MATCHING.keys() - {"alertExpired"}:
+        check_explanation(administrator, event_type)
+    reminder = event_of(administrator, "incidentReminder")
+    answer = explanation_of(ann, reminder["id"], user="ann", subscription="Quality")
+    assert answer["answer"].startswith("Yes: ann was notified in the app"), answer["answer"]
+    assert ExpiryJob(sqlite_engine, FixedClock(now_ms + 3 * _DAY_MS)).look() == 1
+    notify_all(sqlite_engine)
+    check_explanation(administrator, "alertExpired")
+
+
+def event_of(client: httpx.Client, event_type: str) -> Json:
+    events = client.get("/events", params={"limit": 1_000, "format": "tocsin"}).json()["data"]
+    return next(one for one in events if one["eventType"] == event_type)
+
+
+def check_explanation(client: httpx.Client, event_type: str) -> None:
+    """Check that the alerts of this test match the first event of a type as they should, and as is stored."""
+    answer = explanation_of(client, event_of(client, event_type)["id"])
+    assert answer["disagreements"] == [], event_type
+    matching_names = {one["name"] for one in answer["alerts"] if one["matched"]}
+    assert matching_names & set().union(*_MATCHING.values()) == _MATCHING[event_type], event_type
+    assert answer["notified"]["total"] >= 1, event_type

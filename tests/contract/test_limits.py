@@ -14,6 +14,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
+from tests.contract.test_alert_incidents import report_result
+from tests.contract.test_explain import alert, own
+from tests.notifying import notify_all
 from tests.serving import KEY, Json, Served, running_server, warehouse
 from tests.startedstore import StartedStore
 
@@ -393,6 +396,34 @@ def test_one_person_announces_moves_and_withdraws_changes_so_often_in_an_hour(sm
         assert statuses == [200] * 4 + [429] * 3
         kinds = [one["kind"] for one in administrator.get("/changes/CR-1/timeline").json()["data"]]
         assert kinds == ["announced", *["moved"] * 4]
+
+
+@with_limits(events_per_person_per_hour=20)
+def test_one_person_handles_incidents_so_often_in_an_hour(small: Served, sqlite_engine: Engine) -> None:
+    (mallory_id, mallory) = small.person("mallory")
+    with small.administrator() as administrator, mallory:
+        orders = warehouse(administrator)
+        own(administrator, orders, mallory_id)
+        failed = {"name": "failed", "effect": "include", "condition": "testStatus == 'Failed'"}
+        rules = {"resources": ["testCase"], "rules": [failed]}
+        alert(administrator, "Quality", alertType="Observability", filteringRules=rules)
+        about = {"entityLink": f"<#E::table::{orders['fullyQualifiedName']}>", "testDefinition": "tableRowCountToEqual"}
+        for name in ("first", "second"):
+            case = administrator.post("/dataQuality/testCases", json={"name": name, **about}).json()
+            report_result(administrator, case["fullyQualifiedName"], "Failed", case["updatedAt"])
+        notify_all(sqlite_engine)
+        statuses = []
+        for number in range(8):
+            statuses += [
+                mallory.put("/incidents/INC-2/merge", json={"into": "INC-1"}).status_code,
+                mallory.put("/incidents/INC-2/split", json={"comment": f"{number}"}).status_code,
+                mallory.put("/incidents/INC-1/acknowledge", json={"comment": f"{number}"}).status_code,
+            ]
+        allowed_count = statuses.index(429)
+        assert set(statuses[:allowed_count]) == {200} and set(statuses[allowed_count:]) == {429}
+        assert 15 <= allowed_count <= 20, "some of these write more than one event"
+        assert mallory.get("/incidents/INC-1").status_code == 200
+        assert administrator.put("/incidents/INC-1/resolve").status_code == 200
 
 
 def test_the_description_of_the_api_is_written_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, event, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.alerts.expiry import check_expiry
+from tocsin.alerts.expiry import check_expiry, expiry_ms
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput
 from tocsin.jobs.expiry import ExpiryJob
@@ -116,6 +116,17 @@ def test_what_is_disabled_or_was_extended_meanwhile_is_left_alone(expiring: Expi
     expiring.set("/enabled", False)
     assert expiring.look(0) == 0
     assert expiring.events() == []
+
+
+def test_a_clock_that_was_set_back_tells_nobody_twice(expiring: Expiring) -> None:
+    assert [expiring.look(before_ms) for before_ms in (DAY_MS, 30 * DAY_MS, DAY_MS)] == [1, 0, 0]
+    assert [expiring.look(before_ms) for before_ms in (0, DAY_MS, 0)] == [1, 0, 0]
+    assert [event.event_type for event in expiring.events()] == [EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED]
+
+
+def test_the_hour_that_comes_twice_is_two_moments() -> None:
+    summer, winter = (expiry_ms(f"2026-10-25T02:30{offset}") for offset in ("+02:00", "+01:00"))
+    assert (winter - summer, expiry_ms("2026-10-25T01:30")) == (3_600_000, winter)
 
 
 def test_two_pipelines_disable_it_once(expiring: Expiring) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select, update
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.store.test_backup import folder, make_backup, put_back, settings
+from tests.store.test_retention import check_sound, plan_at, read_all, run
 from tests.store.test_subscriptions import counted_statements
 
 from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck, add_checks
@@ -16,11 +19,15 @@ from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.flow.schedule.decide import CHECK_WAIT_MS
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.subscription import EventSubscription
+from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
-from tocsin.store.database.tables import message
+from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
+from tocsin.store.upkeep.fsck.inspection import inspect
+
+__all__ = ["folder", "settings"]  # fixtures
 
 EIGHT = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
 CEMS_MAIL = {"category": "Users", "type": "Email", "config": {"receivers": ["cem"]}}
@@ -137,6 +144,81 @@ def test_the_schedule_of_a_deleted_alert_goes_with_its_last_digest(company: Smal
     checks.retire(check.schedule_id, now_ms=check.due_at_ms + 1)
     assert due_times(company.engine) == [check.due_at_ms + 1]
     assert checks.last_checks(), "its digest is not sent yet"
+
+
+def test_a_check_that_a_backup_cut_in_two_goes_on_and_is_told_once(
+    company: SmallCompany, settings: Settings, folder: Path
+) -> None:
+    alert = asking(company, "stillWithoutOwner() || fieldChanged == 'description'")
+    company.describe("orders", "before eight")
+    notify_all(company.engine, now_ms=company.clock.now_ms())
+    check, orphan = due_check(company, alert), state_of(company, "orphan", may_lack_owner=True)
+    checks = ScheduledChecks(company.engine)
+    assert write(company, check, orphan) == 1
+    last_check = LastCheck(check.due_at_ms, EventLog(company.engine).readable_end())
+    checks.keep({check.schedule_id: last_check})
+    make_backup(company.engine, settings, folder)
+    notify_all(company.engine, now_ms=check.due_at_ms)
+    before = digests(company.engine)
+    checks.release(check.schedule_id, now_ms=company.clock.now_ms())
+    put_back(company.engine, settings, folder)
+    assert checks.last_checks() == {check.schedule_id: last_check}
+    assert write(company, check, orphan) == 0, "it is in the log that was restored"
+    notify_all(company.engine, now_ms=check.due_at_ms)
+    assert digests(company.engine) == before, "with the same ids"
+    assert checks.release(check.schedule_id, now_ms=company.clock.now_ms()) == 1
+    assert inspect(company.engine, deep=True).counts == {}
+
+
+def test_a_check_that_a_restored_store_has_lost_is_made_again_with_the_same_ids(
+    company: SmallCompany, settings: Settings, folder: Path
+) -> None:
+    alert = asking(company, "stillWithoutOwner()")
+    check, orphan = due_check(company, alert), state_of(company, "orphan", may_lack_owner=True)
+    checks, before = ScheduledChecks(company.engine), {check.schedule_id: LastCheck(check.due_at_ms - 86_400_000)}
+    checks.keep(before)
+    make_backup(company.engine, settings, folder)
+    assert write(company, check, orphan) == 1
+    checks.keep({check.schedule_id: LastCheck(check.due_at_ms)})
+    notify_all(company.engine, now_ms=check.due_at_ms)
+    lost_digests = digests(company.engine)
+    put_back(company.engine, settings, folder)
+    assert checks.last_checks() == before
+    assert write(company, check, orphan) == 1
+    notify_all(company.engine, now_ms=check.due_at_ms)
+    assert digests(company.engine) == lost_digests
+
+
+def test_events_of_checks_expire_and_what_was_checked_stays_so(company: SmallCompany) -> None:
+    alert = asking(company, "stillWithoutOwner()")
+    check, orphan = due_check(company, alert), state_of(company, "orphan", may_lack_owner=True)
+    assert write(company, check, orphan) == 1
+    last_checks = {check.schedule_id: LastCheck(check.due_at_ms)}
+    ScheduledChecks(company.engine).keep(last_checks)
+    company.describe("orders", "the last event of the log is kept")
+    read_all(company)
+    run(company, plan_at(company))
+    assert list(check_events(company.engine)) == []
+    assert ScheduledChecks(company.engine).last_checks() == last_checks
+    check_sound(company.engine)
+
+
+def test_a_check_follows_the_asset_and_the_filter_through_a_rename(company: SmallCompany) -> None:
+    company.put("glossary", {"name": "Words", "description": "Words."})
+    asking(company, "stillWithoutOwner()", "entityFullyQualifiedName == 'Words'", resources=("glossary",))
+    rename = [{"op": "replace", "path": "/name", "value": "Terms"}]
+    company.writes.patch("glossary", company.key("Words"), rename, actor=company.actor("dia"))
+    (alert,) = Subscriptions(company.engine).list_enabled({company.ids["red"]})
+    assert write(company, due_check(company, alert), state_of(company, "Words", "glossary", may_lack_owner=True)) == 1
+    assert [event.entity_fully_qualified_name for event in check_events(company.engine)] == ["Terms"]
+
+
+def digests(engine: Engine) -> list[tuple[object, ...]]:
+    """Return the ids of messages, with those of their notifications and what of them is planned."""
+    columns = (message.c.id, notification.c.id, message.c.recipient, message.c.due_at_ms)
+    query = select(*columns).join(notification, notification.c.message_id == message.c.id)
+    with engine.connect() as connection:
+        return sorted(tuple(row) for row in connection.execute(query))
 
 
 def due_times(engine: Engine) -> list[int]:

@@ -15,18 +15,22 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.soak import SOAK
 from tests.store.test_resolving import match_rows, work_of
+from tests.store.test_retention import check_sound, plan_at, read_all
+from tests.store.test_retention import run as run_retention
 
 from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.pipeline import MATCHING, NOTIFYING, Batch, Context, alert_facts_of, drafts_of, run
 from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.jobs.resolving import Resolving
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.notification_draft import head_of
+from tocsin.model.retention import RetentionRule
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.tables import change_event, message, notification
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.recipients.wholes import Wholes
 
 HOOK: list[Document] = [{"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}]
@@ -231,6 +235,31 @@ def test_who_follows_many_parts_gets_one_message_about_them_whichever_micro_batc
     ((message_id, due_at_ms),) = messages
     assert due_at_ms == deletion + 5_000
     assert carrying == [message_id] * 7
+
+
+def test_parts_stay_one_entry_when_the_whole_expires_before_them(company: SmallCompany) -> None:
+    for name in ("orders", "revenue"):
+        follow(company, "ben", "table", name)
+    bell: list[Document] = [{"category": "Followers", "type": "ActivityFeed"}]
+    company.alert("bell", bell, "matchAnyEventType({'entitySoftDeleted'})")
+    delete_schema(company)
+    notify_all(company.engine, now_ms=company.clock.now_ms())
+    company.put("user", {"name": "eve", "email": "eve@example.com"})  # the last event of the log is kept
+    read_all(company)
+    kinds = (EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED, EventType.ENTITY_RESTORED)
+    rules = tuple(
+        RetentionRule(event_type=kind, entity_type="databaseSchema", log_days=7, audit_days=7) for kind in kinds
+    )
+    restore_schema(company)
+    company.describe("orders", "restored")
+    read_all(company)
+    assert sum(run_retention(company, plan_at(company, rules)).removed.values()) == 2
+    inbox, now_ms = Inbox(company.engine), company.clock.now_ms()
+    (entry,) = [one for one in inbox.page(company.ids["ben"], now_ms, limit=9) if one.notification_count > 1]
+    assert entry.notification_count == 2
+    inbox.mark_read(company.ids["ben"], entry.id, now_ms)
+    assert {one.read for one in inbox.page(company.ids["ben"], now_ms, limit=9) if one.id == entry.id} == {True}
+    check_sound(company.engine)
 
 
 def test_wholes_are_looked_up_together(company: SmallCompany) -> None:

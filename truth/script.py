@@ -135,7 +135,7 @@ class _Writer:
         steps: list[Step] = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
         steps += self._note_steps(Prefer(*one) for one in preferences(self.cast).items())
         steps += self._note_steps(self._all_steps())
-        steps += self._note_steps(epilogue(self.world, self.cast, self._open_tables()))
+        steps += self._note_steps(epilogue(self.world, self.cast, self._containers))
         people = (*self.history.users, *READERS, BOT, *LEAVERS)
         return Script(self.history, people, (*self.writers, BOT), self.cast, setup, definitions, tuple(steps))
 
@@ -310,9 +310,6 @@ class _Writer:
         if key[0] == "table" and self._happens(0.05):
             yield from self._add_test(user, key)
 
-    def _open_tables(self) -> list[Key]:
-        return [one for one in self.world.live("table") if not self._is_hidden(one)]
-
     def _is_hidden(self, key: Key) -> bool:
         return bool({HIDDEN, VAULT} & self.world.tags(key))
 
@@ -348,7 +345,8 @@ class _Writer:
 
     def _mute_something(self) -> Iterator[Step]:
         who = self.random.choice(self.history.users)
-        if (tables := self._open_tables()) and self._happens(0.7):
+        tables = [one for one in self.world.live("table") if not self._is_hidden(one)]
+        if tables and self._happens(0.7):
             yield MuteAsset(who, self.random.choice(tables), self.random.choice(("", "Email", "ActivityFeed")))
         else:
             yield MuteAlert(who, self.random.choice(("ActivityFeedAlert", "DownstreamNear", "Edges", "WhoFollows")))

@@ -45,7 +45,7 @@ def test_a_history_lists_edits_and_firings_with_counts(administrator: httpx.Clie
     assert (newest["entityFullyQualifiedName"], newest["userName"]) == ("warehouse.shop.public.orders", "admin")
     assert (edit["version"], edit["title"], edit["eventType"]) == (
         0.2,
-        "Descriptions: display name added: Descriptions",
+        "alert Descriptions: display name added: Descriptions",
         "entityUpdated",
     )
     entries, after = [], None

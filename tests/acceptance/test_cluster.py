@@ -1,4 +1,4 @@
-"""Tests of the pipeline on executors in separate processes, from the built wheel.
+"""Tests of the pipeline on executors in separate processes, from the built wheel, until its Java has no memory left.
 
 Each run of the tests has one executor, with the query that needs no earlier reports; ``make soak`` has two, and both.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 from sqlalchemy import Engine, func, insert, select
 from tests.company import SmallCompany
@@ -41,33 +42,51 @@ class Cluster:
     def tell(self, engine: Engine, tmp_path: Path) -> dict[str, Any]:
         """Process the whole log of a store; return what the driver says of it."""
         assert self.driver.stdin
-        assert self.driver.stdout
         url = engine.url.render_as_string(hide_password=False)
         print(json.dumps({"url": url, "checkpoint": str(tmp_path / "checkpoint")}), file=self.driver.stdin, flush=True)
+        return self._answer()
+
+    def end(self) -> dict[str, Any]:
+        """Let the driver's Java run out of memory; return how it ended, and what the pipeline says of that."""
+        assert self.driver.stdin
+        self.driver.stdin.close()
+        return self._answer()
+
+    def has_ended(self) -> bool:
+        """Return whether it was told to end."""
+        assert self.driver.stdin
+        return self.driver.stdin.closed
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.driver.stdout
         for line in self.driver.stdout:
             if line.startswith("{"):
                 return dict(json.loads(line))
         raise AssertionError(self.errors.read_text()[-3000:])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("cluster")
     script = Path(__file__).with_name("cluster_pipeline.py")
     conf = {**SHORT_LIVED, "spark.executor.extraJavaOptions": QUICK_JAVA, "spark.executor.memory": "1g"}
     conf["spark.tocsin.secret"] = CANARY
+    inherited = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}  # that of the library
     with (folder / "errors").open("w") as errors:
         driver = subprocess.Popen(
             [sys.executable, str(script), str(wheel), str(EXECUTORS)],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(wheel), "TOCSIN_SPARK_CONF": json.dumps(conf)},
+            env={**inherited, "PYTHONPATH": str(wheel), "TOCSIN_SPARK_CONF": json.dumps(conf)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
         )
         with driver:
-            yield Cluster(driver, folder / "errors")
+            started = Cluster(driver, folder / "errors")
+            yield started
+            if not started.has_ended():
+                started.end()
     assert driver.returncode == 0, (folder / "errors").read_text()[-3000:]
 
 
@@ -111,7 +130,12 @@ def test_executors_of_their_own_tell_the_same(
     assert stored_notifications(sqlite_engine) == expected
     assert len(outcome["executors"]) == EXECUTORS
     _check_other_accounts_reach_nothing(cluster.driver.pid)
-    assert all(wheel.name in place for place in outcome["executors"]), outcome
+    for of_tocsin, of_pyspark in outcome["executors"]:
+        assert wheel.name in of_tocsin
+        assert of_pyspark == pyspark.__file__, "what is compiled, not the zip that Spark comes with"
+    ended = cluster.end()
+    assert ended["code"] == 3, "Java leaves nothing behind that half works"
+    assert "Spark has stopped" in ended["message"]
 
 
 def _report_failures(company: SmallCompany) -> None:

@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine, select
 from tests.acceptance.crashing_pipeline import BETWEEN_PORTIONS, POINTS
 from tests.company import SmallCompany
-from tests.soak import SOAK
 from tests.spark.test_match_stream import (
     expected_notifications,
     has_caught_up,
@@ -39,9 +38,6 @@ from tocsin.store.outbox.event_portions import EventPortions
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
 
-KILLS = 4 * POINTS if SOAK else ("before-commit",)
-"""By default the point at which rows are written and lost; the kill between portions is one after a commit."""
-
 REPORTS = ("Failed",) * 6 + ("Successful",) * 4 + ("Failed",) * 2
 
 
@@ -60,7 +56,7 @@ def run(folder: Path, point: str, *arguments: str) -> int:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_kills_at_each_point_lose_and_repeat_nothing(spark: SparkSession, engine: Engine, tmp_path: Path) -> None:
     """Fault scenario 11. What goes on at the end uses the Spark that is running already."""
@@ -70,7 +66,8 @@ def test_kills_at_each_point_lose_and_repeat_nothing(spark: SparkSession, engine
     company.alert("hook", [hook, {"category": "Owners", "type": "Email"}], "fieldChanged == 'description'")
     company.alert("bell", [{"category": "Followers", "type": "ActivityFeed"}])
     first_written: dict[str, object] = {}
-    for number, point in enumerate(KILLS):
+    kills = 4 * POINTS
+    for number, point in enumerate(kills):
         company.describe("orders", f"round {number}")
         assert run(tmp_path, point) == -signal.SIGKILL
         first_written = {**creation_times(engine), **first_written}
@@ -78,7 +75,7 @@ def test_kills_at_each_point_lose_and_repeat_nothing(spark: SparkSession, engine
         until(lambda: has_caught_up(engine), within_s=120)
     notified = stored_notifications(engine)
     assert notified == expected_notifications(company)
-    assert len({row[0] for row in notified.values()}) >= len(KILLS)
+    assert len({row[0] for row in notified.values()}) >= len(kills)
     assert {one: at for one, at in creation_times(engine).items() if one in first_written} == first_written
     assert all(json.dumps(row) for row in notified.values())
 
@@ -93,7 +90,7 @@ def test_a_pipeline_killed_between_portions_of_an_event_goes_on_with_those_that_
     company = followed_by_many(engine, 30)
     assert run(tmp_path, BETWEEN_PORTIONS) == -signal.SIGKILL
     portions = EventPortions(engine)
-    waiting, first_written = portions.pending_keys(), stored_notifications(engine)
+    waiting, first_written, created = portions.pending_keys(), stored_notifications(engine), creation_times(engine)
     assert waiting
     assert first_written
     parts = parts_of(spark, engine, Settings(data_dir=tmp_path).checkpoint_dir() / QUERY_NAME)
@@ -102,6 +99,7 @@ def test_a_pipeline_killed_between_portions_of_an_event_goes_on_with_those_that_
     notified = stored_notifications(engine)
     assert notified == expected_notifications(company)
     assert first_written.items() <= notified.items()
+    assert created.items() <= creation_times(engine).items()
     assert portions.pending_keys() == []
 
 

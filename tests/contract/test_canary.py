@@ -26,6 +26,7 @@ pytestmark = pytest.mark.xdist_group("canary")  # one worker has the catalogue t
 
 Probe = Callable[[Canaries], Iterable[str]]
 _ALL = "fields=*&include=all&limit=1000"
+_DETAILS = "severity,runbooks,failingRows"
 _LATER = "asOf=253402300799999"
 
 NO_ASSET = {
@@ -470,7 +471,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/follows": _people("/users/{id}/follows"),
     "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
     "GET /users/{user_id}/preferences": _me("/users/{id}/preferences"),
-    "GET /users/{user_id}/notifications": _me("/users/{id}/notifications?limit=1000"),
+    "GET /users/{user_id}/notifications": _me(f"/users/{{id}}/notifications?limit=1000&fields={_DETAILS}"),
     "GET /{collection}": _collections(f"/{{collection}}?{_ALL}"),
     "GET /{collection}/history": _collections("/{collection}/history?startTs=0&endTs=9000000000000&limit=500"),
     "GET /{collection}/name/{fqn}": _both(

@@ -33,7 +33,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.observations.reads import ObservationReads
 from tocsin.store.database.schema import migrate
-from tocsin.store.outbox.failing_rows import FailedRowSamples
+from tocsin.store.outbox.failing_rows import FailedRowSamples, ResultPlace
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 
@@ -298,3 +298,19 @@ def attachment_of(company: SmallCompany, kind: str) -> Document | None:
     """Return what of this kind is attached to the test."""
     case_id = company.ids["has_rows"]
     return ObservationReads(company.engine).attachments([case_id], kind).get(case_id)
+
+
+def test_an_inbox_shows_the_rows_of_the_result_that_it_tells_of(store_engine: Engine) -> None:
+    company = failing_company(store_engine)
+    newest = ResultPlace(company.ids["has_rows"], company.clock.now_ms())
+    results = (newest, newest._replace(at_ms=1), newest._replace(case_id=company.ids["orders"]))
+    samples = samples_of(store_engine)
+    assert [len(samples.visible_to(company.ids["ana"], places)) for places in (results, results[1:], ())] == [1, 0, 0]
+    assert samples.visible_to(company.ids["ana"], results) == {
+        newest: FailingRows(("id", "email"), (("7", "ann@example.org"), ("8", "null")), 2, 2)
+    }
+    rule = {"name": "Hide", "effect": "deny", "operations": ["ViewSampleData"], "resources": ["testCase"]}
+    permit(company, "ana", rule)
+    assert samples.visible_to(company.ids["ana"], results) == {newest: FailingRows(are_withheld=True)}
+    company.writes.delete("testCase", company.key("has_rows"), actor=SYSTEM)
+    assert samples.visible_to(company.ids["ana"], results) == {}

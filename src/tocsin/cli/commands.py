@@ -68,6 +68,7 @@ COMMANDS = (
     Command("login", "personal", USE, "Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com)."),
     Command("follow", "personal", USE, "Follow an asset: you are notified in the app of each of its changes."),
     Command("unfollow", "personal", USE, "Stop following an asset."),
+    Command("inbox", "personal", USE, "List your notifications, unread first."),
     Command("mute", "personal", USE, "Mute an asset or an alert, for a time or permanently."),
     Command("unmute", "personal", USE, "Unmute an asset or an alert."),
     Command("mutes", "personal", USE, "List muted assets and alerts."),

@@ -1,17 +1,18 @@
-"""Commands of a person: ``login``, what they follow and mute, and when they are notified."""
+"""Commands of a person: ``login``, what they follow and mute, their inbox, and when they are notified."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Annotated
 
 import typer
 
 from tocsin.cli.assets import AssetFqn, AsUser, OfType, find_alert, find_asset, find_user
 from tocsin.cli.output import AsJson, entered_secret, show_facts, show_rows, show_text
-from tocsin.client import Client, Entity
+from tocsin.client import Client, Entity, Notice
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
@@ -61,6 +62,46 @@ def _say(follower: Entity, asset: Entity, *, follows: bool, as_json: bool) -> No
     show_text(text, answer=answer, as_json=as_json)
 
 
+Unread = Annotated[bool, typer.Option("--unread", help="Leave out what was read.")]
+MostNotices = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of notifications.")]
+
+
+def inbox(*, unread: Unread = False, limit: MostNotices = 20, user: AsUser = None, as_json: AsJson = False) -> None:
+    """List your notifications, unread first.
+
+    Of failures it says how bad they are, what is to be done, and which rows failed a test, as far as you may see them.
+    """
+    with Client() as client:
+        pages = client.notifications(find_user(client, user).id, unread=unread, fields=_DETAILS)
+        notices = list(islice(pages, limit))
+    show_rows(map(_notice_row, notices), answer=[one.change.event for one in notices], as_json=as_json)
+
+
+def _notice_row(notice: Notice) -> Document:
+    return {
+        "time": f"{notice.change.timestamp:%Y-%m-%d %H:%M:%S}",
+        "what": notice.title,
+        "why": "; ".join(notice.reasons),
+        "severity": notice.severity or "",
+        "what to do": "; ".join(notice.runbooks),
+        "failing rows": _rows_text(notice.failing_rows),
+        "read": notice.is_read,
+    }
+
+
+def _rows_text(failing: Document | None) -> str:
+    """Return rows that failed a test as one text: ``id: 7, total: -3; … of 12``."""
+    if failing is None:
+        return ""
+    if failing["isWithheld"]:
+        return "kept; you may not see them"
+    named_cells = (zip(failing["columns"], row, strict=True) for row in failing["rows"])
+    row_texts = [", ".join(f"{name}: {cell}" for name, cell in cells) for cells in named_cells]
+    more_count = failing["rowCount"] - len(row_texts)
+    return "; ".join(row_texts) + (f"; {more_count:,} more" if more_count else "")
+
+
+_DETAILS = "severity,runbooks,failingRows"
 _LENGTH = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

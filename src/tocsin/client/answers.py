@@ -221,7 +221,8 @@ class Notice:
 
     ``changes`` says what happened, a sentence each; ``reasons`` why they were notified; ``change`` names the event.
     ``notification_count`` is how many notifications it stands for: of what was deleted, restored, renamed or imported
-    together. ``group`` is the same for all of these, whichever leads.
+    together. ``group`` is the same for all of these, whichever leads. ``severity``, ``runbooks`` and ``failing_rows``
+    (``columns``, ``rows``, ``rowCount``, ``columnCount``, or ``isWithheld``) are there where ``fields`` asks for them.
     """
 
     id: str
@@ -232,6 +233,9 @@ class Notice:
     is_read: bool
     notification_count: int = 1
     group: str = ""
+    severity: str | None = None
+    runbooks: tuple[str, ...] = ()
+    failing_rows: Document | None = None
 
 
 @dataclass(frozen=True)

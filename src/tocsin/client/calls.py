@@ -147,7 +147,8 @@ def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterabl
 def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
     """Iterate over a user's inbox, unread first; ``unread=True`` leaves out what was read.
 
-    With ``entry``, the id of a notice, iterate over the notifications that it stands for.
+    With ``entry``, the id of a notice, iterate over the notifications that it stands for. ``fields`` asks for what
+    mails say of failures: ``severity,runbooks,failingRows``.
     """
     return pages_of(f"users/{_quote(user_id)}/notifications", filters, _notice)
 
@@ -457,6 +458,9 @@ def _notice(row: Document) -> Notice:
         is_read=bool(row["read"]),
         notification_count=int(row.get("notificationCount", 1)),
         group=str(row.get("group", "")),
+        severity=row.get("severity"),
+        runbooks=tuple(one["runbook"] for one in row.get("runbooks", ())),
+        failing_rows=row.get("failingRows"),
     )
 
 

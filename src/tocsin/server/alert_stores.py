@@ -23,6 +23,7 @@ from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.dead_letters import DeadLetters
 from tocsin.store.outbox.deliveries import AlertDeliveries
+from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.incident_messages import IncidentMessages
 from tocsin.store.outbox.match_results import MatchResults
@@ -66,6 +67,7 @@ class AlertStores:
         self.history = AlertHistory(engine, page_bytes=page_bytes)
         self.messages = Messages(engine)
         self.routes = Routes(engine)
+        self.failure_messages = FailureMessages(engine)
         self.deliveries = AlertDeliveries(engine)
         self.dead_letters = DeadLetters(engine)
         self.replays = Replays(engine)

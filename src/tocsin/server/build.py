@@ -58,6 +58,7 @@ from tocsin.store.eventlog.ingested import EventOrigins
 from tocsin.store.eventlog.lag_states import LagStates
 from tocsin.store.eventlog.lake_queries import RequestedQueries
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.recipients.impact import Impact
@@ -134,12 +135,13 @@ class GraphParts:
 
 @dataclass(frozen=True)
 class ReportParts:
-    """What is reported about assets: observations, test suites, incidents, usage."""
+    """What is reported about assets: observations, test suites, incidents, usage, rows that failed tests."""
 
     observations: ObservationReads
     incidents: IncidentLog
     suites: SuiteReader
     usage: Usage
+    failed_rows: FailedRowSamples
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ def build_parts(
         discussion=DiscussionParts(Feed(engine), FeedWrites(writes), Activity(engine, page_bytes=page_bytes)),
         graph=GraphParts(Lineage(engine), Impact(engine)),
         changes=ChangeRequestLog(engine),
-        reports=ReportParts(ObservationReads(engine), IncidentLog(engine), SuiteReader(engine), Usage(engine)),
+        reports=_reports_of(settings, engine, access),
         log=EventLog(engine, page_bytes=page_bytes),
         consumers=Consumers(engine),
         health=Health(engine, settings.data_dir.absolute(), limits=_limits_of(settings)),
@@ -229,6 +231,11 @@ def build_parts(
         erasures=Erasures(engine),
         quotas=Quotas(engine),
     )
+
+
+def _reports_of(settings: Settings, engine: Engine, access: AccessParts) -> ReportParts:
+    failed_rows = FailedRowSamples(engine, settings.masked_tags, access.permission_cache)
+    return ReportParts(ObservationReads(engine), IncidentLog(engine), SuiteReader(engine), Usage(engine), failed_rows)
 
 
 def _entities_of(engine: Engine, page_bytes: int, bulk: BulkWrites, ingest: IngestWrites) -> EntityParts:

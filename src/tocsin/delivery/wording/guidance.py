@@ -21,11 +21,11 @@ def guidance_of(dispatch: Dispatch, routes: Routes) -> dict[str, Guidance]:
     alerts_guide = any(route.severity is not None or route.runbook for route in routes.values() if route is not None)
     if not alerts_guide and all(entry.carried.own_runbook is None for entry in dispatch.entries):
         return {}
-    guided = ((entry.notification_id, _guidance_of(entry, routes)) for entry in dispatch.entries)
+    guided = ((entry.notification_id, guidance_of_notification(entry, routes)) for entry in dispatch.entries)
     return {notification_id: guidance for notification_id, guidance in guided if guidance != NO_GUIDANCE}
 
 
-def _guidance_of(entry: Entry, routes: Routes) -> Guidance:
+def guidance_of_notification(entry: Entry, routes: Routes) -> Guidance:
     """Return the worst severity, and each runbook once: first that of the test."""
     deciding = deciding_routes(entry, routes)
     severity = min((route.severity for _, route in deciding if route.severity is not None), default=None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tocsin.conditions.breaking import reasons_of_event
+from tocsin.delivery.dispatch import Advice, FailingRows
 from tocsin.delivery.lines import UTC
 from tocsin.delivery.wording.assets import refused_asset
 from tocsin.delivery.wording.changes import EventText, event_text
@@ -17,9 +18,11 @@ from tocsin.delivery.wording.reasons import reason_context
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason, inbox_group_id
+from tocsin.model.severity import Severity
 from tocsin.model.thread import THREAD
 from tocsin.server.access.events import EventView
-from tocsin.server.http.answer_shapes import Shape, json_of
+from tocsin.server.alerts.inbox_details import FAILING_ROWS, NO_DETAILS, RUNBOOKS, SEVERITY, EntryDetails
+from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, ENTITY_TYPE, FLAG, OPEN, TEXT, TIME, array, either, nullable, ref
 from tocsin.store.outbox.inbox import InboxEntry
 
@@ -100,7 +103,27 @@ def _title_of(worded: Worded[InboxEntry]) -> str:
     return f"{worded.text.headline}{count_text}"
 
 
-INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
+_RUNBOOK: Shape[Advice] = {
+    "runbook": (TEXT, lambda advice: advice.runbook),
+    "alert?": (TEXT, lambda advice: advice.alert or None),
+}
+_FAILING_ROWS: Shape[FailingRows] = {
+    "isWithheld": (FLAG, lambda failing: failing.are_withheld),
+    "columns": (array(TEXT), lambda failing: failing.columns),
+    "rows": (array(array(TEXT)), lambda failing: failing.cells),
+    "rowCount": (COUNT, lambda failing: failing.row_count),
+    "columnCount": (COUNT, lambda failing: failing.column_count),
+}
+
+
+@dataclass(frozen=True)
+class ListedEntry(Worded[InboxEntry]):
+    """An entry of an inbox in words, with the details that were asked for."""
+
+    details: EntryDetails = NO_DETAILS
+
+
+INBOX_ENTRY: Shape[ListedEntry] = {
     "about?": (OPEN, _subject_of),
     "id": (TEXT, lambda worded: worded.entry.id),
     "group": (TEXT, lambda worded: inbox_group_id(worded.entry.recipient_id, worded.entry.group)),
@@ -112,11 +135,20 @@ INBOX_ENTRY: Shape[Worded[InboxEntry]] = {
     "reasons": (array(ref("Reason")), lambda worded: [reason_json(one, worded.event) for one in worded.entry.reasons]),
     **event_shape("userName", "timestamp"),
     "read": (FLAG, lambda worded: worded.entry.read),
+    f"{SEVERITY}?": (either(*Severity), lambda worded: worded.details.severity),
+    f"{RUNBOOKS}?": (
+        array(schema_of(_RUNBOOK)),
+        lambda worded: [json_of(_RUNBOOK, one) for one in worded.details.runbooks] or None,
+    ),
+    f"{FAILING_ROWS}?": (
+        schema_of(_FAILING_ROWS),
+        lambda worded: json_of(_FAILING_ROWS, rows) if (rows := worded.details.failing_rows) else None,
+    ),
 }
 """An entry of an inbox: what happened, in words, and why this person is notified.
 
 ``notificationCount`` says how many notifications an entry stands for, where that is more than itself. ``group`` stays
-the same for all of them, whichever leads.
+the same for all of them, whichever leads. The last three keys are those that ``fields`` asks for.
 """
 
 
@@ -125,7 +157,7 @@ def reason_json(reason: Reason, event: ChangeEvent) -> Document:
     return {**reason.to_wire(), "sentence": reason.sentence(context=reason_context(event))}
 
 
-def entry_json(entry: InboxEntry, *, zone: str = UTC) -> Document:
+def entry_json(entry: InboxEntry, *, zone: str = UTC, details: EntryDetails = NO_DETAILS) -> Document:
     """Return an entry of an inbox to its owner, with times in an IANA ``zone``."""
     text = event_text(entry.event, entry.reasons, zone=zone, reader_id=entry.recipient_id)
-    return json_of(INBOX_ENTRY, Worded(entry, text))
+    return json_of(INBOX_ENTRY, ListedEntry(entry, text, details))

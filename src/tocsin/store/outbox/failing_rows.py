@@ -1,4 +1,4 @@
-"""Rows that failed a test, for mails to one person each: as far as that person may see them when it is sent.
+"""Rows that failed a test, for mails to one person each and for inboxes: as far as that person may see them then.
 
 Rights and masks are those of the route of failed rows, asked even where everybody may view everything. Excerpts of the
 rows are read, never the rows. Next: ``delivery/wording/failing_rows.py``.
@@ -25,6 +25,7 @@ from tocsin.delivery.dispatch import Dispatch, FailingRows
 from tocsin.delivery.wording.failing_rows import failing_rows_of
 from tocsin.delivery.wording.reports import is_failure_report, reported_at_ms
 from tocsin.model.access import Operation
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
@@ -37,6 +38,13 @@ _CASES_AT_ONCE = 25
 """So many tests are read in one statement: the documents of their tables come along."""
 
 _REMEMBERED_S = 10.0
+
+
+class ResultPlace(NamedTuple):
+    """A result of a test case, by the time that it reports."""
+
+    case_id: str
+    at_ms: int | None
 
 
 class _VisibleRows(NamedTuple):
@@ -97,6 +105,22 @@ class FailedRowSamples:
         is_of_result = visible_rows.result_at_ms == reported_at_ms(dispatch.event)
         return visible_rows.by_reader.get(reader_id) if is_of_result else None
 
+    def visible_to(self, reader_id: str, results: Iterable[ResultPlace]) -> dict[ResultPlace, FailingRows]:
+        """Return what a person may see now of the rows of these results of tests; of most there are none."""
+        wanted_results = set(results)
+        if not wanted_results:
+            return {}
+        rows_by_case = self._ask({result.case_id: {reader_id} for result in wanted_results})
+        rows_by_result = {
+            ResultPlace(case_id, visible_rows.result_at_ms): visible_rows.by_reader[reader_id]
+            for case_id, visible_rows in rows_by_case.items()
+        }
+        return {
+            result: failing_rows
+            for result in wanted_results
+            if (failing_rows := rows_by_result.get(result)) is not None
+        }
+
     def _ask(self, readers_by_case: Mapping[str, AbstractSet[str]]) -> Mapping[str, _VisibleRows]:
         """Return, and remember, what these readers may see now of the rows of each of these test cases."""
         now_s = self._steady()
@@ -138,6 +162,11 @@ class FailedRowSamples:
             return masked_excerpt(masked_tags_for(reader.subject, self._masked_tags, lambda: table.get("owners") or ()))
 
         return {reader_id: rows_for(reader) for reader_id, reader in readers.items()}
+
+
+def is_failed_test(event: ChangeEvent) -> bool:
+    """Return whether an event reports that a test failed."""
+    return event.entity_type == _CASE and is_failure_report(event)
 
 
 def may_show_rows(channel: str, entity_type: str) -> bool:

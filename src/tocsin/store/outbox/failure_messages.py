@@ -18,6 +18,7 @@ from tocsin.delivery.dispatch import (
     DefinitionRunbook,
     Dispatch,
     FailureContext,
+    FailureIncident,
     ProbableCause,
     ToldPeople,
 )
@@ -141,6 +142,19 @@ class FailureMessages:
             )
             for place in by_place
         }
+
+    def incidents_and_runbooks(
+        self, events: Mapping[ReportPlace, ChangeEvent]
+    ) -> tuple[dict[ReportPlace, FailureIncident], dict[ReportPlace, DefinitionRunbook]]:
+        """Return the incidents of those of these events that tell of failures, and runbooks of definitions of tests.
+
+        Runbooks are hidden or not; incidents as they are now.
+        """
+        failures = {place: one for place, one in events.items() if tells_of_failure(one) and not is_recovery(one)}
+        if not failures:
+            return {}, {}
+        with reading(self._engine) as connection:
+            return incidents_at(connection, failures.keys()), _runbooks_of(connection, failures)
 
     def _downstream_of(self, are_deletions: Mapping[ReportPlace, bool]) -> dict[ReportPlace, tuple[str, ...]]:
         """Return the full names of what lies downstream of the asset at each place now, the closest first.

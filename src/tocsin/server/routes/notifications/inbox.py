@@ -22,6 +22,7 @@ from tocsin.model.people import Actor
 from tocsin.server.access.inbox import InboxView
 from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.event_shape import entry_json
+from tocsin.server.alerts.inbox_details import DETAILS, NO_DETAILS, DetailReader, parse_details
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.streams import ending_with_the_store
@@ -62,11 +63,14 @@ def list_notifications(
     after: Annotated[str | None, Query(max_length=100)] = None,
     unread: Annotated[bool, Query(description="Whether only unread notifications are returned.")] = False,
     entry: Annotated[UUID | None, Query(description="Only the notifications that this entry stands for.")] = None,
+    fields: Annotated[str | None, Query(max_length=100, description=f"Comma list of {', '.join(DETAILS)}.")] = None,
 ) -> Response:
     """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream.
 
-    The notifications of a deletion, restore, rename or import, and of what lay below it, are one entry.
+    The notifications of a deletion, restore, rename or import, and of what lay below it, are one entry. ``fields`` asks
+    for what mails say of failures beside that: how bad they are, what is to be done, and rows that failed a test.
     """
+    detail_names = parse_details(fields)
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     place, view = _parse_cursor(after) if after else None, _view(owner, sender, parts)
     group = parts.inbox.group_of(owner, str(entry), now_ms) if entry else None
@@ -83,7 +87,9 @@ def list_notifications(
     if page.last and page.has_more:
         paging["after"] = _cursor(page.last)
     zone = _zone_of(owner, parts) if page.entries else UTC
-    entries = [entry_json(shown_entry, zone=zone) for shown_entry in page.entries]
+    reader = DetailReader(parts.alert_stores, parts.reports.failed_rows, sender.id, view.visibility)
+    details = reader.of(page.entries, detail_names) if detail_names else {}
+    entries = [entry_json(one, zone=zone, details=details.get(one.id, NO_DETAILS)) for one in page.entries]
     counts = {"unread": unread_count, "total": total}
     return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 

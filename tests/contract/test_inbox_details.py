@@ -1,0 +1,135 @@
+"""Tests of what an inbox says of failures where it is asked: severity, runbooks, rows that failed a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_alert_incidents import report_result
+from tests.notifying import notify_all
+from tests.serving import Json, Served
+
+from tocsin.access.sample_masks import MASK
+
+_CASES = "/dataQuality/testCases"
+_ASKED = "fields=severity,runbooks,failingRows"
+_SAMPLE = {"columns": ["id", "email"], "rows": [[7, "ann@example.org"], [8, None]]}
+_SHOWN = {
+    "isWithheld": False,
+    "columns": ["id", "email"],
+    "rows": [["7", "ann@example.org"], ["8", "null"]],
+    "rowCount": 2,
+    "columnCount": 2,
+}
+
+
+class Failing:
+    """A test that failed with rows, and alice, who follows what it checks."""
+
+    def __init__(self, served: Served, administrator: httpx.Client, orders: Json, engine: Engine) -> None:
+        self.administrator, self.orders, self._engine = administrator, orders, engine
+        self.id, self.client = served.person("alice")
+        assert self.client.put(f"/tables/{orders['id']}/followers/{self.id}").is_success
+        link = f"<#E::table::{orders['fullyQualifiedName']}::columns::email>"
+        definition = "columnValuesToBeNotNull"
+        self.case = create_entity(administrator, _CASES, name="not_null", entityLink=link, testDefinition=definition)
+        quality = create_entity(
+            administrator,
+            "/events/subscriptions",
+            name="Quality",
+            alertType="Observability",
+            severity="Severity2",
+            runbook="call ann",
+            filteringRules={
+                "resources": ["testCase"],
+                "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}],
+            },
+            destinations=[{"category": "Followers", "type": "ActivityFeed"}],
+        )
+        notify_all(engine)
+        self.at_ms = int(quality["updatedAt"])
+        self.fail()
+
+    def fail(self) -> None:
+        """Report a failure, and the rows that failed."""
+        self.at_ms += 1
+        report_result(self.administrator, self.case["fullyQualifiedName"], "Failed", self.at_ms)
+        assert self.administrator.put(f"{_CASES}/{self.case['id']}/failedRowsSample", json=_SAMPLE).is_success
+        notify_all(self._engine)
+
+    def entries(self, query: str = _ASKED, client: httpx.Client | None = None) -> list[Json]:
+        """Return the entries about failures of the test."""
+        answer = (client or self.client).get(f"/users/{self.id}/notifications?{query}")
+        assert answer.status_code == 200, answer.text
+        return [one for one in answer.json()["data"] if "alert Quality" in str(one["reasons"])]
+
+
+@pytest.fixture
+def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Iterator[Failing]:
+    failing = Failing(served, administrator, orders, sqlite_engine)
+    yield failing
+    failing.client.close()
+
+
+def test_an_inbox_says_of_a_failure_what_mails_say_where_it_is_asked(failing: Failing) -> None:
+    (entry,) = failing.entries()
+    details = {key: entry.pop(key) for key in ("severity", "runbooks", "failingRows")}
+    assert details == {
+        "severity": "Severity2",
+        "runbooks": [{"runbook": "call ann", "alert": "Quality"}],
+        "failingRows": _SHOWN,
+    }
+    assert failing.entries("limit=20") == [entry]
+    (short_entry,) = failing.entries("fields=runbooks")
+    assert short_entry == entry | {"runbooks": details["runbooks"]}
+
+
+def test_a_runbook_of_the_definition_is_said_where_there_is_no_other_and_it_may_be_seen(failing: Failing) -> None:
+    path = "/dataQuality/testDefinitions"
+    definition = failing.administrator.get(f"{path}/name/columnValuesToBeNotNull").json()
+    by_alert = failing.administrator.get("/events/subscriptions/name/Quality").json()
+    removal = {"op": "remove", "path": "/runbook"}
+    assert send_patch(failing.administrator, f"/events/subscriptions/{by_alert['id']}", removal).is_success
+    runbook = {"op": "add", "path": "/runbook", "value": "reload"}
+    assert send_patch(failing.administrator, f"{path}/{definition['id']}", runbook).is_success
+    assert [one["runbooks"] for one in failing.entries()] == [[{"runbook": "reload"}]]
+    restrict(failing.administrator, failing.id, {"effect": "deny", "resources": ["testDefinition"]})
+    assert ["runbooks" in one for one in failing.entries()] == [False]
+
+
+def test_masked_values_are_for_who_may_see_them_when_it_is_read(failing: Failing) -> None:
+    hide = {"op": "add", "path": "/columns/1/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
+    assert send_patch(failing.administrator, f"/tables/{failing.orders['id']}", hide).is_success
+    masked = _SHOWN | {"rows": [["7", MASK], ["8", MASK]]}
+    assert [one["failingRows"] for one in failing.entries()] == [masked]
+    assert [one["failingRows"] for one in failing.entries(client=failing.administrator)] == [_SHOWN]
+
+
+def test_who_may_not_see_sample_data_reads_only_that_rows_are_kept(failing: Failing) -> None:
+    rule = {"effect": "deny", "resources": ["testCase"], "operations": ["ViewSampleData"]}
+    restrict(failing.administrator, failing.id, rule)
+    (entry,) = failing.entries()
+    assert entry["failingRows"] == {
+        "isWithheld": True,
+        "columns": [],
+        "rows": [],
+        "rowCount": 0,
+        "columnCount": 0,
+    }
+    assert "ann@example.org" not in str(entry)
+
+
+def test_rows_are_those_of_the_newest_result_only(failing: Failing) -> None:
+    failing.fail()
+    assert ["failingRows" in one for one in failing.entries()] == [True, False]
+
+
+def test_unknown_fields_and_other_readers_are_refused(served: Served, failing: Failing) -> None:
+    answer = failing.client.get(f"/users/{failing.id}/notifications?fields=failingrows")
+    assert (answer.status_code, "did you mean failingRows?" in answer.text) == (400, True)
+    _, bob = served.person("bob")
+    with bob:
+        assert bob.get(f"/users/{failing.id}/notifications?{_ASKED}").status_code == 403

@@ -1,0 +1,69 @@
+"""Tests of ``tocsin inbox``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+API = "/api/v1"
+ROWS = {"isWithheld": False, "columns": ["id", "email"], "rows": [["7", "********"]], "rowCount": 3, "columnCount": 2}
+FAILURE: dict[str, Any] = {
+    "id": "n",
+    "group": "g",
+    "eventId": "e",
+    "eventType": "entityUpdated",
+    "entityType": "testCase",
+    "entityId": "t",
+    "entityFullyQualifiedName": "pg.orders.not_null",
+    "title": "not_null: failed",
+    "changes": ["failed"],
+    "semanticChanges": [],
+    "breaking": False,
+    "breakingReasons": [],
+    "reasons": [{"sentence": "you own it (alert Owned)"}],
+    "userName": "system",
+    "timestamp": 1_760_000_000_000,
+    "read": False,
+    "severity": "Severity2",
+    "runbooks": [{"runbook": "call ann"}],
+    "failingRows": ROWS,
+}
+
+
+def answer_inbox(small_server: SmallServer, *entries: dict[str, Any]) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", {"id": "u", "name": "ann"})
+    page = {"data": list(entries), "paging": {"total": len(entries)}, "counts": {"unread": 1, "total": 1}}
+    small_server.answer("GET", f"{API}/users/u/notifications", page)
+
+
+def test_failures_are_listed_with_what_mails_say_of_them(
+    run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    answer_inbox(small_server, FAILURE, FAILURE | {"failingRows": ROWS | {"isWithheld": True}, "read": True})
+    output = " ".join(run("inbox", "--unread").out.split())
+    query = small_server.requests[-1].query
+    assert (query["unread"], query["fields"]) == ("true", "severity,runbooks,failingRows")
+    for text in (
+        "not_null: failed",
+        "you own it (alert Owned)",
+        "Severity2",
+        "call ann",
+        "id: 7, email: ********; 2 more",
+        "kept; you may not see them",
+    ):
+        assert text in output
+
+
+def test_an_inbox_is_shown_as_json_and_says_where_it_is_empty(run: Run, small_server: SmallServer) -> None:
+    answer_inbox(small_server, FAILURE)
+    assert json.loads(run("inbox", "--json").out) == [FAILURE]
+    plain = {key: FAILURE[key] for key in FAILURE if key not in ("severity", "runbooks", "failingRows")}
+    answer_inbox(small_server, plain)
+    assert "not_null: failed" in " ".join(run("inbox").out.split())
+    answer_inbox(small_server)
+    assert run("inbox").out == "Nothing to show.\n"

@@ -142,10 +142,10 @@ def assert_one_graph(context: Any, nodes: list[Node]) -> None:
     assert_same(graph, by_rdflib(document))
 
 
-@given(st.lists(EVENTS, min_size=1, max_size=2), st.booleans())
+@given(st.lists(EVENTS, min_size=1, max_size=2), st.booleans(), st.none() | TEXTS)
 @FEW
-def test_events(events: list[dict[str, Any]], by_bot: bool) -> None:
-    assert_one_graph(event_context(), [event_node(one, by_bot=by_bot) for one in events])
+def test_events(events: list[dict[str, Any]], by_bot: bool, reason: str | None) -> None:
+    assert_one_graph(event_context(), [event_node(one, by_bot=by_bot, reason=reason) for one in events])
 
 
 @given(ENTITIES, st.sampled_from(["table", "user", "team", "pipeline"]))

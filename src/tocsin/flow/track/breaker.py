@@ -6,7 +6,9 @@ Source: Convoy's defaults (five minutes, 10 requests, 70 %, 30 s). Next: ``store
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from tocsin.flow.track.attempts import Finished, NextStep, reason_of
 from tocsin.model.entity import Document
@@ -78,9 +80,17 @@ def breaker_after(before: Breaker, attempt: Attempt) -> Breaker:
         return replace(before, probe_at_ms=ended_at_ms + (PROBE_WAIT_MS if is_failure else 0))
     if is_failure is None:
         return before
-    slices = _with_attempt(before.slices, ended_at_ms, failed=is_failure)
+    slices = _with_attempts(before.slices, ended_at_ms, 1, failed_count=int(is_failure))
     if is_failure and _is_too_much(slices):
         return Breaker(opened_at_ms=ended_at_ms, probe_at_ms=ended_at_ms + PROBE_WAIT_MS)
+    return Breaker(slices)
+
+
+def breaker_after_deliveries(before: Breaker, ended_at_ms: Sequence[int]) -> Breaker:
+    """Return the breaker after attempts that all delivered, which ended at these times: as one after the other."""
+    slices, counted_ms = ((), ended_at_ms[1:]) if before.is_open else (before.slices, ended_at_ms)
+    for begin_ms, times_ms in groupby(counted_ms, key=_slice_of):
+        slices = _with_attempts(slices, begin_ms, len(list(times_ms)))
     return Breaker(slices)
 
 
@@ -113,13 +123,17 @@ def has_failed(attempt: Attempt) -> bool | None:
             return None
 
 
-def _with_attempt(slices: tuple[Slice, ...], at_ms: int, *, failed: bool) -> tuple[Slice, ...]:
-    """Return the slices with one more attempt, without those that are over."""
-    start = at_ms - at_ms % _SLICE_MS
+def _with_attempts(slices: tuple[Slice, ...], at_ms: int, count: int, *, failed_count: int = 0) -> tuple[Slice, ...]:
+    """Return the slices with attempts at times of one slice more, ``at_ms`` among them, without those that are over."""
+    start = _slice_of(at_ms)
     counts = {begin: (total, bad) for begin, total, bad in slices if at_ms - WINDOW_MS < begin <= at_ms}
     total, bad = counts.get(start, (0, 0))
-    counts[start] = (total + 1, bad + failed)
+    counts[start] = (total + count, bad + failed_count)
     return tuple((begin, *counts[begin]) for begin in sorted(counts))
+
+
+def _slice_of(at_ms: int) -> int:
+    return at_ms - at_ms % _SLICE_MS
 
 
 def _is_too_much(slices: tuple[Slice, ...]) -> bool:

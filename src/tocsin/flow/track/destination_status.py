@@ -6,11 +6,12 @@ Next: ``store/outbox/status.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tocsin.flow.track.attempts import NextStep, reason_of
-from tocsin.flow.track.breaker import Breaker, breaker_after
+from tocsin.flow.track.breaker import Breaker, breaker_after, breaker_after_deliveries
 from tocsin.flow.track.failing import Failing, failing_after
 from tocsin.model.entity import Document
 from tocsin.model.message import SUPPRESSED, Attempt, Delivered, MessageStatus, OutcomeReason
@@ -128,6 +129,26 @@ def standing_after(
         breaker=breaker,
         failing=failing,
         **count_fields,
+    )
+
+
+def standing_after_deliveries(
+    before: DestinationStatus, ended_at_ms: Sequence[int], *, configured_at_ms: int | None = None
+) -> DestinationStatus:
+    """Return the destination's status after attempts that all delivered, which ended at these times, in their order.
+
+    It is what ``standing_after`` returns for one after the other.
+    """
+    return replace(
+        before,
+        status=_STATES[MessageStatus.DELIVERED],
+        timestamp_ms=ended_at_ms[-1],
+        last_successful_at_ms=ended_at_ms[-1],
+        delivered_count=before.delivered_count + len(ended_at_ms),
+        next_attempt_ms=None,
+        configured_at_ms=configured_at_ms,
+        breaker=breaker_after_deliveries(before.breaker, ended_at_ms),
+        failing=Failing(),
     )
 
 

@@ -9,17 +9,24 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import fields
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, func, select, tuple_
 
 from tocsin.flow.track.attempts import Finished
 from tocsin.flow.track.breaker import Breaker
-from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, concerns_destination, standing_after
+from tocsin.flow.track.destination_status import (
+    UNTRIED,
+    DestinationStatus,
+    concerns_destination,
+    standing_after,
+    standing_after_deliveries,
+)
 from tocsin.flow.track.failing import Failing
 from tocsin.model.destination_failure import DestinationFailure
 from tocsin.model.entity import Document
-from tocsin.model.message import MessageStatus
+from tocsin.model.message import Delivered, MessageStatus
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.database.engine import insert_into, reading, writing
@@ -113,18 +120,28 @@ def count_in(connection: Connection, finished: Sequence[Finished], *, now_ms: in
     changed_at_ms = {row.id: row.updated_at_ms for row in changed_rows}
     standing_rows: list[Document] = []
     for key, before in _lock_statuses(connection, sorted(by_key)).items():
-        standing = before
-        for result in by_key[key]:
-            standing = standing_after(
-                standing,
-                result.attempt,
-                result.step,
-                channel=result.message.channel,
-                configured_at_ms=changed_at_ms.get(key[0]),
-            )
+        standing = _standing_after_all(before, by_key[key], changed_at_ms.get(key[0]))
         standing_rows.append({"key_subscription": key[0], "key_destination": key[1], **_columns(standing)})
     if standing_rows:
         _CHANGE.run_for(connection, standing_rows)
+
+
+def _standing_after_all(
+    before: DestinationStatus, finished: Sequence[Finished], configured_at_ms: int | None
+) -> DestinationStatus:
+    """Return a destination's status after attempts, in their order; deliveries that follow each other count at once."""
+    standing = before
+    for has_delivered, results in groupby(finished, key=lambda one: isinstance(one.attempt.outcome, Delivered)):
+        if has_delivered:
+            times_ms = [one.attempt.started_at_ms + one.attempt.duration_ms for one in results]
+            standing = standing_after_deliveries(standing, times_ms, configured_at_ms=configured_at_ms)
+            continue
+        for result in results:
+            channel = result.message.channel
+            standing = standing_after(
+                standing, result.attempt, result.step, channel=channel, configured_at_ms=configured_at_ms
+            )
+    return standing
 
 
 def plan_again(connection: Connection, now_ms: int) -> None:

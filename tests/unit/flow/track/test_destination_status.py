@@ -10,7 +10,7 @@ from referencing.jsonschema import DRAFT7
 
 from tocsin.flow.track.attempts import next_step
 from tocsin.flow.track.breaker import Breaker
-from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, standing_after
+from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, standing_after, standing_after_deliveries
 from tocsin.flow.track.failing import Failing
 from tocsin.model.message import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
@@ -126,3 +126,19 @@ def test_while_it_is_paused_the_next_attempt_is_the_next_probe() -> None:
     assert standing.status is SubscriptionState.AWAITING_RETRY
     assert standing.next_attempt_ms == standing.breaker.probe_at_ms == 42_010
     assert after(*[RETRY] * 12, Delivered(200)).next_attempt_ms is None
+
+
+@pytest.mark.parametrize("before", [UNTRIED, after(Delivered(200), RETRY), after(*[RETRY] * 12), after(GONE)])
+@pytest.mark.parametrize(
+    "times_ms",
+    [[20_000], [20_000, 29_999, 30_000, 30_000, 61_000], [700_000, 20_000, 29_000, 350_000], [299_999, 330_000]],
+)
+def test_deliveries_that_are_counted_at_once_count_as_one_after_the_other(
+    before: DestinationStatus, times_ms: list[int]
+) -> None:
+    standing = before
+    for at_ms in times_ms:
+        attempt = Attempt("d", 1, started_at_ms=at_ms, duration_ms=0, outcome=Delivered(200))
+        step = next_step(attempt, retries=3, wait_s=5.0)
+        standing = standing_after(standing, attempt, step, channel="Webhook", configured_at_ms=2_000)
+    assert standing_after_deliveries(before, times_ms, configured_at_ms=2_000) == standing

@@ -29,7 +29,7 @@ from tocsin.spark.catalogue import STORED
 from tocsin.spark.session import interpreting_session
 from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.outbox.scheduled_checks import ScheduledChecks
+from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
 
 __all__ = ["store_url"]
 
@@ -124,6 +124,23 @@ def test_one_digest_says_what_happened_and_what_is_still_so(
     assert states_found(store_engine) == [("fails", "stillFailing"), ("orphan", "stillWithoutOwner")]
     assert messages(store_engine) == [("cem@example.com", FIRST_EIGHT_MS + 65_000, 3)]
     assert len(stored_notifications(store_engine)) == 3
+
+
+def test_a_clock_that_was_set_back_silences_a_schedule_until_its_next_time(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = failing_company(sqlite_engine)
+    parts = checking(spark, company, tmp_path)
+    now_ms, checks = company.clock.now_ms(), parts.checks
+    (schedule_id,) = checks.last_checks()
+    checks.keep({schedule_id: LastCheck(FIRST_EIGHT_MS, 7)})
+    assert look(parts) == 0
+    assert checks.last_checks() == {schedule_id: LastCheck(FIRST_EIGHT_MS, 7)}, "it was just checked, and is not again"
+    checks.keep({schedule_id: LastCheck(FIRST_EIGHT_MS + 30 * DAY_MS, 7)})
+    assert look(parts) == 0
+    assert checks.last_checks() == {schedule_id: LastCheck(now_ms, 7)}
+    company.clock.at_ms = FIRST_EIGHT_MS
+    assert look(parts) == 1
 
 
 def test_nothing_is_sent_where_nothing_is_so_and_a_missed_time_is_made_up(

@@ -28,7 +28,7 @@ from tocsin.chunks import chunks_of
 from tocsin.clock import Clock, FixedClock, SystemClock
 from tocsin.flow.eventlog.readers import READERS, STREAK_STREAM
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.schedule.cron import last_time_ms
+from tocsin.flow.schedule.cron import last_time_ms, next_time_ms
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.checkpoint import read_committed_position
 from tocsin.jobs.intervals import FAILURES
@@ -106,17 +106,17 @@ def run(parts: CheckParts, stopping: threading.Event) -> None:
 def look(parts: CheckParts) -> int:
     """Check the schedules whose time has come, and release the digests that wait no more; return the events written.
 
-    A schedule that is seen for the first time is checked at its next time. Of several times that were missed, the last
-    one is checked.
+    A schedule that is seen for the first time is checked at its next time, and so is one of which a clock that was
+    ahead has checked later times. Of several times that were missed, the last one is checked.
     """
     schedules = _schedules(parts.alerts.read())
     last_checks = parts.checks.last_checks()
     if not schedules and not last_checks:
         return 0
     now_ms = parts.clock.now_ms()
-    new = {one: LastCheck(now_ms) for one in schedules.keys() - last_checks.keys()}
-    if new:
-        parts.checks.keep(new)
+    beginning = dict(_beginning_checks(schedules, last_checks, now_ms))
+    if beginning:
+        parts.checks.keep(beginning)
     due = [one for one in _due_checks(schedules, last_checks, now_ms) if _are_streaks_ready(parts, one)]
     count = _check(parts, due) if due else 0
     for schedule_id, last in parts.checks.last_checks().items():
@@ -141,6 +141,17 @@ def _schedules(alerts: Alerts) -> dict[str, _Schedule]:
         schedule_id: _Schedule(alerts.facts.timings[plans[0].subscription_id].trigger, tuple(plans))
         for schedule_id, plans in plans_by_schedule.items()
     }
+
+
+def _beginning_checks(
+    schedules: Mapping[str, _Schedule], last_checks: Mapping[str, LastCheck], now_ms: int
+) -> Iterator[tuple[str, LastCheck]]:
+    for schedule_id, schedule in schedules.items():
+        last = last_checks.get(schedule_id)
+        if last is None:
+            yield schedule_id, LastCheck(now_ms)
+        elif last.due_at_ms > now_ms and last.due_at_ms > next_time_ms(schedule.trigger, now_ms):
+            yield schedule_id, LastCheck(now_ms, last.through_offset)
 
 
 def _due_checks(

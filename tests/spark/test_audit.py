@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine, delete, insert, select, update
+from tests.acceptance.earlier_features import check_what_has_no_owner, delete_schema, handle_failures
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.spark.test_match_stream import (
@@ -23,10 +24,13 @@ from tests.spark.test_match_stream import (
 )
 from tests.spark.test_streak_stream import following
 from tests.spark.test_streak_stream import has_read_all_reports as streaks_caught_up
+from tests.store.test_change_upkeep import ask_for_answer
+from tests.store.test_reminders import reminder_events
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
 from tocsin.jobs.audit import Audited, AuditParts, audit
+from tocsin.jobs.expiry import ExpiryJob
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
@@ -269,6 +273,30 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
         update(match_result).where(match_result.c.subscription_id == third).values(log_offset=offset + 1),
     )
     assert {"notMatched", "resultMissing"} <= set(kinds(audit(parts)))
+
+
+def test_what_nobodys_change_made_is_told_as_spark_matches_it_and_a_lost_reminder_is_found(
+    company: SmallCompany, parts: AuditParts
+) -> None:
+    """Checks, reminders, what people do to incidents, parts of a deletion, answers, and an alert that expires."""
+    check_what_has_no_owner(company)
+    kinds_by_resource = {
+        "pipeline": "'alertIncidentUpdated'",
+        "table": "'changeRequestUpdated'",
+        "eventsubscription": "'alertExpiring'",
+    }
+    for resource, kind in kinds_by_resource.items():
+        company.alert(f"of {resource}", [HOOK], f"matchAnyEventType({{{kind}}})", resources=(resource,))
+    handle_failures(company)
+    delete_schema(company)
+    ask_for_answer(company, "dia", why="unused", comment="soon")
+    assert ExpiryJob(company.engine, company.clock).look() == 1
+    notify_all(company.engine, now_ms=company.clock.now_ms())
+    audited = audit(parts)
+    assert (audited.findings, audited.through) == ((), parts.history.log.readable_end())
+    (reminder,) = reminder_events(company)
+    change(company.engine, delete(notification).where(notification.c.event_id == reminder.id))
+    assert kinds(audit(parts)) == ["notificationMissing"]
 
 
 def test_whoever_has_an_alert_on_findings_is_notified_of_them(company: SmallCompany, parts: AuditParts) -> None:

@@ -17,6 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from sqlalchemy import Engine
+from tests.acceptance.earlier_features import handle_failures
 from tests.company import STARTED_MS, SmallCompany
 from tests.notifying import dependencies_of
 from tests.spark.test_match_stream import (
@@ -30,6 +31,9 @@ from tests.spark.test_match_stream import (
 )
 from tests.spark.test_streak_stream import company_with_alerts, following
 from tests.spark.test_streak_stream import has_read_all_reports as streaks_caught_up
+from tests.store.test_alert_incidents import handle_incident
+from tests.store.test_incident_merging import ACKNOWLEDGE
+from tests.store.test_reminders import HOUR_MS, look, notify, reminder_events
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
@@ -195,6 +199,27 @@ def test_what_depends_on_earlier_reports_is_reported_as_it_would_have_been(
     assert (everything["matched"], lately["matched"]) == (23, 2), (
         "what was reported before the window counts all the same"
     )
+
+
+def test_reminders_and_what_people_do_to_incidents_count_as_they_were_told(
+    company: SmallCompany, parts: BacktestParts
+) -> None:
+    company.alert("handled", [OWNERS_MAIL], "matchAnyEventType({'alertIncidentUpdated'})", resources=("pipeline",))
+    handle_failures(company)
+    grow(parts.history)
+    assert look(company, after_ms=HOUR_MS) == 1
+    handle_incident(company, "INC-1", ACKNOWLEDGE)
+    notify(company)
+    reminders = [one.id for one in reminder_events(company)]
+    stored_rows = stored_notifications(company.engine).values()
+    for name, own_reminders in (("hourly", reminders), ("handled", [])):
+        alert = stored_alert(company, name)
+        result = ran(company, parts, alert)
+        matched, notified, merged = by_oracle(company, alert)
+        assert (matches_in(result), counts_by_recipient(result), result["merged"]) == (matched, notified, merged)
+        own_rows = [row for row in stored_rows if any(reason["subscriptionName"] == name for reason in row[4])]
+        assert result["notified"] == len(own_rows)
+        assert [row[0] for row in own_rows if row[0] in reminders] == own_reminders
 
 
 def test_a_window_narrows_it_and_samples_are_the_newest(company: SmallCompany, parts: BacktestParts) -> None:

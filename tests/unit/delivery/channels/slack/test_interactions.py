@@ -113,7 +113,7 @@ def test_a_press_says_which_button_who_and_where_to_answer() -> None:
         form(press_payload(actions=["x"])),
         form(press_payload(actions=[{"value": None}])),
         form(press_payload(actions=[{"value": ""}])),
-        form(press_payload(actions=[{"value": "x" * 201}])),
+        form(press_payload(actions=[{"value": "x" * 301}])),
         form(press_payload(user=None)),
         form(press_payload(user={"id": 5})),
         form(press_payload(user={"id": "U0/../x"})),

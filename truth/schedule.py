@@ -21,6 +21,9 @@ from truth.history import Json
 _CHECK_WAIT_MS = 3_600_000
 """How long a digest waits at most for a check."""
 
+_PARTS_WAIT_MS = 5_000
+"""How long parts of a whole wait for each other, from the time of their event."""
+
 _PACE_MS = 60_000
 """``pollInterval`` of the alerts of a replay: the default."""
 
@@ -65,7 +68,7 @@ class Schedule:
                     _unlike(notification, "1 in the message", str(counts[notification.message_id]))
                     for notification in wrong_members
                 )
-            elif (count := len({notification.message_id for notification in members})) != 1:
+            elif (count := _message_count(members)) != 1:
                 yield _unlike(members[0], f"1 message with {len(members)}", f"{count} messages")
 
     def _late_or_early(self, planned: Planned) -> Iterator[Difference]:
@@ -114,6 +117,13 @@ class Schedule:
 
     def _is_critical(self, planned: Planned) -> bool:
         return any(self.alerts[reason.alert].is_critical for reason in planned.reasons)
+
+
+def _message_count(members: Sequence[Planned]) -> int:
+    """Return the number of messages; those that wait for the parts of a whole may be beside another one."""
+    waiting_ids = {one.message_id for one in members if one.created_ms < one.due_ms <= one.event_ms + _PARTS_WAIT_MS}
+    other_ids = {one.message_id for one in members} - waiting_ids
+    return len(other_ids) or len(waiting_ids)
 
 
 def preferred_ms(preferences: Json, at_ms: int) -> int:

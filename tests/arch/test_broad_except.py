@@ -13,7 +13,7 @@ BOUNDARIES = {
     ("ingest/loop.py", "_apply"),
     ("jobs/intervals.py", "_do"),
     ("jobs/intervals.py", "keep_running"),
-    ("jobs/reminders.py", "_remind"),
+    ("jobs/reminder_failures.py", "remind_apart"),
     ("delivery/worker/attempt.py", "make"),
     ("delivery/worker/attempt.py", "look_ahead"),
     ("delivery/worker/deliver.py", "_steadily"),

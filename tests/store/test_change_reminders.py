@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
+from structlog.testing import capture_logs
 from tests.store.catalogues import JANE, Company, company
 from tests.store.test_change_requests import announce_as, answer_as, give_owner
 from tests.store.test_subscriptions import counted_statements
@@ -20,6 +21,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog
+from tocsin.store.database.change_tables import change_request
 from tocsin.store.database.engine import reading
 from tocsin.store.recipients.asked import people_who_answered
 from tocsin.store.recipients.directory import SqlDirectory
@@ -133,6 +135,20 @@ def test_a_moved_request_reminds_an_interval_after_that(shop: Company, store_eng
     assert job.look() == 0
     shop.clock.advance(4 * _DAY_MS)
     assert job.look() == 1
+
+
+def test_a_request_that_cannot_be_read_keeps_no_other_waiting(shop: Company, store_engine: Engine) -> None:
+    first, second = (announce_for(shop, follower(shop), column=column) for column in ("email", "id"))
+    with store_engine.begin() as connection:
+        connection.execute(update(change_request).where(change_request.c.id == first.id).values(kind="unknown"))
+    job = ChangeRequestsJob(store_engine, shop.clock)
+    shop.clock.advance(8 * _DAY_MS)
+    with capture_logs() as logs:
+        assert job.look() == 1
+        assert job.look() == 0
+    assert [(line["event"], line["subject"]) for line in logs] == [("reminder_failed", first.id)]
+    steps = ChangeRequestLog(store_engine).steps(second.id, limit=10)
+    assert RequestStepKind.REMINDED in [step.kind for step in steps]
 
 
 def test_the_author_hears_of_each_answer_once_and_not_of_their_own(shop: Company, store_engine: Engine) -> None:

@@ -1,6 +1,7 @@
 """Change requests job: every minute, asks the authors of requests that are due and not done what became of them.
 
-It also reminds those that have not answered, at the intervals that requests name.
+It also reminds those that have not answered, at the intervals that requests name. Each request has a transaction of its
+own: an error at one keeps no other waiting.
 Next: ``catalogue/changes.py``.
 """
 
@@ -13,7 +14,7 @@ from sqlalchemy import Engine
 from tocsin.catalogue.changes import ask_author, remind_open
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock
-from tocsin.model.people import SYSTEM
+from tocsin.jobs.reminder_failures import ReminderFailure, ReminderFailures, remind_apart
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 
@@ -26,10 +27,13 @@ class ChangeRequestsJob:
     def __init__(self, engine: Engine, clock: Clock) -> None:
         self._requests, self._clock = ChangeRequestLog(engine), clock
         self._writes = Writes(SqlCatalogue(engine), clock)
+        self._failures = ReminderFailures()
 
     def look(self) -> int:
         """Ask the authors who have not been asked, and remind those that are open; return of how many requests."""
         now_ms = self._clock.now_ms()
-        works = [partial(ask_author, request_id=one) for one in self._requests.list_unasked(now_ms)]
-        works += [partial(remind_open, request_id=one) for one in self._requests.list_to_remind(now_ms)]
-        return sum(self._writes.within(work, actor=SYSTEM) for work in works)
+        works = [(one, partial(ask_author, request_id=one)) for one in self._requests.list_unasked(now_ms)]
+        works += [(one, partial(remind_open, request_id=one)) for one in self._requests.list_to_remind(now_ms)]
+        results = [remind_apart(self._writes, request_id, work) for request_id, work in works]
+        self._failures.note([one for one in results if isinstance(one, ReminderFailure)])
+        return results.count(True)

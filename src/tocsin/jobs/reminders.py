@@ -5,13 +5,10 @@ Tasks share the incidents by number, and remind of each in a transaction of its 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from traceback import extract_tb, format_exception
-from typing import NamedTuple
 
 import pyarrow as pa
 import structlog
@@ -24,8 +21,8 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock, FixedClock, SystemClock
 from tocsin.flow.match.plan import Plan
 from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.jobs.reminder_failures import ReminderFailure, ReminderFailures, remind_apart
 from tocsin.jobs.resolving import StoreAddress
-from tocsin.model.people import SYSTEM
 from tocsin.settings import StoreSettings
 from tocsin.spark.schema import NUMBER, TEXT, struct_of
 from tocsin.spark.session import interpreting_session
@@ -34,7 +31,6 @@ from tocsin.store.catalogue.alerts.reminders import Numbers, Reminders
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import open_engine
-from tocsin.store.database.faults import fault_of
 from tocsin.store.database.group_commit import PATIENT
 
 JOB = "reminders"
@@ -44,7 +40,7 @@ EVERY_S = 60.0
 _INCIDENTS_PER_TASK = 500
 _MOST_TASKS = 64
 _NUMBERS = struct_of(("first", NUMBER), ("last", NUMBER), nullable=False)
-_WRITTEN = struct_of(("written", NUMBER), ("incident", TEXT), ("cause", TEXT), ("trace", TEXT))
+_WRITTEN = struct_of(("written", NUMBER), ("subject", TEXT), ("cause", TEXT), ("trace", TEXT))
 _LOG = structlog.get_logger(__name__)
 
 
@@ -77,7 +73,7 @@ def look(parts: ReminderParts) -> int:
     frame = parts.session.createDataFrame(shares, _NUMBERS).repartition(len(shares))
     result_rows = in_tasks(frame, WriteReminders(parts.store, plans, now_ms), _WRITTEN).toArrow().to_pylist()
     count: int = sum(row.pop("written") for row in result_rows)
-    parts.failures.note([ReminderFailure(**row) for row in result_rows if row["incident"]])
+    parts.failures.note([ReminderFailure(**row) for row in result_rows if row["subject"]])
     _LOG.info("incidents_reminded", count=count)
     return count
 
@@ -101,30 +97,6 @@ def _no_plans(_plans: Sequence[Plan]) -> list[Plan]:
 def repeats_ms_of(plans: Mapping[str, Plan]) -> dict[str, int]:
     """Return the milliseconds between two reminders of those of these alerts that remind, by id."""
     return {alert: plan.repeat_ms for alert, plan in plans.items() if plan.repeat_ms is not None}
-
-
-class ReminderFailure(NamedTuple):
-    """An incident that cannot be reminded of: what was raised where, and the traceback."""
-
-    incident: str
-    cause: str
-    trace: str
-
-
-class ReminderFailures:
-    """Incidents that cannot be reminded of, look by look: each is logged once for each cause, and when it is over."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[str, str]] = Counter()
-
-    def note(self, failures: Sequence[ReminderFailure]) -> None:
-        """Take the failures of a look: log those that are new, and those that are over with how many looks they had."""
-        present = {(one.incident, one.cause): one for one in failures}
-        for key in self._counts.keys() - present.keys():
-            _LOG.info("reminder_failure_over", incident=key[0], cause=key[1], count=self._counts.pop(key))
-        for key in present.keys() - self._counts.keys():
-            _LOG.error("reminder_failed", incident=key[0], cause=key[1], traceback=present[key].trace)
-        self._counts.update(present.keys())
 
 
 @dataclass(frozen=True)
@@ -153,18 +125,5 @@ class WriteReminders:
     def _write(self, engine: Engine, numbers: Numbers) -> list[bool | ReminderFailure]:
         writes = Writes(SqlCatalogue(engine), FixedClock(self.now_ms))
         due = Reminders(engine).due_between(numbers, repeats_ms_of(self.plans), self.now_ms)
-        return [self._remind(writes, incident_id) for incident_id in due]
-
-    def _remind(self, writes: Writes, incident_id: str) -> bool | ReminderFailure:
-        """Remind of one incident; return whether an event was written.
-
-        One that cannot be reminded of is looked at again in a minute. Others do not wait for it.
-        """
-        try:
-            return writes.within(partial(remind, incident_id=incident_id, plans=self.plans), actor=SYSTEM)
-        except Exception as error:  # an error at one incident keeps no other from being reminded of
-            if fault_of(error) is not None:  # of the store, for all of them
-                raise
-            place = extract_tb(error.__traceback__)[-1]
-            cause = f"{type(error).__name__} in {place.name}, line {place.lineno}"  # not its text, which may vary
-            return ReminderFailure(incident_id, cause, "".join(format_exception(error)))
+        works = ((one, partial(remind, incident_id=one, plans=self.plans)) for one in due)
+        return [remind_apart(writes, incident_id, work) for incident_id, work in works]

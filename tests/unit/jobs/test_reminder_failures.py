@@ -1,10 +1,10 @@
-"""Tests of what is logged of incidents that cannot be reminded of."""
+"""Tests of what is logged of what cannot be reminded of."""
 
 from __future__ import annotations
 
 from structlog.testing import capture_logs
 
-from tocsin.jobs.reminders import ReminderFailure, ReminderFailures
+from tocsin.jobs.reminder_failures import ReminderFailure, ReminderFailures
 
 
 def test_a_failure_is_logged_once_for_each_cause_and_when_it_is_over() -> None:
@@ -15,7 +15,7 @@ def test_a_failure_is_logged_once_for_each_cause_and_when_it_is_over() -> None:
     def log_lines(*present: ReminderFailure) -> list[tuple[object, ...]]:
         with capture_logs() as logs:
             failures.note(present)
-        return [(line["event"], line["incident"], line["cause"], line.get("count")) for line in logs]
+        return [(line["event"], line["subject"], line["cause"], line.get("count")) for line in logs]
 
     assert log_lines(damaged) == [("reminder_failed", "one", "damaged", None)]
     assert log_lines(damaged) == []

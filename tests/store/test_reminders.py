@@ -324,7 +324,7 @@ def test_an_incident_that_cannot_be_reminded_of_keeps_no_other_waiting(company: 
     task = WriteReminders(store, plans(company), company.clock.now_ms())
     (written,) = task(iter([pa.RecordBatch.from_pylist([{"first": 1, "last": 2}])]))
     (counts, failure) = written.to_pylist()
-    assert counts == {"written": 1, "incident": None, "cause": None, "trace": None}
-    assert (failure["written"], failure["incident"]) == (0, damaged_id)
+    assert counts == {"written": 1, "subject": None, "cause": None, "trace": None}
+    assert (failure["written"], failure["subject"]) == (0, damaged_id)
     assert failure["cause"].split(" in ")[0] in failure["trace"]
     assert due(company) == [damaged_id]

@@ -170,9 +170,9 @@ def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) ->
         _grow_person(branch, person)
     if alert["matched"] and not alert["reached"]["total"]:
         branch.add(_marked_line(False, unreached))
-    hidden_count = alert["reached"]["total"] - len(alert["reached"]["data"])
-    if hidden_count > 0:
-        branch.add(Text(f"and {hidden_count} more", style="dim"))
+    left_count = alert["reached"]["total"] - len(alert["reached"]["data"])
+    if left_count > 0:
+        branch.add(Text(f"and {left_count} more", style="dim"))
 
 
 def _grow_trace(branch: Tree, trace: Document) -> None:

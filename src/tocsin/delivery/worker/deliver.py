@@ -235,15 +235,15 @@ class Worker:
         most_each = max(limits.per_destination, min(limits.claim, free // ROOM_SHARES))
         shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served, pauses=pauses)
         self._last_served = list(shares)[-1] if shares else self._last_served
-        due_messages: list[Message] = []
+        claimed_messages: list[Message] = []
         if shares:
             self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
-            due_messages += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, pauses=pauses)
-        due_messages += self._take_replayed(
-            session_id, limit - len(due_messages), in_hand + Counter(_destinations(due_messages))
+            claimed_messages += messages.claim(session_id, limit, now_ms=now_ms, shares=shares, pauses=pauses)
+        claimed_messages += self._take_replayed(
+            session_id, limit - len(claimed_messages), in_hand + Counter(_destinations(claimed_messages))
         )
-        dispatches = messages.dispatches(due_messages, fits=room.take) if due_messages else []
-        if refused_messages := [message for message in due_messages if message.id in room.refused]:
+        dispatches = messages.dispatches(claimed_messages, fits=room.take) if claimed_messages else []
+        if refused_messages := [message for message in claimed_messages if message.id in room.refused]:
             probes = [
                 (message.subscription_id, message.destination_id)
                 for message in refused_messages
@@ -251,7 +251,7 @@ class Worker:
             ]
             messages.release(session_id, room.refused, probes=probes, now_ms=now_ms)
         self._claim_unknown = False
-        return [message for message in due_messages if message.id not in room.refused], dispatches
+        return [message for message in claimed_messages if message.id not in room.refused], dispatches
 
     def _take_replayed(self, session_id: str, limit: int, in_hand: Counter[str]) -> list[Message]:
         """Claim messages of replays for what room is left, and no more of a destination than it takes at once."""

@@ -173,8 +173,8 @@ def _latest(
 ) -> dict[Group, _Latest]:
     """Return, of the groups that have one, the message that takes more, or else the last one within the window."""
     since_ms = min(notification.created_at_ms for notification in notifications) - _LOOK_BACK_MS
-    latest_messages = [*_sent_messages(connection, counts, since_ms), *_planned_turns(connection, counts)]
-    if not latest_messages:
+    group_messages = [*_sent_messages(connection, counts, since_ms), *_planned_turns(connection, counts)]
+    if not group_messages:
         return {}
     windows_ms: dict[Group, int] = {}
     for notification, own_groups in zip(notifications, groups, strict=True):
@@ -182,7 +182,7 @@ def _latest(
             if group is not None:
                 windows_ms.setdefault(group, notification.created_at_ms - slot.window_ms)
     latest_by_group: dict[Group, _Latest] = {}
-    for group, latest in latest_messages:
+    for group, latest in group_messages:
         if latest.open_id is not None or latest.at_ms > windows_ms[group]:
             latest_by_group[group] = max(latest_by_group.get(group, latest), latest, key=_preference)
     return latest_by_group

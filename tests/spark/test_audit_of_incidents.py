@@ -66,6 +66,21 @@ def test_lost_incidents_and_ends_of_incidents_are_found(company: SmallCompany, p
 
 
 @ON_BOTH_STORES
+def test_a_success_that_is_history_leaves_its_incident_and_is_no_finding(
+    company: SmallCompany, parts: AuditParts
+) -> None:
+    company.run("etl", "Successful", at_ms=company.clock.now_ms() + 1, after_s=8 * 24 * 3_600)
+    notify(company)
+    assert [kind for kind, *_ in kinds_found(parts, company)] == []
+
+
+@ON_BOTH_STORES
+def test_a_look_at_a_time_that_has_not_come_is_not_judged(company: SmallCompany, parts: AuditParts) -> None:
+    ScheduledJobs(company.engine).ran(JOB, now_ms=company.clock.now_ms() + 5 * HOUR_MS)
+    assert kinds_found(parts, company) == []
+
+
+@ON_BOTH_STORES
 def test_a_reminder_that_the_job_did_not_write_is_found(company: SmallCompany, parts: AuditParts) -> None:
     company.clock.advance(3 * HOUR_MS)
     assert kinds_found(parts, company) == [], "no pipeline has run"

@@ -311,6 +311,18 @@ def test_two_who_look_at_once_remind_once(company: SmallCompany) -> None:
     assert reminder.change_description.paths() == (INCIDENT_REMINDER,)
 
 
+def test_a_reminder_is_no_longer_missing_once_written_however_late_it_may_be(company: SmallCompany) -> None:
+    fail(company, "etl")
+    assert look(company, after_ms=HOUR_MS) == 1
+    repeats_ms = dict.fromkeys(plans(company), HOUR_MS)
+    for minutes in (1, 30, 59):
+        company.clock.advance(minutes)
+        missing = Reminders(company.engine).overdue(
+            repeats_ms, looked_at_ms=company.clock.now_ms() + 1, allowance_ms=3 * HOUR_MS
+        )
+        assert missing == []
+
+
 def test_an_incident_that_cannot_be_reminded_of_keeps_no_other_waiting(company: SmallCompany) -> None:
     fail(company, "etl", "loads")
     company.clock.advance(HOUR_MS)

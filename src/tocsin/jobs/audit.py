@@ -102,7 +102,9 @@ def audit(parts: AuditParts) -> Audited:
         findings += _judge(parts, subject, span, now_ms)
         (row,) = judgement_counts(parts.history.session).collect()
         judged_count, unjudged_count = judged_count + row.judged, unjudged_count + row.unjudged
-    findings += overdue(OverdueParts(parts.engine, parts.allowance_ms), subject.plans, subject.triggers)
+    findings += overdue(
+        OverdueParts(parts.engine, parts.allowance_ms, parts.history.clock), subject.plans, subject.triggers
+    )
     notified_count = len(list(islice(filter(lambda finding: _report(parts, finding), findings), MOST_REPORTED)))
     parts.match_results.forget(through=_window_start(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
     audit_result = Audited(after, through, judged_count, unjudged_count, tuple(findings), notified_count)

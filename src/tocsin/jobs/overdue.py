@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from tocsin.clock import to_datetime
+from tocsin.clock import Clock, to_datetime
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.schedule.cron import last_time_ms
 from tocsin.flow.schedule.decide import CHECK_WAIT_MS
@@ -30,11 +30,17 @@ class OverdueParts:
 
     engine: Engine
     allowance_ms: int
+    clock: Clock
 
 
 def overdue(parts: OverdueParts, plans: Sequence[Plan], triggers: Mapping[str, Trigger]) -> Iterator[AuditFinding]:
-    """Yield the reminders and checks of these alerts that are missing; ``triggers`` are those of the alerts, by id."""
+    """Yield the reminders and checks of these alerts that are missing; ``triggers`` are those of the alerts, by id.
+
+    Nothing is, if the job has looked at a time that has not come: the clock has been set back since.
+    """
     looked_at_ms = ScheduledJobs(parts.engine).ran_at_ms(JOB)
+    if looked_at_ms > parts.clock.now_ms():
+        return
     yield from _missing_reminders(parts, plans, looked_at_ms)
     yield from _missing_checks(parts, plans, triggers, looked_at_ms)
 

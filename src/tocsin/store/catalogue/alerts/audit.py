@@ -12,7 +12,7 @@ from sqlalchemy import Engine, and_, case, exists, func, or_, select
 
 from tocsin.conditions.test_results import TEST_SUITE
 from tocsin.model.alert_incident import name_of
-from tocsin.model.change import EventType
+from tocsin.model.change import LATE, EventType
 from tocsin.model.match_result import Pair
 from tocsin.model.message import Delivered
 from tocsin.model.status import SUCCESS, is_failure
@@ -85,11 +85,13 @@ class AuditRows:
     def reports(self, after: int, through: int) -> Rows:
         """Return (offset, asset, whether it failed, time of the event) of the verdicts reported between two offsets.
 
-        Left out is what opens and resolves no incident: runs of test suites, and what is older than a report before it.
+        Left out is what opens and resolves no incident: runs of test suites, what is older than a report before it, and
+        what is history or dated ahead.
         """
         report, event = status_report.alias("of"), change_event.c
         query = select(report.c.log_offset, report.c.entity_id, report.c.verdict, event.event_type, event.timestamp_ms)
         query = query.join(change_event, event.log_offset == report.c.log_offset).where(event.entity_type != TEST_SUITE)
+        query = query.where(~event.derived.contains(f'"{LATE}":true'))
         query = query.where(report.c.log_offset > after, report.c.log_offset <= through)
         verdicts = self._rows(query.where(~is_out_of_order(report, status_report.alias("newer"))))
         return [

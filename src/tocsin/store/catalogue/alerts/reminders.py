@@ -76,7 +76,8 @@ class Reminders:
         query = _watchers(select(_WATCHER.subscription_id, _ROW.number, _ROW.opened_event_id, _ROW.opened_offset))
         query = query.where(_ROW.updated_at_ms < looked_at_ms, ~is_changed)
         with reading(self._engine) as connection:
-            return [Overdue(*row) for row in _due(connection, query, repeats_ms, looked_at_ms - allowance_ms)]
+            late_reminders = _due(connection, query, repeats_ms, looked_at_ms, late_by_ms=allowance_ms)
+            return [Overdue(*row) for row in late_reminders]
 
 
 class SqlIncidentReminders:
@@ -133,15 +134,20 @@ def _watchers(query: Select[*Columns]) -> Select[*Columns]:
 
 
 def _due(
-    connection: Connection, query: Select[*Columns], repeats_ms: Mapping[str, int], now_ms: int
+    connection: Connection,
+    query: Select[*Columns],
+    repeats_ms: Mapping[str, int],
+    now_ms: int,
+    *,
+    late_by_ms: int = 0,
 ) -> Iterator[Row[*Columns]]:
-    """Yield the rows of a query of watchers whose time has come, for each portion of the alerts."""
+    """Yield the rows of a query of watchers whose time came so long ago, for each portion of the alerts."""
     alerts_by_repeat: dict[int, list[str]] = defaultdict(list)
     for alert_id, repeat_ms in repeats_ms.items():
         alerts_by_repeat[repeat_ms].append(alert_id)
     for repeat_ms, alert_ids in sorted(alerts_by_repeat.items()):
         # What lies ahead by more than that was noted by a clock that has been set back since.
-        waited = query.where(or_(now_ms - repeat_ms >= _SINCE_MS, now_ms + repeat_ms <= _SINCE_MS))
+        waited = query.where(or_(now_ms - late_by_ms - repeat_ms >= _SINCE_MS, now_ms + repeat_ms <= _SINCE_MS))
         yield from rows_by_key(connection, waited, _ALERT_ID, alert_ids)
 
 

@@ -149,6 +149,19 @@ def test_a_result_dated_ahead_is_not_what_later_ones_are_compared_with(shop: Com
     assert (case["testCaseResult"]["timestamp"], case["testCaseStatus"]) == (2, "Success")
 
 
+def test_the_newest_result_of_a_clock_that_is_always_ahead_is_kept(shop: Company) -> None:
+    shop.writes.create("testCase", _REQUEST | {"autoCloseIncident": True}, actor=JANE)
+    statuses = []
+    for status in ("Failed", "Success", "Failed", "Success"):
+        result = {"timestamp": shop.clock.now_ms() + 6 * 60_000, "testCaseStatus": status}
+        shop.writes.add_test_result(_CASE, result, actor=JANE)
+        case = shop.get("testCase", _CASE)
+        assert case["testCaseResult"]["timestamp"] == result["timestamp"]
+        statuses.append((case["testCaseStatus"], "incidentId" in case))
+        shop.clock.advance(3_600_000)
+    assert statuses == [("Failed", True), ("Success", False)] * 2
+
+
 def test_a_later_write_keeps_the_latest_result(shop: Company) -> None:
     shop.writes.create("testCase", _REQUEST, actor=JANE)
     result = {"timestamp": 1, "testCaseStatus": "Aborted"}
@@ -289,3 +302,15 @@ def test_rows_that_a_result_brings_along_are_kept_but_never_reported(shop: Compa
         ObservationReads(store_engine).page(written.document["id"], "testCaseResult", ReportWindow()).documents
     )
     assert stored_result["sampleData"] == "jane@example.org"
+    shop.writes.add_test_result(_CASE, {"timestamp": 2, "testCaseStatus": "Success"}, actor=JANE)
+    removal = shop.writes.on_entity(
+        "testCase", Key.by_name(_CASE), lambda record, case: remove_result(record, case, 2), actor=JANE
+    )
+    held_result = {key: value for key, value in stored_result.items() if key != "sampleData"}
+    assert removal.document["testCaseResult"] == held_result
+    for at_ms in (shop.clock.now_ms() + 86_400_000, 3):
+        result = {"timestamp": at_ms, "testCaseStatus": "Success"}
+        written = shop.writes.add_test_result(_CASE, result, actor=JANE)
+    assert written.event is not None
+    assert written.event.change_description is not None
+    assert written.event.change_description.fields_updated[0].old_value == held_result

@@ -21,6 +21,8 @@ from tocsin.model.stored import Stored, Written
 MOST_AT_ONCE = 1_000
 """Reports that one request may bring."""
 
+_LEFT_OUT_OF_EVENTS = "sampleData"
+
 
 @dataclass(frozen=True)
 class ReportKind:
@@ -88,20 +90,22 @@ def append_event(
 ) -> Written:
     """Record that something was reported; the entity holds it, and the keys of ``newest``, if it is the newest.
 
-    What is dated ahead, by a clock that is wrong, is the newest only where there is no other, and before nothing.
+    What is dated ahead, by a clock that is wrong, is held until the next report, and is what none is compared with.
     ``also`` is a further change of the same moment, and keys that the entity holds because of it in any case.
     """
     latest_ms = record.at_ms + FUTURE_MS
-    held_report = entity.document.get(kind.held_as)
-    old = None if held_report is None or held_report["timestamp"] > latest_ms else held_report
+    old = entity.document.get(kind.held_as)
+    if old is not None and old["timestamp"] > latest_ms:
+        before_ms = min(report["timestamp"], latest_ms + 1)
+        sound_report = record.transaction.series.latest(Line(entity.id, kind.name), before_ms=before_ms)
+        old = part_for_events(sound_report.document) if sound_report else None
     if old is None:
         description = describe(kind.name, new=report)
     else:
         change = FieldChange(name=kind.name, old_value=None if is_same(old, report) else old, new_value=report)
         description = ChangeDescription(fields_updated=(change,))
     is_newest = old is None or report["timestamp"] >= old["timestamp"]
-    is_held = held_report is None or (is_newest and report["timestamp"] <= latest_ms)
-    held_fields = ({kind.held_as: report} | (newest or {}) if is_held else {}) | (also[1] if also else {})
+    held_fields = ({kind.held_as: report} | (newest or {}) if is_newest else {}) | (also[1] if also else {})
     document = entity.document | held_fields if held_fields else None
     description = description.with_changes(*(also[:1] if also else ()))
     return record.note(entity, description, event_type=event_type, document=document)
@@ -113,9 +117,14 @@ def append_removal(record: Record, entity: Stored, report: Document) -> Written:
     latest = record.transaction.series.latest(Line(entity.id, kind.name))
     document = {key: value for key, value in entity.document.items() if key not in (kind.held_as, "testCaseStatus")}
     if latest is not None:
-        document[kind.held_as] = latest.document
+        document[kind.held_as] = part_for_events(latest.document)
         document |= {"testCaseStatus": latest.status} if entity.entity_type == "testCase" else {}
     return record.note(entity, describe(kind.name, old=report), document=document)
+
+
+def part_for_events(report: Document) -> Document:
+    """Return what events and entities hold of a report: all but failed rows, which may have masked values."""
+    return {key: value for key, value in report.items() if key != _LEFT_OUT_OF_EVENTS}
 
 
 def _compared_value(kind: ReportKind, report: Document, key: str) -> object:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tocsin.catalogue.observations.failed_rows import forget_failed_rows
 from tocsin.catalogue.observations.field_checks import checked_document
-from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged
+from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged, part_for_events
 from tocsin.catalogue.quality import incidents
 from tocsin.catalogue.quality.suite_runs import complete_runs
 from tocsin.errors import InvalidInput, NotFound
@@ -27,7 +27,6 @@ _KIND = REPORTS["testCase"]
 _FAILED, _SUCCEEDED = "Failed", "Success"
 _RESOLUTION: Document = {"testCaseFailureReason": "Other", "testCaseFailureComment": "AutoResolved"}
 _NOT_KEPT = ("fqn", "incidentId", "testCase")
-_LEFT_OUT_OF_EVENTS = "sampleData"
 
 
 def add_result(record: Record, case: Stored, result: Document) -> Written:
@@ -73,7 +72,7 @@ def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
     removed_result = record.transaction.series.remove(Line(case.id, _KIND.name), at_ms)
     if removed_result is None:
         raise NotFound(f"test case {case.fqn} has no result at {at_ms}")
-    return append_removal(record, case, _for_event(removed_result))
+    return append_removal(record, case, part_for_events(removed_result))
 
 
 def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = False) -> Written:
@@ -87,7 +86,7 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     event_type = EventType.TEST_CASE_FAILURE if is_failure and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
     result_write = append_event(
-        record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opening
+        record, case, _KIND, part_for_events(result), event_type=event_type, newest=newest, also=opening
     )
     is_newest = result_write.document.get(_KIND.held_as, {}).get("timestamp") == result["timestamp"]
     if is_newest and result["testCaseStatus"] == _SUCCEEDED:
@@ -107,7 +106,3 @@ def _without_incident(record: Record, case: Stored, written: Written) -> Written
 
 def _report_of(result: Document) -> StoredReport:
     return StoredReport(result["timestamp"], result, result["testCaseStatus"])
-
-
-def _for_event(result: Document) -> Document:
-    return {key: value for key, value in result.items() if key != _LEFT_OUT_OF_EVENTS}

@@ -40,6 +40,7 @@ from tocsin.store.outbox.sessions import Sessions
 PII_TAG = "PII.Sensitive"
 _SAMPLE: Document = {"columns": ["id", "email"], "rows": [[7, "ann@example.org"], [8, None]]}
 WITHHELD = FailingRows(are_withheld=True)
+_YEAR_MS = 365 * 86_400_000
 _BEFORE_EXCERPTS = "0055_wholes_of_notifications"
 
 
@@ -292,6 +293,26 @@ def test_rows_may_come_before_their_result(store_engine: Engine) -> None:
     assert samples_of(store_engine).of(mail) is not None
     company.result("orders", "Success")
     assert attachment_of(company, EXCERPT) is None
+
+
+def test_an_older_success_leaves_the_rows_of_a_failure_that_is_reported_later(store_engine: Engine) -> None:
+    company = failing_company(store_engine)
+    failed_at_ms = company.clock.now_ms() + 60_000
+    send_rows(company, SentRows(_SAMPLE, failed_at_ms, validates=False))
+    company.clock.advance(54_000)
+    company.result("orders", "Success")
+    company.clock.advance(4_000)
+    company.result("orders", "Failed")
+    assert samples_of(store_engine).of(mails_of(store_engine)["cem"]) is not None
+    company.result("orders", "Success")
+    assert attachment_of(company, FAILED_ROWS) is attachment_of(company, EXCERPT) is None
+
+
+def test_a_success_drops_rows_of_a_result_that_is_dated_ahead(store_engine: Engine) -> None:
+    company = failing_company(store_engine)
+    send_rows(company, SentRows(_SAMPLE, company.clock.now_ms() + _YEAR_MS, validates=False))
+    company.result("orders", "Success")
+    assert attachment_of(company, FAILED_ROWS) is attachment_of(company, EXCERPT) is None
 
 
 def attachment_of(company: SmallCompany, kind: str) -> Document | None:

@@ -16,6 +16,7 @@ from tocsin.catalogue.observations.samples import ROWS, check_rows, tested_table
 from tocsin.catalogue.observations.table_details import attach, check_columns
 from tocsin.delivery.wording.failing_rows import excerpt_of
 from tocsin.errors import Conflict, InvalidInput
+from tocsin.flow.capture.bounds import FUTURE_MS
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.status import SUCCESS, is_failure, verdict_of
@@ -73,6 +74,17 @@ def _place_of(case: Stored, result_at_ms: int | None) -> Document:
     if result_at_ms == newest_at_ms and verdict_of(status) == SUCCESS:
         raise InvalidInput(f"the result of {result_at_ms} is a success: no rows failed", field="timestamp")
     return {RESULT_AT: result_at_ms}
+
+
+def forget_failed_rows_until(record: Record, case: Stored, success_at_ms: int) -> None:
+    """Remove the rows that failed a test before a success; those of a result that comes after it stay.
+
+    What is dated ahead of the success and of ours, by a clock that is wrong, does not come after it.
+    """
+    excerpt = record.transaction.attachments.get(case.id, EXCERPT) or {}
+    latest_ms = max(success_at_ms, record.at_ms) + FUTURE_MS
+    if not success_at_ms < excerpt.get(RESULT_AT, success_at_ms) <= latest_ms:
+        forget_failed_rows(record, case)
 
 
 def forget_failed_rows(record: Record, case: Stored) -> Written:

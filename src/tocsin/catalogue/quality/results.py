@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tocsin.catalogue.observations.failed_rows import forget_failed_rows
+from tocsin.catalogue.observations.failed_rows import forget_failed_rows_until
 from tocsin.catalogue.observations.field_checks import checked_document
 from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged, part_for_events
 from tocsin.catalogue.quality import incidents
@@ -90,7 +90,7 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     )
     is_newest = result_write.document.get(_KIND.held_as, {}).get("timestamp") == result["timestamp"]
     if is_newest and result["testCaseStatus"] == _SUCCEEDED:
-        forget_failed_rows(record, case)
+        forget_failed_rows_until(record, case, result["timestamp"])
         result_write = _without_incident(record, case, result_write)
     complete_runs(record, case, result["timestamp"])
     return result_write

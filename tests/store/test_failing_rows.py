@@ -315,6 +315,18 @@ def test_a_success_drops_rows_of_a_result_that_is_dated_ahead(store_engine: Engi
     assert attachment_of(company, FAILED_ROWS) is attachment_of(company, EXCERPT) is None
 
 
+def test_a_result_dated_ahead_refuses_no_rows(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    company.test_case("orders")
+    ahead = {"timestamp": company.clock.now_ms() + _YEAR_MS, "testCaseStatus": "Failed"}
+    company.writes.add_test_result("pg.store.public.orders.has_rows", ahead, actor=SYSTEM)
+    send_rows(company, SentRows(_SAMPLE, company.clock.now_ms() + 1_000, validates=False))
+    company.result("orders", "Failed")
+    excerpt = attachment_of(company, EXCERPT)
+    assert excerpt is not None
+    assert excerpt["resultTimestamp"] == company.clock.now_ms()
+
+
 def attachment_of(company: SmallCompany, kind: str) -> Document | None:
     """Return what of this kind is attached to the test."""
     case_id = company.ids["has_rows"]

@@ -54,19 +54,23 @@ def put_failed_rows(record: Record, case: Stored, sent: SentRows, *, masked_tags
     if table is not None and sent.validates:
         check_columns(table, columns, field="columns")
     masked = masked_places(columns, table.document if table else {}, masked_tags)
-    kept_rows = checked_sample | _place_of(case, sent.result_at_ms) | {MASKED: masked}
+    latest_ms = record.at_ms + FUTURE_MS
+    kept_rows = checked_sample | _place_of(case, sent.result_at_ms, latest_ms=latest_ms) | {MASKED: masked}
     attach(record, case, EXCERPT, kept_excerpt_of(kept_rows) if kept_rows["rows"] else None)
     return attach(record, case, FAILED_ROWS, kept_rows)
 
 
-def _place_of(case: Stored, result_at_ms: int | None) -> Document:
-    """Return the time of the result that rows belong to, under its key; nothing if they belong to none."""
+def _place_of(case: Stored, result_at_ms: int | None, *, latest_ms: int) -> Document:
+    """Return the time of the result that rows belong to, under its key; nothing if they belong to none.
+
+    A result that is dated after ``latest_ms``, by a clock that is wrong, is newer than no other.
+    """
     newest = case.document.get("testCaseResult") or {}
     newest_at_ms, status = newest.get("timestamp", 0), str(newest.get("testCaseStatus", ""))
     if result_at_ms is None:
         return {RESULT_AT: newest_at_ms} if is_failure(status) else {}
     moment(result_at_ms, "timestamp")
-    if result_at_ms < newest_at_ms:
+    if result_at_ms < newest_at_ms <= latest_ms:
         raise Conflict(
             f"The rows belong to the result of {result_at_ms}, but {case.fqn} has a newer one, of {newest_at_ms}; "
             "send the rows of that one."

@@ -1,40 +1,37 @@
 """HTTP requests of channels: one attempt over a pool of connections, and the outcome of its response.
 
 Redirects are not followed, proxies from the environment are not used, and the address is checked when the socket is
-created (``delivery/transport/egress.py``). aiohttp opens connections; what is said over them is
-``delivery/transport/http_session.py``. Next: ``delivery/transport/outcome.py``.
+created (``delivery/transport/egress.py``). Next: ``delivery/transport/outcome.py``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Self
-from weakref import WeakSet
+from contextvars import ContextVar
+from functools import lru_cache, partial
+from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
-from yarl import URL
 
 from tocsin.delivery.lines import clean_line
-from tocsin.delivery.transport.egress import REFUSED_ERRNO, Egress, egress_of
-from tocsin.delivery.transport.http_session import AnswerLimits, ConnectionLostError, HttpAnswer, HttpSession
+from tocsin.delivery.transport.egress import REFUSED_ERRNO, AddressInfo, Egress, egress_of
 from tocsin.delivery.transport.outcome import DETAIL_LIMIT, of_http_status, of_reason
 from tocsin.delivery.transport.request import Recorder, Request, Timeouts, Transport
 from tocsin.delivery.transport.retry import parse_retry_after
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.settings import ChannelSettings
 
-KEPT_S = 15.0
-"""Seconds for which a connection is kept that nothing is sent over."""
+MOST_ANNOUNCED = 10
+"""Interim answers (1xx) that a receiver may send before its answer."""
 
 _REASON_LIMIT = 500
-
-_WITHOUT_BODY = frozenset({"GET", "HEAD"})
-
-Origin = tuple[str, str | None, int | None]
+_OPENED: ContextVar[list[socket.socket]] = ContextVar("sockets opened for the present request")
+_NOT_LOST = (TimeoutError, aiohttp.ClientConnectorError)
+"""Failures of connections other than the loss of one that there was."""
 
 
 @asynccontextmanager
@@ -48,157 +45,114 @@ async def open_transport(settings: ChannelSettings, recorder: Recorder | None = 
 
 
 class HttpRequests(Transport):
-    """Sends requests over one pool of connections; close it when done. ``resolver`` is the system's if omitted.
+    """Sends requests over one pool of connections; close it when done. ``resolver`` is the system's if omitted."""
 
-    A connection that nothing is sent over for ``kept_s`` seconds is closed.
-    """
-
-    def __init__(
-        self,
-        egress: Egress,
-        *,
-        user_agent: str = "Tocsin",
-        resolver: AbstractResolver | None = None,
-        kept_s: float = KEPT_S,
-    ) -> None:
-        self._connector = aiohttp.TCPConnector(
-            limit=0, resolver=resolver or aiohttp.ThreadedResolver(), socket_factory=egress.open_socket
+    def __init__(self, egress: Egress, *, user_agent: str = "Tocsin", resolver: AbstractResolver | None = None) -> None:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0, resolver=resolver or aiohttp.ThreadedResolver(), socket_factory=partial(_open_socket, egress)
+            ),
+            auto_decompress=False,  # what is kept is bounded by what was sent to us
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": user_agent, "Accept-Encoding": "identity"},
+            response_class=_Answer,
+            trust_env=False,
         )
-        self._loop = asyncio.get_running_loop()
-        self._user_agent = user_agent
-        self._sessions: WeakSet[HttpSession] = WeakSet()
-        self._idle = _IdleSessions(kept_s)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._idle.stop()
-        for session in self._sessions:
-            session.close()
-        await self._connector.close()
+        await self._session.close()
 
     async def exchange(self, request: Request, *, now_ms: int) -> tuple[Outcome, bytes]:
         """Make one attempt and return its outcome, with what was read of the answer."""
-        timeouts = request.timeouts
-        limits = AnswerLimits(request.answer_bytes, timeouts.read_s, self._loop.time() + timeouts.total_s)
+        outcome, body, stale = await self._attempt(request, now_ms)
+        while stale:  # a kept connection that the receiver had closed says nothing about the receiver
+            outcome, body, stale = await self._attempt(request, now_ms)
+        return outcome, body
+
+    async def _attempt(self, request: Request, now_ms: int) -> tuple[Outcome, bytes, bool]:
+        """Make one request; return its outcome and answer, and whether it failed on a stale connection only."""
+        new_sockets: list[socket.socket] = []
+        _OPENED.set(new_sockets)
         try:
-            answer = await self._answer_of(request, limits)
+            async with self._session.request(
+                request.method,
+                request.url,
+                data=request.payload,
+                headers=request.headers,
+                timeout=_client_timeout(request.timeouts),
+                allow_redirects=False,
+            ) as answer:
+                body = await _read(answer, request.answer_bytes)
+                return _outcome(answer, body, now_ms=now_ms), body, False
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
+            is_stale = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, _NOT_LOST)
             suffix = "" if isinstance(error, ValueError) else f": {error}"  # it would repeat the address, token and all
             detail = clean_line(f"{type(error).__name__}{suffix}", limit=_REASON_LIMIT)
-            return of_reason(_reason(error), detail=detail), b""
-        return _outcome(answer, now_ms=now_ms), answer.body
-
-    async def _answer_of(self, request: Request, limits: AnswerLimits) -> HttpAnswer:
-        """Send a request and return its answer.
-
-        A kept connection that the receiver had closed says nothing about the receiver: the request goes over another.
-        """
-        head = head_of(request, user_agent=self._user_agent)
-        origin = (request.url.scheme, request.url.raw_host, request.url.port)
-        while True:
-            kept_session = self._idle.take(origin)
-            session = kept_session or await self._open(request, limits.until_s)
-            try:
-                answer = await session.exchange(head, request.payload, limits)
-            except ConnectionLostError as error:
-                if kept_session is None or error.has_begun:
-                    raise
-                continue
-            if session.is_open:
-                self._idle.keep(origin, session)
-            return answer
-
-    async def _open(self, request: Request, until_s: float) -> HttpSession:
-        """Open a connection to where a request goes."""
-        opening = aiohttp.ClientRequest(request.method, request.url, loop=self._loop)
-        async with asyncio.timeout_at(until_s):
-            connection = await self._connector.connect(opening, [], _connect_timeout(request.timeouts))
-        session = HttpSession(connection)
-        self._sessions.add(session)
-        return session
+            return of_reason(_reason(error), detail=detail), b"", is_stale and not new_sockets
 
 
-class _IdleSessions:
-    """Sessions that wait for another request, by where they lead: the one that was used last is used first."""
-
-    def __init__(self, kept_s: float) -> None:
-        self._loop, self._kept_s = asyncio.get_running_loop(), kept_s
-        self._sessions: dict[Origin, list[tuple[HttpSession, float]]] = {}
-        self._timer: asyncio.TimerHandle | None = None
-
-    def take(self, origin: Origin) -> HttpSession | None:
-        """Return an open session, which is no longer kept; None if there is none."""
-        kept_sessions = self._sessions.get(origin)
-        while kept_sessions:
-            session, _ = kept_sessions.pop()
-            if session.is_open:
-                return session
-        return None
-
-    def keep(self, origin: Origin, session: HttpSession) -> None:
-        """Keep a session for a while."""
-        self._sessions.setdefault(origin, []).append((session, self._loop.time()))
-        if self._timer is None:
-            self._timer = self._loop.call_later(self._kept_s, self._close_old)
-
-    def stop(self) -> None:
-        """Look after them no more."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _close_old(self) -> None:
-        oldest_s = self._loop.time() - self._kept_s
-        for session, since_s in [kept for sessions in self._sessions.values() for kept in sessions]:
-            if since_s <= oldest_s:
-                session.close()
-        open_sessions = {
-            origin: [kept for kept in sessions if kept[0].is_open] for origin, sessions in self._sessions.items()
-        }
-        self._sessions = {origin: sessions for origin, sessions in open_sessions.items() if sessions}
-        self._timer = self._loop.call_later(self._kept_s, self._close_old) if self._sessions else None
+def _open_socket(egress: Egress, info: AddressInfo) -> socket.socket:
+    """Open a socket and note it for the request that it is opened for."""
+    opened = egress.open_socket(info)
+    _OPENED.get().append(opened)
+    return opened
 
 
-def head_of(request: Request, *, user_agent: str) -> bytes:
-    """Return what is sent before the payload of a request.
+class _Answer(aiohttp.ClientResponse):
+    """An answer that may be announced (``100 Continue``) a few times, not without end: that keeps the loop busy."""
 
-    Raises
-    ------
-    ValueError : it has a header that is none, or credentials both in its address and in a header
-    """
-    url, given_names = request.url, {name.lower() for name in request.headers}
-    credentials = _credentials(url)
-    if credentials and "authorization" in given_names:
-        raise ValueError("credentials both in the address and in a header")
-    defaults = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "identity"} | credentials
-    headers = {name: value for name, value in defaults.items() if name.lower() not in given_names} | request.headers
-    lines = [f"{request.method} {url.raw_path_qs} HTTP/1.1", f"Host: {url.host_port_subcomponent}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    if request.payload or request.method not in _WITHOUT_BODY:
-        lines.append(f"Content-Length: {len(request.payload)}")
-    head = "\n".join(lines)
-    if head.count("\n") >= len(lines) or "\r" in head or "\0" in head:
-        raise ValueError("a header holds a line break")
-    return f"{head}\n\n".replace("\n", "\r\n").encode()
+    async def start(self, connection: Any) -> aiohttp.ClientResponse:  # Any: aiohttp's own
+        """Wait for the answer."""
+        behind: Any = _AttributeOverrides(connection, protocol=_Announced(connection.protocol))  # Any: as above
+        return await super().start(behind)
 
 
-def _credentials(url: URL) -> dict[str, str]:
-    """Return the header with the credentials in an address, if there are any."""
-    if not (url.raw_user or url.raw_password):
-        return {}
-    pair = f"{url.user or ''}:{url.password or ''}".encode("latin-1")
-    return {"Authorization": f"Basic {b64encode(pair).decode()}"}
+class _AttributeOverrides:
+    """Something of aiohttp's with some of its attributes replaced."""
+
+    def __init__(self, original: Any, **replaced: object) -> None:  # Any: as above
+        self._whole = original
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:  # Any: as above
+        return getattr(self._whole, name)
 
 
-def _connect_timeout(timeouts: Timeouts) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=timeouts.total_s, sock_connect=timeouts.connect_s)
+class _Announced(_AttributeOverrides):
+    """A connection's protocol that gives up on a receiver that announces its answer too often."""
+
+    _count = 0
+
+    async def read(self) -> Any:  # Any: as above
+        self._count += 1
+        if self._count > MOST_ANNOUNCED + 1:
+            raise aiohttp.http.HttpProcessingError(message="the response is too long")
+        return await self._whole.read()
 
 
-def _outcome(answer: HttpAnswer, *, now_ms: int) -> Outcome:
+@lru_cache(maxsize=100)
+def _client_timeout(timeouts: Timeouts) -> aiohttp.ClientTimeout:
+    connect_s, read_s, total_s = timeouts
+    return aiohttp.ClientTimeout(total=total_s, sock_connect=connect_s, sock_read=read_s)
+
+
+async def _read(answer: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Return the first bytes of a response's body; none if it breaks off: its status counts all the same."""
+    try:
+        return await answer.content.readexactly(limit)
+    except asyncio.IncompleteReadError as short:
+        return short.partial
+    except (aiohttp.ClientError, TimeoutError):
+        return b""
+
+
+def _outcome(answer: aiohttp.ClientResponse, body: bytes, *, now_ms: int) -> Outcome:
     """Return the outcome of a response."""
-    after_s = parse_retry_after(answer.retry_after, now_ms=now_ms)
-    excerpt = answer.body[:DETAIL_LIMIT]
+    after_s = parse_retry_after(answer.headers.get("Retry-After"), now_ms=now_ms)
+    excerpt = body[:DETAIL_LIMIT]
     return of_http_status(answer.status, detail=excerpt.decode("utf-8", "replace").replace("\0", ""), after_s=after_s)
 
 

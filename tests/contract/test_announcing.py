@@ -6,15 +6,18 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import Engine, update
 from tests.contract.test_access import send_patch
 from tests.contract.test_changes import announce, announcement, world
 from tests.contract.test_explain import person
 from tests.serving import Json, Served
 
 from tocsin.cli.change_files import FileOutcome, announce_planned, changes_as_yaml, plan_changes, read_changes
+from tocsin.cli.yaml_documents import to_yaml
 from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import Conflict, InvalidInput
+from tocsin.store.database.change_tables import change_request
 
 __all__ = ["person", "world"]  # fixtures
 
@@ -197,3 +200,49 @@ def test_a_file_announces_nothing_if_one_of_it_is_refused(
     assert [line.split(": ")[0] for line in lines] == ["F:3:3", "F:4:3", "F:7:12", "F:11:3"], lines
     assert "did you mean email?" in lines[1]
     assert administrator.get("/changes").json()["data"] == []
+
+
+def test_a_file_with_all_requests_of_a_column_is_left_as_it_is_whatever_came_of_them(
+    client: Client, world: dict[str, Json], administrator: httpx.Client, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    orders = world["orders"]
+    announce(administrator, orders, kind="type", newValue="INT")
+    columns = [one | ({"dataType": "INT"} if one["name"] == "email" else {}) for one in orders["columns"]]
+    send_patch(administrator, f"/tables/{orders['id']}", {"op": "replace", "path": "/columns", "value": columns})
+    announce(administrator, orders, date=orders["updatedAt"] + 8 * _DAY_MS)
+    assert administrator.put("/changes/CR-2/withdraw").is_success
+    with client:
+        withdrawn_request, done_request = client.list_change_requests()
+        assert (withdrawn_request["status"], done_request["status"]) == ("withdrawn", "done")
+        removal = {"kind": "removal", "newValue": None, "date": done_request["date"] + 5 * _DAY_MS}
+        new_text = changes_as_yaml([done_request | removal])
+        text = changes_as_yaml([withdrawn_request, done_request]) + new_text.removeprefix("changes:\n")
+        files = write_changes(tmp_path, text)
+        outcomes = [FileOutcome.WITHDRAWN, FileOutcome.UNCHANGED, FileOutcome.ANNOUNCED]
+        assert [one.outcome for one in plan_changes(client, read_changes(files))] == outcomes
+        announce_planned(client, plan_changes(client, read_changes(files)))
+        outcomes = [FileOutcome.WITHDRAWN, FileOutcome.UNCHANGED, FileOutcome.UNCHANGED]
+        assert [one.outcome for one in plan_changes(client, read_changes(files))] == outcomes
+        with sqlite_engine.begin() as connection:
+            connection.execute(update(change_request).values(due_at_ms=change_request.c.number))
+        files = write_changes(tmp_path, changes_as_yaml([*client.list_change_requests()]))
+        assert [one.request["name"] for one in plan_changes(client, read_changes(files))] == ["CR-3", "CR-2", "CR-1"]
+
+
+@pytest.mark.parametrize("fields", [{"date": 3}, {"kind": "deprecation"}, {"column": "id"}, {"entity": {"type": "x"}}])
+def test_a_file_is_refused_for_its_date_if_another_change_was_withdrawn(
+    client: Client,
+    world: dict[str, Json],
+    administrator: httpx.Client,
+    sqlite_engine: Engine,
+    tmp_path: Path,
+    fields: Json,
+) -> None:
+    announce(administrator, world["orders"])
+    assert administrator.put("/changes/CR-1/withdraw").is_success
+    with sqlite_engine.begin() as connection:
+        connection.execute(update(change_request).values(due_at_ms=1))
+    with client:
+        files = write_changes(tmp_path, to_yaml([announcement(world["orders"], **{"date": 1, **fields})]))
+        with pytest.raises(InvalidInput):
+            plan_changes(client, read_changes(files))

@@ -6,6 +6,7 @@ Next: ``cli/changes.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -14,12 +15,12 @@ from tocsin.cli.alertfiles import file_label, text_of
 from tocsin.cli.condition_errors import field_of, mistakes_in
 from tocsin.cli.yaml_documents import YamlDocument, read_yaml, to_yaml
 from tocsin.client import Client
-from tocsin.clock import to_datetime
+from tocsin.clock import moment_of, to_datetime
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, TocsinError
+from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 
 _LIST_KEY = "changes"
-_COMPARED = ("kind", "column", "newValue", "date")
 _OPTIONAL = ("column", "newValue", "replacement")
 
 
@@ -106,10 +107,8 @@ def plan_changes(client: Client, filed: Sequence[FiledChange]) -> list[PlannedCh
     for change in filed:
         try:
             plan = _plan_change(client, change)
-            subject = (plan.request["entity"]["id"], plan.request["column"])
-            if subject in place_by_subject:
-                raise InvalidInput(f"{place_by_subject[subject]} announces a change of it, too")
-            place_by_subject[subject] = change.where()
+            if plan.outcome is FileOutcome.ANNOUNCED:  # beside what is done or withdrawn there may be another change
+                _note_place(plan, place_by_subject)
             plans.append(plan)
         except (InvalidInput, NotFound, Forbidden, Conflict) as error:
             errors.append(_with_places(error, change))
@@ -139,9 +138,9 @@ def announce_planned(client: Client, planned: Sequence[PlannedChange]) -> list[P
             results.append(replace(plan, request=client.announce_change(plan.filed.document)))
         except TocsinError as error:
             placed_error = _with_places(error, plan.filed)
-            names = [one.request["name"] for one in results if one.outcome is FileOutcome.ANNOUNCED]
+            numbers = [one.request["name"] for one in results if one.outcome is FileOutcome.ANNOUNCED]
             placed_error.add_note(
-                f"Announced before that: {', '.join(names) or 'nothing'}. Nothing is announced twice."
+                f"Announced before that: {', '.join(numbers) or 'nothing'}. Nothing is announced twice."
             )
             raise placed_error from error
     return results
@@ -155,13 +154,43 @@ def changes_as_yaml(requests: Sequence[Document]) -> str:
 def _plan_change(client: Client, change: FiledChange) -> PlannedChange:
     if not isinstance(change.document, dict):
         raise InvalidInput("must be a change: entity, kind, date and why")
-    request = client.announce_change(change.document, dry_run=True)
+    try:
+        request = client.announce_change(change.document, dry_run=True)
+    except (InvalidInput, NotFound, Conflict):  # its date has passed since it was withdrawn, or another is announced
+        withdrawn = _withdrawn_like(client, change.document)
+        if withdrawn is None:
+            raise
+        return PlannedChange(change, FileOutcome.WITHDRAWN, withdrawn)
     if "firstConsumers" not in request:  # nobody would be asked: it is a request that there is
         return PlannedChange(change, FileOutcome.UNCHANGED, request)
-    entity = request["entity"]
-    withdrawn = client.list_change_requests(asset=entity["id"], type=entity["type"], status="withdrawn")
-    same = next((one for one in withdrawn if all(one[key] == request[key] for key in _COMPARED)), None)
-    return PlannedChange(change, FileOutcome.WITHDRAWN if same else FileOutcome.ANNOUNCED, same or request)
+    withdrawn = _withdrawn_like(client, request)
+    return PlannedChange(change, FileOutcome.WITHDRAWN if withdrawn else FileOutcome.ANNOUNCED, withdrawn or request)
+
+
+def _note_place(plan: PlannedChange, place_by_subject: dict[tuple[str, str | None], str]) -> None:
+    """Note where a change of an asset or column is announced; ``InvalidInput`` if another was before."""
+    subject = (plan.request["entity"]["id"], plan.request["column"])
+    if subject in place_by_subject:
+        raise InvalidInput(f"{place_by_subject[subject]} announces a change of it, too")
+    place_by_subject[subject] = plan.filed.where()
+
+
+def _withdrawn_like(client: Client, document: Document) -> Document | None:
+    """Return the withdrawn request that announced what a document does; None: there is none, or it is malformed."""
+    entity, date = document.get("entity"), document.get("date")
+    reference = entity if isinstance(entity, dict) else {}
+    asset, entity_type = reference.get("id") or reference.get("fullyQualifiedName"), reference.get("type")
+    if not isinstance(asset, str) or not isinstance(entity_type, str):
+        return None
+    content = (document.get("kind"), document.get("newValue"), moment_of(date) if isinstance(date, str) else date)
+    with suppress(InvalidInput, NotFound, Forbidden):  # the asset or its type is unknown
+        for request in client.list_change_requests(asset=asset, type=entity_type, status="withdrawn"):
+            path = request["column"]
+            spellings = (path,) if path is None else (path, ".".join(names.split(path)))
+            is_same = (request["kind"], request["newValue"], request["date"]) == content
+            if is_same and document.get("column") in spellings:
+                return request
+    return None
 
 
 def _changes_in(document: YamlDocument, file: str) -> Iterator[FiledChange]:

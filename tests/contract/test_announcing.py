@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import Engine, update
-from tests.contract.test_access import send_patch
+from tests.contract.test_access import restrict, send_patch
 from tests.contract.test_changes import announce, announcement, world
 from tests.contract.test_explain import person
 from tests.serving import Json, Served
@@ -63,6 +63,33 @@ def test_what_is_done_is_not_announced_again(
     assert (again.status_code, again.json()["name"], again.json()["status"]) == (200, "CR-1", "done")
     later_answer = post(administrator, orders, column=column, date=orders["updatedAt"] + 8 * _DAY_MS)
     assert later_answer.status_code == (404 if column is None else 400), later_answer.text
+
+
+@pytest.mark.parametrize(("column", "status"), [(None, "done"), ("email", "announced")])
+def test_what_is_deleted_for_good_is_not_announced_again(
+    administrator: httpx.Client, world: dict[str, Json], column: str | None, status: str
+) -> None:
+    orders, fields = world["orders"], {"column": column}
+    announce(administrator, orders, **fields)
+    assert administrator.delete(f"/tables/{orders['id']}?hardDelete=true").is_success
+    by_name = {"type": "table", "fullyQualifiedName": orders["fullyQualifiedName"]}
+    for entity in (by_name, {"type": "table", "id": orders["id"]}):
+        for path in ("/changes", "/changes?dryRun=true"):
+            again = administrator.post(path, json=announcement(orders, **fields, entity=entity))
+            assert (again.status_code, again.json()["name"], again.json()["status"]) == (200, "CR-1", status)
+    for other_fields in (
+        {"why": "another"},
+        {"date": orders["updatedAt"] + 8 * _DAY_MS},
+        {"entity": by_name | {"type": "topic"}},
+    ):
+        refused = post(administrator, orders, **{**fields, "entity": by_name, **other_fields})
+        assert (refused.status_code, "not found" in refused.json()["message"]) == (404, True)
+    may_not_edit = world["as_ann"].post("/changes", json=announcement(orders, **fields, entity=by_name))
+    assert may_not_edit.status_code == 403
+    restrict(administrator, world["ann"], {"effect": "deny", "resources": ["table"]})
+    unseen = world["as_ann"].post("/changes", json=announcement(orders, **fields, entity=by_name))
+    assert unseen.status_code == 404
+    assert administrator.put("/changes/CR-1/withdraw").is_success == (status == "announced")
 
 
 def test_dates_are_milliseconds_or_iso_8601(administrator: httpx.Client, world: dict[str, Json]) -> None:

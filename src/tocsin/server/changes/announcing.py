@@ -20,6 +20,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, not_found
 from tocsin.server.access.permissions import require, visible_document
 from tocsin.server.access.similar_names import similar_name
+from tocsin.server.changes.requests import requests_shown
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.errors import explain, parse_as
 from tocsin.server.request import Caller
@@ -43,11 +44,11 @@ class RequestedChange(NamedTuple):
 
 
 def requested_change(body: Document, caller: Caller) -> RequestedChange:
-    """Return what a body announces; the asset may be deleted. Mistakes are refused together.
+    """Return what a body announces; the asset may be deleted, also for good. Mistakes are refused together.
 
     Raises
     ------
-    InvalidInput, NotFound : it announces nothing, or its asset is not there
+    InvalidInput, NotFound : it announces nothing, or its asset is not there, and no request is about it
     Forbidden : the caller may not edit the asset
     """
     errors: list[TocsinError] = []
@@ -120,6 +121,30 @@ def _editable_asset(body: Document, caller: Caller) -> tuple[str, Document]:
     entity_id, fqn = reference.get("id"), reference.get("fullyQualifiedName")
     if not isinstance(entity_id or fqn, str):
         raise InvalidInput("must have an id or a fullyQualifiedName", field="entity")
-    document = visible_document(kind, Key(id=entity_id, fqn=None if entity_id else fqn), caller, include="all")
+    key = Key(id=entity_id, fqn=None if entity_id else fqn)
+    try:
+        document = visible_document(kind, key, caller, include="all")
+    except NotFound:
+        removed_document = _removed_asset(kind.name, key, body.get("date"), caller)
+        if removed_document is None:
+            raise
+        document = removed_document
     require(caller, Operation.EDIT_ALL, kind, document)
     return kind.name, document
+
+
+def _removed_asset(entity_type: str, key: Key, date: object, caller: Caller) -> Document | None:
+    """Return the last state of an asset that is deleted for good, if a request about it is for that date.
+
+    None: there is no such request, or the caller may not see it.
+    """
+    try:
+        due_at_ms = parse_as(ChangeMove, {"date": date}).date
+    except InvalidInput:
+        return None
+    requests = caller.parts.changes.list_announced_of_removed(entity_type, due_at_ms)
+    asset_ids = {one.entity_id for one in requests_shown(caller, requests) if one is not None}
+    documents = (document for _, document in caller.parts.access.standing.of(asset_ids).values())
+    name, value = ("fullyQualifiedName", key.fqn) if key.id is None else ("id", key.id)
+    document = next((one for one in documents if one.get(name) == value), None)
+    return None if document is None else {**document, "deleted": True}

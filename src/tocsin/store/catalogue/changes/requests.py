@@ -16,6 +16,7 @@ from sqlalchemy import (
     Engine,
     Row,
     Select,
+    and_,
     bindparam,
     delete,
     func,
@@ -222,9 +223,16 @@ class ChangeRequestLog:
 
     def list_announced(self, entity_id: str, due_at_ms: int) -> list[AnnouncedChange]:
         """Return the requests about an asset for a date that are not withdrawn, newest first."""
-        query = select(change_request).where(_ROW.entity_id == entity_id, _ROW.due_at_ms == due_at_ms)
-        query = query.where(_ROW.withdrawn_at_ms.is_(None)).order_by(_ROW.number.desc())
-        return [request_of(row) for row in fetch_rows(self._engine, query)]
+        return self._requests_for(_ROW.entity_id == entity_id, due_at_ms)
+
+    def list_announced_of_removed(self, entity_type: str, due_at_ms: int) -> list[AnnouncedChange]:
+        """Return such requests about all assets of a type that are deleted for good."""
+        is_there = select(entity.c.id).where(entity.c.id == _ROW.entity_id).exists()
+        return self._requests_for(and_(_ROW.entity_type == entity_type, ~is_there), due_at_ms)
+
+    def _requests_for(self, condition: ColumnElement[bool], due_at_ms: int) -> list[AnnouncedChange]:
+        query = select(change_request).where(condition, _ROW.due_at_ms == due_at_ms, _ROW.withdrawn_at_ms.is_(None))
+        return [request_of(row) for row in fetch_rows(self._engine, query.order_by(_ROW.number.desc()))]
 
     def page(self, criteria: RequestFilter, *, limit: int, before: int | None = None) -> BoundedList[AnnouncedChange]:
         """Return at most ``limit`` requests, newest first, with numbers below ``before``."""

@@ -215,7 +215,7 @@ def selections(dispatch: Dispatch, most_entries: int) -> Iterator[tuple[Entry, .
     """Yield ever fewer of the notifications, for messages that show some and count the others; the last time none.
 
     At first each alert's share is shown, at most ``most_entries``, as if it had sent the message alone. Then less of
-    each, alike; alerts of administrators give way last.
+    each, alike; alerts of administrators give way last. A notification is of the alerts of its parts, too.
     """
     for limit in _halves(most_entries):
         yield _select_entries(dispatch, of_administrators=most_entries, of_others=limit)
@@ -232,17 +232,18 @@ def _halves(limit: int) -> Iterator[int]:
 
 def _select_entries(dispatch: Dispatch, *, of_administrators: int, of_others: int) -> tuple[Entry, ...]:
     room: dict[tuple[str, str], int] = {}
-    selected: list[Entry] = []
+    selected_entries: list[Entry] = []
     for entry in dispatch.entries:
         is_shown = False
-        for alert in {reason.subscription_id for reason in entry.reasons} or {""}:
+        told_reasons = (reason for told in (entry, *entry.parts) for reason in told.reasons)
+        for alert in {reason.subscription_id for reason in told_reasons} or {""}:
             share = dispatch.shares.get(alert, _ALONE)
             group = alert, entry.event.entity_id if share.by_asset else ""
             limit = min(share.count, of_administrators if share.is_of_administrators else of_others)
             is_shown = is_shown or room.get(group, limit) > 0
             room[group] = room.get(group, limit) - 1
-        selected += [entry] if is_shown else []
-    return tuple(selected)
+        selected_entries += [entry] if is_shown else []
+    return tuple(selected_entries)
 
 
 def narrow_dispatch(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:

@@ -52,6 +52,14 @@ def test_an_alert_that_gathers_by_asset_shows_as_many_of_each() -> None:
     assert [one.event.entity_id for one in next(selections(by_asset, 20))] == ["orders", "revenue"]
 
 
+def test_what_is_told_with_another_alerts_notification_gives_way_as_late_as_its_own_alert() -> None:
+    message = message_for("p", "p", "a", a=OF_ADMINISTRATORS, p=SHARED)
+    first, second, part = message.entries
+    folded = replace(message, entries=(replace(first, parts=(part,)), second))
+    shown_ids = [[entry.notification_id for entry in entries] for entries in selections(folded, 2)]
+    assert shown_ids == [["0", "1"], ["0"], ["0"], ["0"], []]
+
+
 def test_many_of_one_alert_take_no_place_of_another() -> None:
     message = message_for(*["b"] * 1_000, *["ab"] * 8, a=SHARED, b=SHARED)
     assert counts(message, 20, "a")[0] == 8

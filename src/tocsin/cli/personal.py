@@ -16,6 +16,7 @@ from tocsin.client import Client, Entity, Notice
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
+from tocsin.model.phrases import count_text
 
 
 def login(
@@ -90,15 +91,20 @@ def _notice_row(notice: Notice) -> Document:
 
 
 def _rows_text(failing: Document | None) -> str:
-    """Return rows that failed a test as one text: ``id: 7, total: -3; … of 12``."""
+    """Return rows that failed a test as one text: ``id: 7; total: -3 | the first of 9 rows of 2 columns``.
+
+    Values and names with a semicolon or a bar come in quotation marks.
+    """
     if failing is None:
         return ""
     if failing["isWithheld"]:
         return "kept; you may not see them"
     named_cells = (zip(failing["columns"], row, strict=True) for row in failing["rows"])
-    row_texts = [", ".join(f"{name}: {cell}" for name, cell in cells) for cells in named_cells]
-    more_count = failing["rowCount"] - len(row_texts)
-    return "; ".join(row_texts) + (f"; {more_count:,} more" if more_count else "")
+    texts = ["; ".join(f"{name}: {cell}" for name, cell in cells) for cells in named_cells]
+    row_count, column_count = failing["rowCount"], failing["columnCount"]
+    if (len(failing["rows"]), len(failing["columns"])) != (row_count, column_count):
+        texts.append(f"the first of {count_text(row_count, 'row')} of {count_text(column_count, 'column')}")
+    return " | ".join(texts)
 
 
 _DETAILS = "severity,runbooks,failingRows"

@@ -53,10 +53,27 @@ def test_failures_are_listed_with_what_mails_say_of_them(
         "you own it (alert Owned)",
         "Severity2",
         "call ann",
-        "id: 7, email: ********; 2 more",
+        "id: 7; email: ******** | the first of 3 rows of 2 columns",
         "kept; you may not see them",
     ):
         assert text in output
+
+
+@pytest.mark.parametrize(
+    ("failing", "text"),
+    [
+        ({"rows": [['"7; total: 0"', "-3"], ["8", "null"]]}, 'id: "7; total: 0"; total: -3 | id: 8; total: null'),
+        ({"rows": [["7, total: 0", "-3"]], "rowCount": 1}, "id: 7, total: 0; total: -3"),
+        ({"rows": [["7", "-3"]], "rowCount": 1, "columnCount": 9}, "total: -3 | the first of 1 row of 9 columns"),
+    ],
+)
+def test_no_value_of_a_failing_row_reads_as_another_columns(
+    run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch, failing: dict[str, Any], text: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    shown_rows = ROWS | {"columns": ["id", "total"], "rowCount": 2} | failing
+    answer_inbox(small_server, FAILURE | {"failingRows": shown_rows})
+    assert text in " ".join(run("inbox").out.split())
 
 
 def test_an_inbox_is_shown_as_json_and_says_where_it_is_empty(run: Run, small_server: SmallServer) -> None:

@@ -18,6 +18,10 @@ MOST_EXCERPT_CHARACTERS = 8_192
 
 _MOST_ROWS, _MOST_COLUMNS = 3, 5
 _CELL_LIMIT, _NAME_LIMIT, _KEPT_NAME_LIMIT = 60, 40, 512
+
+_SEPARATORS = frozenset(";|")
+"""Between values and between rows, where they are shown in one line."""
+
 _SAMPLE = "sample"
 _WITHHELD = "failing rows are kept; you may not see them"
 
@@ -65,16 +69,16 @@ def _kept_name(name: str) -> str:
 
 
 def _cell_text(cell: object) -> str:
-    """Return a value as a short text: ``null`` for none, in quotation marks what is empty or reads as two values."""
+    """Return a value as a short text: ``null`` for none, in quotation marks what is empty or reads as several."""
     if cell is None:
         return "null"
     text = clean_line(value_text(cell) or "", limit=_CELL_LIMIT)
-    return text if text and ";" not in text else _quotation_of(text)
+    return text if text and _SEPARATORS.isdisjoint(text) else _quotation_of(text)
 
 
 def _name_text(name: str) -> str:
     text = clean_line(name, limit=_NAME_LIMIT)
-    return _quotation_of(text) if ";" in text or ":" in text else text
+    return text if _SEPARATORS.isdisjoint(text) and ":" not in text else _quotation_of(text)
 
 
 def _quotation_of(text: str) -> str:

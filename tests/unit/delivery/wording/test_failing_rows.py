@@ -54,9 +54,16 @@ def test_rows_are_shown_as_short_texts() -> None:
 
 
 def test_no_value_and_no_name_reads_as_another_column() -> None:
-    sample = {"columns": ["id", 'a"; paid: yes', "address"], "rows": [[7, {"b": 1, "c": 2}, 'Rome"; paid: yes; x: "']]}
+    row = [7, {"b": 1, "c": 2}, 'Rome"; paid: yes; x: "', "x | id: 8"]
+    sample = {"columns": ["id", 'a"; paid: yes', "address", "a|b"], "rows": [row]}
     (line,) = failing_row_lines(failing_rows_of(excerpt_of(sample), lambda kept_rows: kept_rows))
-    assert line.text == """id: 7; "a'; paid: yes": "b 1; c 2"; address: "Rome'; paid: yes; x: '\""""
+    texts = [
+        "id: 7",
+        """"a'; paid: yes": "b 1; c 2\"""",
+        """address: "Rome'; paid: yes; x: '\"""",
+        '"a|b": "x | id: 8"',
+    ]
+    assert line.text == "; ".join(texts)
 
 
 def test_what_is_masked_is_masked_in_the_excerpt() -> None:

@@ -5,7 +5,11 @@ Next: ``delivery/wording/surroundings.py``.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import accumulate
+
+import orjson
 
 from tocsin.delivery.dispatch import FailingRows
 from tocsin.delivery.lines import ChangeLine, Rank, clean_line
@@ -17,7 +21,9 @@ MOST_EXCERPT_CHARACTERS = 8_192
 """More characters than an excerpt has as JSON, whatever the rows hold."""
 
 _MOST_ROWS, _MOST_COLUMNS = 3, 5
-_CELL_LIMIT, _NAME_LIMIT, _KEPT_NAME_LIMIT = 60, 40, 512
+_CELL_LIMIT, _NAME_LIMIT = 60, 40
+_KEPT_NAME_LIMIT = 512
+"""Characters of a kept name as JSON, which has up to six for one."""
 
 _SEPARATORS = frozenset(";|")
 """Between values and between rows, where they are shown in one line."""
@@ -65,7 +71,10 @@ def failing_row_lines(failing: FailingRows) -> Iterator[ChangeLine]:
 
 
 def _kept_name(name: str) -> str:
-    return name if len(name) <= _KEPT_NAME_LIMIT else f"{name[:_KEPT_NAME_LIMIT]}…"
+    beginning = name[:_KEPT_NAME_LIMIT]
+    lengths = accumulate(len(orjson.dumps(character).decode()) - len('""') for character in beginning)
+    kept_count = bisect_right(list(lengths), _KEPT_NAME_LIMIT)
+    return name if kept_count == len(name) else f"{beginning[:kept_count]}…"
 
 
 def _cell_text(cell: object) -> str:

@@ -17,28 +17,37 @@ from tocsin.model.entity import Document
 
 
 @pytest.mark.parametrize(
+    "name", ["\\" * 100_000, "\x01" * 600, '"' * 512], ids=["escaped", "controls", "quotation marks"]
+)
+@pytest.mark.parametrize(
     "cell",
     [
         "x" * 1_000_000,
         '"\\' * 500_000,
         "\x00\x1b[31m\u202e\u2028" * 200_000,
+        '"' * 60,
         "[" * 900 + "]" * 900,
         {"a": [{"b": "c" * 1_000_000}]},
         [["x" * 1_000] * 100] * 100,
         {f"key {at}": at for at in range(100_000)},
     ],
-    ids=["long", "escaped", "controls", "nested text", "object", "lists", "wide"],
+    ids=["long", "escaped", "controls", "quotation marks", "nested text", "object", "lists", "wide"],
 )
-def test_an_excerpt_is_small_whatever_the_rows_hold(cell: Any) -> None:
-    sample = {"columns": ["\\" * 100_000] * 10, "rows": [[cell] * 10] * 10}
+def test_an_excerpt_is_small_whatever_the_rows_hold(name: str, cell: Any) -> None:
+    sample = {"columns": [name] * 10, "rows": [[cell] * 10] * 10}
     text = orjson.dumps(excerpt_of(sample)).decode()
     assert len(text) <= MOST_EXCERPT_CHARACTERS
     assert text.isprintable()
 
 
 def test_a_column_keeps_its_name_in_an_excerpt_and_a_name_that_is_cut_is_none() -> None:
-    names = ["a" * 512, "b" * 513, "line\nbreak"]
-    assert excerpt_of({"columns": names, "rows": []})["columns"] == [names[0], "b" * 512 + "…", names[2]]
+    names = ["a" * 512, "b" * 513, "line\nbreak", "\n" * 256, "\n" * 257]
+    assert excerpt_of({"columns": names, "rows": []})["columns"] == [
+        names[0],
+        "b" * 512 + "…",
+        *names[2:4],
+        "\n" * 256 + "…",
+    ]
 
 
 def test_rows_are_shown_as_short_texts() -> None:

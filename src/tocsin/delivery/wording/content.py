@@ -24,7 +24,7 @@ from tocsin.delivery.wording.incidents import is_assigned_to, tells_of_incident
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
-from tocsin.delivery.wording.surroundings import FAILURE_ADVICE
+from tocsin.delivery.wording.surroundings import without_failure_advice
 from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
@@ -228,7 +228,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         if (key := (Section, base_url, lines_each, variant)) not in texts:
             text = event_text(event, entry.reasons, failure, zone=dispatch.zone, reader_id=reader_id)
             template_text = dispatch.texts.get(entry.notification_id)
-            lines = [line for line in text.lines if not (is_advised and line.text == FAILURE_ADVICE)]
+            lines = list(without_failure_advice(text.lines)) if is_advised else text.lines
             section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
             at, link = moment_text(event.timestamp, dispatch.zone), base_url + text.asset.page
             texts[key] = section._replace(at=at, link=link, variant=variant)

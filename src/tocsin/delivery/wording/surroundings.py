@@ -5,11 +5,11 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tocsin.conditions.documents import TIER_PREFIX, tag_names
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
-from tocsin.delivery.lines import UTC, ChangeLine, Rank, advice_line, clean_line, moment_text
+from tocsin.delivery.lines import ADVICE, UTC, ChangeLine, Rank, advice_line, clean_line, moment_text
 from tocsin.delivery.wording.failing_rows import failing_row_lines
 from tocsin.delivery.wording.incidents import INCIDENT
 from tocsin.delivery.wording.reports import (
@@ -41,9 +41,10 @@ _STATES = frozenset({SILENCE, STILL_FAILING, STILL_STALE})
 
 _TIERS = {"Tier1": "1, the highest", **{f"Tier{number}": str(number) for number in range(2, 6)}}
 _LOOK = "find out whether it still runs, and why nothing has succeeded"
-FAILURE_ADVICE = "repair it, or acknowledge its incident, so that others know who looks"
+FAILURE_ADVICE = "repair it, or acknowledge its incident, so that others know who is looking into it"
 """What helps against a failure whose incident nobody has acknowledged."""
 
+_BETWEEN_ADVICE = "; "
 _ADVICE = {
     SILENCE: _LOOK,
     STILL_STALE: _LOOK,
@@ -51,7 +52,7 @@ _ADVICE = {
 }
 """What helps an asset in a state, by the field that says so."""
 
-_OF_FAILED_SUITE = "open the tests that fail; acknowledge their incidents, so that others know who looks"
+_OF_FAILED_SUITE = "open the tests that fail; acknowledge their incidents, so that others know who is looking into them"
 _FATES = {
     EventType.ENTITY_SOFT_DELETED: (
         "it can be restored until somebody deletes it permanently",
@@ -127,7 +128,16 @@ def advice_lines(event: ChangeEvent, context: FailureContext | None) -> Iterator
     elif is_deprecation(event):
         texts.append(f"see who reads it, and move them elsewhere: {command}")
     if texts:
-        yield advice_line("; ".join(texts), command if command in texts[-1] else "")
+        yield advice_line(_BETWEEN_ADVICE.join(texts), command if command in texts[-1] else "")
+
+
+def without_failure_advice(lines: Iterable[ChangeLine]) -> Iterator[ChangeLine]:
+    """Yield lines without what helps against a failure: a button or a runbook says that."""
+    for line in lines:
+        if line.label != ADVICE or not line.text.startswith(FAILURE_ADVICE):
+            yield line
+        elif other_advice := line.text.removeprefix(FAILURE_ADVICE).removeprefix(_BETWEEN_ADVICE):
+            yield line._replace(text=other_advice)
 
 
 def _rank_of(event: ChangeEvent) -> Rank | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.unit.delivery.channels.samples import EVENTS
 from tests.unit.delivery.events import addition_of, change_event, dispatch
 
+from tocsin.conditions.breaking import DELETED_WHILE_READ
 from tocsin.delivery.dispatch import Button, Dispatch
 from tocsin.delivery.wording.content import message_content, sort_by_importance
 from tocsin.delivery.wording.surroundings import FAILURE_ADVICE
@@ -46,3 +47,9 @@ def test_a_button_says_what_to_do_in_place_of_a_line() -> None:
     with_button = replace(message, buttons={"0": (Button("Acknowledge INC-7", "https://x", "token"),)})
     assert FAILURE_ADVICE not in lines_shown(with_button, 10)
     assert FAILURE_ADVICE in lines_shown(message, 10)
+    breaking_failure = EVENTS["test_failure"].model_copy(update={"breaking_reasons": (DELETED_WHILE_READ,)})
+    command = f"see who reads what changed: tocsin impact {breaking_failure.id}"
+    breaking = digest_of(breaking_failure, change_event())
+    assert f"{FAILURE_ADVICE}; {command}" in lines_shown(breaking, 10)
+    breaking_with_button = replace(breaking, buttons=with_button.buttons)
+    assert [line for line in lines_shown(breaking_with_button, 10) if command in line] == [command]

@@ -50,7 +50,7 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
         "failing rows: 3 of 10",
         "last success: 2025-10-09 06:06 UTC, 0 rows of 10 are null",
         "incident opened",
-        "what to do: repair it, or acknowledge its incident, so that others know who looks",
+        "what to do: repair it, or acknowledge its incident, so that others know who is looking into it",
     ]
     hidden = event.model_copy(update={"entity": {"name": "email_not_null"}})
     assert event_text(hidden).headline == "email_not_null: test failed"
@@ -373,5 +373,5 @@ def test_a_failure_says_what_to_do_until_somebody_has_acknowledged_it(
     failed = FieldChange(name=RESULT, new_value={"testCaseStatus": "Failed"})
     event = change_event(ChangeDescription(fields_added=(opened, failed)))
     lines = event_text(event, failure=FailureContext(incident=incident)).lines
-    advice = "repair it, or acknowledge its incident, so that others know who looks"
+    advice = "repair it, or acknowledge its incident, so that others know who is looking into it"
     assert [line.text for line in lines if line.label == "what to do"] == [advice] * is_advised

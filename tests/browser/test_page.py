@@ -20,6 +20,7 @@ from tocsin.store.database.tables import notification
 
 pytestmark = pytest.mark.browser
 
+_WHOLE_ID = "01a2271c-e970-712d-84a8-d2a3226c0060"
 NASTY = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
 
@@ -45,8 +46,8 @@ def alice(served: Served, page: Page) -> str:
     return user_id
 
 
-def tell(served: Served, engine: Engine, user_id: str, name: str) -> None:
-    """Create a table and notify the user of it, as the pipeline does."""
+def tell(served: Served, engine: Engine, user_id: str, name: str, *, whole_id: str | None = None) -> str:
+    """Create a table and notify the user of it, as the pipeline does; return the event's id."""
     with served.administrator() as client:
         table(client, name)
     log = served.app.state.parts.log
@@ -64,9 +65,11 @@ def tell(served: Served, engine: Engine, user_id: str, name: str) -> None:
         "reasons": json.dumps([reason.to_wire()]),
         "due_at_ms": logged.event.timestamp,
         "created_at_ms": logged.event.timestamp,
+        "whole_id": whole_id,
     }
     with writing(engine) as connection:
         connection.execute(insert(notification), row)
+    return str(logged.event.id)
 
 
 def test_a_wrong_password_says_so_and_the_right_one_lets_in(served: Served, page: Page) -> None:
@@ -190,6 +193,32 @@ def test_the_bell_rings_by_itself_and_says_why(served: Served, page: Page, order
     page.get_by_role("button", name="Notifications").click()
     page.get_by_role("button", name="Mark all as read").click()
     expect(page.locator("#unread")).to_have_text("0")
+
+
+def test_what_comes_to_an_entry_of_the_bell_replaces_its_line(
+    served: Served, page: Page, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id = alice(served, page)
+    unread, lines = page.locator("#unread"), page.locator("#notifications > li")
+    page.get_by_role("button", name="Notifications").click()
+    for name in ("first", "second", "third"):
+        if name == "third":
+            lines.get_by_role("link").click()
+            expect(unread).to_have_text("0")
+            page.get_by_role("button", name="Notifications").click()
+        tell(served, sqlite_engine, user_id, name, whole_id=_WHOLE_ID)
+        expect(lines.first).to_contain_text(f"{name}: created")
+        expect(lines).to_have_count(1)
+        expect(unread).to_have_text("1")
+    expect(lines).to_have_class("unread")
+    whole_id = tell(served, sqlite_engine, user_id, "whole")
+    expect(unread).to_have_text("2")
+    title = str(lines.first.get_by_role("link").text_content())
+    tell(served, sqlite_engine, user_id, "part", whole_id=whole_id)
+    expect(lines.first.get_by_role("link")).not_to_have_text(title)
+    expect(lines.first).to_contain_text("whole: created")
+    expect(lines).to_have_count(2)
+    expect(unread).to_have_text("2")
 
 
 def test_a_server_that_is_away_is_named(served: Served, page: Page, orders: Json) -> None:

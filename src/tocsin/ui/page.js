@@ -304,7 +304,7 @@ function line(one) {
     ? make("a", { href: `#/${collection}/${asset.id}`, text: one.title })
     : make("span", { text: one.title });
   const why = `Why: ${one.reasons.map((reason) => reason.sentence).join("; ")}`;
-  const entry = make("li", { "data-id": one.id, class: one.read ? "" : "unread" }, title);
+  const entry = make("li", { "data-id": one.id, "data-group": one.group, class: one.read ? "" : "unread" }, title);
   if (one.changes.length > 1) entry.append(make("ul", { class: "plain" }, ...one.changes.map((text) => make("li", { text }))));
   entry.append(make("div", { class: "soft", text: `${one.userName || "somebody"} · ${when(one.timestamp)}` }));
   entry.append(make("div", { class: "soft why", text: why }), whyThis(make, me, one), muteControls(make, me, one, muted));
@@ -313,16 +313,23 @@ function line(one) {
 }
 
 async function markRead(entry) {
-  if (!entry.classList.contains("unread")) return;
+  if (!isUnread(entry)) return;
   await call("PUT", `/users/${me.id}/notifications/${entry.dataset.id}/read`);
   entry.classList.remove("unread");
   count(Number(at("unread").textContent) - 1);
 }
 
+const isUnread = (entry) => entry.classList.contains("unread");
+
+// An entry comes again when more notifications come to it: as it is then, maybe with another id, in the same group.
 function ring(one) {
-  if (document.querySelector(`[data-id="${CSS.escape(one.id)}"]`)) return;
-  at("notifications").prepend(line(one));
-  count(Number(at("unread").textContent) + 1);
+  const old = document.querySelector(`[data-group="${CSS.escape(one.group)}"]`);
+  const isShown = old?.dataset.id === one.id && old.firstElementChild.textContent === one.title;
+  if (isShown && (one.read || isUnread(old))) return;
+  const entry = line(one);
+  old?.remove();
+  at("notifications").prepend(entry);
+  count(Number(at("unread").textContent) + isUnread(entry) - (old ? isUnread(old) : 0));
   say(one.title);
 }
 

@@ -20,8 +20,18 @@ def mistakes_beside(
 ) -> Iterator[InvalidInput]:
     """Yield the mistakes of a request that an error does not name; ``known_names`` are those of users and teams."""
     for mistake in (*condition_mistakes(request), *_unknown_people(request, known_names)):
-        if mistake.field != error.field and f"{mistake.field}: " not in error.message:
+        if (
+            mistake.field != error.field
+            and f"{mistake.field}: " not in error.message
+            and not _is_within(mistake, error)
+        ):
             yield mistake
+
+
+def _is_within(mistake: InvalidInput, error: InvalidInput) -> bool:
+    """Return whether an error says the same of the field that a mistake's is a part of."""
+    is_below = str(mistake.field).startswith((f"{error.field}.", f"{error.field}["))
+    return is_below and mistake.message == error.message
 
 
 def condition_mistakes(request: Document) -> Iterator[InvalidCondition]:

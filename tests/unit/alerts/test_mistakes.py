@@ -53,6 +53,16 @@ def test_what_the_error_names_is_not_told_twice(error: InvalidInput) -> None:
     assert "filteringRules.rules[0].condition" not in fields(error)
 
 
+def test_what_the_error_says_of_a_field_is_not_told_of_its_parts_again() -> None:
+    rule = {"condition": "user.isMemberOf('ghosts')"}
+    request = {"filteringRules": {"rules": [rule, {"condition": "user.isMemberOf('shades')"}], "actions": []}}
+    error = InvalidInput("unknown team 'ghosts'", field="filteringRules")
+    assert fields(error, request) == ["filteringRules.rules[1].condition"]
+    elsewhere = InvalidInput("unknown team 'ghosts'", field="filteringRules.rules[1]")
+    request["filteringRules"]["rules"] = [rule] * 11
+    assert fields(elsewhere, request) == [f"filteringRules.rules[{at}].condition" for at in range(11) if at != 1]
+
+
 @pytest.mark.parametrize(
     "request_",
     [

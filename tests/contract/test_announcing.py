@@ -41,7 +41,7 @@ def test_the_same_announcement_again_is_the_request_that_there_is(
     refused = post(administrator, orders, why="another", remindEveryDays=1)
     assert refused.status_code == 409
     assert refused.json()["message"] == (
-        "CR-1 announces a change of it already, with another why, remindEveryDays; withdraw or move that"
+        "CR-1 already announces a change of it that differs in why and remindEveryDays; withdraw or move CR-1"
     )
     assert administrator.put("/changes/CR-1/withdraw").is_success
     assert announce(administrator, orders)["name"] == "CR-2"
@@ -191,7 +191,7 @@ def test_a_crash_between_two_changes_of_a_file_leaves_the_rest_to_the_next_run(
     with client:
         planned = plan_changes(client, read_changes(files))
         announce(administrator, world["counts"], column=None, why="first")
-        with pytest.raises(Conflict, match=r"CR-1 announces a change of it already, with another .*why") as refused:
+        with pytest.raises(Conflict, match=r"CR-1 already announces a change of it that differs in .*why") as refused:
             announce_planned(client, planned)
         assert refused.value.__notes__ == ["Announced before that: CR-2. Nothing is announced twice."]
         administrator.put("/changes/CR-1/withdraw")

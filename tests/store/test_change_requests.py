@@ -171,7 +171,7 @@ def test_a_withdrawn_request_leaves_room_for_another_and_keeps_what_it_said(
     shop: Company, store_engine: Engine
 ) -> None:
     request = announce_as(shop, column="email", kind=ChangeKind.RENAME, newValue="mail", replacement="x")
-    with pytest.raises(Conflict, match="CR-1 announces a change of it already"):
+    with pytest.raises(Conflict, match="CR-1 already announces a change of it"):
         announce_as(shop, column="email")
     shop.writes.within(partial(withdraw_request, request_id=request.id, comment="kept"), actor=JANE)
     assert announce_as(shop, column="email").name == "CR-2"
@@ -266,7 +266,7 @@ def test_a_request_that_is_due_stands_until_it_is_done_and_a_deprecation_makes_r
     announce_as(shop, column="id", kind=ChangeKind.DEPRECATION)
     announce_as(shop, column="email")
     shop.clock.advance(_DAY_MS)
-    with pytest.raises(Conflict, match="CR-2 announces a change of it already"):
+    with pytest.raises(Conflict, match="CR-2 already announces a change of it"):
         announce_as(shop, column="email")
     assert announce_as(shop, column="id").name == "CR-3"
     shop.clock.advance(_DAY_MS)

@@ -94,13 +94,7 @@ def announce(
     requests = record.transaction.change_requests
     for present in (one.request for one in requests.standing([asset.id]).get(asset.id, ())):
         if present.column_path == column_path and is_awaited(present, record.at_ms):
-            differing = ", ".join(differing_fields(announcement, present))
-            wording = (
-                f"a change of it already, with another {differing}; withdraw or move that"
-                if differing
-                else "it already"
-            )
-            raise Conflict(f"{present.name} announces {wording}")
+            raise _second_announcement(announcement, present)
     if not record.actor.is_admin and requests.announced_count(record.actor.id, record.at_ms) >= MOST_ANNOUNCED:
         raise Forbidden(f"You have {MOST_ANNOUNCED} change requests announced, the maximum; withdraw one first.")
     request = AnnouncedChange(
@@ -124,6 +118,15 @@ def announce(
     event_id = _note(record, asset, None, request)
     requests.add_steps([replace(_step(record, request.id, RequestStepKind.ANNOUNCED), event_id=event_id)])
     return request
+
+
+def _second_announcement(announcement: ChangeAnnouncement, present: AnnouncedChange) -> Conflict:
+    fields = differing_fields(announcement, present)
+    if not fields:
+        return Conflict(f"{present.name} announces it already")
+    fields_text = " and ".join(filter(None, (", ".join(fields[:-1]), fields[-1])))
+    wording = f"already announces a change of it that differs in {fields_text}; withdraw or move {present.name}"
+    return Conflict(f"{present.name} {wording}")
 
 
 def move_request(

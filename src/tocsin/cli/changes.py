@@ -25,6 +25,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.announcement import ChangeOutcome, outcome_in_words
 from tocsin.model.change_request import LONGEST_INTERVAL_DAYS, ChangeKind
 from tocsin.model.entity import Document
+from tocsin.model.phrases import count_text
 
 app = typer.Typer(help="Announce changes of assets, and answer announcements.", no_args_is_help=True)
 
@@ -100,8 +101,7 @@ def announce(  # noqa: PLR0913  # each option of the command is a parameter
         }
         request = client.announce_change(announcement, dry_run=dry_run)
     if not dry_run or "firstConsumers" not in request:  # it is announced, or was before
-        text = f"{request['name']} is {request['status']}; {request['answers']['total']} consumers are asked."
-        show_text(text, answer=request, as_json=as_json)
+        show_text(_announced_text(request, dry_run=dry_run), answer=request, as_json=as_json)
         return
     show_rows([_consumer_row(one) for one in request["firstConsumers"]], answer=request, as_json=as_json)
 
@@ -214,8 +214,16 @@ def _announce_files(files: Sequence[str], *, dry_run: bool, as_json: bool) -> No
     show_rows(map(_filed_row, wire), answer=wire, as_json=as_json)
     if not as_json:
         counts = Counter(one.outcome for one in changes)
-        counts_text = ", ".join(f"{counts[one]} {one}" for one in FileOutcome)
+        words = {FileOutcome.ANNOUNCED: "to announce"} if dry_run else {}
+        counts_text = ", ".join(f"{counts[one]} {words.get(one, one)}" for one in FileOutcome)
         typer.echo(f"{counts_text}.{' Nothing was written.' if dry_run else ''}")
+
+
+def _announced_text(request: Document, *, dry_run: bool) -> str:
+    total, status = request["answers"]["total"], request["status"]
+    if dry_run or status != "announced":  # this did not announce it
+        return f"{request['name']} announces this already: {status}, {count_text(total, 'consumer')}."
+    return f"{request['name']} is announced; {total} consumers are asked."
 
 
 def _filed_row(change: Document) -> Document:
@@ -253,7 +261,7 @@ def _consumer_row(consumer: Document) -> Document:
     reply, entity = consumer["answer"] or {}, consumer["entity"]
     until = f" until {moment_text(reply['until'])}" if "until" in reply else ""
     return {
-        "consumer": entity.get("fullyQualifiedName") or entity["id"],
+        "consumer": _consumer_name(entity),
         "steps below": consumer["level"],
         "who answers": names_of(consumer["answeredBy"]) or "nobody",
         "answer": f"{reply['answer']}{until}" if reply else "open",
@@ -261,10 +269,16 @@ def _consumer_row(consumer: Document) -> Document:
     }
 
 
+def _consumer_name(entity: Document) -> str:
+    """Return the name of a person, or the full name of an asset; of what is hidden the id."""
+    name = "name" if entity.get("type") == "user" else "fullyQualifiedName"
+    return str(entity.get(name) or entity["id"])
+
+
 def _moment(step: Document) -> Document:
-    user, entity = step.get("user") or {}, step.get("entity") or {}
+    user, entity = step.get("user") or {}, step.get("entity")
     way = f"by {step['way']}" if "way" in step else None
-    parts = (step["kind"], way, step.get("answer"), entity.get("fullyQualifiedName"))
+    parts = (step["kind"], way, step.get("answer"), entity and _consumer_name(entity))
     step_text = " ".join(str(one) for one in parts if one)
     return {
         "when": moment_text(step["timestamp"]),

@@ -55,7 +55,7 @@ def test_a_dry_run_of_a_file_announces_nothing_and_has_no_number_yet(
 ) -> None:
     small_server.answer("POST", API, ONE, NEW, ONE, NEW)
     ended = run("changes", "announce", "--file", filed, "--dry-run")
-    assert ended.out.splitlines()[-1] == "1 announced, 1 unchanged, 0 withdrawn. Nothing was written."
+    assert ended.out.splitlines()[-1] == "1 to announce, 1 unchanged, 0 withdrawn. Nothing was written."
     assert ended.out.count("CR-12") == 1
     printed = json.loads(run("changes", "announce", "--file", filed, "--dry-run", "--json").out)
     assert [(one["file"], one["outcome"]) for one in printed] == [

@@ -54,6 +54,10 @@ def test_a_change_is_announced_for_a_date_in_utc(run: Run, small_server: SmallSe
     }
     output = run(*command, *options, "--dry-run").out
     assert (small_server.requests[-1].query, "nobody" in output) == ({"dryRun": "true"}, True)
+    small_server.answer("POST", API, ONE | {"status": "done"}, ONE)
+    again = "CR-12 announces this already: done, 3 consumers.\n"
+    assert run(*command, *options).out == again
+    assert run(*command, *options, "--dry-run").out == again.replace("done", "announced")
     refused = run(*command, "--on", "tomorrow", "--why", "unused")
     assert (refused.code != 0, "must be a date such as" in refused.err) == (True, True)
     assert "Name an asset with --on and --why, or a --file." in run("changes", "announce", "pg.shop.public.orders").err
@@ -71,6 +75,16 @@ def test_requests_are_listed_and_shown(run: Run, small_server: SmallServer) -> N
     for word in ("2 of its consumers you may not see.", "nobody", "needsTime until 2026-12-09 10:00:00", "why?"):
         assert word in output
     assert json.loads(run("changes", "show", "CR-12", "--json").out)["consumerAnswers"] == CONSUMERS
+
+
+def test_people_are_shown_by_their_names(run: Run, small_server: SmallServer) -> None:
+    dana = {"id": "d", "type": "user", "name": "dana.whitlock", "fullyQualifiedName": '"dana.whitlock"'}
+    timeline = [{"kind": "answered", "timestamp": _AT_MS, "answer": "ready", "entity": dana}]
+    small_server.answer("GET", f"{API}/CR-12", ONE)
+    small_server.answer("GET", f"{API}/CR-12/consumers", {"data": [CONSUMERS[0] | {"entity": dana}], "paging": {}})
+    small_server.answer("GET", f"{API}/CR-12/timeline", {"data": timeline, "paging": {}})
+    output = run("changes", "show", "CR-12").out
+    assert (output.count("dana.whitlock"), '"' in output) == (2, False)
 
 
 def test_a_request_is_answered_discussed_moved_and_withdrawn(run: Run, small_server: SmallServer) -> None:

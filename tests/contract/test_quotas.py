@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
@@ -11,7 +13,9 @@ from tests.serving import Json, Served
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
+from tocsin.errors import Conflict, TooManyRequests
 from tocsin.model.people import Actor
+from tocsin.server.alerts.hourly_counts import counted_post
 from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -183,3 +187,25 @@ def test_a_quota_is_counted_by_the_hour_on_both_stores(store_engine: Engine) -> 
     assert quotas.take("ben", "trial", 5, limit=5, now_ms=now_ms) is None
     assert quotas.take("ann", "alert", 5, limit=5, now_ms=now_ms) is None
     assert quotas.take("ann", "trial", 5, limit=5, now_ms=now_ms + 3_600_000) is None
+
+
+def test_what_is_refused_after_the_full_hour_takes_nothing_off_the_new_one(store_engine: Engine) -> None:
+    quotas, clock = Quotas(store_engine), FixedClock(10 * 3_600_000 - 1)
+    parts = SimpleNamespace(quotas=quotas, clock=clock, settings=SimpleNamespace(posts_per_hour=2))
+    caller: Any = SimpleNamespace(actor=Actor("ann", "ann"), parts=parts)
+
+    def post() -> None:
+        with counted_post([], caller):
+            pass
+
+    with pytest.raises(Conflict), counted_post([], caller):
+        clock.advance(1)
+        post()
+        raise Conflict("refused in the new hour")
+    post()
+    with pytest.raises(TooManyRequests):
+        post()
+    clock.advance(3_600_000)
+    for _ in range(3):
+        with pytest.raises(Conflict), counted_post([], caller):
+            raise Conflict("refused in the same hour")

@@ -73,13 +73,14 @@ def counted_post(texts: Iterable[object], caller: Caller) -> Iterator[None]:
     TooManyRequests : above the hourly limit; the block is not entered
     """
     amount = _post_amount(texts, caller)
-    if amount:
-        _take(caller, "post", amount, caller.parts.settings.posts_per_hour)
+    if not amount:
+        yield
+        return
+    taken_at_ms = _take(caller, "post", amount, caller.parts.settings.posts_per_hour)
     try:
         yield
     except TocsinError:
-        if amount:
-            caller.parts.quotas.give_back(caller.actor.id, "post", amount, now_ms=caller.parts.clock.now_ms())
+        caller.parts.quotas.give_back(caller.actor.id, "post", amount, taken_at_ms=taken_at_ms)
         raise
 
 
@@ -88,10 +89,12 @@ def _post_amount(texts: Iterable[object], caller: Caller) -> int:
     return 0 if caller.actor.is_admin or caller.actor.is_bot else 1 + len(mentions_in(*texts))
 
 
-def _take(caller: Caller, kind: str, amount: int, limit: int) -> None:
+def _take(caller: Caller, kind: str, amount: int, limit: int) -> int:
+    """Count an amount; return at which time it is counted."""
     now_ms = caller.parts.clock.now_ms()
     wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, limit=limit, now_ms=now_ms)
     if wait_s is not None:
         minutes = -(-wait_s // _SECONDS_PER_MINUTE)
         message = f"At most {limit} {_QUOTAS[kind]} per hour; try again in {minutes} min."
         raise TooManyRequests(message, retry_after_s=wait_s)
+    return now_ms

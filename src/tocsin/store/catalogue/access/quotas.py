@@ -37,8 +37,9 @@ class Quotas:
             counted = connection.execute(quota_use.update().where(room).values(used=_AT.used + amount)).rowcount
         return None if counted else ((hour + 1) * _HOUR_MS - now_ms + 999) // 1000
 
-    def give_back(self, user_id: str, kind: str, amount: int, *, now_ms: int) -> None:
-        """Count ``amount`` less for the person, if it was taken in this hour."""
-        was_taken = and_(_AT.user_id == user_id, _AT.kind == kind, _AT.hour == now_ms // _HOUR_MS, _AT.used >= amount)
+    def give_back(self, user_id: str, kind: str, amount: int, *, taken_at_ms: int) -> None:
+        """Count ``amount`` less for the person in the hour in which it was taken; nothing once that is over."""
+        hour = taken_at_ms // _HOUR_MS
+        was_taken = and_(_AT.user_id == user_id, _AT.kind == kind, _AT.hour == hour, _AT.used >= amount)
         with writing(self._engine) as connection:
             connection.execute(quota_use.update().where(was_taken).values(used=_AT.used - amount))

@@ -17,6 +17,7 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 from tocsin.delivery.links.answer import AnswerLink, AnswerPress, press_token_of, token_of
+from tocsin.delivery.links.tokens import sign_token
 from tocsin.model.change_request import ConsumerVerdict
 from tocsin.store.database.change_tables import change_request
 from tocsin.store.database.tables import notification
@@ -131,6 +132,25 @@ def test_a_button_works_until_the_date_also_when_its_notification_is_removed(
     alert_id = administrator.get("/events/subscriptions/name/Changes").json()["id"]
     assert administrator.delete(f"/events/subscriptions/{alert_id}").is_success
     assert world.press(world.token("direct")).status_code == 401
+
+
+def test_a_button_that_names_no_destination_works_while_its_notification_is_there(
+    world: Asked, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    key = world.parts.alert_stores.unsubscribe_key
+    direct, channel = (
+        sign_token("answer in chat", f"{world.notes[to].id}.{world.request['id']}.ready", key)
+        for to in ("direct", "channel")
+    )
+    assert world.reply_to(direct, "UBEN").startswith("This message was sent to somebody else")
+    assert world.reply_to(channel, "UBEN").startswith("You answer for no consumer of CR-1")
+    assert world.reply_to(direct).endswith("We are ready.")
+    assert world.reply_to(channel).endswith("We are ready.")
+    assert world.press(direct, secret=OTHER_SECRET).status_code == 401
+    with sqlite_engine.begin() as connection:
+        connection.execute(delete(notification))
+    assert [world.press(one).status_code for one in (direct, channel)] == [401, 401]
+    assert timeline(administrator) == [("ann", "ready", "chat")]
 
 
 def test_a_press_that_is_not_slacks_or_of_another_purpose_is_refused(world: Asked, administrator: httpx.Client) -> None:

@@ -22,7 +22,7 @@ from tocsin.model.message import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Channel
 
-_PURPOSE, _IN_CHAT = "answer", "answer by button"
+_PURPOSE, _IN_CHAT, _OF_NOTIFICATION = "answer", "answer by button", "answer in chat"
 _ASKING = (EventType.CHANGE_REQUEST_UPDATED, EventType.CHANGE_REQUEST_REMINDER)
 _CHOICES = {ConsumerVerdict.READY: "We are ready", ConsumerVerdict.NOT_AFFECTED: "Not affected"}
 """Answers that need neither a date nor a comment."""
@@ -38,13 +38,14 @@ class AnswerLink(NamedTuple):
 class AnswerPress(NamedTuple):
     """What a button in a chat asks for: an answer to the request of a notification, by who presses it.
 
-    ``recipient_id`` is the only one who may, None in a channel; ``destination_key`` a destination that sends it.
+    ``recipient_id`` is the only one who may, None in a channel; ``destination_key`` a destination that sends it. Older
+    buttons name neither: ``destination_key`` is None, and the notification, which must be there, says who may.
     """
 
     notification_id: str
     request_id: str
     verdict: ConsumerVerdict
-    destination_key: tuple[str, str]
+    destination_key: tuple[str, str] | None
     recipient_id: str | None
 
 
@@ -98,16 +99,19 @@ def link_of(token: str, key: bytes) -> AnswerLink | None:
 
 def press_token_of(press: AnswerPress, key: bytes) -> str:
     """Return the token of a button in a chat."""
-    alert_id, destination_id = press.destination_key
-    about = (press.notification_id, press.request_id, press.verdict, alert_id, destination_id, press.recipient_id or "")
-    return sign_token(_IN_CHAT, ".".join(about), key)
+    about = (press.notification_id, press.request_id, press.verdict)
+    if press.destination_key is None:
+        return sign_token(_OF_NOTIFICATION, ".".join(about), key)
+    return sign_token(_IN_CHAT, ".".join((*about, *press.destination_key, press.recipient_id or "")), key)
 
 
 def press_of(token: str, key: bytes) -> AnswerPress | None:
     """Return what the button of a token asks for; None for what was not signed with ``key``."""
-    about = about_of(_IN_CHAT, token, key)
-    if about is None:
+    if (about := about_of(_IN_CHAT, token, key)) is not None:
+        notification_id, request_id, verdict, alert_id, destination_id, recipient_id = about.split(".")
+        destination_key = (alert_id, destination_id)
+        return AnswerPress(notification_id, request_id, ConsumerVerdict(verdict), destination_key, recipient_id or None)
+    if (about := about_of(_OF_NOTIFICATION, token, key)) is None:
         return None
-    notification_id, request_id, verdict, alert_id, destination_id, recipient_id = about.split(".")
-    key_of_destination = (alert_id, destination_id)
-    return AnswerPress(notification_id, request_id, ConsumerVerdict(verdict), key_of_destination, recipient_id or None)
+    notification_id, request_id, verdict = about.split(".")
+    return AnswerPress(notification_id, request_id, ConsumerVerdict(verdict), None, None)

@@ -34,6 +34,7 @@ _UNKNOWN_BOT = (
     "with its botToken and signingSecret."
 )
 _OF_ANOTHER = "This message was sent to somebody else, so nothing was changed."
+_EXPIRED = "This button has expired."
 _NOBODY = "Tocsin knows nobody with your e-mail address in Slack, so nothing was changed."
 
 
@@ -103,7 +104,8 @@ def _destination_keys(
     """Return the ids of alerts and destinations by which the message of a button was sent, as far as that is known."""
     if notification is not None:
         return {reason.destination_key for reason in notification.reasons}
-    return {request.destination_key} if isinstance(request, AnswerPress) else set()
+    named_key = request.destination_key if isinstance(request, AnswerPress) else None
+    return set() if named_key is None else {named_key}
 
 
 def _bots(destination_keys: Iterable[tuple[str, str]], parts: Parts) -> list[tuple[str, Destination]]:
@@ -134,12 +136,12 @@ async def press_as(address: str | None, button: SlackButton, parts: Parts, root:
 def _carry_out(button: SlackButton, caller: Caller) -> str:
     link, notification = button.request, button.notification
     if isinstance(link, AnswerPress):
-        if link.recipient_id not in (None, caller.actor.id):
+        if _recipient_of(link, notification) not in (None, caller.actor.id):
             raise Forbidden(_OF_ANOTHER)
         with counted_post([], caller):
             return press_answer(link, caller)
     if notification is None or caller.parts.clock.now_ms() >= link.until_ms:
-        raise NotFound("This button has expired.")
+        raise NotFound(_EXPIRED)
     recipient = notification.recipient_id
     if recipient != caller.actor.id and (recipient is not None or isinstance(link, MuteLink)):
         raise Forbidden(_OF_ANOTHER)
@@ -151,3 +153,17 @@ def _carry_out(button: SlackButton, caller: Caller) -> str:
     if of_message.watchers.isdisjoint(button.alerts):
         raise Forbidden(f"No alert that uses this bot watches {name}; open it in Tocsin.")
     return acknowledge(name, caller)
+
+
+def _recipient_of(press: AnswerPress, notification: Notification | None) -> str | None:
+    """Return who alone may press a button, None in a channel; of an older button the notification says it.
+
+    Raises
+    ------
+    NotFound : it would say it, but is removed
+    """
+    if press.destination_key is not None:
+        return press.recipient_id
+    if notification is None:
+        raise NotFound(_EXPIRED)
+    return notification.recipient_id

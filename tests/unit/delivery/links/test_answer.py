@@ -21,6 +21,7 @@ from tocsin.delivery.links.answer import (
     press_token_of,
     token_of,
 )
+from tocsin.delivery.links.tokens import sign_token
 from tocsin.model.change import CHANGE_REQUEST, EventType
 from tocsin.model.change_request import ConsumerVerdict
 from tocsin.model.message import CarriedEvent
@@ -100,6 +101,14 @@ def test_tokens_of_mails_and_chats_do_not_work_for_each_other() -> None:
         "",
         ".",
     ):
+        assert press_of(wrong, b"key") is None
+
+
+def test_buttons_sent_before_tokens_named_a_destination_still_work() -> None:
+    press = AnswerPress("n", "r", ConsumerVerdict.READY, destination_key=None, recipient_id=None)
+    token = sign_token("answer in chat", "n.r.ready", b"key")
+    assert (press_of(token, b"key"), press_token_of(press, b"key")) == (press, token)
+    for wrong in (sign_token("answer in chat", "n.r.ready", b"other"), sign_token("answer", "n.r.ready", b"key")):
         assert press_of(wrong, b"key") is None
 
 

@@ -24,3 +24,7 @@ def test_a_row_has_the_keys_of_its_schema_and_those_it_adds(name: str) -> None:
 def test_every_required_key_is_one_of_the_type() -> None:
     for row in ENTITY_TYPES.values():
         assert set(row.required) <= row.keys, row.name
+
+
+def test_the_keys_of_a_type_cannot_be_altered_by_who_reads_them() -> None:
+    assert [row.name for row in ENTITY_TYPES.values() if not isinstance(row.keys, frozenset)] == []

@@ -178,8 +178,8 @@ def fold_case(operand: Operand) -> Operand:
 
 
 def _check_first_key(guard: str | None, key: str | int, at: Position) -> None:
-    valid_keys = ENTITY_TYPES[guard].keys if guard else THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
-    valid_keys -= {CHANGE_REQUESTS}  # no document of an event has it: the field changeRequest is for conditions
+    type_keys = ENTITY_TYPES[guard].keys if guard else THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
+    valid_keys = type_keys - {CHANGE_REQUESTS}  # in no document of an event: conditions ask for changeRequest
     if key not in valid_keys and key not in ALIASES:
         raise unknown(f"key of {'a ' + guard if guard else 'an entity'}", str(key), at, valid_keys | set(ALIASES))
 

@@ -38,7 +38,7 @@ class ReminderFailures:
         """Take the failures of a look: log those that are new, and those that are over with how many looks they had."""
         present = {(one.subject, one.cause): one for one in failures}
         for key in self._counts.keys() - present.keys():
-            _LOG.info("reminder_failure_over", subject=key[0], cause=key[1], count=self._counts.pop(key))
+            _LOG.warning("reminder_failure_over", subject=key[0], cause=key[1], count=self._counts.pop(key))
         for key in present.keys() - self._counts.keys():
             _LOG.error("reminder_failed", subject=key[0], cause=key[1], traceback=present[key].trace)
         self._counts.update(present.keys())

@@ -157,7 +157,7 @@ ROWS = (
             "certification customUnitOfMeasurement dataContract dataProducts entityStatus extension followers "
             "granularity metricExpression metricType relatedMetrics reviewers tags unitOfMeasurement votes"
         )
-        | _SEMANTIC_LAYER.keys(),
+        | frozenset(_SEMANTIC_LAYER),
         required=("name",),
         added=_SEMANTIC_LAYER,
     ),

@@ -21,7 +21,7 @@ ROWS = (
         EntityType(
             f"{kind}Service",
             f"services/{kind}Services",
-            keys=_SERVICE if kind == "api" else _SERVICE | _STYLE.keys(),
+            keys=_SERVICE if kind == "api" else _SERVICE | frozenset(_STYLE),
             required=("name", "serviceType"),
             ignored=("scheduleInterval", "lifeCycle") if kind == "pipeline" else (),
             is_service=True,

@@ -24,7 +24,7 @@ ROWS = (
             "supportedDataTypes supportedServices supportsDynamicAssertion supportsRowLevelPassedFailed "
             "testPlatforms validatorClass"
         )
-        | _RUNBOOK.keys(),
+        | frozenset(_RUNBOOK),
         required=("name", "entityType", "testPlatforms"),
         added=_RUNBOOK,
     ),
@@ -50,8 +50,8 @@ ROWS = (
             "entityStatus failedRowsSample followers incidentId inspectionQuery parameterValues reviewers tags "
             "testCaseResult testCaseStatus testDefinition testSuite testSuites topDimensions useDynamicAssertion"
         )
-        | _SINCE_2.keys()
-        | _RUNBOOK.keys(),
+        | frozenset(_SINCE_2)
+        | frozenset(_RUNBOOK),
         required=("name", "entityLink", "testDefinition"),
         fixed=("entityLink",),
         separate_keys=words("failedRowsSample incidentStatus inspectionQuery testSuites"),

@@ -20,6 +20,7 @@ from tocsin.conditions.nodes import (
     innermost,
     values_in,
 )
+from tocsin.conditions.test_results import about_results
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.producers import possible
 from tocsin.logic import ALWAYS, NEVER, conjunction_of, replace_leaves
@@ -27,6 +28,9 @@ from tocsin.model.change import LoggedEvent
 
 _OF_ASSET = frozenset({"entityType", "entityId", FQN, "tags", "owners", "domains", "tier", "service"})
 """Fields that every event about an asset has from it; the others depend on what happens."""
+
+_SUITES = "testSuites"
+"""Field of tests. A table has none, but alerts on the results of its tests ask for theirs."""
 
 
 def watches(plan: Plan, asset: LoggedEvent) -> bool:
@@ -36,9 +40,11 @@ def watches(plan: Plan, asset: LoggedEvent) -> bool:
     """
     if not plan.enabled:
         return False
+    is_for_tests = asset.event.entity_type == "table" and about_results(plan.node or ALWAYS) is not NEVER
+    fields = _OF_ASSET if is_for_tests else _OF_ASSET | {_SUITES}
 
     def decide(leaf: Leaf) -> Node:
-        if isinstance(leaf, Personal) or not all(map(_is_of_asset, values_in(leaf))):
+        if isinstance(leaf, Personal) or not all(_is_of_asset(value, fields) for value in values_in(leaf)):
             return leaf
         return ALWAYS if holds(leaf, asset) else NEVER
 
@@ -46,12 +52,12 @@ def watches(plan: Plan, asset: LoggedEvent) -> bool:
     return not is_never(replace_leaves(node, decide))
 
 
-def _is_of_asset(value: Value) -> bool:
+def _is_of_asset(value: Value, fields: frozenset[str]) -> bool:
     match innermost(value):
         case Literals():
             return True
         case FieldValue(name=name):
-            return CLOSURES.get(name, name) in _OF_ASSET
+            return CLOSURES.get(name, name) in fields
         case PathValue(root=root):
             return root is PathRoot.ENTITY
         case _:

@@ -44,7 +44,7 @@ _LONGEST_VALUE = 200
 _ONE_VERSION = Decimal("1.0")
 _NOT_NULL = "NOT_NULL"
 _KEYS = frozenset({"PRIMARY_KEY", "UNIQUE"})
-TYPE_KEYS = ("dataType", "dataLength", "precision", "scale", "arrayColumnType")
+TYPE_KEYS = ("dataType", "dataLength", "precision", "scale", "arrayDataType")
 """Keys of a column that say its type."""
 
 _CONSTRAINTS = "tableConstraints"
@@ -235,7 +235,7 @@ def _constraint_reasons(field: str, constraint: _Move) -> Iterator[BreakingReaso
 def type_of_column(member: Document) -> ColumnType:
     """Return the type that a column, as a document, has."""
     length, precision, scale = (_size(member.get(key)) for key in ("dataLength", "precision", "scale"))
-    name, element = (_text(member.get(key)) for key in ("dataType", "arrayColumnType"))
+    name, element = (_text(member.get(key)) for key in ("dataType", "arrayDataType"))
     return ColumnType(name, length, precision, scale, element)
 
 

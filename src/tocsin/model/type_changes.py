@@ -83,7 +83,7 @@ class ColumnType(NamedTuple):
             return f"{name}({self.length})"
         if name in _EXACT and self.precision is not None:
             return f"{name}({self.precision})" if self.scale is None else f"{name}({self.precision}, {self.scale})"
-        return f"{name} of {self.element}" if self.element else name
+        return f"{name}<{self.element}>" if self.element else name
 
 
 class TypeChange(Enum):

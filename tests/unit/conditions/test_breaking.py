@@ -73,6 +73,16 @@ _REST = _column("rest")
             _table(_column(data_type="DECIMAL", precision=10, scale=4)),
             "column a shortened: DECIMAL(10, 2) → DECIMAL(10, 4)",
         ),
+        (
+            _table(_column(data_type="ARRAY", arrayDataType="BIGINT")),
+            _table(_column(data_type="ARRAY", arrayDataType="INT")),
+            "column a narrowed: ARRAY<BIGINT> → ARRAY<INT>",
+        ),
+        (
+            _table(_column("s", "STRUCT", children=[_column(data_type="ARRAY", arrayDataType="STRING")])),
+            _table(_column("s", "STRUCT", children=[_column(data_type="ARRAY", arrayDataType="INT")])),
+            "column s.a narrowed: ARRAY<STRING> → ARRAY<INT>",
+        ),
         (_table(_column(constraint="NULL")), _table(_column(constraint="NOT_NULL")), "column a made NOT NULL"),
         (_table(_column()), _table(_column(constraint="NOT_NULL")), "column a made NOT NULL"),
         (
@@ -160,6 +170,11 @@ def test_a_request_is_judged_by_who_writes_it() -> None:
     ("entity_type", "old", "new"),
     [
         ("table", _table(_column(data_type="INT")), _table(_column(data_type="BIGINT"))),
+        (
+            "table",
+            _table(_column(data_type="ARRAY", arrayDataType="INT")),
+            _table(_column(data_type="ARRAY", arrayDataType="BIGINT")),
+        ),
         ("table", _table(_column(dataLength=20)), _table(_column(data_type="TEXT", dataLength=1))),
         ("table", _table(_column(constraint="NOT_NULL")), _table(_column(constraint="NULL"))),
         ("table", _table(_column()), _table(_column(), _column("b", constraint="NOT_NULL"))),
@@ -198,8 +213,11 @@ def test_a_version_is_marked_by_its_difference_and_not_by_its_number() -> None:
     harmless = _version(2.0, _table(_column()), _table(_column(), description="x"), "1.9")
     removed = _version(2.1, _table(_column(), _REST), _table(_REST), "2.0")
     wider = _version(3.1, _table(_column(data_type="INT")), _table(_column(data_type="BIGINT")), "2.1")
+    of_bigint, of_int = (_table(_column(data_type="ARRAY", arrayDataType=name)) for name in ("BIGINT", "INT"))
+    narrower = _version(4.1, of_bigint, of_int, "3.1")
     assert not reasons_of_version("table", harmless)
     assert [one.kind for one in reasons_of_version("table", removed)] == [BreakingKind.FIELD_REMOVED]
+    assert [one.kind for one in reasons_of_version("table", narrower)] == [BreakingKind.TYPE_NARROWED]
     assert not reasons_of_version("table", wider)
     assert not reasons_of_version("table", _table(_column()) | {"version": 0.1})
 

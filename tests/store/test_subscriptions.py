@@ -165,6 +165,13 @@ def test_with_a_wrong_key_a_destination_waits(
     engine_with_wrong_key.dispose()
 
 
+def test_a_route_has_the_zone_of_its_alert_also_of_one_without_a_schedule(writes: Writes, store_engine: Engine) -> None:
+    zone = "Europe/Berlin"
+    in_zone = create(writes, "in zone", trigger={"triggerType": "RealTime", "timezone": zone})
+    assert Routes(store_engine).of(in_zone)[DESTINATION].zone == zone
+    assert Routes(store_engine).of(create(writes, "plain"))[DESTINATION].zone == "UTC"
+
+
 def test_routes_of_many_alerts_are_those_of_each_in_as_many_statements_as_of_one(
     subscriptions: Subscriptions, writes: Writes, store_engine: Engine
 ) -> None:

@@ -34,6 +34,7 @@ from tocsin.flow.match.plan_cost import PlanCost, check_cost
 from tocsin.flow.match.remarks import Remark
 from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.cron import check_new_schedule, check_schedule
+from tocsin.flow.schedule.wall_clock import check_zone
 from tocsin.model import shapes
 from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
@@ -266,7 +267,7 @@ def _subscription_of(document: Document) -> EventSubscription:
         if trigger.group_by is not None:
             raise InvalidInput("is only for RealTime triggers", field="trigger.groupBy")
     elif trigger.timezone is not None:
-        raise InvalidInput("is only for the times of a Scheduled trigger", field="trigger.timezone")
+        check_zone(trigger.timezone, field="trigger.timezone")
     return subscription
 
 

@@ -27,16 +27,20 @@ class BreakingKind(StrEnum):
     """What a change request announced happened early, otherwise or despite an objection, and breaks no rule beside."""
 
 
-_COLUMN_LISTS = ("columns",)
-_FIELD_LISTS = ("schemaFields", "fields")
-_AROUND = {"requestSchema": " of the request", "responseSchema": " of the response"}
-_MADE_OF_WORDS = {
+SCHEMAS = {
     "messageSchema": "schema of the messages",
     "requestSchema": "schema of the request",
     "responseSchema": "schema of the response",
     "dataModel": "data model",
-    "tableConstraints": "primary or unique key",
 }
+"""What people call the parts of an asset that hold its columns or fields."""
+
+SIDES = {"requestSchema": "the request", "responseSchema": "the response"}
+"""What people call the sides of an API, which may have fields of the same names, by the keys of their schemas."""
+
+_COLUMN_LISTS = ("columns",)
+_FIELD_LISTS = ("schemaFields", "fields")
+_MADE_OF_WORDS = SCHEMAS | {"tableConstraints": "primary or unique key"}
 
 
 _PHRASES = {
@@ -92,7 +96,8 @@ def name_of(path: str) -> str:
     steps = fqn.steps_of(path)
     around = ""
     if steps[0] in _MADE_OF_WORDS and len(steps) > 1:
-        around, steps = _AROUND.get(steps[0], ""), steps[1:]
+        side, steps = SIDES.get(steps[0]), steps[1:]
+        around = f" of {side}" if side else ""
     if len(steps) > 1 and steps[0] in (*_COLUMN_LISTS, *_FIELD_LISTS):
         noun = "column" if steps[0] in _COLUMN_LISTS else "field"
         return f"{noun} {fqn.join(steps[1::2])}{around}"

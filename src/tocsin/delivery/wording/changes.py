@@ -18,7 +18,15 @@ from tocsin.delivery.wording.assets import ChangedAsset, asset_of
 from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident, with_reader
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
 from tocsin.delivery.wording.parameters import PARAMETERS, parameter_lines
-from tocsin.delivery.wording.paths import EXTENSION, MEMBERS, TYPED_MEMBERS, column_in, words_of_path
+from tocsin.delivery.wording.paths import (
+    EXTENSION,
+    MEMBERS,
+    TYPED_MEMBERS,
+    column_in,
+    member_noun,
+    place_of_list,
+    words_of_path,
+)
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import (
     REPORT_LINES,
@@ -390,8 +398,9 @@ def _field_lines(path: list[str], verb: str, old: Value, new: Value, zone: str) 
     elif key in STANDINGS:
         yield _standing_line(key, old, new)
     elif verb != "changed" and key in MEMBERS and all(isinstance(member, dict | str) for member in members):
-        where = f" {_TOWARDS[verb]} {words_of_path(path[:-1])}" if len(path) > 1 else ""
-        yield from (_member_line(key, member, verb, where) for member in members)
+        place = place_of_list(path)
+        where = f" {_TOWARDS[verb]} {place}" if place else ""
+        yield from (_member_line(path, member, verb, where) for member in members)
     elif verb == "changed" and isinstance(old, list) and _is_same_set(old, new):
         yield ChangeLine(f"{words_of_path(path)} reordered", value_text(old), value_text(new))
     else:
@@ -427,18 +436,19 @@ def _standing_line(key: str, old: Value, new: Value) -> ChangeLine:
     return ChangeLine(f"{lead} {new_text}" if new_text else f"{lead} {old_text} removed")
 
 
-def _member_line(key: str, member: Value, verb: str, where: str) -> ChangeLine:
+def _member_line(path: list[str], member: Value, verb: str, where: str) -> ChangeLine:
     """Return the line of a member that came or went: ``column gift_note TEXT added``."""
+    key, noun = path[-1], member_noun(path)
     rank = _MEMBER_RANKS.get(key, Rank.REMOVED if verb == "removed" else Rank.ADDED)
     if not isinstance(member, dict):
-        return ChangeLine(f"{MEMBERS[key]} {clean_line(str(member))} {verb}{where}", rank=rank)
+        return ChangeLine(f"{noun} {clean_line(str(member))} {verb}{where}", rank=rank)
     if key == "tags" and isinstance(member.get("tagFQN"), str):
         label = clean_line(_label_name(kind_of(member), member["tagFQN"]))
         return ChangeLine(f"{in_words(kind_of(member))} {label} {verb}{where}", rank=rank)
     is_typed = key in TYPED_MEMBERS
     name = clean_line(str((member.get("name") if is_typed else None) or name_of(member) or "?"))
     kind = f" {type_of(member)}" if is_typed and type_of(member) else ""
-    return ChangeLine(f"{MEMBERS[key]} {name}{kind} {verb}{where}", rank=rank, name=name if is_typed else "")
+    return ChangeLine(f"{noun} {name}{kind} {verb}{where}", rank=rank, name=name if is_typed else "")
 
 
 def _is_same_set(old: list[Value], new: Value) -> bool:

@@ -41,6 +41,33 @@ from tocsin.model.secret import PARTS_WITH_SECRETS
         (update_of("columns.email.description", "a", "b"), "orders: description of column email changed"),
         (update_of("columns.at.children.city.dataType", "INT", "TEXT"), "orders: column at.city INT → TEXT"),
         (deletion_of("columns.at.children", [{"name": "zip"}]), "orders: column zip removed from column at"),
+        (
+            update_of("messageSchema.schemaFields.r.children.a.dataType", "INT", "STRING"),
+            "orders: field r.a INT → STRING",
+        ),
+        (
+            deletion_of("messageSchema.schemaFields.r.children", [{"name": "a", "dataType": "INT"}]),
+            "orders: field a INT removed from field r",
+        ),
+        (
+            addition_of("messageSchema", {"schemaType": "Avro"}),
+            "orders: schema of the messages added: schema type Avro",
+        ),
+        (update_of("messageSchema.schemaType", "Avro", "JSON"), "orders: schema type of the messages Avro → JSON"),
+        (
+            addition_of("requestSchema.schemaFields", [{"name": "a", "dataType": "INT"}]),
+            "orders: field a INT added to the request",
+        ),
+        (
+            update_of("requestSchema.schemaFields.a.description", "a", "b"),
+            "orders: description of field a of the request changed",
+        ),
+        (
+            addition_of("responseSchema.schemaFields.a.tags", [{"tagFQN": "PII.Sensitive"}]),
+            "orders: tag PII.Sensitive added to field a of the response",
+        ),
+        (update_of("dataModel.columns.q.dataType", "BIGINT", "INT"), "orders: column q BIGINT → INT"),
+        (addition_of("dataModel.columns", [{"name": "q"}]), "orders: column q added to the data model"),
         (update_of('columns."a.b".description', "a", "b"), "orders: description of column a.b changed"),
         (update_of("columns", ["a", "b"], ["b", "a"]), "orders: columns reordered"),
         (update_of("extension.costCenter", 1, 2), "orders: custom property costCenter 1 → 2"),

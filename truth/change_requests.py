@@ -47,8 +47,14 @@ class Request:
         return [one for one in self.consumers if one not in self.answers]
 
     def status_on(self, day: int) -> str:
-        """Return the status on a day."""
+        """Return the status on a day: on its date, a deprecation is done, and others are due."""
+        if self.is_deprecated_on(day):
+            return "done"
         return "due" if self.status == "announced" and day >= DATE_DAYS else self.status
+
+    def is_deprecated_on(self, day: int) -> bool:
+        """Say whether it is a deprecation whose date has come by a day, which nothing else ends."""
+        return self.kind == "deprecation" and self.status == "announced" and day >= DATE_DAYS
 
     def is_reminder_due(self, day: int) -> bool:
         """Say whether those that are open are to be reminded on a day."""
@@ -56,7 +62,7 @@ class Request:
 
     def is_question_due(self, day: int) -> bool:
         """Say whether the author is to be asked on a day what became of it."""
-        return self.status_on(day) == "due" and self.kind != "deprecation" and not self.is_author_asked
+        return self.status_on(day) == "due" and not self.is_author_asked
 
     def outcome_on(self, day: int) -> str:
         """Return what the deletion of its asset on a day is."""
@@ -69,7 +75,7 @@ class Request:
 
 
 class ChangeRequests:
-    """All requests by their names; ``just_ended`` are the name and outcome of those that the last deletion ended."""
+    """All requests by their names; ``just_ended`` are name and outcome of those that the last deletion is about."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, Request] = {}
@@ -89,12 +95,15 @@ class ChangeRequests:
         self.by_name[step.request].status = "withdrawn"
 
     def delete(self, keys: Collection[Key], *, is_hard: bool, day: int = 0) -> None:
-        """Take note of assets deleted on a day: requests about them are done, no consumer that is gone is asked."""
+        """Take note of assets deleted on a day: requests about them are done, no consumer that is gone is asked.
+
+        A deprecation whose date has come stays as it is.
+        """
         self.just_ended = {}
         for name, request in self.by_name.items():
             if request.status == "announced" and request.about in keys:
-                request.status = "done"
                 self.just_ended[request.about] = (name, request.outcome_on(day))
+                request.status = request.status if request.is_deprecated_on(day) else "done"
             if is_hard:
                 request.consumers = [one for one in request.consumers if one not in keys]
 

@@ -14,6 +14,8 @@ from tests.store.test_change_requests import announce_as, answer_as, give_owner
 from tests.store.test_subscriptions import counted_statements
 
 from tocsin.catalogue.changes import move_request, withdraw_request
+from tocsin.conditions.breaking import reasons_of_event
+from tocsin.delivery.wording.changes import event_text
 from tocsin.jobs.change_requests import ChangeRequestsJob
 from tocsin.model.change import CHANGE_REQUEST
 from tocsin.model.change_request import AnnouncedChange, Basis, ChangeConsumer, ConsumerVerdict, RequestStepKind
@@ -178,3 +180,50 @@ def test_answers_of_five_thousand_are_one_event_and_few_statements(shop: Company
     assert len(statements) < 60, "by portions, not by consumers"
     assert ChangeRequestLog(store_engine).verdicts([request.id]) == {request.id: {ConsumerVerdict.READY: 5_000}}
     assert len(people_reached(shop, store_engine, "changeRequestAnswered")) == 1
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_deprecation_is_done_by_itself_on_its_date_and_nobody_is_asked(
+    shop: Company, store_engine: Engine, is_deleted: bool
+) -> None:
+    request, log = announce_for(shop, board(shop), column=None, kind="deprecation"), ChangeRequestLog(store_engine)
+    jobs = [ChangeRequestsJob(store_engine, shop.clock) for _ in range(2)]
+    shop.clock.advance(30 * _DAY_MS - 1)
+    jobs[0].look()
+    stored = log.find(request.id)
+    assert stored is not None
+    assert stored.done_at_ms is None
+    event_count = len(shop.events_after(0))
+    shop.clock.advance(1)
+    if is_deleted:
+        shop.writes.delete("table", Key.by_id(shop.ids["orders"]), actor=JANE)
+        event_count = len(shop.events_after(0))
+    with ThreadPoolExecutor(2) as pool:
+        assert sum(pool.map(lambda job: job.look(), jobs)) == 1
+    stored = log.find(request.id)
+    assert stored is not None
+    assert (stored.done_at_ms, stored.outcome) == (shop.clock.now_ms(), "asAnnounced")
+    kinds = [one.kind for one in log.steps(request.id, limit=99)]
+    assert [kinds.count(one) for one in (RequestStepKind.DONE, RequestStepKind.ASKED)] == [1, 0]
+    assert len(shop.events_after(0)) == event_count
+    shop.clock.advance(_DAY_MS)
+    assert jobs[0].look() == 0
+
+
+@pytest.mark.parametrize(
+    ("days", "looks", "expected"), [(29, True, None), (30, False, ["asAnnounced"]), (31, True, ["asAnnounced"])]
+)
+def test_a_status_that_says_deprecated_from_the_date_on_is_as_announced(
+    shop: Company, store_engine: Engine, days: int, looks: bool, expected: list[str] | None
+) -> None:
+    announce_for(shop, board(shop), column=None, kind="deprecation")
+    shop.clock.advance(days * _DAY_MS)
+    if looks:
+        ChangeRequestsJob(store_engine, shop.clock).look()
+    shop.patch(("add", "/entityStatus", "Deprecated"))
+    event = shop.events_after(0)[-1]
+    assert reasons_of_event(event) == ()
+    outcomes = None if event.announcements is None else [one.outcome.value for one in event.announcements]
+    assert outcomes == expected
+    says_so = event_text(event).lines[0].sentence
+    assert says_so == ("as announced by CR-1: deprecated" if expected else "deprecated")

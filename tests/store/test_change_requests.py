@@ -395,7 +395,7 @@ def test_on_the_date_the_author_is_asked_once_about_what_has_not_happened(shop: 
     assert job.look() == 0
     shop.clock.advance(_DAY_MS)
     drop_column(shop, "c1")
-    assert (job.look(), job.look()) == (2, 0)
+    assert (job.look(), job.look()) == (3, 0), "two questions, and the deprecation is done"
     assert people_asked(shop, store_engine) == [("due", JANE.id)] * 2
     log = ChangeRequestLog(store_engine)
     assert [(one.kind, one.user_name) for one in log.steps(request.id, limit=9)][1:] == [("asked", "system")]

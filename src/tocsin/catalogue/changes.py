@@ -16,6 +16,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.flow.track.change_requests import (
     check_date,
     check_open,
+    deprecate,
     is_awaited,
     is_reminder_due,
     move,
@@ -172,6 +173,17 @@ def ask_author(record: Record, request_id: str) -> bool:
         return False
     event_id = _note(record, asset, request, request)
     requests.add_steps([replace(_step(record, request_id, RequestStepKind.ASKED), event_id=event_id)])
+    return True
+
+
+def complete_deprecation(record: Record, request_id: str) -> bool:
+    """Note that a deprecation whose date has come is done; once, if several jobs look. Return whether."""
+    requests = record.transaction.change_requests
+    request = requests.hold(request_id)
+    if request is None or status_at(request, record.at_ms) is not RequestStatus.DUE:
+        return False
+    requests.put(deprecate(request, record.at_ms))
+    requests.add_steps([_step(record, request_id, RequestStepKind.DONE)])
     return True
 
 

@@ -1,7 +1,7 @@
 """Change requests job: every minute, asks the authors of requests that are due and not done what became of them.
 
-It also reminds those that have not answered, at the intervals that requests name. Each request has a transaction of its
-own: an error at one keeps no other waiting.
+It also reminds those that have not answered, at the intervals that requests name, and ends deprecations on their dates.
+Each request has a transaction of its own: an error at one keeps no other waiting.
 Next: ``catalogue/changes.py``.
 """
 
@@ -11,7 +11,7 @@ from functools import partial
 
 from sqlalchemy import Engine
 
-from tocsin.catalogue.changes import ask_author, remind_open
+from tocsin.catalogue.changes import ask_author, complete_deprecation, remind_open
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock
 from tocsin.jobs.reminder_failures import ReminderFailure, ReminderFailures, remind_apart
@@ -30,10 +30,12 @@ class ChangeRequestsJob:
         self._failures = ReminderFailures()
 
     def look(self) -> int:
-        """Ask the authors who have not been asked, and remind those that are open; return of how many requests."""
+        """Ask authors, remind those that are open, end deprecations; return of how many requests."""
         now_ms = self._clock.now_ms()
+        deprecation_ids = self._requests.list_due_deprecations(now_ms)
         works = [(one, partial(ask_author, request_id=one)) for one in self._requests.list_unasked(now_ms)]
         works += [(one, partial(remind_open, request_id=one)) for one in self._requests.list_to_remind(now_ms)]
+        works += [(one, partial(complete_deprecation, request_id=one)) for one in deprecation_ids]
         results = [remind_apart(self._writes, request_id, work) for request_id, work in works]
         self._failures.note([one for one in results if isinstance(one, ReminderFailure)])
         return results.count(True)

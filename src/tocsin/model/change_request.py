@@ -86,7 +86,7 @@ class Basis(StrEnum):
 
 
 class RequestStepKind(StrEnum):
-    """What happens to a request: what people do, and the question to its author on the date."""
+    """What happens to a request: what people do, and on the date the question to its author, or a deprecation."""
 
     ANNOUNCED = "announced"
     ASKED = "asked"
@@ -149,7 +149,7 @@ class AnnouncedChange:
 
 @dataclass(frozen=True)
 class StandingRequest:
-    """A request that is neither withdrawn nor done, how many answers are open, and whether a consumer objects."""
+    """A request that changes are compared with, how many answers are open, and whether a consumer objects."""
 
     request: AnnouncedChange
     open_count: int

@@ -47,3 +47,12 @@ def is_failure(status: object) -> bool:
 def is_status_recovery(before: object, after: object) -> bool:
     """Return whether a status is a success after a failure."""
     return str(after or "").lower() in _SUCCESSES and str(before or "").lower() not in NO_FAILURES
+
+
+STANDINGS = frozenset({"entityStatus", "deprecated"})
+"""Fields that say whether an asset is deprecated."""
+
+
+def says_deprecated(value: object) -> bool:
+    """Return whether the value of a field of ``STANDINGS`` says that an asset is deprecated."""
+    return value is True or str(value or "").casefold() == "deprecated"

@@ -38,14 +38,12 @@ from tocsin.delivery.wording.reports import (
 from tocsin.delivery.wording.surroundings import advice_lines, surrounding_lines
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import (
-    STANDINGS,
     TYPE_KEYS,
     are_short,
     change_texts,
     lineage_text,
     name_of,
     parse_json,
-    says_deprecated,
     type_of,
     types_of,
     value_text,
@@ -67,7 +65,7 @@ from tocsin.model.change import (
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
 from tocsin.model.secret import PARTS_WITH_SECRETS
-from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
+from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES, STANDINGS, says_deprecated
 from tocsin.model.thread import THREAD
 
 _MEMBER_RANKS = {

@@ -21,7 +21,6 @@ from tocsin.delivery.wording.reports import (
     names_text,
     span_text,
 )
-from tocsin.delivery.wording.values import STANDINGS, says_deprecated
 from tocsin.model import fqn
 from tocsin.model.change import (
     INCIDENT_REMINDER,
@@ -34,6 +33,7 @@ from tocsin.model.change import (
     EventType,
 )
 from tocsin.model.phrases import count_text
+from tocsin.model.status import STANDINGS, says_deprecated
 
 _DELETIONS = frozenset({EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED})
 _STATES = frozenset({SILENCE, STILL_FAILING, STILL_STALE})

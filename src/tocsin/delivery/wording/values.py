@@ -23,9 +23,6 @@ from tocsin.model.phrases import count_text
 TYPE_KEYS = frozenset({"dataType", "dataTypeDisplay", "dataLength", "arrayDataType", "precision", "scale"})
 """What together says the type of a column or field."""
 
-STANDINGS = frozenset({"entityStatus", "deprecated"})
-"""Fields that say whether an asset is deprecated."""
-
 IDENTITIES = ("displayName", "tagFQN", "name", "fullyQualifiedName", "id")
 """What an object is called by, the best first."""
 
@@ -55,11 +52,6 @@ class _Name(str):
     """A key that is a name, and is shown as it is written."""
 
     __slots__ = ()
-
-
-def says_deprecated(value: Value) -> bool:
-    """Return whether the value of a field of ``STANDINGS`` says that an asset is deprecated."""
-    return value is True or str(value or "").casefold() == "deprecated"
 
 
 def value_text(value: Value, zone: str = UTC) -> str | None:

@@ -19,6 +19,7 @@ from tocsin.model.change_request import AnnouncedChange, ChangeKind, StandingReq
 from tocsin.model.columns import column_path_in, columns_at
 from tocsin.model.entity import Document
 from tocsin.model.list_identity import MEMBER_LISTS
+from tocsin.model.status import STANDINGS, says_deprecated
 
 
 class WrittenChange(NamedTuple):
@@ -53,20 +54,20 @@ class _Fate(NamedTuple):
 
 
 def may_be_announced(change: ChangeDescription) -> bool:
-    """Return whether a change is of a kind that requests announce: of columns and their types, or of a name."""
+    """Return whether a change is of a kind that requests announce: of columns and their types, a name, or a status."""
     return any(_may_be_announced(path) for path in change.paths())
 
 
 def _may_be_announced(path: str) -> bool:
     last = path.rpartition(".")[2]
-    return last in MEMBER_LISTS or last in TYPE_KEYS or path == "name"
+    return last in MEMBER_LISTS or last in TYPE_KEYS or path == "name" or path in STANDINGS
 
 
 def judge(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int) -> Judgement:
     """Return what the requests about an asset, or what contained it, that stand at a time mean for a change of it.
 
     Of several about the same column, or the asset, the newest counts. It ends; so does the newest of the asset itself
-    where a newer one is about what contained it.
+    where a newer one is about what contained it. A deprecation whose date has come ends by itself.
     """
     in_order = sorted(standing, key=lambda one: one.request.number)
     newest = {one.request.column_path: one for one in in_order}
@@ -79,12 +80,12 @@ def judge(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int
             open_answers=entry.open_count,
         )
         for entry in newest.values()
-        for fate in _fates(entry.request, change)
+        for fate in _fates(entry.request, change, at_ms)
     ]
     ended_requests: list[AnnouncedChange] = []
     for entry in newest_own.values():
-        fates = list(_fates(entry.request, change))
-        if fates and all(fate.is_final for fate in fates):
+        fates = list(_fates(entry.request, change, at_ms))
+        if fates and all(fate.is_final for fate in fates) and not _is_deprecated(entry.request, at_ms):
             outcome = _outcome(entry, fates[0], at_ms)
             ended_requests.append(replace(entry.request, done_at_ms=at_ms, outcome=outcome, updated_at_ms=at_ms))
     if not announcements and not change.reasons:
@@ -97,7 +98,12 @@ def _outcome(standing: StandingRequest, fate: _Fate, at_ms: int) -> ChangeOutcom
         return ChangeOutcome.OTHERWISE
     if at_ms < standing.request.due_at_ms:
         return ChangeOutcome.EARLY
-    return ChangeOutcome.OBJECTED if standing.is_objected else ChangeOutcome.AS_ANNOUNCED
+    is_despite_objection = standing.is_objected and standing.request.kind is not ChangeKind.DEPRECATION
+    return ChangeOutcome.OBJECTED if is_despite_objection else ChangeOutcome.AS_ANNOUNCED
+
+
+def _is_deprecated(request: AnnouncedChange, at_ms: int) -> bool:
+    return request.kind is ChangeKind.DEPRECATION and at_ms >= request.due_at_ms
 
 
 def _judged_reasons(
@@ -122,10 +128,10 @@ def _is_as_announced(reason: BreakingReason, announcements: Sequence[Announcemen
     return announcement is not None and announcement.outcome is ChangeOutcome.AS_ANNOUNCED
 
 
-def _fates(request: AnnouncedChange, change: WrittenChange) -> Iterator[_Fate]:
+def _fates(request: AnnouncedChange, change: WrittenChange, at_ms: int) -> Iterator[_Fate]:
     """Yield what became of what a request is about; nothing while it is as it was."""
     if request.column_path is None:
-        yield from _fate_of_asset(request, change)
+        yield from _fate_of_asset(request, change, at_ms)
     elif change.after is not None:
         columns_now = columns_at(change.entity_type, change.after, request.column_path)
         for path, before in columns_at(change.entity_type, change.before, request.column_path).items():
@@ -136,12 +142,16 @@ def _fates(request: AnnouncedChange, change: WrittenChange) -> Iterator[_Fate]:
                 yield from _fate_of_retyped(request, path, after, change.reasons)
 
 
-def _fate_of_asset(request: AnnouncedChange, change: WrittenChange) -> Iterator[_Fate]:
+def _fate_of_asset(request: AnnouncedChange, change: WrittenChange, at_ms: int) -> Iterator[_Fate]:
     if change.after is None:
         # what cannot be renamed in place is deleted and made anew
         yield _Fate(None, request.kind in (ChangeKind.REMOVAL, ChangeKind.RENAME), is_final=True)
     elif request.kind is ChangeKind.RENAME and change.after.get("name") != change.before.get("name"):
         yield _Fate(None, change.after.get("name") == request.new_value, is_final=True)
+    elif _is_deprecated(request, at_ms):
+        for key in sorted(STANDINGS):
+            if says_deprecated(change.after.get(key)) and not says_deprecated(change.before.get(key)):
+                yield _Fate(key, is_as_announced=True, is_final=False)
 
 
 def _is_gone_as_announced(request: AnnouncedChange, path: str, before: Document, after: Document) -> bool:

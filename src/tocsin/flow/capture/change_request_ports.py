@@ -18,7 +18,7 @@ class ChangeRequests(Protocol):
         """Return a request, without holding it; None if there is none."""
 
     def standing(self, entity_ids: Collection[str]) -> dict[str, list[StandingRequest]]:
-        """Return, by asset, the requests that are neither withdrawn nor done."""
+        """Return, by asset, the requests that are neither withdrawn nor done, and deprecations done by themselves."""
 
     def is_asked(self, request_id: str, since_ms: int) -> bool:
         """Return whether the author of a request was asked, at a time or later, what became of it."""

@@ -1,7 +1,8 @@
 """State machine of change requests: what may be done to one at a given time, and what comes of it.
 
 A request is ``announced`` until its date, then ``due``, unless it is withdrawn, and ``done`` when what it is about has
-changed (``flow/capture/announced.py``). Its date only moves later: consumers have answered for the time they were told.
+changed (``flow/capture/announced.py``); a deprecation is done by itself. Its date only moves later: consumers have
+answered for the time they were told.
 Next: ``catalogue/changes.py``.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tocsin.errors import Conflict, InvalidInput
+from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change_request import AnnouncedChange, ChangeKind, RequestStatus
 
 _DAY_MS = 86_400_000
@@ -103,6 +105,18 @@ def move(request: AnnouncedChange, due_at_ms: int, at_ms: int) -> AnnouncedChang
         )
     after = replace(request, due_at_ms=due_at_ms, updated_at_ms=at_ms)
     return replace(after, remind_at_ms=next_reminder_ms(request, at_ms)) if due_at_ms > request.due_at_ms else after
+
+
+def deprecate(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:
+    """Return a deprecation whose date has come as done.
+
+    Raises
+    ------
+    Conflict : it is no deprecation, or not due
+    """
+    if request.kind is not ChangeKind.DEPRECATION or status_at(request, at_ms) is not RequestStatus.DUE:
+        raise Conflict(f"{request.name} is no deprecation that is due")
+    return replace(request, done_at_ms=at_ms, outcome=ChangeOutcome.AS_ANNOUNCED, updated_at_ms=at_ms)
 
 
 def withdraw(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:

@@ -93,7 +93,6 @@ def test_a_breaking_change_without_a_request_is_not_announced_and_others_need_no
         ("rename", "mail", with_columns(_ID, _EMAIL | {"name": "mail"}, _ADDRESS), "asAnnounced"),
         ("rename", "mail", _NO_EMAIL, "otherwise"),
         ("rename", "id", _NO_EMAIL, "otherwise"),
-        ("deprecation", None, _NO_EMAIL, "otherwise"),
         ("type", "int", with_columns(_ID, {"name": "email", "dataType": "INT"}, _ADDRESS), "asAnnounced"),
         ("type", "varchar (9)", with_columns(_ID, _EMAIL | {"dataLength": 9}, _ADDRESS), "asAnnounced"),
         ("type", "VARCHAR", with_columns(_ID, _EMAIL | {"dataLength": 9}, _ADDRESS), "asAnnounced"),
@@ -145,7 +144,7 @@ def test_the_asset_as_a_whole_is_deleted_or_renamed() -> None:
     assert words(verdict_of(_BEFORE | {"name": "odd"}, rename))[0] == ["changed otherwise than CR-12 announced"]
     assert words(verdict_of(None, rename))[2] == [("CR-12", "asAnnounced")]
     deprecation = request(column_path=None, kind=ChangeKind.DEPRECATION)
-    assert words(verdict_of(None, deprecation))[2] == [("CR-12", "otherwise")]
+    assert words(verdict_of(None, deprecation, at_ms=_DUE_MS - 1))[2] == [("CR-12", "otherwise")]
     assert words(verdict_of(None, request()))[1:] == ([], [])
 
 
@@ -187,3 +186,20 @@ def test_a_request_about_a_deleted_asset_ends_though_a_newer_one_is_about_what_c
     of_table = request(column_path=None, due_at_ms=_DUE_MS + 1)
     of_schema = request(id="s", entity_id="schema", number=13, column_path=None)
     assert words(verdict_of(None, of_table, of_schema)) == ([], ["as announced by CR-13"], [("CR-12", "early")])
+
+
+@pytest.mark.parametrize(("at_ms", "ended"), [(_DUE_MS - 1, [("CR-12", "otherwise")]), (_DUE_MS, [])])
+def test_a_removal_is_otherwise_than_a_deprecation_and_ends_it_before_its_date_only(
+    at_ms: int, ended: list[tuple[str, str]]
+) -> None:
+    verdict = words(verdict_of(_NO_EMAIL, request(kind=ChangeKind.DEPRECATION), at_ms=at_ms))
+    assert verdict[1:] == (["otherwise than CR-12 announced"], ended)
+
+
+@pytest.mark.parametrize(("at_ms", "announced"), [(_DUE_MS - 1, []), (_DUE_MS, ["as announced by CR-12"])])
+def test_a_deprecating_status_is_as_announced_from_the_date_on_and_breaks_nobody(
+    at_ms: int, announced: list[str]
+) -> None:
+    deprecation = request(kind=ChangeKind.DEPRECATION, column_path=None)
+    after = _BEFORE | {"entityStatus": "Deprecated"}
+    assert words(verdict_of(after, deprecation, at_ms=at_ms, is_objected=True)) == ([], announced, [])

@@ -21,6 +21,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    or_,
     select,
     text,
     tuple_,
@@ -54,7 +55,13 @@ from tocsin.store.database.tables import change_event, entity
 _ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin change requests'))")
 _STANDS = (_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
-_STANDS_OF_ONE = Prepared(select(_ROW.id).where(_ROW.entity_id == bindparam("entity_id"), *_STANDS).limit(1))
+_IS_DEPRECATION = _ROW.kind == ChangeKind.DEPRECATION.value
+_COUNTS = and_(
+    _ROW.withdrawn_at_ms.is_(None),
+    or_(_ROW.done_at_ms.is_(None), and_(_IS_DEPRECATION, _ROW.outcome == ChangeOutcome.AS_ANNOUNCED.value)),
+)
+"""Which requests changes are compared with: a deprecation that is done says what is announced of the asset, too."""
+_STANDS_OF_ONE = Prepared(select(_ROW.id).where(_ROW.entity_id == bindparam("entity_id"), _COUNTS).limit(1))
 _CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms", "remind_at_ms")
 MOST_LISTED = 100
 """Requests of one asset that a list of assets shows."""
@@ -86,10 +93,10 @@ class SqlChangeRequests:
         return None if row is None else request_of(row)
 
     def standing(self, entity_ids: Collection[str]) -> dict[str, list[StandingRequest]]:
-        """Return, by asset, the requests that are neither withdrawn nor done."""
+        """Return, by asset, the requests that are neither withdrawn nor done, and deprecations done by themselves."""
         if len(entity_ids) == 1 and not self._has_standing(*entity_ids):  # nearly every write
             return {}
-        query = select(change_request).where(*_STANDS)
+        query = select(change_request).where(_COUNTS)
         request_rows = rows_by_key(self._connection, query, _ROW.entity_id, entity_ids)
         requests = {one.id: one for one in map(request_of, request_rows)}
         if not requests:
@@ -269,8 +276,13 @@ class ChangeRequestLog:
         is_asking = (_STEP.request_id == _ROW.id, _STEP.kind == RequestStepKind.ASKED.value)
         asking = select(_STEP.id).where(*is_asking, _STEP.at_ms >= _ROW.due_at_ms).exists()
         query = select(_ROW.id).where(*_STANDS, _ROW.due_at_ms <= at_ms, ~asking, _is_there())
-        query = query.where(_ROW.kind != ChangeKind.DEPRECATION.value).order_by(_ROW.number)
+        query = query.where(~_IS_DEPRECATION).order_by(_ROW.number)
         return [row.id for row in fetch_rows(self._engine, query)]
+
+    def list_due_deprecations(self, at_ms: int) -> list[str]:
+        """Return the ids of deprecations that are due and not done."""
+        query = select(_ROW.id).where(*_STANDS, _IS_DEPRECATION, _ROW.due_at_ms <= at_ms)
+        return [row.id for row in fetch_rows(self._engine, query.order_by(_ROW.number))]
 
     def list_to_remind(self, at_ms: int) -> list[str]:
         """Return the ids of requests about what is there that have open consumers and a reminder due at a time."""

@@ -293,7 +293,7 @@ def _incompatible_schemas(moves: Mapping[Path, _Move], after: Document) -> Itera
             yield BreakingReason(kind=BreakingKind.SCHEMA_INCOMPATIBLE, field=container, before=before, after=now)
             continue
         reader, writer = (text.after, text.before) if is_written else (text.before, text.after)
-        problem = incompatibility(str(language), reader=reader, writer=writer)
+        problem = incompatibility(str(language), reader=reader, writer=writer, tells_writer=is_written)
         if problem is not None:
             words = f"by the rules of {language}, {problem}"[:_LONGEST_VALUE]
             yield BreakingReason(kind=BreakingKind.SCHEMA_INCOMPATIBLE, field=container, after=words)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tocsin.model.compatibility.budget import ComparisonBudget, NotJudged, parse_json
+from tocsin.model.compatibility.incompatibility import Incompatibility
 
 _PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _PROMOTED: Mapping[str, frozenset[str]] = {
@@ -23,10 +24,11 @@ _PROMOTED: Mapping[str, frozenset[str]] = {
 """What a reader may take each primitive type of a writer for."""
 
 _NAMED = frozenset({"record", "error", "enum", "fixed"})
+_NOT_WRITTEN = Incompatibility("no longer written, and read without a default", "required now, and has no default")
 _Schema = Any  # Any: a schema as JSON, of whatever form
 
 
-def problem_between(reader: str, writer: str) -> str | None:
+def problem_between(reader: str, writer: str) -> Incompatibility | None:
     """Return why what ``writer`` writes may not be readable by ``reader``, both schemas as JSON; None if it is.
 
     Raises
@@ -47,7 +49,7 @@ class _Resolution:
     budget: ComparisonBudget = field(default_factory=ComparisonBudget)
     visited: set[tuple[str, str]] = field(default_factory=set)
 
-    def problem(self, reader: _Schema, writer: _Schema, path: str, depth: int) -> str | None:
+    def problem(self, reader: _Schema, writer: _Schema, path: str, depth: int) -> Incompatibility | None:
         """Return the first problem at or below a path; None if there is none."""
         self.budget.take(depth)
         reader, writer = _resolve(reader, self.read_types), _resolve(writer, self.written_types)
@@ -59,16 +61,22 @@ class _Resolution:
         if isinstance(reader, list):
             if any(self.problem(branch, writer, path, depth + 1) is None for branch in reader):
                 return None
-            return _place_problem(path, f"{_name(writer)} is none of the types that were read")
+            name = _name(writer)
+            return Incompatibility(f"{name} is none of the types that were read", f"{name} is no longer accepted").at(
+                path
+            )
         return self._single_problem(reader, writer, path, depth)
 
-    def _single_problem(self, reader: _Schema, writer: _Schema, path: str, depth: int) -> str | None:
+    def _single_problem(self, reader: _Schema, writer: _Schema, path: str, depth: int) -> Incompatibility | None:
         read, writer_kind = _kind(reader), _kind(writer)
         if read != writer_kind:
             is_promoted = read in _PROMOTED.get(writer_kind, ())
-            return None if is_promoted else _place_problem(path, f"{_name(writer)} is not readable as {_name(reader)}")
+            return None if is_promoted else _type_problem(_name(reader), _name(writer)).at(path)
         if read in _NAMED and not _is_name_of(reader, writer):
-            return _place_problem(path, f"{read} {writer.get('name')} is not {reader.get('name')}")
+            names = reader.get("name"), writer.get("name")
+            return Incompatibility(
+                f"{read} {names[1]} is not {names[0]}", f"{read} is {names[0]} now, not {names[1]}"
+            ).at(path)
         match read:
             case "array":
                 return self.problem(reader["items"], writer["items"], f"{path}[]", depth + 1)
@@ -77,14 +85,13 @@ class _Resolution:
             case "enum":
                 return _enum_problem(reader, writer, path)
             case "fixed":
-                sizes = reader.get("size"), writer.get("size")
-                return None if sizes[0] == sizes[1] else _place_problem(path, f"size {sizes[1]} is not {sizes[0]}")
+                return _size_problem(reader.get("size"), writer.get("size"), path)
             case "record" | "error":
                 return self._record_problem(reader, writer, path, depth)
         is_decimal = "decimal" in (_logical(reader), _logical(writer))
         return _decimal_problem(reader, writer, path) if is_decimal else None
 
-    def _record_problem(self, reader: _Schema, writer: _Schema, path: str, depth: int) -> str | None:
+    def _record_problem(self, reader: _Schema, writer: _Schema, path: str, depth: int) -> Incompatibility | None:
         pair = (str(reader.get("name")), str(writer.get("name")))
         if pair in self.visited:  # a type within itself
             return None
@@ -94,7 +101,9 @@ class _Resolution:
             self.visited.discard(pair)
         return problem
 
-    def _field_problems(self, reader: _Schema, writer: _Schema, path: str, depth: int) -> Iterator[str | None]:
+    def _field_problems(
+        self, reader: _Schema, writer: _Schema, path: str, depth: int
+    ) -> Iterator[Incompatibility | None]:
         written_fields = {one["name"]: one for one in _fields_of(writer)}
         for read_field in _fields_of(reader):
             names = (read_field["name"], *(read_field.get("aliases") or ()))
@@ -103,7 +112,7 @@ class _Resolution:
             if written is not None:
                 yield self.problem(read_field.get("type"), written.get("type"), inner_path, depth + 1)
             elif "default" not in read_field:
-                yield _place_problem(inner_path, "no longer written, and read without a default")
+                yield _NOT_WRITTEN.at(inner_path)
 
 
 def _is_name_of(reader: _Schema, writer: _Schema) -> bool:
@@ -111,16 +120,31 @@ def _is_name_of(reader: _Schema, writer: _Schema) -> bool:
     return _without_namespace(str(writer.get("name"))) in {_without_namespace(str(name)) for name in names}
 
 
-def _enum_problem(reader: _Schema, writer: _Schema, path: str) -> str | None:
+def _type_problem(read: str, written: str) -> Incompatibility:
+    return Incompatibility(
+        f"{written} is not readable as {read}", f"must be {read} now, {written} is no longer accepted"
+    )
+
+
+def _size_problem(read: object, written: object, path: str) -> Incompatibility | None:
+    if read == written:
+        return None
+    return Incompatibility(f"size {written} is not {read}", f"size is {read} now, not {written}").at(path)
+
+
+def _enum_problem(reader: _Schema, writer: _Schema, path: str) -> Incompatibility | None:
     unknown = [one for one in writer.get("symbols") or () if one not in (reader.get("symbols") or ())]
     if not unknown or "default" in reader:
         return None
-    return _place_problem(path, f"symbol {unknown[0]} is new, and read without a default")
+    symbol = f"symbol {unknown[0]}"
+    return Incompatibility(f"{symbol} is new, and read without a default", f"{symbol} is no longer accepted").at(path)
 
 
-def _decimal_problem(reader: _Schema, writer: _Schema, path: str) -> str | None:
+def _decimal_problem(reader: _Schema, writer: _Schema, path: str) -> Incompatibility | None:
     read, written = _digits_of(reader), _digits_of(writer)
-    return None if read == written else _place_problem(path, f"decimal {written} is not {read}")
+    if read == written:
+        return None
+    return Incompatibility(f"decimal {written} is not {read}", f"decimal is {read} now, not {written}").at(path)
 
 
 def _digits_of(schema: _Schema) -> tuple[object, object] | None:
@@ -185,7 +209,3 @@ def _name(schema: _Schema) -> str:
 
 def _without_namespace(name: str) -> str:
     return name.rpartition(".")[2]
-
-
-def _place_problem(path: str, problem: str) -> str:
-    return f"{path}: {problem}" if path else problem

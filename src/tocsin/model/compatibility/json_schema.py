@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 from tocsin.model.compatibility.budget import ComparisonBudget, NotJudged, parse_json
+from tocsin.model.compatibility.incompatibility import Incompatibility
 
 _Schema = dict[str, Any]  # Any: values of whatever form
 _ALL_TYPES = frozenset({"null", "boolean", "object", "array", "number", "string"})
@@ -22,7 +23,7 @@ _LEAST = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties
 _MOST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 
 
-def problem_between(reader: str, writer: str) -> str | None:
+def problem_between(reader: str, writer: str) -> Incompatibility | None:
     """Return what the schema ``writer`` allows and ``reader`` does not, both as texts; None if nothing is found.
 
     Raises
@@ -35,14 +36,16 @@ def problem_between(reader: str, writer: str) -> str | None:
     return next(_problems(read, written, "", ComparisonBudget(), 0), None)
 
 
-def _problems(reader: _Schema, writer: _Schema, path: str, budget: ComparisonBudget, depth: int) -> Iterator[str]:
+def _problems(
+    reader: _Schema, writer: _Schema, path: str, budget: ComparisonBudget, depth: int
+) -> Iterator[Incompatibility]:
     budget.take(depth)
     if not _COMBINED.isdisjoint(reader) or not _COMBINED.isdisjoint(writer):
         return
     for find in (_type_problem, _value_problem, _requirement_problem, _property_problem, _limit_problem):
         problem = find(reader, writer)
         if problem is not None:
-            yield f"{path}: {problem}" if path else problem
+            yield problem.at(path)
     read, writer_properties = _properties(reader), _properties(writer)
     for name in read.keys() & writer_properties.keys():
         if isinstance(read[name], dict) and isinstance(writer_properties[name], dict):
@@ -53,10 +56,16 @@ def _problems(reader: _Schema, writer: _Schema, path: str, budget: ComparisonBud
         yield from _problems(read_items, written_items, f"{path}[]", budget, depth + 1)
 
 
-def _type_problem(reader: _Schema, writer: _Schema) -> str | None:
+def _type_problem(reader: _Schema, writer: _Schema) -> Incompatibility | None:
     read, written = _types_in(reader), _types_in(writer)
     new = sorted(one for one in written if one not in read and not (one == "integer" and "number" in read))
-    return f"may be {new[0]} now, not only {' or '.join(sorted(read))}" if new else None
+    if not new:
+        return None
+    types = " or ".join(sorted(read))
+    return Incompatibility(
+        to_reader=f"may be {new[0]} now, not only {types}",
+        to_writer=f"must be {types} now, {new[0]} is no longer accepted",
+    )
 
 
 def _types_in(schema: _Schema) -> frozenset[str]:
@@ -64,37 +73,51 @@ def _types_in(schema: _Schema) -> frozenset[str]:
     return frozenset([types] if isinstance(types, str) else map(str, types))
 
 
-def _value_problem(reader: _Schema, writer: _Schema) -> str | None:
+def _value_problem(reader: _Schema, writer: _Schema) -> Incompatibility | None:
     if "enum" not in reader or not isinstance(reader["enum"], list):
         return None
     if not isinstance(writer.get("enum"), list):
-        return None if "const" in writer else "may be any value now, not only those of a list"
+        if "const" in writer:
+            return None
+        return Incompatibility(
+            "may be any value now, not only those of a list", "must be one of a list now, not any value"
+        )
     new = [one for one in writer["enum"] if one not in reader["enum"]]
-    return f"may be {new[0]!r} now" if new else None
+    return Incompatibility(f"may be {new[0]!r} now", f"{new[0]!r} is no longer accepted") if new else None
 
 
-def _requirement_problem(reader: _Schema, writer: _Schema) -> str | None:
-    required, now_required = (set(map(str, one.get("required") or ())) for one in (reader, writer))
-    missing = sorted(required - now_required)
-    return f"property {missing[0]} is no longer required" if missing else None
+def _requirement_problem(reader: _Schema, writer: _Schema) -> Incompatibility | None:
+    required, written = (set(map(str, one.get("required") or ())) for one in (reader, writer))
+    missing = sorted(required - written)
+    if not missing:
+        return None
+    return Incompatibility(f"property {missing[0]} is no longer required", f"property {missing[0]} is required now")
 
 
-def _property_problem(reader: _Schema, writer: _Schema) -> str | None:
+def _property_problem(reader: _Schema, writer: _Schema) -> Incompatibility | None:
     if reader.get("additionalProperties") is not False:
         return None
     if writer.get("additionalProperties") is not False:
-        return "may have any further properties now"
+        return Incompatibility("may have any further properties now", "further properties are no longer accepted")
     new = sorted(_properties(writer).keys() - _properties(reader).keys())
-    return f"may have the property {new[0]} now" if new else None
+    if not new:
+        return None
+    return Incompatibility(f"may have the property {new[0]} now", f"property {new[0]} is no longer accepted")
 
 
-def _limit_problem(reader: _Schema, writer: _Schema) -> str | None:
+def _limit_problem(reader: _Schema, writer: _Schema) -> Incompatibility | None:
     for keys, is_wider in ((_LEAST, _is_below), (_MOST, _is_above)):
         for key in keys:
             limit = reader.get(key)
             if _is_number(limit) and is_wider(writer.get(key), limit):
-                return f"{key} is {writer[key]} now, not {limit}" if key in writer else f"has no {key} any more"
+                return _limit_words(key, limit, writer.get(key))
     return None
+
+
+def _limit_words(key: str, limit: float, written: object) -> Incompatibility:
+    if written is None:
+        return Incompatibility(f"has no {key} any more", f"{key} is {limit} now, and had no limit")
+    return Incompatibility(f"{key} is {written} now, not {limit}", f"{key} is {limit} now, not {written}")
 
 
 def _is_below(value: object, limit: float) -> bool:

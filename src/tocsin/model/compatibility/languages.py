@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 from tocsin.model.compatibility import avro, json_schema, protobuf
 from tocsin.model.compatibility.budget import NotJudged
+from tocsin.model.compatibility.incompatibility import Incompatibility
 
-_LANGUAGES: dict[str, Callable[[str, str], str | None]] = {
+_LANGUAGES: dict[str, Callable[[str, str], Incompatibility | None]] = {
     "Avro": avro.problem_between,
     "Protobuf": protobuf.problem_between,
     "JSON": json_schema.problem_between,
@@ -21,12 +22,18 @@ _LANGUAGES: dict[str, Callable[[str, str], str | None]] = {
 """The check of each ``schemaType`` that has rules: the texts of reader and writer, to the first problem."""
 
 
-def incompatibility(language: str, *, reader: str, writer: str) -> str | None:
-    """Return why what is written by the schema ``writer`` may not be readable by ``reader``; None if it is."""
+def incompatibility(language: str, *, reader: str, writer: str, tells_writer: bool = False) -> str | None:
+    """Return why what is written by the schema ``writer`` may not be readable by ``reader``; None if it is.
+
+    ``tells_writer``: ``writer`` is the old schema, and the reason is in the words of the clients that keep it.
+    """
     check = _LANGUAGES.get(language)
     if check is None:
         return None
     try:
-        return check(reader, writer)
+        problem = check(reader, writer)
     except (NotJudged, RecursionError, LookupError, TypeError, AttributeError):  # whatever form the texts have
         return None
+    if problem is None:
+        return None
+    return problem.to_writer if tells_writer else problem.to_reader

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tocsin.model.compatibility.budget import ComparisonBudget, NotJudged
+from tocsin.model.compatibility.incompatibility import Incompatibility
 
 _ALIKE = (
     frozenset({"int32", "uint32", "int64", "uint64", "bool"}),
@@ -33,6 +34,9 @@ _LABELS = frozenset({"optional", "required", "repeated"})
 _OTHER_STATEMENTS = frozenset(
     {"option", "reserved", "extensions", "import", "package", "syntax", "edition", "extend", "service"}
 )
+
+_REQUIRED_AND_NOT_WRITTEN = Incompatibility("required, and no longer written", "required now")
+_NO_LONGER_REQUIRED = Incompatibility("no longer required", "required now")
 
 
 class _Field(NamedTuple):
@@ -58,7 +62,7 @@ class _Declared:
         return "enum" if any(name.rpartition(".")[2] == last for name in self.enums) else "message"
 
 
-def problem_between(reader: str, writer: str) -> str | None:
+def problem_between(reader: str, writer: str) -> Incompatibility | None:
     """Return why messages of ``writer`` may not be readable by ``reader``, both ``.proto`` texts; None if they are.
 
     Raises
@@ -75,20 +79,33 @@ def problem_between(reader: str, writer: str) -> str | None:
     return None
 
 
-def _problems(message: str, read: _Declared, written: _Declared, budget: ComparisonBudget) -> Iterator[str]:
+def _problems(message: str, read: _Declared, written: _Declared, budget: ComparisonBudget) -> Iterator[Incompatibility]:
     written_fields = written.messages[message]
     for number, read_field in sorted(read.messages[message].items()):
         budget.take(0)
-        now = written_fields.get(number)
-        if now is None:
-            if read_field.label == "required":
-                yield f"{message}.{read_field.name}: required, and no longer written"
-        elif not _are_alike(read.kind_of(read_field.type), written.kind_of(now.type)):
-            yield f"{message}.{read_field.name}: number {number} is {now.type} now, not {read_field.type}"
-        elif _is_repeated(read_field) != _is_repeated(now) and not _may_repeat(read.kind_of(read_field.type)):
-            yield f"{message}.{read_field.name}: {'repeated' if _is_repeated(now) else 'not repeated'} now"
-        elif read_field.label == "required" and now.label != "required":
-            yield f"{message}.{read_field.name}: no longer required"
+        written_field = written_fields.get(number)
+        kind = read.kind_of(read_field.type)
+        if written_field is None:
+            problem = _REQUIRED_AND_NOT_WRITTEN if read_field.label == "required" else None
+        elif _are_alike(kind, written.kind_of(written_field.type)):
+            problem = _label_problem(read_field, written_field, kind)
+        else:
+            problem = _type_problem(number, read_field.type, written_field.type)
+        if problem is not None:
+            yield problem.at(f"{message}.{read_field.name}")
+
+
+def _type_problem(number: int, read: str, written: str) -> Incompatibility:
+    return Incompatibility(
+        f"number {number} is {written} now, not {read}", f"number {number} is {read} now, not {written}"
+    )
+
+
+def _label_problem(read: _Field, written: _Field, kind: str) -> Incompatibility | None:
+    if _is_repeated(read) != _is_repeated(written) and not _may_repeat(kind):
+        words = ("not repeated now", "repeated now")
+        return Incompatibility(to_reader=words[_is_repeated(written)], to_writer=words[_is_repeated(read)])
+    return _NO_LONGER_REQUIRED if read.label == "required" and written.label != "required" else None
 
 
 def _are_alike(read: str, written: str) -> bool:

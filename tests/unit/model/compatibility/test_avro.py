@@ -82,6 +82,27 @@ def test_a_reader_does_not_understand_what_the_rules_forbid(reader: object, writ
     assert _problem(reader, writer) == problem
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("long", "int", "must be int now, long is no longer accepted"),
+        (["null", "string"], "string", "must be string now, null is no longer accepted"),
+        (["null", "string"], ["string", "int"], "null is no longer accepted"),
+        (_record(), _record(_field("b", "string")), "b: required now, and has no default"),
+        (_record(name="Other"), _record(), "record is Order now, not Other"),
+        (_ENUM, _ENUM | {"symbols": ["OPEN"]}, "symbol PAID is no longer accepted"),
+        ({"type": "fixed", "name": "F", "size": 4}, {"type": "fixed", "name": "F", "size": 8}, "size is 8 now, not 4"),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2},
+            {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 3},
+            "decimal is (9, 3) now, not (9, 2)",
+        ),
+    ],
+)
+def test_writers_are_told_what_is_no_longer_accepted(old: object, new: object, problem: str) -> None:
+    assert incompatibility("Avro", reader=json.dumps(new), writer=json.dumps(old), tells_writer=True) == problem
+
+
 def test_a_type_within_itself_is_compared_once() -> None:
     reader = _record(_field("next", ["null", "Order"]), _field("a", "int"))
     writer = _record(_field("next", ["null", "Order"]), _field("a", "string"))

@@ -49,6 +49,35 @@ def test_what_is_newly_allowed_is_a_problem(reader: object, writer: object, prob
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ({"type": "number"}, {"type": "integer"}, "must be integer now, number is no longer accepted"),
+        ({"type": ["string", "null"]}, {"type": "string"}, "must be string now, null is no longer accepted"),
+        ({"enum": ["x", "y"]}, {"enum": ["x"]}, "'y' is no longer accepted"),
+        ({}, {"enum": ["x"]}, "must be one of a list now, not any value"),
+        (_object(), _object(required=["a"]), "property a is required now"),
+        (_object(), _object(additionalProperties=False), "further properties are no longer accepted"),
+        (
+            _object(additionalProperties=False, properties={"a": {}}),
+            _object(additionalProperties=False),
+            "property a is no longer accepted",
+        ),
+        ({"type": "string", "maxLength": 9}, {"type": "string", "maxLength": 5}, "maxLength is 5 now, not 9"),
+        ({"type": "integer"}, {"type": "integer", "minimum": 0}, "minimum is 0 now, and had no limit"),
+        (
+            _object(properties={"a": {"type": "number"}}),
+            _object(properties={"a": {"type": "integer"}}),
+            "a: must be integer now, number is no longer accepted",
+        ),
+    ],
+)
+def test_writers_are_told_what_is_no_longer_accepted(old: object, new: object, problem: str) -> None:
+    texts = {"reader": json.dumps(new), "writer": json.dumps(old)}
+    assert incompatibility("JSON", **texts, tells_writer=True) == problem
+    assert incompatibility("JSON", reader=texts["writer"], writer=texts["reader"], tells_writer=True) is None
+
+
+@pytest.mark.parametrize(
     ("reader", "writer"),
     [
         ({"type": "number"}, {"type": "integer"}),

@@ -84,6 +84,21 @@ def test_a_required_field_has_to_be_written() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("int32 id = 1;", "string id = 1;", "A.id: number 1 is string now, not int32"),
+        ("int32 id = 1;", "repeated int32 id = 1;", "A.id: repeated now"),
+        ("repeated int32 id = 1;", "int32 id = 1;", "A.id: not repeated now"),
+        ("optional string id = 1;", "required string id = 1;", "A.id: required now"),
+        ("", "required string id = 1;", "A.id: required now"),
+    ],
+)
+def test_writers_are_told_what_is_expected_now(old: str, new: str, problem: str) -> None:
+    writer, reader = (f"message A {{ {fields} }}" for fields in (old, new))
+    assert incompatibility("Protobuf", reader=reader, writer=writer, tells_writer=True) == problem
+
+
+@pytest.mark.parametrize(
     "text", ["", "}", "message A {", "message A { x = 1; }", "message A { int32 x = ; }", "{" * 5000]
 )
 def test_a_text_that_is_no_schema_is_not_judged(text: str) -> None:

@@ -47,7 +47,7 @@ def _problems(
         if problem is not None:
             yield problem.at(path)
     read, writer_properties = _properties(reader), _properties(writer)
-    for name in read.keys() & writer_properties.keys():
+    for name in sorted(read.keys() & writer_properties.keys()):
         if isinstance(read[name], dict) and isinstance(writer_properties[name], dict):
             inner_path = f"{path}.{name}" if path else name
             yield from _problems(read[name], writer_properties[name], inner_path, budget, depth + 1)

@@ -73,7 +73,7 @@ def problem_between(reader: str, writer: str) -> Incompatibility | None:
     if not read.messages or not written.messages:
         raise NotJudged
     budget = ComparisonBudget()
-    for name in read.messages.keys() & written.messages.keys():
+    for name in sorted(read.messages.keys() & written.messages.keys()):
         for problem in _problems(name, read, written, budget):
             return problem
     return None

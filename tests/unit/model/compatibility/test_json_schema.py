@@ -94,6 +94,11 @@ def test_what_is_less_or_not_judged_is_none(reader: object, writer: object) -> N
     assert _problem(reader, writer) is None
 
 
+def test_of_several_properties_the_first_by_name_is_named_in_every_process() -> None:
+    reader, writer = (_object(properties={name: {"type": kind} for name in "hgfedcba"}) for kind in ("null", "string"))
+    assert _problem(reader, writer) == "a: may be string now, not only null"
+
+
 _LEAVES = st.fixed_dictionaries(
     {},
     optional={

@@ -77,6 +77,11 @@ def test_what_the_guide_allows_is_none(old: str, new: str) -> None:
     assert _problem(_ORDER, _ORDER.replace(old, new)) is None
 
 
+def test_of_several_messages_the_first_by_name_is_named_in_every_process() -> None:
+    reader = "".join(f"message {name} {{ int32 id = 1; }}" for name in "HGFEDCBA")
+    assert _problem(reader, reader.replace("int32", "string")) == "A.id: number 1 is string now, not int32"
+
+
 def test_a_required_field_has_to_be_written() -> None:
     reader = "message A { required string id = 1; }"
     assert _problem(reader, "message A { optional string other = 2; }") == "A.id: required, and no longer written"

@@ -191,6 +191,7 @@ def _extend_messages(shapes: dict[str, Json]) -> None:
             "outcome": {"enum": sorted(ChangeOutcome)},
             "field": "text",
             "openAnswers": "integer",
+            "renamedTo": "text",
             "text": "text",
         },
         "required": ["request", "outcome", "openAnswers", "text"],

@@ -47,12 +47,16 @@ def outcome_in_words(outcome: ChangeOutcome, request: str) -> str:
 
 
 class Announcement(WireModel):
-    """A change that a request is about: its ``field`` (None: the asset), and the answers that were open then."""
+    """A change that a request is about: its ``field`` (None: the asset), and the answers that were open then.
+
+    ``renamed_to`` is the new name of a column that was renamed as announced.
+    """
 
     request: str
     outcome: ChangeOutcome
     field: str | None = None
     open_answers: int = 0
+    renamed_to: str | None = None
 
     def in_words(self) -> str:
         """Return it as a phrase."""

@@ -28,6 +28,7 @@ from tocsin.delivery.wording.paths import (
     words_of_path,
 )
 from tocsin.delivery.wording.reasons import why_text
+from tocsin.delivery.wording.renames import lines_with_renames
 from tocsin.delivery.wording.reports import (
     REPORT_LINES,
     is_failure_report,
@@ -50,6 +51,7 @@ from tocsin.delivery.wording.values import (
 )
 from tocsin.delivery.wording.wholes import below_text, import_lines
 from tocsin.model import fqn
+from tocsin.model.announcement import Announcement
 from tocsin.model.change import (
     ALERT_INCIDENT,
     EXPIRY,
@@ -214,8 +216,11 @@ def _concerns_labels(described: ChangeDescription) -> bool:
     return any(_LABEL.search(f"{change.name} {change.old_value!r} {change.new_value!r}") for change in changes)
 
 
-def version_lines(entity_type: str, version: Document) -> list[str]:
-    """Return the changes of a stored version in the words of messages: ``created`` for the first."""
+def version_lines(entity_type: str, version: Document, announcements: Sequence[Announcement] = ()) -> list[str]:
+    """Return the changes of a stored version, and how they were announced, in the words of messages.
+
+    The first version says ``created``.
+    """
     described = ChangeDescription.model_validate(version.get("changeDescription") or {})
     event = ChangeEvent(
         id="",
@@ -225,6 +230,7 @@ def version_lines(entity_type: str, version: Document) -> list[str]:
         timestamp=0,
         change_description=described,
         entity=version,
+        announcements=tuple(announcements),
     )
     return [line.sentence for line in _lines_with_labels(event, described, UTC)] or ["created"]
 
@@ -306,6 +312,7 @@ def _change_lines(
     line tells has one of its own.
     """
     located = _located_lines(described, entity, zone)
+    located = lines_with_renames(located, event.announcements or ()) if event else located
     is_marked = event is not None and (event.breaking_reasons or event.announcements)
     lines = list(marked_lines(located, event)) if event and is_marked else [line for _, line in located]
     return sorted(lines, key=_rank_of)

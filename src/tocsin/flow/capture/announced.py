@@ -78,6 +78,7 @@ def judge(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int
             outcome=_outcome(entry, fate, at_ms),
             field=fate.field,
             open_answers=entry.open_count,
+            renamed_to=_new_name_of_column(entry.request) if fate.is_as_announced else None,
         )
         for entry in newest.values()
         for fate in _fates(entry.request, change, at_ms)
@@ -91,6 +92,11 @@ def judge(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int
     if not announcements and not change.reasons:
         return Judgement()
     return Judgement(_judged_reasons(change.reasons, announcements), tuple(announcements), tuple(ended_requests))
+
+
+def _new_name_of_column(request: AnnouncedChange) -> str | None:
+    is_of_column = request.kind is ChangeKind.RENAME and request.column_path is not None
+    return request.new_value if is_of_column else None
 
 
 def _outcome(standing: StandingRequest, fate: _Fate, at_ms: int) -> ChangeOutcome:
@@ -186,15 +192,26 @@ def _type_spelling(data_type: object) -> str:
     return "".join(str(data_type).split()).casefold()
 
 
-def reasons_of_version_left(
+def announcements_of_version(
     entity_type: str, reasons: Sequence[BreakingReason], as_announced: Iterable[AnnouncedChange]
+) -> tuple[Announcement, ...]:
+    """Return what these requests, which ended as they announced, say of the changes of a version."""
+    requests = {one.column_path: one for one in as_announced}
+    paths = ((one, None if one.field is None else column_path_in(entity_type, one.field)) for one in reasons)
+    return tuple(
+        Announcement(
+            request=requests[path].name,
+            outcome=ChangeOutcome.AS_ANNOUNCED,
+            field=reason.field,
+            renamed_to=_new_name_of_column(requests[path]),
+        )
+        for reason, path in paths
+        if path in requests and (reason.kind in OF_MEMBERS or reason.field is None)
+    )
+
+
+def reasons_of_version_left(
+    reasons: Sequence[BreakingReason], announcements: Sequence[Announcement]
 ) -> tuple[BreakingReason, ...]:
-    """Return the reasons of a version without those of changes that were made as these requests announced."""
-    paths = {one.column_path for one in as_announced}
-    announcements = [
-        Announcement(request="", outcome=ChangeOutcome.AS_ANNOUNCED, field=reason.field)
-        for reason in reasons
-        if (None if reason.field is None else column_path_in(entity_type, reason.field)) in paths
-        if reason.kind in OF_MEMBERS or reason.field is None
-    ]
+    """Return the reasons of a version without those of changes that were made as announced."""
     return _judged_reasons(reasons, announcements)

@@ -78,6 +78,10 @@ REMOVAL = {
     "replacement": "customers.email",
 }
 EMAIL_REMOVED = deletion_of("columns", [{"name": "email", "dataType": "TEXT"}])
+EMAIL_RENAMED = ChangeDescription(
+    fields_added=addition_of("columns", [{"name": "mail", "dataType": "TEXT"}]).fields_added,
+    fields_deleted=EMAIL_REMOVED.fields_deleted,
+)
 INCIDENT_7 = {"id": "0d9c-raw", "type": "table", "fullyQualifiedName": "acme.raw.orders", "incident": "INC-7"}
 INCIDENT_9 = {"name": "INC-9", "status": "open", "severity": "Severity3"}
 HOOK = {
@@ -114,6 +118,11 @@ def _of_run(described: ChangeDescription) -> ChangeEvent:
     return change_event(
         described, entity_type="pipeline", entity_fully_qualified_name="airflow.load_orders", entity=PIPELINE
     )
+
+
+_RENAME = Announcement(
+    request="CR-12", outcome=ChangeOutcome.AS_ANNOUNCED, field="columns.email", renamed_to="mail", open_answers=1
+)
 
 
 def _announcement_of(outcome: str) -> Announcement:
@@ -415,6 +424,7 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         user_name="system",
     ),
     "as_announced": _of_orders(EMAIL_REMOVED, announcements=(_announcement_of("asAnnounced"),), breaking_reasons=()),
+    "renamed_as_announced": _of_orders(EMAIL_RENAMED, announcements=(_RENAME,), breaking_reasons=()),
     "earlier_than_announced": _event_of_outcome("early"),
     "otherwise_than_announced": _event_of_outcome("otherwise"),
     "despite_an_objection": _event_of_outcome("objected"),

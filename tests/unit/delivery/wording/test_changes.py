@@ -442,3 +442,42 @@ def test_a_headline_says_what_happened_to_lineage_between_assets_of_long_names(
     assert event_text(change_event(describe("lineage", ends))).headline.startswith(
         f"orders: lineage {verb}: warehouse."
     )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "field", "where", "added", "expected"),
+    [
+        ("asAnnounced", "columns.email", "columns", "mail", ["as announced by CR-12: column email renamed to mail"]),
+        (
+            "early",
+            "columns.email",
+            "columns",
+            "mail",
+            ["breaking, earlier than CR-12 announced: column email renamed to mail"],
+        ),
+        (
+            "asAnnounced",
+            "columns.a.children.email",
+            "columns.a.children",
+            "mail",
+            ["as announced by CR-12: column a.email renamed to mail"],
+        ),
+        (
+            "asAnnounced",
+            "columns.email",
+            "columns",
+            "post",
+            ["as announced by CR-12: column email INT removed", "column post INT added"],
+        ),
+    ],
+)
+def test_an_announced_rename_is_one_line(outcome: str, field: str, where: str, added: str, expected: list[str]) -> None:
+    described = ChangeDescription(
+        fields_added=addition_of(where, [{"name": added, "dataType": "INT"}]).fields_added,
+        fields_deleted=deletion_of(where, [{"name": "email", "dataType": "INT"}]).fields_deleted,
+    )
+    announcement = announcement_of(outcome, field).model_copy(update={"renamed_to": "mail"})
+    reasons = () if outcome == "asAnnounced" else (_EMAIL_REMOVED,)
+    text = event_text(change_event(described, breaking_reasons=reasons, announcements=(announcement,)))
+    assert [line.sentence for line in text.lines if not line.label] == expected
+    assert text.headline == f"orders: {expected[0]}{' … and 1 more' * (len(expected) - 1)}"

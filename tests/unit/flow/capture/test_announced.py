@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ, breaking_reasons
-from tocsin.flow.capture.announced import NOTHING_ANNOUNCED, Judgement, WrittenChange, judge, reasons_of_version_left
+from tocsin.flow.capture.announced import (
+    NOTHING_ANNOUNCED,
+    Judgement,
+    WrittenChange,
+    announcements_of_version,
+    judge,
+    reasons_of_version_left,
+)
 from tocsin.flow.capture.diff import compare
 from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.breaking import BreakingReason
@@ -158,6 +165,10 @@ def test_the_newest_request_about_a_column_counts() -> None:
     assert words(verdict_of(_NO_EMAIL, request(), older))[1] == ["as announced by CR-12"]
 
 
+def reasons_left(reasons: tuple[BreakingReason, ...], *requests: AnnouncedChange) -> tuple[BreakingReason, ...]:
+    return reasons_of_version_left(reasons, announcements_of_version("table", reasons, requests))
+
+
 def test_keys_that_go_with_an_announced_column_are_no_reason_of_their_own() -> None:
     before = _BEFORE | {"tableConstraints": [{"constraintType": "UNIQUE", "columns": ["email"]}]}
     after = {key: value for key, value in _NO_EMAIL.items() if key != "tableConstraints"}
@@ -166,9 +177,9 @@ def test_keys_that_go_with_an_announced_column_are_no_reason_of_their_own() -> N
     change = WrittenChange("table", before, after, reasons)
     assert judge(change, [StandingRequest(request(), 0, is_objected=False)], _DUE_MS).reasons == ()
     assert judge(change, [], _DUE_MS).reasons == reasons
-    assert reasons_of_version_left("table", reasons, [request()]) == ()
-    assert reasons_of_version_left("table", reasons, [request(column_path="id")]) == reasons
-    assert reasons_of_version_left("table", (DELETED_WHILE_READ,), [request(column_path=None)]) == ()
+    assert reasons_left(reasons, request()) == ()
+    assert reasons_left(reasons, request(column_path="id")) == reasons
+    assert reasons_left((DELETED_WHILE_READ,), request(column_path=None)) == ()
 
 
 @given(st.integers(0, 2_000), st.integers(0, 2_000), st.booleans())
@@ -203,3 +214,14 @@ def test_a_deprecating_status_is_as_announced_from_the_date_on_and_breaks_nobody
     deprecation = request(kind=ChangeKind.DEPRECATION, column_path=None)
     after = _BEFORE | {"entityStatus": "Deprecated"}
     assert words(verdict_of(after, deprecation, at_ms=at_ms, is_objected=True)) == ([], announced, [])
+
+
+def test_a_rename_as_announced_says_the_new_name_when_written_and_in_its_version() -> None:
+    after = with_columns(_ID, _EMAIL | {"name": "mail"}, _ADDRESS)
+    rename = request(kind=ChangeKind.RENAME, new_value="mail")
+    reasons = breaking_reasons("table", compare("table", _BEFORE, after).change, after)
+    written, otherwise = (verdict_of(one, rename).announcements or () for one in (after, _NO_EMAIL))
+    assert [(one.field, one.renamed_to) for one in written] == [("columns.email", "mail")]
+    assert [one.renamed_to for one in otherwise] == [None]
+    of_version = announcements_of_version("table", reasons, [rename])
+    assert [(one.in_words(), one.renamed_to) for one in of_version] == [("as announced by CR-12", "mail")]

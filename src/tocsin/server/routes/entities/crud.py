@@ -19,7 +19,7 @@ from tocsin.conditions.breaking import reasons_of_version
 from tocsin.delivery.wording.changes import version_lines
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
-from tocsin.flow.capture.announced import reasons_of_version_left
+from tocsin.flow.capture.announced import announcements_of_version, reasons_of_version_left
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -167,17 +167,17 @@ def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool =
 
 def _descriptions_of(kind: EntityType, versions: Sequence[Document], caller: Caller) -> Document:
     breaking = [reasons_of_version(kind.name, one) for one in versions]
-    if any(breaking):
-        requests = caller.parts.changes.list_done_as_announced(versions[0]["id"])
-        breaking = [
-            reasons_of_version_left(
-                kind.name, many, (one for one in requests if one.done_at_ms == version.get("updatedAt"))
-            )
-            for version, many in zip(versions, breaking, strict=True)
-        ]
+    requests = caller.parts.changes.list_done_as_announced(versions[0]["id"]) if any(breaking) else []
+    announcements = [
+        announcements_of_version(
+            kind.name, many, (one for one in requests if one.done_at_ms == version.get("updatedAt"))
+        )
+        for version, many in zip(versions, breaking, strict=True)
+    ]
+    breaking = [reasons_of_version_left(*of_version) for of_version in zip(breaking, announcements, strict=True)]
     reasons_by_version = caller.parts.catalogue.reasons(versions[0]["id"]) if versions else {}
     return {
-        "words": [version_lines(kind.name, one) for one in versions],
+        "words": [version_lines(kind.name, *one) for one in zip(versions, announcements, strict=True)],
         "breaking": [[reason.as_json() for reason in many] for many in breaking],
         "reasons": [reasons_by_version.get(str(one["version"]), "") for one in versions],
     }

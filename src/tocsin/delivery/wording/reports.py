@@ -74,6 +74,8 @@ _REPORTING = frozenset(
 """Types of events that only tell what was noticed."""
 
 _REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
+"""Fields that hold reports, and the keys of their statuses; a run of an ingestion pipeline has a key of its own."""
+
 _FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _REMOVED = (
     ("log", "events from the log"),
@@ -87,7 +89,11 @@ _MOST_NAMED = 5
 _WHOLE_TIME = 100
 _MOMENTS = range(LATEST_MS + 1)
 _PASSED, _SUCCEEDED = "passed", "succeeded"
-_STATUS_WORDS = {"Success": _PASSED, "Successful": _SUCCEEDED, "PartialSuccess": "succeeded in part"}
+_IN_PART = "succeeded in part"
+_STATUS_WORDS = {
+    **{"Success": _PASSED, "Successful": _SUCCEEDED, "PartialSuccess": _IN_PART},
+    **{"success": _SUCCEEDED, "partialSuccess": _IN_PART},
+}
 _AGAIN = {_PASSED: "passes again", _SUCCEEDED: "succeeds again"}
 _TEST = "test "
 _WAITS = "messages wait until somebody resumes it"
@@ -106,7 +112,7 @@ def is_recovery(event: ChangeEvent) -> bool:
         and isinstance(change.new_value, dict)
         and is_status_recovery(change.old_value.get(key), change.new_value.get(key))
         for change in changes
-        for field, key in _STATUSES.items()
+        for field, key in _REPORTED
         if change.name == field
     )
 
@@ -193,15 +199,32 @@ def _failing_rows(result: Document) -> str:
 
 
 def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> Iterator[ChangeLine]:
-    """Yield the end of a run: its error, the tasks that failed, how long it took, and the run before."""
-    yield _status_line("run", old.get("executionStatus"), new.get("executionStatus"))
-    error = new.get("error")
-    yield from fact_lines("error", str(error.get("message") or "") if isinstance(error, dict) else str(error or ""))
-    failed = [one for one in _objects(new.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
-    yield from fact_lines("failed tasks", names_text([str(one.get("name", "?")) for one in failed]))
+    """Yield the end of a run: its error, the tasks that failed, how long it took, and the run before.
+
+    An earlier report of the same run, which it is known by if it is one of an ingestion pipeline, is no run before.
+    """
+    key = "pipelineState" if "pipelineState" in new else "executionStatus"
+    yield _status_line("run", old.get(key), new.get(key))
+    error, failed_steps = _object(new.get("error")), [one for one in _objects(new.get("status")) if one.get("failures")]
+    failures = [one for step in failed_steps for one in _objects(step["failures"])]
+    yield from fact_lines("error", str(error.get("errorMessage") or "") or _failures_text(failures))
+    tasks = [one for one in _objects(new.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
+    names = [str(one.get("name", "?")) for one in (*tasks, *failed_steps)]
+    names += [str(task) for task in (error.get("failedTask"),) if task and task not in names]
+    yield from fact_lines("failed tasks", names_text(names))
     if (took_ms := took_ms_of(new)) is not None:
         yield from fact_lines("took", span_text(took_ms))
-    yield from _earlier_lines(old, "executionStatus", zone)
+    if "runId" not in new or old.get("runId") != new["runId"]:
+        yield from _earlier_lines(old, key, zone)
+
+
+def _failures_text(failures: Sequence[Document]) -> str:
+    """Return the first failure of a run of an ingestion pipeline: ``orders: permission denied and 2 more``."""
+    if not failures:
+        return ""
+    text = ": ".join(str(failures[0][key]) for key in ("name", "error") if failures[0].get(key))
+    left_count = len(failures) - 1
+    return f"{text} and {left_count:,} more" if left_count else text
 
 
 def _silence_lines(_old: Document, silence: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
@@ -245,10 +268,14 @@ def _without_owner_lines(_old: Document, _state: Document, _entity: Document, _z
 
 
 def took_ms_of(run: Document) -> int | None:
-    """Return how long a run took, by its own times or those of its tasks, in milliseconds; None where none says."""
+    """Return how long a run took, by its own times or those of its tasks, in milliseconds; None where none says.
+
+    The ``timestamp`` of a run of an ingestion pipeline is that of its report.
+    """
     tasks = _objects(run.get("taskStatus"))
-    starts = _moments(run.get("timestamp"), *(task.get("startTime") for task in tasks))
-    ends = _moments(run.get("endTime"), *(task.get("endTime") for task in tasks))
+    begin = run.get("startDate" if "pipelineState" in run else "timestamp")
+    starts = _moments(begin, *(task.get("startTime") for task in tasks))
+    ends = _moments(run.get("endTime"), run.get("endDate"), *(task.get("endTime") for task in tasks))
     return max(ends) - min(starts) if starts and ends and max(ends) >= min(starts) else None
 
 

@@ -62,8 +62,26 @@ BROKE = {
     "executionStatus": "Failed",
     "timestamp": AT_MS,
     "endTime": AT_MS + 2_400_000,
-    "error": {"message": "could not connect to warehouse"},
+    "error": {"errorMessage": "could not connect to warehouse", "failedTask": "load", "stackTrace": "at Loader.java:7"},
     "taskStatus": [{"name": "extract", "executionStatus": "Successful"}, {"name": "load", "executionStatus": "Failed"}],
+}
+INGESTED = {"runId": "r1", "pipelineState": "success", "timestamp": AT_MS - 86_400_000}
+NOT_INGESTED = {
+    "runId": "r2",
+    "pipelineState": "failed",
+    "startDate": AT_MS - 900_000,
+    "endDate": AT_MS,
+    "timestamp": AT_MS,
+    "status": [
+        {"name": "Source", "errors": 1, "failures": [{"name": "orders", "error": "permission denied"}]},
+        {"name": "Sink", "records": 3},
+    ],
+}
+INGESTED_AGAIN = INGESTED | {
+    "runId": "r3",
+    "startDate": AT_MS + 3_000_000,
+    "endDate": AT_MS + 3_600_000,
+    "timestamp": AT_MS + 3_600_000,
 }
 ANA = {"id": "0d9c-ana", "type": "user", "name": "ana", "displayName": "Ana Lopez"}
 LINK_OF_ORDERS = "<#E::table::acme.shop.public.orders"
@@ -114,9 +132,23 @@ def _of_test(described: ChangeDescription) -> ChangeEvent:
     return change_event(described, entity_type="testCase", entity_fully_qualified_name=fqn, entity=TEST)
 
 
-def _of_run(described: ChangeDescription) -> ChangeEvent:
+def _of_run(described: ChangeDescription, at_ms: int) -> ChangeEvent:
     return change_event(
-        described, entity_type="pipeline", entity_fully_qualified_name="airflow.load_orders", entity=PIPELINE
+        described,
+        entity_type="pipeline",
+        entity_fully_qualified_name="airflow.load_orders",
+        entity=PIPELINE,
+        timestamp=at_ms,
+    )
+
+
+def _of_ingestion(described: ChangeDescription, at_ms: int) -> ChangeEvent:
+    return change_event(
+        described,
+        entity_type="ingestionPipeline",
+        entity_fully_qualified_name="acme.nightly",
+        entity={"id": TEST["id"], "name": "nightly", "owners": OWNERS},
+        timestamp=at_ms,
     )
 
 
@@ -162,8 +194,12 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     ),
     "first_result": _of_test(addition_of(RESULT, PASSED)),
     "recovered_test": EVENTS["recovery"],
-    "failed_run": _of_run(update_of(RUN, RAN, BROKE)),
-    "recovered_run": _of_run(update_of(RUN, BROKE, RAN | {"timestamp": AT_MS + 3_600_000})),
+    "failed_run": _of_run(update_of(RUN, RAN, BROKE), AT_MS + 2_400_000),
+    "recovered_run": _of_run(
+        update_of(RUN, BROKE, RAN | {"timestamp": AT_MS + 3_600_000, "endTime": AT_MS + 4_200_000}), AT_MS + 4_200_000
+    ),
+    "failed_ingestion": _of_ingestion(update_of(RUN, INGESTED, NOT_INGESTED), AT_MS),
+    "recovered_ingestion": _of_ingestion(update_of(RUN, NOT_INGESTED, INGESTED_AGAIN), AT_MS + 3_600_000),
     "failed_suite": _of_orders(
         update_of(
             SUITE_SUMMARY,
@@ -502,7 +538,8 @@ CONTEXTS: dict[str, FailureContext] = {
     ),
     "failed_run": FailureContext(downstream=_READ_BY, incident=_INCIDENT_7, usual_ms=600_000),
     "recovered_test": FailureContext(AT_MS, 1, ended_ms=AT_MS + 3_600_000),
-    "recovered_run": FailureContext(AT_MS, 3, ended_ms=AT_MS + 3_600_000),
+    "recovered_run": FailureContext(AT_MS - 7_200_000, 3, ended_ms=AT_MS + 3_600_000),
+    "recovered_ingestion": FailureContext(AT_MS, 1, ended_ms=AT_MS + 3_600_000),
     "test_incident": FailureContext(incident=_INCIDENT_7),
     "reminder": FailureContext(AT_MS - 10_800_000, 3, _READ_BY, incident=_INCIDENT_7),
     "still_failing": FailureContext(downstream=_READ_BY, incident=_INCIDENT_7),

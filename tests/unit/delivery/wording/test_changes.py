@@ -315,7 +315,7 @@ def test_control_and_direction_characters_never_reach_a_line() -> None:
         (EventChange("quality", ChangeOperation.MODIFY, "asset", "Failed"), "test failed"),
         (EventChange("quality", ChangeOperation.ADD, "asset", "Success"), "test passed"),
         (EventChange("quality", ChangeOperation.MODIFY, "asset", "Ack"), "incident acknowledged"),
-        (EventChange("run", ChangeOperation.MODIFY, "asset", "partialSuccess"), "run partial success"),
+        (EventChange("run", ChangeOperation.MODIFY, "asset", "partialSuccess"), "run succeeded in part"),
         (EventChange("customProperty", ChangeOperation.MODIFY, "asset", "score"), "custom property score changed"),
         (EventChange("other", ChangeOperation.MODIFY, "asset", "sourceUrl"), "source url changed"),
         (EventChange("quality", ChangeOperation.ADD, "asset", "slaViolation"), "sla violation"),

@@ -23,6 +23,7 @@ from tocsin.delivery.wording.reports import (
     span_text,
 )
 from tocsin.delivery.wording.surroundings import failure_lines
+from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.model.change import (
     CHANGE_REQUEST,
     EDITOR_VIEW,
@@ -182,6 +183,10 @@ def test_a_failure_is_what_a_test_or_run_reports(change: ChangeDescription | Non
         (RESULT, {"testCaseStatus": "Success"}, "test passed"),
         (RESULT, {}, "test reported"),
         (RUN, {"executionStatus": "PartialSuccess"}, "run succeeded in part"),
+        (RUN, {"pipelineState": "success"}, "run succeeded"),
+        (RUN, {"pipelineState": "partialSuccess"}, "run succeeded in part"),
+        (RUN, {"pipelineState": "stopped"}, "run stopped"),
+        (RUN, {"executionStatus": "Failed", "error": "no object"}, "run failed"),
         (INCIDENT, {"testCaseResolutionStatusType": "Ack"}, "incident acknowledged"),
         (
             INCIDENT,
@@ -270,16 +275,50 @@ def test_a_run_of_a_suite_names_new_failures_first_and_since_when_the_others_fai
 def test_a_run_names_the_tasks_that_failed() -> None:
     tasks = [{"name": f"t{number}", "executionStatus": "Failed"} for number in range(7)]
     run = {"executionStatus": "Failed", "taskStatus": tasks, "timestamp": 0, "endTime": 3_840_000}
-    run |= {"error": {"message": "disk full"}}
+    run |= {"error": {"errorMessage": "disk full", "failedTask": "t9", "stackTrace": "at Loader.java:7"}}
     lines = event_text(change_event(update_of(RUN, {"executionStatus": "Failed", "timestamp": 0}, run))).lines
     assert [line.labelled_text for line in lines] == [
         "error: disk full",
-        "failed tasks: t0, t1, t2, t3, t4 and 2 more",
+        "failed tasks: t0, t1, t2, t3, t4 and 3 more",
         "took: 1 h 4 min",
         "before: failed, 1970-01-01 00:00 UTC",
     ]
     assert is_report(change_event(addition_of(RUN, run)))
     assert not is_report(change_event(addition_of(INCIDENT, {})))
+
+
+def test_a_run_of_an_ingestion_pipeline_says_what_it_failed_at_and_how_long_it_took() -> None:
+    before = {"runId": "r1", "pipelineState": "success", "timestamp": 0}
+    failures = [
+        {"name": "orders", "error": "permission denied", "stackTrace": "at line 7"},
+        {"name": "o", "error": "e"},
+    ]
+    steps = [{"name": "Source", "errors": 2, "failures": failures}, {"name": "Sink", "failures": []}]
+    run = {"runId": "r2", "pipelineState": "failed", "timestamp": 3_900_000, "status": steps}
+    run |= {"startDate": 60_000, "endDate": 3_900_000}
+    event = change_event(update_of(RUN, before, run))
+    assert event_text(event).headline == "orders: run failed"
+    assert [line.labelled_text for line in event_text(event).lines] == [
+        "error: orders: permission denied and 1 more",
+        "failed tasks: Source",
+        "took: 1 h 4 min",
+        "last success: 1970-01-01 00:00 UTC",
+    ]
+    assert tone_of(event) is Tone.FAILED
+
+
+def test_a_run_of_an_ingestion_pipeline_recovers() -> None:
+    failed = {"runId": "r1", "pipelineState": "failed", "timestamp": 0}
+    event = change_event(update_of(RUN, failed, {"runId": "r2", "pipelineState": "success", "timestamp": 9_000}))
+    assert event_text(event).headline == "orders: run succeeds again"
+    assert [line.labelled_text for line in event_text(event).lines] == ["before: failed, 1970-01-01 00:00 UTC"]
+    assert tone_of(event) is Tone.WELL
+
+
+def test_an_earlier_report_of_the_same_run_is_no_run_before() -> None:
+    running = {"runId": "r1", "pipelineState": "running", "timestamp": 0}
+    event = change_event(update_of(RUN, running, running | {"pipelineState": "failed"}))
+    assert [line.labelled_text for line in event_text(event).all_lines] == ["run failed"]
 
 
 @pytest.mark.parametrize(
@@ -300,6 +339,7 @@ def test_spans_of_time_are_said_in_words(span_ms: int, text: str) -> None:
 _KEYS = (
     *("testCaseStatus", "timestamp", "testResultValue", "taskStatus", "result", "user", "entity"),
     *("testCaseResultSummary", "testCase", "table", "name", "status", "success"),
+    *("pipelineState", "error", "failures", "failedTask", "runId"),
 )
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -82,6 +82,13 @@ def test_a_failure_counts_those_since_the_last_success(store_engine: Engine) -> 
     assert messages.context_of(third).last_success_ms == reported_at_ms(second.event) - 61_000
 
 
+def test_a_failure_names_no_deleted_asset_downstream(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed")
+    company.writes.delete("table", company.key("revenue"), actor=SYSTEM)
+    (to_ana,) = dispatches_of(company)
+    assert FailureMessages(store_engine).context_of(to_ana).downstream == ()
+
+
 def test_a_failure_names_its_incident_as_it_is_now(store_engine: Engine) -> None:
     company = failing(store_engine, "Failed", "Success", "Failed")
     first, second = dispatches_of(company)

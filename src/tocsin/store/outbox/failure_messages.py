@@ -159,12 +159,14 @@ class FailureMessages:
     def _downstream_of(self, are_deletions: Mapping[ReportPlace, bool]) -> dict[ReportPlace, tuple[str, ...]]:
         """Return the full names of what lies downstream of the asset at each place now, the closest first.
 
-        Of an asset that was deleted there, it is what lay downstream until then.
+        Of an asset that was deleted there, it is what lay downstream until then; otherwise no deleted asset is named.
         """
         if not are_deletions:
             return {}
-        steps = self._directory.reach({place.entity_id for place in are_deletions}, _HOPS)
+        steps = list(self._directory.reach({place.entity_id for place in are_deletions}, _HOPS))
         steps_by_root: dict[str, list[DownstreamStep]] = defaultdict(list)
+        with reading(self._engine) as connection:
+            deleted_ids = _soft_deleted_ids(connection, {step.node_id for step in steps})
         for step in sorted(steps, key=lambda one: (one.hops, one.node_fqn)):
             if step.hops:
                 steps_by_root[step.root_id].append(step)
@@ -172,8 +174,16 @@ class FailureMessages:
         for place, is_of_deletion in are_deletions.items():
             until = place.offset if is_of_deletion else NO_END
             steps_then = (step for step in steps_by_root[place.entity_id] if step.until_offset >= until)
-            names[place] = tuple(dict.fromkeys(step.node_fqn for step in steps_then))
+            names[place] = tuple(
+                dict.fromkeys(step.node_fqn for step in steps_then if is_of_deletion or step.node_id not in deleted_ids)
+            )
         return names
+
+
+def _soft_deleted_ids(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Return those of these entities that are soft-deleted now."""
+    deleted_entities = select(entity.c.id).where(entity.c.deleted)
+    return {row.id for row in rows_by_key(connection, deleted_entities, entity.c.id, ids)}
 
 
 def _causes_of(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, tuple[ProbableCause, ...]]:

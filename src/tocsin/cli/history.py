@@ -145,17 +145,18 @@ def _show(change: Document, *, is_full: bool) -> None:
 def _fields(change: Document) -> Iterator[dict[str, str]]:
     for key, kind in _KINDS.items():
         for field in change.get(key) or ():
-            before, after = _words(field.get("oldValue")), _words(field.get("newValue"))
+            key = field["name"].rpartition(".")[2]
+            before, after = _words(field.get("oldValue"), key), _words(field.get("newValue"), key)
             yield {"field": field["name"], "": kind, "before": before, "after": after}
 
 
-def _words(value: object) -> str:
+def _words(value: object, key: str = "") -> str:
     """Return a value in the words of messages, but a text as it is: long ones are compared line by line."""
     if isinstance(value, list):
         return ", ".join(_words(member) for member in value)
     if isinstance(value, str) and not value.startswith(_LINK):
         return value
-    return value_text(value) or ""
+    return value_text(value, key=key) or ""
 
 
 def _short(text: str) -> str:

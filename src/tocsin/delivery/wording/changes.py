@@ -420,7 +420,7 @@ def _value_line(path: list[str], verb: str, rank: Rank, values: tuple[Value, Val
     """Return the line of a field that holds a value; short values before and after stand in the sentence."""
     is_renamed = path == ["name"] and verb == "changed"
     lead, name = "renamed" if is_renamed else words_of_path(path), column_in(path)
-    old_text, new_text = change_texts(*values, zone)
+    old_text, new_text = change_texts(*values, zone, path[-1])
     if verb == "changed" and rank is not Rank.DESCRIPTION and are_short(*values):
         text = f"{lead} {old_text}{ARROW}{new_text}"
         return ChangeLine(text, old_text, new_text, rank, lead, name)

@@ -36,7 +36,7 @@ _YES, _NO = "yes", "no"
 _LEADING = ("tagLabel", "term")
 """Parts that an object without a name is called by: of a certification, of the relation of a term."""
 
-_MOMENT_KEY = re.compile(r"(timestamp|Time|Date|At|start|end)$")
+_MOMENT_KEY = re.compile(r"(timestamp|Time|Date|At|start|end|expires)$")
 """How the keys of times end, which are epoch milliseconds."""
 
 _MOMENTS = range(10**12, LATEST_MS + 1)
@@ -54,14 +54,17 @@ class _Name(str):
     __slots__ = ()
 
 
-def value_text(value: Value, zone: str = UTC) -> str | None:
-    """Return a value as one line of at most ``SHOWN_LIMIT`` characters, its times in a zone; None for none."""
+def value_text(value: Value, zone: str = UTC, key: str = "") -> str | None:
+    """Return a value as one line of at most ``SHOWN_LIMIT`` characters, its times in a zone; None for none.
+
+    ``key`` is that of the value, if it has one: it says whether a number is a time.
+    """
     if value is None:
         return None
-    return clean_line(_in_words(parse_json(value), 0, zone), limit=SHOWN_LIMIT, strips=not isinstance(value, str))
+    return clean_line(_in_words(parse_json(value), 0, zone, key), limit=SHOWN_LIMIT, strips=not isinstance(value, str))
 
 
-def change_texts(old: Value, new: Value, zone: str = UTC) -> tuple[str | None, str | None]:
+def change_texts(old: Value, new: Value, zone: str = UTC, key: str = "") -> tuple[str | None, str | None]:
     """Return a value before and after as text, its times in a zone: of structures and of long texts what differs."""
     if isinstance(old, str) and isinstance(new, str):
         same_count = sum(takewhile(bool, map(eq, old[:_MOST_COMPARED], new)))
@@ -69,7 +72,7 @@ def change_texts(old: Value, new: Value, zone: str = UTC) -> tuple[str | None, s
             start = old.rfind(" ", 0, same_count - _LEAD_LENGTH) + 1 or same_count - _LEAD_LENGTH
             return value_text(f"… {old[start:]}"), value_text(f"… {new[start:]}")
     before, after = _values_that_differ(old, new)
-    return value_text(before, zone), value_text(after, zone)
+    return value_text(before, zone, key), value_text(after, zone, key)
 
 
 def _values_that_differ(old: Value, new: Value) -> tuple[Value, Value]:

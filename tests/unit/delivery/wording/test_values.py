@@ -49,6 +49,13 @@ def test_times_in_a_value_are_in_the_zone_of_its_reader() -> None:
     assert change_texts(None, validity, "Europe/Berlin") == (None, text)
 
 
+def test_a_time_that_is_a_whole_value_is_known_by_the_key_of_the_value() -> None:
+    at = 1_760_000_000_000
+    assert value_text(at, "Europe/Berlin", "expires") == "2025-10-09 10:53 CEST"
+    assert change_texts(at, at + 60_000, key="expires") == ("2025-10-09 08:53 UTC", "2025-10-09 08:54 UTC")
+    assert change_texts(at, at + 1, key="size") == (str(at), str(at + 1))
+
+
 _LONG = "Every order. " * 10
 
 

@@ -23,6 +23,7 @@ from tocsin.delivery.wording.reports import (
 )
 from tocsin.model import fqn
 from tocsin.model.change import (
+    ALERT_INCIDENT,
     INCIDENT_REMINDER,
     SILENCE,
     STILL_FAILING,
@@ -101,8 +102,10 @@ def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: 
     if tells_of_failure(event):
         yield from failure_lines(context, zone)
         return
-    yield from fact_lines("incident", _incident_text(context.incident) if context.incident else "")
-    if INCIDENT not in _paths_of(event):
+    paths = _paths_of(event)
+    if context.incident and ALERT_INCIDENT not in paths:  # such an event says itself which and how bad it is
+        yield from fact_lines("incident", _incident_text(context.incident))
+    if INCIDENT not in paths:
         yield from downstream_lines(context, rank)
 
 

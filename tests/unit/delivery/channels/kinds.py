@@ -541,6 +541,7 @@ CONTEXTS: dict[str, FailureContext] = {
     "recovered_run": FailureContext(AT_MS - 7_200_000, 3, ended_ms=AT_MS + 3_600_000),
     "recovered_ingestion": FailureContext(AT_MS, 1, ended_ms=AT_MS + 3_600_000),
     "test_incident": FailureContext(incident=_INCIDENT_7),
+    "incident_of_alerts_and_test": FailureContext(incident=_INCIDENT_7._replace(name="INC-9")),
     "reminder": FailureContext(AT_MS - 10_800_000, 3, _READ_BY, incident=_INCIDENT_7),
     "still_failing": FailureContext(downstream=_READ_BY, incident=_INCIDENT_7),
     **dict.fromkeys(("deleted", "deleted_while_read", "deleted_with_all_below", "permanently_deleted"), _READ),

@@ -93,6 +93,7 @@ def test_it_answers_and_is_stopped_at_every_limit(
     assert scratch is not None and not scratch.exists()
 
 
+@pytest.mark.timeout(600)
 def test_a_runner_answers_what_is_asked_until_it_stops(company: SmallCompany, settings: Settings) -> None:
     queries, stopping = RequestedQueries(company.engine), threading.Event()
     thread = threading.Thread(target=query_runner.runner(settings, company.engine).run, args=(stopping,))
@@ -104,7 +105,7 @@ def test_a_runner_answers_what_is_asked_until_it_stops(company: SmallCompany, se
             query = LakeQuery(str(uuid4()), company.ids[viewer], now_ms, COUNT, asked_at_ms=now_ms + 600_000)
             queries.add(query, most_open=1)
             identities.append(query.id)
-        until(lambda: all(not one.is_open for one in queries.page(None, limit=9)), within_s=200)
+        until(lambda: all(not one.is_open for one in queries.page(None, limit=9)), within_s=400)
         of_root, of_ana = (queries.find(identity) for identity in identities)
         end = EventLog(company.engine).readable_end()
         assert of_root and (of_root.state, of_root.answer and of_root.answer["rows"]) == (JobState.DONE, [{"n": end}])

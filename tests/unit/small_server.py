@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,14 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+
+class _SmallHttpServer(ThreadingHTTPServer):
+    """A server that prints nothing of clients that have gone: the output belongs to the test that runs by then."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # Any: as in the standard library
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ def listening(small: SmallServer) -> Iterator[None]:
         def log_message(self, *_: object) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    http = _SmallHttpServer(("127.0.0.1", 0), Answering)
     http.daemon_threads = True
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -19,7 +19,8 @@ from fastapi import Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.alerts.expiry import EXPIRES, check_expiry
-from tocsin.alerts.former_names import with_current_names
+from tocsin.alerts.former_names import NamedEntities, with_current_names
+from tocsin.alerts.mistakes import mistakes_beside
 from tocsin.alerts.private import check_sole_owner
 from tocsin.alerts.quotas import check_quotas
 from tocsin.alerts.related import RELATIONS
@@ -55,12 +56,12 @@ from tocsin.server.alerts.facts import (
     read_receivers,
 )
 from tocsin.server.alerts.hourly_counts import count_alert, count_trials, own_address
-from tocsin.server.alerts.mistakes import with_other_mistakes
 from tocsin.server.alerts.related import check_related
 from tocsin.server.alerts.trial import trial_event, try_destination
 from tocsin.server.entities.destination_status import standings_shown, status_json
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.body_values import list_in, patch_of
+from tocsin.server.http.errors import explain
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -251,7 +252,7 @@ def _alert_of_request(request: Document, before: Document | None, caller: Caller
         draft = parse_alert(request, before=before, secrets=secrets, new_id=new_entity_id)
         alert = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
     except InvalidInput as error:
-        raise with_other_mistakes(error, asked_request, entities, caller) from error
+        raise _with_other_mistakes(error, asked_request, entities, caller) from error
     if alert.needs_owner and not caller.actor.is_bot:
         alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
     check_resources(alert.resources, caller)
@@ -429,3 +430,13 @@ def _how_to_resume(alert: Document, pause: Document) -> str:
         f"Stopped since {since}: {why}. Its messages wait until somebody resumes it (tocsin alerts resume"
         f" {shlex.quote(alert['name'])}) or changes the alert."
     )
+
+
+def _with_other_mistakes(
+    error: InvalidInput, request: Document, entities: NamedEntities, caller: Caller
+) -> InvalidInput:
+    """Return the error of a request with its other mistakes and the misspelt names in it, each with its field."""
+    known_names = entities.existing.keys() | entities.former.keys()
+    other_texts = [explain(one) for one in mistakes_beside(error, request, known_names)]
+    other_texts += [f"{one.field}: {one.message}" for one in misspelt_names(request, caller)]
+    return InvalidInput("; ".join((explain(error), *other_texts))) if other_texts else error

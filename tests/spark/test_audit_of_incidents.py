@@ -7,7 +7,7 @@ from sqlalchemy import Engine, delete, update
 from tests.company import SmallCompany
 from tests.spark.test_audit import HOUR_MS, change, parts
 from tests.store.test_alert_incidents import BELL
-from tests.store.test_reminders import FAILED, fail, hourly, look, notify
+from tests.store.test_reminders import company_of_dia, fail, look, notify
 from tests.stores import ON_BOTH_STORES, store_url
 
 from tocsin.jobs.audit import AuditParts, audit
@@ -27,11 +27,7 @@ AT_EIGHT = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
     """Two pipelines of which one fails and one has recovered; an alert reminds every hour, another asks at eight."""
-    small_company = SmallCompany(store_engine)
-    for name in ("etl", "loads"):
-        small_company.pipeline(name, owners=[{"type": "user", "name": "dia"}])
-    small_company.clock.advance(1_000)
-    small_company.alert("hourly", [BELL], FAILED, resources=("pipeline",), trigger=hourly())
+    small_company = company_of_dia(store_engine)
     small_company.alert("at eight", [BELL], "stillFailing()", resources=("pipeline",), trigger=AT_EIGHT)
     fail(small_company, "etl", "loads")
     small_company.run("loads", "Successful")

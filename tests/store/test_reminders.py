@@ -38,15 +38,19 @@ def hourly(hours: int = 1) -> dict[str, Any]:
     return {"triggerType": "RealTime", "repeatInterval": hours * 3_600}
 
 
-@pytest.fixture
-def company(store_engine: Engine) -> SmallCompany:
-    """A pipeline of Dia's whose failures an alert reminds of every hour."""
-    small_company = SmallCompany(store_engine)
+def company_of_dia(engine: Engine) -> SmallCompany:
+    """Return a company with two pipelines of Dia's whose failures an alert reminds of every hour."""
+    small_company = SmallCompany(engine)
     for name in ("etl", "loads"):
         small_company.pipeline(name, owners=[{"type": "user", "name": "dia"}])
     small_company.clock.advance(1_000)
     small_company.alert("hourly", [BELL], FAILED, resources=("pipeline",), trigger=hourly())
     return small_company
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    return company_of_dia(store_engine)
 
 
 def fail(company: SmallCompany, *names: str) -> None:

@@ -47,7 +47,7 @@ class LakeSettings(BaseModel):
         None,
         ge=1,
         le=3_650,
-        description="Days that outside readers can go back in the lake as a Delta table. Unset: it is none.",
+        description="Days for which earlier versions of the lake's Delta table can be read. Unset: no Delta table.",
     )
     lake_every_s: float = Field(3600.0, ge=0, description="Seconds between two updates of the lake; 0: never.")
     lake_query_rows: int = Field(10_000, ge=1, description="Maximum rows of an answer to a query by the API.")
@@ -60,7 +60,7 @@ class LakeSettings(BaseModel):
     lake_query_idle_s: float = Field(600.0, gt=0, description="Seconds without queries after which that process ends.")
     lake_queries_per_person: int = Field(3, ge=1, description="Maximum open queries of one person.")
     lake_answer_minutes: int = Field(15, ge=1, description="Minutes for which an answer can be read.")
-    lake_query_days: int = Field(90, ge=1, description="Days for which it is kept who asked what.")
+    lake_query_days: int = Field(90, ge=1, description="Days for which queries are listed, with their senders.")
 
     def is_lake_in_bucket(self) -> bool:
         """Return whether the lake is in a bucket, not in a folder."""

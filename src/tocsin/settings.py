@@ -231,7 +231,7 @@ class AccessSettings(_Group):
     oidc_client_id: str | None = Field(None, description="OpenID Connect client id.")
     oidc_client_secret: SecretStr | None = Field(None, description="OpenID Connect client secret, if required.")
     oidc_trust_email: bool = Field(
-        False, description="Whether addresses are verified at a provider that never sends `email_verified`."
+        False, description="Whether addresses of a provider that never sends `email_verified` count as verified."
     )
     oidc_create_users: bool = Field(True, description="Whether a first log-in creates a user.")
 
@@ -285,7 +285,7 @@ class WorkerSettings(_Group):
         None, ge=1, le=64, description="Most processes of a worker. Unset: one per core, at most eight."
     )
     destination_concurrency: Count = Field(8, description="Maximum parallel requests to one destination.")
-    event_lag_limit: Count = Field(10_000, description="Unread events of a reader beyond which `EventLag` tells.")
+    event_lag_limit: Count = Field(10_000, description="Unread events of a reader above which `EventLag` notifies.")
     event_lag_limits: dict[str, int] = Field({}, description="Limits of single readers, as JSON; 0: not watched.")
     event_lag_every_s: NotNegative = Field(10.0, description="Seconds between two measurements of lag; 0: never.")
 
@@ -346,7 +346,7 @@ class RelaySettings(_Group):
         default=None, ge=1, le=10_000, description="Partitions of topics that the relay makes. Unset: the broker's."
     )
     kafka_compression: Literal["gzip", "none"] = Field(
-        default="gzip", description="Compression of records, `gzip` or `none`: what all consumers read."
+        default="gzip", description="Compression of records, `gzip` or `none`, which all consumers can read."
     )
     kafka_security: Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"] = Field(
         default="plaintext", description="Protocol: `plaintext`, `ssl`, `sasl_plaintext` or `sasl_ssl`."
@@ -387,7 +387,7 @@ class RelaySettings(_Group):
         default=False, description="Whether each entity type has a topic of its own, `metadata-change-events.table`."
     )
     pulsar_compression: Literal["zlib", "none"] = Field(
-        default="none", description="Compression of messages, `zlib` or `none`: what all consumers read."
+        default="none", description="Compression of messages, `zlib` or `none`, which all consumers can read."
     )
     pulsar_token: SecretStr | None = Field(
         default=None,
@@ -405,7 +405,7 @@ class RelaySettings(_Group):
         description="Name of the relay at the broker; relays of one name take turns, and go on where the other ended.",
     )
     relay_reader: str = Field(
-        default="relay-bot", description="Bot whose rights hold for the topic: it gets what this bot may view."
+        default="relay-bot", description="Bot whose rights determine which events are written."
     )
     relay_lease_s: float = Field(
         default=20.0, gt=0, description="Seconds without a sign of life after which another relay takes over."
@@ -417,7 +417,7 @@ class RelaySettings(_Group):
     relay_event_types: tuple[str, ...] = Field(default=(), description="Event types to write. Empty: all.")
     relay_entity_types: tuple[str, ...] = Field(default=(), description="Entity types to write. Empty: all.")
     relay_max_event_bytes: int = Field(
-        default=1_000_000, ge=65_536, le=100_000_000, description="Larger events go without their entity."
+        default=1_000_000, ge=65_536, le=100_000_000, description="Maximum bytes of an event with its entity."
     )
 
 
@@ -446,7 +446,7 @@ class IngestSettings(_Group):
     ingest_keep_days: float = Field(
         default=30.0,
         gt=0,
-        description="Days for which it is known that an event was applied, once a later one of its entity was.",
+        description="Days for which the id of an event is kept once a later one of its entity was applied.",
     )
 
 

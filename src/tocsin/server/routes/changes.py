@@ -145,7 +145,7 @@ def read_request(request: PathText, caller: Asked) -> Response:
 
 @router.get("/{request}/consumers", openapi_extra=answers("ChangeConsumerPage", page(CONSUMER_SCHEMA)))
 def list_consumers(request: PathText, caller: Asked, query: Annotated[PageQuery, Query()]) -> Response:
-    """Return who reads what changes, nearest first: each with who answers for it, and the answer."""
+    """Return the consumers of a change, nearest first, each with the people who answer for it and the answer."""
     stored, start = found_request(request, caller), place_of(query.after) if query.after else None
 
     def read(last: ConsumerAnswer | None, count: int) -> BoundedList[ConsumerAnswer]:
@@ -160,7 +160,7 @@ def list_consumers(request: PathText, caller: Asked, query: Annotated[PageQuery,
 
 @router.get("/{request}/timeline", openapi_extra=answers("ChangeTimelinePage", page(STEP_SCHEMA)))
 def read_timeline(request: PathText, caller: Asked, query: Annotated[PageQuery, Query()]) -> Response:
-    """Return answers, comments and changes of a request, in order; of those about what is hidden only the kind."""
+    """Return answers, comments and changes of a request, in order; of hidden ones only the kind."""
     after = place_of(query.after) if query.after else None
     steps = caller.parts.changes.steps(found_request(request, caller).id, limit=query.limit, after=after)
     has_more = len(steps) == query.limit
@@ -196,7 +196,7 @@ def comment_on_change(request: PathText, body: DocumentBody, caller: Asked) -> R
 
 @router.put("/{request}/move", openapi_extra=answers("ChangeRequestDetails", DETAILED_SCHEMA, reads="ChangeMove"))
 def move_change(request: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Move a change to a later ``date``; answers stay, and consumers that are new are asked."""
+    """Move a change to a later ``date``; answers stay, and new consumers are asked."""
     stored = found_request(request, caller)
     moved = parse_as(ChangeMove, body)
     asset = caller.parts.catalogue.get(stored.entity_type, Key.by_id(stored.entity_id), "all")

@@ -75,7 +75,7 @@ def ingest(request: Request, body: JsonBody, caller: Asked, query: Annotated[Ing
 
 @router.get("/{event_id}/origin", openapi_extra=answers("EventOrigin"))
 def read_origin(event_id: PathId, caller: Asked) -> Response:
-    """Return where a change event came from that a bot has ingested: source, id there, and the author it claims."""
+    """Return the origin of an ingested change event: its source, its id there, and the author that it names."""
     event = shown_event(str(event_id), caller).event
     origin = caller.parts.entities.origins.of_event(event.id)
     if origin is None:

@@ -84,7 +84,7 @@ _SCHEMA = schema_of(_QUERY)
     "/query", openapi_extra=answers("LakeQuery", _SCHEMA, reads="LakeQueryRequest", also=("200", "202"), never="409")
 )
 async def ask(body: DocumentBody, caller: Asked, request: Request, *, wait: Wait = 10.0) -> Response:
-    """Ask a query in SQL of what you may view of the view `change_events`, now or `at` an earlier state.
+    """Query the events that you may view by SQL on the view `change_events`, now or `at` an earlier state.
 
     Answers 200 with the rows if they are there in time, else 202 and where to look for them. A query whose sender goes
     away, or does not ask for the answer for a minute, is cancelled.

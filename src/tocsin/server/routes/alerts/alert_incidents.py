@@ -122,7 +122,7 @@ def resolve(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
 
 @router.put("/{incident}/merge", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentMerge"))
 def merge_into(incident: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Make an incident part of another one (``into``, ``comment``): what people do to that is done to it too."""
+    """Make an incident part of another one (``into``, ``comment``): changes of that one apply to it as well."""
     part = found_incident(incident, caller)
     check_may_change(part, caller)
     target = found_incident(value_in(body, "into", str, "must be the number or id of an incident"), caller)
@@ -134,7 +134,7 @@ def merge_into(incident: PathText, body: DocumentBody, caller: Asked) -> Respons
 
 @router.put("/{incident}/split", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentComment"))
 def split_off(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
-    """Undo the merge of an incident (``comment``): it stands for itself again."""
+    """Undo the merge of an incident (``comment``)."""
     part = found_incident(incident, caller)
     check_may_change(part, caller)
     comment = handling_of(StepKind.SPLIT, body).comment

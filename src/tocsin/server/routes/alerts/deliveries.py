@@ -74,7 +74,7 @@ def list_dead_letters(
 
 @router.post("/replays", status_code=202, openapi_extra=answers("Replay", reads="ReplayRequest"))
 def start_replay(body: DocumentBody, caller: Asked) -> Response:
-    """Send dead letters again, behind what is due: one (``message``), or those that a selection covers.
+    """Send dead letters again, behind due messages: one (``message``), or those that a selection covers.
 
     A selection is an ``alert``, ``destination``, ``reason``, ``since`` and ``until``, as in the list. One message that
     was delivered is sent again with ``delivered: true``.

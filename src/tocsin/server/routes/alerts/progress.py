@@ -103,14 +103,14 @@ def read_record(key: Key, caller: Asked) -> Response:
 
 @_by_id_and_key("failedEvents", "FailedEventResponseList")
 def list_failed(key: Key, caller: Asked, *, limit: Limit = 15, skip: Skip = 0, source: Source = None) -> Response:
-    """Return the events of an alert of which a message was given up, the last failure first."""
+    """Return the events of an alert with a message that was given up, the last failure first."""
     alert = progress.alert_at(key, caller)
     return answer(_failed_page([alert.id], progress.PageAsked(limit, skip), source, caller))
 
 
 @_by_id_and_key("listSuccessfullySentChangeEvents", "ChangeEventList")
 def list_sent(key: Key, caller: Asked, *, limit: Limit = 15, skip: Skip = 0) -> Response:
-    """Return the events of an alert of which all that was sent arrived, newest first."""
+    """Return the events of an alert whose messages all arrived, newest first."""
     return answer(_sent_page(progress.alert_at(key, caller), progress.PageAsked(limit, skip), caller))
 
 
@@ -137,7 +137,7 @@ def has_processed_all(subscription_id: PathId, caller: Asked) -> Response:
     router.put, "/{subscription_id}/syncOffset", name_parameter="name", openapi_extra=answers("EventSubscriptionOffset")
 )
 def skip_to_end(key: Key, caller: Asked) -> Response:
-    """Skip events that an alert has not seen yet: it is switched off and on, and covers what follows."""
+    """Skip events that an alert has not seen yet: it is disabled and enabled, and covers later events."""
     alert = progress.alert_at(key, caller)
     if not may_edit_alert(alert, caller):
         raise Forbidden("Only administrators and editors of the alert may let it skip events.")
@@ -158,7 +158,7 @@ def list_logs(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     after: Annotated[str | None, Query(max_length=100)] = None,
 ) -> Response:
-    """Return what an alert sent of the events of some days, newest first: to whom, how, and what came of it.
+    """Return whom an alert notified of the events of some days, newest first, over which channel, and the outcome.
 
     For its editors and administrators. ``endDate`` is the last day; times are allowed as well.
     """

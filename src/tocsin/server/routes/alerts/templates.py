@@ -80,7 +80,7 @@ def validate(body: DocumentBody, caller: Asked) -> Response:
     "/render", openapi_extra=answers("TemplateRendering", reads="NotificationTemplateRenderRequest", never="409")
 )
 def render(body: DocumentBody, caller: Asked) -> Response:
-    """Render a template for an event (`eventId`), or a made-up one of a type (`resource`), as a `channel` sends it."""
+    """Render a template for an event (`eventId`), or an artificial one of a type (`resource`), as a `channel` sends it."""
     _check_writer(caller)
     template, channel, entry = template_of(body), channel_of(body), entry_of(body, caller)
     rendering, text = preview(template, entry, _place(channel, caller))
@@ -90,7 +90,7 @@ def render(body: DocumentBody, caller: Asked) -> Response:
 
 @router.post("/send", openapi_extra=answers("TemplateSending", reads="TemplateSendRequest", never="409"))
 async def send(body: DocumentBody, caller: Asked) -> Response:
-    """Render a template (`renderRequest`) and really send it to `destinations`, or to oneself."""
+    """Render a template (`renderRequest`) and send it to `destinations`, or to oneself."""
     validation, texts, entry = await run_in_threadpool(_to_be_sent, body, caller)
     settings, now_ms = caller.parts.settings, caller.parts.clock.now_ms()
     asker = await run_in_threadpool(own_address, caller)

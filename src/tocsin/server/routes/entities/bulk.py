@@ -86,7 +86,7 @@ def create_many(kind: Kind, body: JsonBody, caller: Asked, query: Annotated[Bulk
 
 @router.delete("/deleteStale", openapi_extra=answers("BulkOperationResult", reads="StaleRequest"))
 def delete_stale(kind: Kind, body: DocumentBody, caller: Asked, *, most_percent: MostPercent = 20) -> Response:
-    """Soft-delete what a connector no longer sees: all entities below ``scopeFqn`` that ``seenFqns`` does not name.
+    """Soft-delete entities that a connector no longer sees: those below ``scopeFqn`` that ``seenFqns`` does not name.
 
     More than ten that are more than ``maxDeletedPercent`` of them are refused: the list may be cut off. An empty list
     deletes nothing, since a run that failed has seen nothing either. ``dryRun`` only lists them.

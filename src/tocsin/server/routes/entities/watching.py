@@ -17,6 +17,6 @@ router = DeclaredRoutes(tags=["entities"])
 
 @router.get("/{entity_id}/alerts", openapi_extra=answers("WatchingAlertPage"))
 def list_alerts(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
-    """Return the enabled alerts that may notify of this asset, and whom each of them tells."""
+    """Return the enabled alerts that may notify of this asset, and whom each of them notifies."""
     document = visible_document(kind, Key.by_id(str(entity_id)), caller, include="all")
     return list_answer(watching_alerts(kind, document, caller))

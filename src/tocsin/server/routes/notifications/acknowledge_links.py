@@ -88,6 +88,6 @@ def _about(clicked: Clicked, incident: AlertIncident) -> str:
     openapi_extra=answers("Html", media="text/html", refuses="403 429", never="409"),
 )
 def acknowledge_by_link(clicked: ClickedHere) -> Response:
-    """Acknowledge the incident of a message as its recipient; return a page that says how the incident is now."""
+    """Acknowledge the incident of a message as its recipient; return a page with its state."""
     about = _about(clicked, incident_to_acknowledge(clicked.incident, clicked.caller))
     return link_page("Acknowledge", escape(acknowledge(clicked.incident, clicked.caller, about)), asks=False)

@@ -102,7 +102,7 @@ def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
 
 @router.put("/{notification_id}/read", openapi_extra=answers("MarkedOne", never="409"))
 def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Response:
-    """Mark one entry as read: a notification, and all that its entry stands for."""
+    """Mark one entry as read, with all notifications that it stands for."""
     parts.inbox.mark_read(owner, str(notification_id), parts.clock.now_ms())
     return answer({"id": str(notification_id), "read": True})
 

@@ -32,7 +32,7 @@ def read_preferences(owner: Owner, caller: Asked) -> Response:
 
 @router.put("", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
 def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
-    """Replace a user's notification preferences; what is left out becomes the default."""
+    """Replace a user's notification preferences; omitted keys become the default."""
     preferences = _parse_preferences(body)
     caller.parts.alert_stores.preferences.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
     return answer(preferences.to_wire())

@@ -41,7 +41,7 @@ Signature = Annotated[
 async def take_interaction(
     request: Request, parts: PartsHere, body: Body, timestamp: Timestamp = "", signature: Signature = ""
 ) -> Response:
-    """Take what Slack sends when a person presses a button of a bot's message (``payload``), signed by Slack."""
+    """Handle the press of a button in a bot's message (``payload``), signed by Slack."""
     press = press_in(body)
     button = await run_in_threadpool(pressed_button, press, Signed(body, timestamp, signature), parts)
     says = await _press(press, button, parts, parts.settings.public_url or address_of(request))

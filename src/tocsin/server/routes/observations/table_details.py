@@ -89,19 +89,19 @@ def delete_column_metric(table_id: PathId, column: PathText, name: PathText, cal
 
 @router.put("/pipelineObservability", openapi_extra=answers("Table", reads="PipelineObservabilityRequestList"))
 def observability(table_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Set what is known of pipelines of a table (a list): schedule, last run, average run time; others stay."""
+    """Set facts about the pipelines of a table (a list): schedule, last run, average run time; others stay."""
     return _put_observability(table_id, caller, partial(put_entries, request=body))
 
 
 @router.put("/pipelineObservability/{pipeline}", openapi_extra=answers("Table", reads="PipelineObservabilityRequest"))
 def observability_of_one(table_id: PathId, pipeline: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Set what is known of one pipeline of a table, by the pipeline's FQN."""
+    """Set facts about one pipeline of a table, by the pipeline's FQN."""
     return _put_observability(table_id, caller, partial(put_entry, pipeline=pipeline, request=body))
 
 
 @router.get("/pipelineObservability", openapi_extra=answers("Table"))
 def read_observability(table_id: PathId, caller: Asked) -> Response:
-    """Return a table with what is known of its pipelines."""
+    """Return a table with the facts about its pipelines."""
     return _with_pipelines(permitted_document("table", Key.by_id(str(table_id)), caller, Operation.VIEW_BASIC), caller)
 
 

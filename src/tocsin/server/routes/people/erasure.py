@@ -26,7 +26,7 @@ router = DeclaredRoutes(prefix="/users", tags=["users"])
 
 @router.post("/{user_id}/erase", openapi_extra=answers("Erasure", reads="ErasureRequest", also=("202",)))
 def ask(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Erase a user: hard-delete it, and replace what identifies it by a pseudonym in everything that is stored.
+    """Erase a user: hard-delete it, and replace its names and addresses by a pseudonym in all stored data.
 
     ``confirm`` is the name of the user, or the id where it is deleted already; with ``dryRun`` nothing is changed.
     """

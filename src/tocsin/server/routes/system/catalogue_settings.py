@@ -48,7 +48,7 @@ router = DeclaredRoutes(prefix="/system/settings", tags=["system"])
 
 @router.get("", openapi_extra=answers("SettingPage"))
 def list_settings(caller: Asked) -> Response:
-    """Return every setting of OpenMetadata that there is."""
+    """Return all settings of OpenMetadata that Tocsin has."""
     data = [_read_setting(setting, caller) for setting in _DEFAULTS]
     return list_answer(data)
 

@@ -24,7 +24,7 @@ metrics_router = DeclaredRoutes(include_in_schema=False)
 
 @router.get("/lag", openapi_extra=answers("EventLag"))
 def read_lag(caller: Asked) -> Response:
-    """Return how much each reader of the log has not read yet, and since when that grows.
+    """Return the lag of each reader of the log, and since when it grows.
 
     For administrators, and people and bots with the operation `AuditLogs` on alerts.
     """

@@ -153,7 +153,7 @@ _ROWS = (
     Field("failuresBefore", Kind.NUMBER, "failures that a success ends, possibly 0", _STREAK),
     Field("withoutSuccess", Kind.NUMBER, "milliseconds since the last success, or else the first report", _STREAK),
     Field("withoutSuccessBefore", Kind.NUMBER, "the same at the previous report", _STREAK),
-    Field(IS_BREAKING, Kind.BOOLEAN, "whether the change breaks who reads the asset"),
+    Field(IS_BREAKING, Kind.BOOLEAN, "whether the change is breaking"),
     Field(IS_ANNOUNCED, Kind.BOOLEAN, "whether change requests announced the change, and all that is breaking in it"),
     Field(CHANGE_REQUEST, Kind.TEXTS, "change requests that the event is about: `CR-12`"),
     Field(OPEN_ANSWERS, Kind.NUMBER, "number of their consumers that had not answered"),

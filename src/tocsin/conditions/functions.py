@@ -160,7 +160,7 @@ FUNCTIONS: dict[str, Function] = {
     "matchUpdatedBy": Function(("users",), _any_of("userName"), "one of these users made the change"),
     "changedBy": Function(("users",), _any_of("userName"), "the same as `matchUpdatedBy`"),
     "isBot": Function((), lambda: has("isBot", (True,)), "a bot made the change"),
-    "breaking": Function((), lambda: has(IS_BREAKING, (True,)), "the change breaks who reads the asset"),
+    "breaking": Function((), lambda: has(IS_BREAKING, (True,)), "the change is breaking"),
     "announced": Function(
         (), lambda: has(IS_ANNOUNCED, (True,)), "change requests announced the change, and all that is breaking in it"
     ),

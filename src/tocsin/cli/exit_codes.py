@@ -30,11 +30,15 @@ class Exit:
 
 EXITS = (
     Exit(0, "done"),
-    Exit(1, "internal error; a message was not sent (`deliveries replay`), or an event refused (`events ingest`)"),
+    Exit(
+        1,
+        "internal error; a message was not sent (`deliveries replay`), an event was refused (`events ingest`), or a run "
+        "of the mirror had errors (`source openmetadata`)",
+    ),
     Exit(2, "invalid command, setting or file", (InvalidInput,)),
     Exit(3, "not found", (NotFound,)),
     Exit(4, "not logged in, or not allowed", (Unauthenticated, Forbidden)),
-    Exit(5, "conflict: already exists, taken by somebody else, or the port is taken", (Conflict,)),
+    Exit(5, "conflict: already exists, or taken by another person or process, such as a port", (Conflict,)),
     Exit(6, "a required service or package is unavailable, or `tocsin health` found a problem", (Unavailable,)),
     Exit(7, "the store is damaged, or an audit has findings", (StoreDamaged,)),
     Exit(8, "`tocsin alerts plan --detailed-exitcode`: there is something to change"),

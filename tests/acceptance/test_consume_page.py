@@ -88,7 +88,7 @@ def test_slack_is_told(orders: Json, monkeypatch: pytest.MonkeyPatch) -> None:
     slack.answer("POST", "/hook", {})
     with listening(slack):
         monkeypatch.setenv("SLACK_WEBHOOK", f"{slack.url}/hook")
-        run("Tell Slack about deleted columns")
+        run("Notify Slack of deleted columns")
     (sent,) = slack.requests
     assert sent.body == {"text": f"⚠️ Column email deleted from {ORDERS} by admin"}
 

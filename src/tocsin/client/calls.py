@@ -229,7 +229,7 @@ def preferences(user_id: str) -> ApiCall[Document]:
 
 
 def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
-    """Replace a user's notification preferences; what is left out becomes the default."""
+    """Replace a user's notification preferences; omitted keys become the default."""
     return ApiCall("PUT", f"users/{_quote(user_id)}/preferences", _document, body=preferred)
 
 

@@ -75,7 +75,7 @@ def list_resources(alert_type: PathText, caller: Asked) -> Response:
     f"/{ROW.collection}/capabilities", openapi_extra=answers("AlertCapabilities", reads="AlertSelection", never="409")
 )
 def list_capabilities(body: DocumentBody, caller: Asked) -> Response:
-    """Return filters and triggers for alerts on the ``sources``, and resources that can join; ``input`` adds warnings."""
+    """Return filters and triggers for alerts on ``sources``, and resources that can join; ``input`` adds warnings."""
     require(caller, Operation.VIEW_BASIC, ROW)
     request = field_checks.checked_document(_SELECTION, body)
     selection = selection_of(_alert_type(request["alertType"]), request.get("sources", ()), request.get("input", {}))

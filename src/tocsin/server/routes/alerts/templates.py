@@ -80,7 +80,7 @@ def validate(body: DocumentBody, caller: Asked) -> Response:
     "/render", openapi_extra=answers("TemplateRendering", reads="NotificationTemplateRenderRequest", never="409")
 )
 def render(body: DocumentBody, caller: Asked) -> Response:
-    """Render a template for an event (`eventId`), or an artificial one of a type (`resource`), as a `channel` sends it."""
+    """Render a template for an event (`eventId`) or an artificial one (`resource`), as a `channel` sends it."""
     _check_writer(caller)
     template, channel, entry = template_of(body), channel_of(body), entry_of(body, caller)
     rendering, text = preview(template, entry, _place(channel, caller))

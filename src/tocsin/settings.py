@@ -404,9 +404,7 @@ class RelaySettings(_Group):
         pattern=r"^[a-zA-Z0-9._-]{1,100}$",
         description="Name of the relay at the broker; relays of one name take turns, and go on where the other ended.",
     )
-    relay_reader: str = Field(
-        default="relay-bot", description="Bot whose rights determine which events are written."
-    )
+    relay_reader: str = Field(default="relay-bot", description="Bot whose rights determine which events are written.")
     relay_lease_s: float = Field(
         default=20.0, gt=0, description="Seconds without a sign of life after which another relay takes over."
     )

@@ -48,17 +48,17 @@ def test_fields_that_differ_are_found_by_identity(before: Any, after: Any, expec
 
 
 @pytest.fixture
-def filed(tmp_path: Path) -> str:
+def alert_file(tmp_path: Path) -> str:
     (tmp_path / "alerts.yaml").write_text("- name: tests\n  retries: 5\n")
     return "alerts.yaml"
 
 
-def test_a_plan_shows_old_and_new_and_writes_nothing(run: Run, small_server: SmallServer, filed: str) -> None:
+def test_a_plan_shows_old_and_new_and_writes_nothing(run: Run, small_server: SmallServer, alert_file: str) -> None:
     small_server.answer("GET", f"{PATH}/name/tests", STORED)
     small_server.answer("PUT", PATH, {**STORED, "version": 0.2, "retries": 5})
     small_server.headers["X-Tocsin-Changed-Secrets"] = json.dumps(["destinations[0].config.secretKey"])
-    ended = run("alerts", "plan", filed)
-    assert (ended.code, ended.out.splitlines()) == (
+    result = run("alerts", "plan", alert_file)
+    assert (result.code, result.out.splitlines()) == (
         0,
         [
             "~ update tests  (alerts.yaml:1)",
@@ -67,8 +67,8 @@ def test_a_plan_shows_old_and_new_and_writes_nothing(run: Run, small_server: Sma
             "0 to create, 1 to update, 0 to delete, 0 unchanged.",
         ],
     )
-    assert run("alerts", "plan", filed, "--detailed-exitcode").code == 8
-    (row,) = json.loads(run("alerts", "plan", filed, "--json").out)
+    assert run("alerts", "plan", alert_file, "--detailed-exitcode").code == 8
+    (row,) = json.loads(run("alerts", "plan", alert_file, "--json").out)
     assert (row["outcome"], row["file"], row["changes"][0]) == (
         "update",
         "alerts.yaml:1",
@@ -77,48 +77,54 @@ def test_a_plan_shows_old_and_new_and_writes_nothing(run: Run, small_server: Sma
     assert {asked.query.get("dryRun") for asked in small_server.requests if asked.method == "PUT"} == {"true"}
 
 
-def test_a_secret_alone_is_a_change(run: Run, small_server: SmallServer, filed: str) -> None:
+def test_a_secret_alone_is_a_change(run: Run, small_server: SmallServer, alert_file: str) -> None:
     small_server.answer("GET", f"{PATH}/name/tests", STORED)
     small_server.answer("PUT", PATH, STORED)
     small_server.headers["X-Tocsin-Changed-Secrets"] = json.dumps(["destinations[0].config.secretKey"])
-    assert "1 to update" in run("alerts", "plan", filed).out
-    assert "Applied: 0 created, 1 updated, 0 deleted, 0 unchanged." in run("alerts", "apply", filed).out
+    assert "1 to update" in run("alerts", "plan", alert_file).out
+    assert "Applied: 0 created, 1 updated, 0 deleted, 0 unchanged." in run("alerts", "apply", alert_file).out
     assert small_server.requests[-1].query == {}
 
 
-def test_what_is_unchanged_is_not_written(run: Run, small_server: SmallServer, filed: str) -> None:
+def test_what_is_unchanged_is_not_written(run: Run, small_server: SmallServer, alert_file: str) -> None:
     small_server.answer("GET", f"{PATH}/name/tests", STORED)
     small_server.answer("PUT", PATH, STORED)
     for command in (("plan", "--detailed-exitcode"), ("apply", "--yes")):
-        ended = run("alerts", command[0], filed, command[1])
+        ended = run("alerts", command[0], alert_file, command[1])
         assert (ended.code, ended.out) == (0, "0 to create, 0 to update, 0 to delete, 1 unchanged.\n")
     assert {asked.query.get("dryRun") for asked in small_server.requests if asked.method == "PUT"} == {"true"}
 
 
 def test_pruning_deletes_what_no_file_contains_but_what_the_system_needs(
-    run: Run, small_server: SmallServer, filed: str
+    run: Run, small_server: SmallServer, alert_file: str
 ) -> None:
     stored_alerts = [STORED, {"id": "2", "name": "old"}, {"id": "3", "name": "ours", "provider": "system"}]
     small_server.answer("GET", f"{PATH}/name/tests", STORED)
     small_server.answer("GET", PATH, {"data": stored_alerts, "paging": {}})
     small_server.answer("PUT", PATH, STORED)
     small_server.answer("DELETE", f"{PATH}/2", stored_alerts[1])
-    assert "- delete old\n" in run("alerts", "plan", filed, "--prune").out
-    assert run("alerts", "plan", filed).out == "0 to create, 0 to update, 0 to delete, 1 unchanged.\n"
+    assert "- delete old\n" in run("alerts", "plan", alert_file, "--prune").out
+    assert run("alerts", "plan", alert_file).out == "0 to create, 0 to update, 0 to delete, 1 unchanged.\n"
     for options in ((), ("--json",)):
-        refused = run("alerts", "apply", filed, "--prune", *options)
-        assert (refused.code, "This deletes 1 alert: add --yes to confirm it. Nothing was written." in refused.err) == (
+        refusal = run("alerts", "apply", alert_file, "--prune", *options)
+        assert (refusal.code, "This deletes 1 alert: add --yes to confirm it. Nothing was written." in refusal.err) == (
             2,
             True,
         )
     assert not [asked for asked in small_server.requests if asked.method == "DELETE"]
-    assert "1 deleted" in run("alerts", "apply", filed, "--prune", "--yes").out
+    assert "1 deleted" in run("alerts", "apply", alert_file, "--prune", "--yes").out
     assert [asked.path for asked in small_server.requests if asked.method == "DELETE"] == [f"{PATH}/2"]
 
 
 @pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("n\n", False)])
 def test_on_a_terminal_it_is_asked_before_writing(
-    run: Run, small_server: SmallServer, filed: str, monkeypatch: pytest.MonkeyPatch, answer: str, *, is_written: bool
+    run: Run,
+    small_server: SmallServer,
+    alert_file: str,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    *,
+    is_written: bool,
 ) -> None:
     class Terminal:
         def isatty(self) -> bool:
@@ -129,15 +135,15 @@ def test_on_a_terminal_it_is_asked_before_writing(
 
     small_server.answer("PUT", PATH, STORED)
     monkeypatch.setattr("sys.stdin", Terminal())
-    ended = run("alerts", "apply", filed)
-    assert "Apply this?" in ended.out
-    assert ("Nothing was written." in ended.out) is not is_written
+    result = run("alerts", "apply", alert_file)
+    assert "Apply this?" in result.out
+    assert ("Nothing was written." in result.out) is not is_written
     assert ({} in [asked.query for asked in small_server.requests if asked.method == "PUT"]) is is_written
 
 
-def test_long_texts_are_shown_below_each_other(run: Run, small_server: SmallServer, filed: str) -> None:
+def test_long_texts_are_shown_below_each_other(run: Run, small_server: SmallServer, alert_file: str) -> None:
     long = "x" * 60
     small_server.answer("GET", f"{PATH}/name/tests", {**STORED, "description": f"{long}\nold"})
     small_server.answer("PUT", PATH, {**STORED, "version": 0.2, "description": long})
-    lines = run("alerts", "plan", filed).out.splitlines()
+    lines = run("alerts", "plan", alert_file).out.splitlines()
     assert lines[1:5] == ["    description:", f"      - {long}", "      - old", f"      + {long}"]

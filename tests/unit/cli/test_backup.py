@@ -37,14 +37,14 @@ def test_a_store_that_was_damaged_comes_back(run: Run, store: Path, damage: str)
 def test_a_store_that_was_used_is_not_written_over_by_mistake(run: Run, store: Path) -> None:
     assert run("admin", "create-user", "bob", "--email", "bob@example.org").code == 0
     content = store.read_bytes()
-    ended = run("restore", "monday")
-    assert ended.code == 5
-    assert "--force" in ended.err
+    result = run("restore", "monday")
+    assert result.code == 5
+    assert "--force" in result.err
     assert store.read_bytes() == content
-    ended = run("restore", "monday", "--force", "--json")
-    assert ended.code == 0
+    result = run("restore", "monday", "--force", "--json")
+    assert result.code == 0
     (former_store,) = store.parent.glob("tocsin.db.before-*")
-    assert json.loads(ended.out)["kept"] == str(former_store)
+    assert json.loads(result.out)["kept"] == str(former_store)
     with closing(sqlite3.connect(former_store)) as connection:
         assert connection.execute("SELECT name FROM person ORDER BY name").fetchall() == [("ada",), ("bob",)]
     assert run("fsck", "--deep").code == 0

@@ -51,13 +51,13 @@ def test_alerts_are_checked_as_they_would_be_saved(tmp_path: Path) -> None:
     assert answer.exit_code == 2
     findings = json.loads(answer.output)["findings"]
     assert [one["error"] for one in findings] == [False, True, True]
-    written = json.dumps([right, wrong, alert_with_input])
-    assert findings[1]["place"].endswith(f"alerts.json:1:{written.index('a == 1') + 1}")
+    file_text = json.dumps([right, wrong, alert_with_input])
+    assert findings[1]["place"].endswith(f"alerts.json:1:{file_text.index('a == 1') + 1}")
     assert findings[1]["message"].startswith("wrong: filteringRules.rules[0].condition: unknown field 'a'")
     assert "filterByFqn needs the argument fqnList" in findings[2]["message"]
-    spoken = check(tmp_path / "alerts.json", json.dumps([wrong]))
+    plain_result = check(tmp_path / "alerts.json", json.dumps([wrong]))
     column = json.dumps([wrong]).index("a == 1") + 1
-    first_line, source, caret = spoken.output.splitlines()
+    first_line, source, caret = plain_result.output.splitlines()
     assert (
         first_line
         == f"{tmp_path / 'alerts.json'}:1:{column}: wrong: filteringRules.rules[0].condition: unknown field 'a'"

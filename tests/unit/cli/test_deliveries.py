@@ -68,10 +68,10 @@ def test_one_is_shown_with_its_request_and_answers(run: Run, small_server: Small
 def test_a_replay_is_followed_to_its_end(run: Run, small_server: SmallServer) -> None:
     small_server.answer("POST", f"{PATH}/replays", SENDING, status=202)
     small_server.answer("GET", f"{PATH}/replays/r1", SENDING, DONE)
-    ended = run("deliveries", "replay", "--alert", "Hooks", "--since", "6h")
+    result = run("deliveries", "replay", "--alert", "Hooks", "--since", "6h")
     assert small_server.requests[0].body == {"alert": "Hooks", "since": "6h"}
-    assert ended.out == "Replay r1 (done): 3 messages: 2 delivered, 1 failed.\n"
-    assert ended.code == 1, "a script has to notice"
+    assert result.out == "Replay r1 (done): 3 messages: 2 delivered, 1 failed.\n"
+    assert result.code == 1, "a script has to notice"
     small_server.answer("POST", f"{PATH}/replays", DONE, status=202)
     assert json.loads(run("deliveries", "replay", "m1", "--delivered", "--json").out) == DONE
     assert small_server.requests[-1].body == {"message": "m1", "delivered": True}

@@ -80,8 +80,8 @@ def test_what_others_wrote_is_shown_and_never_obeyed_by_the_terminal(
     tree.add(Text(hostile, style="bold"))
     console().print(tree)
     show_json(hostile)
-    printed = printed_rows([{"why": hostile, "note": f"first\n{hostile}"}] * 2, capsys)
-    printed += capsys.readouterr().out
-    assert not [sign for sign in "\x1b\x9b\x07\r\u202e\x7f" if sign in printed]
-    assert "first" in printed
-    assert json.dumps(hostile) in printed
+    output = printed_rows([{"why": hostile, "note": f"first\n{hostile}"}] * 2, capsys)
+    output += capsys.readouterr().out
+    assert not [sign for sign in "\x1b\x9b\x07\r\u202e\x7f" if sign in output]
+    assert "first" in output
+    assert json.dumps(hostile) in output

@@ -22,15 +22,15 @@ WITHIN_S = 20
 NO_WAIT_S = 0.01
 
 
-async def at_once() -> bool:
+async def is_ready_at_once() -> bool:
     return True
 
 
-async def never() -> bool:
+async def is_never_ready() -> bool:
     return False
 
 
-def part(name: str, program: str, is_ready: Callable[[], Awaitable[bool]] = at_once) -> Part:
+def part(name: str, program: str, is_ready: Callable[[], Awaitable[bool]] = is_ready_at_once) -> Part:
     return Part(name, (sys.executable, "-c", program), is_ready)
 
 
@@ -90,7 +90,7 @@ async def test_a_killed_part_is_started_again_and_it_is_said() -> None:
 
 async def test_a_part_that_never_gets_ready_stops_everything_after_three_starts() -> None:
     heard = Heard()
-    parts = [part("good", SLEEP), part("bad", "print('no'); exit(6)", never)]
+    parts = [part("good", SLEEP), part("bad", "print('no'); exit(6)", is_never_ready)]
     with pytest.raises(Unavailable, match="The bad does not start"):
         async with asyncio.timeout(WITHIN_S):
             await supervise(parts, say=heard, on_ready=lambda: None, stop=asyncio.Event(), first_wait_s=NO_WAIT_S)
@@ -135,7 +135,7 @@ async def test_lines_that_say_nothing_are_not_shown() -> None:
     heard, stop = Heard(), asyncio.Event()
     heard.on("notified", stop.set)
     program = "import time; print('noise: x\\n\\nnotified', flush=True); time.sleep(60)"
-    talker = Part("talker", (sys.executable, "-c", program), at_once, chatter=("noise:",))
+    talker = Part("talker", (sys.executable, "-c", program), is_ready_at_once, chatter=("noise:",))
     async with asyncio.timeout(WITHIN_S):
         await supervise([talker], say=heard, on_ready=lambda: None, stop=stop)
     assert heard.lines == [("talker", "notified")]

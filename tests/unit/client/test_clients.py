@@ -255,9 +255,9 @@ def test_queues_are_claimed_and_held_events_named_by_id_and_lease(small_server: 
     for action in ("acknowledge", "release", "extend"):
         small_server.answer("POST", f"{path}/{action}", {"data": [{"id": "i", "state": "done"}]})
     client = Client(small_server.url, "t")
-    claimed = client.claim_events("a/1", limit=5, lease_seconds=30)["data"]
+    claimed_events = client.claim_events("a/1", limit=5, lease_seconds=30)["data"]
     for send in (client.acknowledge_events, client.release_events, client.extend_events):
-        assert send("a/1", claimed)["data"][0]["state"] == "done"
+        assert send("a/1", claimed_events)["data"][0]["state"] == "done"
     leases = [{"id": "i", "lease": "l"}]
     assert [one.body for one in small_server.requests] == [
         {"limit": 5, "leaseSeconds": 30},

@@ -54,16 +54,18 @@ def test_all_matching_tables_are_followed(small_server: SmallServer, names: dict
 def test_the_last_days_changes_are_printed(
     small_server: SmallServer, names: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    updated = {
+    update_event = {
         "eventType": "entityUpdated",
         "entityFullyQualifiedName": "postgres_prod.ecommerce.public.orders",
         "timestamp": 1714564800000,
         "changeDescription": {"fieldsUpdated": [{"name": "description"}]},
     }
-    failed = {"eventType": "testCaseFailure", "entityFullyQualifiedName": "a.b.c.d.not_null", "timestamp": 1}
+    failure_event = {"eventType": "testCaseFailure", "entityFullyQualifiedName": "a.b.c.d.not_null", "timestamp": 1}
     small_server.answer("GET", "/api/v1/tables", {"data": []})
     small_server.answer(
-        "GET", "/api/v1/users/my-user-uuid/activity", {"data": [{"event": updated, "title": "x"}, {"event": failed}]}
+        "GET",
+        "/api/v1/users/my-user-uuid/activity",
+        {"data": [{"event": update_event, "title": "x"}, {"event": failure_event}]},
     )
     first, second = programs(PRINTED)
     exec(first, names)

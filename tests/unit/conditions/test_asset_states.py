@@ -49,12 +49,12 @@ def test_a_check_matches_because_of_a_state_and_other_events_because_of_the_rest
     both = plan("stillFailing() || tier == 'Tier.Tier1'")
     assert matches(both, check_event(STILL_FAILING))
     assert not matches(both, check_event("stillWithoutOwner", tier="Tier.Tier1"))
-    changed = LoggedEvent(
+    update_event = LoggedEvent(
         1_000,
         ChangeEvent(id="e", event_type=EventType.ENTITY_UPDATED, entity_type="testCase", entity_id="t", timestamp=5),
         {"tier": "Tier.Tier1"},
     )
-    assert matches(both, changed)
+    assert matches(both, update_event)
     assert not matches(plan("!stillFailing()"), check_event("stillWithoutOwner"))
     important = plan("stillFailing() && tier == 'Tier.Tier1'")
     assert [matches(important, check_event(STILL_FAILING, tier=tier)) for tier in ("Tier.Tier1", "Tier.Tier2")] == [

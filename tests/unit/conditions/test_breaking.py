@@ -249,9 +249,11 @@ def test_an_event_of_an_earlier_release_is_judged_when_it_is_read() -> None:
     )
     assert [one.in_words() for one in reasons_of_event(event)] == ["column a removed (VARCHAR)"]
     assert not reasons_of_event(event.model_copy(update={"event_type": EventType.ENTITY_CREATED}))
-    recorded = (BreakingReason(kind=BreakingKind.DELETED_WHILE_READ),)
-    read_back = ChangeEvent.model_validate_json(event.model_copy(update={"breaking_reasons": recorded}).to_json())
-    assert reasons_of_event(read_back) == recorded
+    recorded_reasons = (BreakingReason(kind=BreakingKind.DELETED_WHILE_READ),)
+    read_back = ChangeEvent.model_validate_json(
+        event.model_copy(update={"breaking_reasons": recorded_reasons}).to_json()
+    )
+    assert reasons_of_event(read_back) == recorded_reasons
 
 
 _NAMES = st.sampled_from(["TINYINT", "INT", "BIGINT", "VARCHAR", "TEXT", "DECIMAL", "DATE", "TIMESTAMP"])

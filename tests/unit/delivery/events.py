@@ -49,7 +49,7 @@ def change_event(described: ChangeDescription | None = COLUMN_REMOVED, **fields:
 
 
 def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.com", **fields: Any) -> Dispatch:
-    claimed = Message(
+    message = Message(
         id=MESSAGE_ID,
         subscription_id="s",
         destination_id="d",
@@ -60,7 +60,7 @@ def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.co
         created_at_ms=NOW_MS,
     )
     return Dispatch(
-        claimed, (Entry("n", 42, CarriedEvent.of(event or change_event()), fields.pop("reasons", (OWNER,))),), **fields
+        message, (Entry("n", 42, CarriedEvent.of(event or change_event()), fields.pop("reasons", (OWNER,))),), **fields
     )
 
 

@@ -101,23 +101,23 @@ def environment(tmp_path: Path, noted: Noted, *, stopped: bool = False) -> Query
 def keep_until_it_works(query: Query, on: QueryEnvironment, tmp_path: Path) -> None:
     """Keep the query running until it has begun its last run, and that works."""
     stopping, works = threading.Event(), threading.Event()
-    failed: list[BaseException] = []
+    failures: list[BaseException] = []
 
     def keep() -> None:
         try:
             keep_running(Supervised("some_stream", tmp_path / "some_stream", query.running), on, stopping, works.set)
         except (InternalError, Unavailable) as error:
-            failed.append(error)
+            failures.append(error)
 
     thread = threading.Thread(target=keep)
     thread.start()
     try:
-        until(lambda: bool(failed) or (query.started == len(query.runs) and works.is_set()), within_s=20)
+        until(lambda: bool(failures) or (query.started == len(query.runs) and works.is_set()), within_s=20)
     finally:
         stopping.set()
         thread.join()
-    if failed:
-        raise failed[0]
+    if failures:
+        raise failures[0]
 
 
 @pytest.mark.parametrize("reason", [AWAY, FULL])

@@ -145,10 +145,10 @@ def test_events_about_them_say_what_the_versions_say(pseudonymizer: Pseudonymize
         },
         "entity": user,
     }
-    erased = pseudonymizer.document(event)
-    assert erased["entity"] == {"id": USER_ID, "name": PSEUDONYM, "displayName": ERASED_NAME, "email": ADDRESS}
-    assert erased["entityFullyQualifiedName"] == PSEUDONYM
-    assert erased["changeDescription"] == {
+    erased_event = pseudonymizer.document(event)
+    assert erased_event["entity"] == {"id": USER_ID, "name": PSEUDONYM, "displayName": ERASED_NAME, "email": ADDRESS}
+    assert erased_event["entityFullyQualifiedName"] == PSEUDONYM
+    assert erased_event["changeDescription"] == {
         "fieldsAdded": [],
         "fieldsUpdated": [{"name": "displayName", "oldValue": ERASED_NAME, "newValue": ERASED_NAME}],
         "fieldsDeleted": [],

@@ -53,7 +53,7 @@ def _walk(
         target = (file.parent / elsewhere).resolve() if elsewhere else file
         if (target, pointer, name) not in visited:
             visited.add((target, pointer, name))
-            _walk((target, _at(target, pointer), name), names_by_list, visited)
+            _walk((target, _schema_at(target, pointer), name), names_by_list, visited)
     if node.get("format") == "password":
         names_by_list["passwords"].add(name)
     elif node.get("type") == "string" or "enum" in node:
@@ -69,7 +69,7 @@ def _read(file: Path) -> Schema:
     return json.loads(file.read_text())
 
 
-def _at(file: Path, pointer: str) -> Schema:
+def _schema_at(file: Path, pointer: str) -> Schema:
     schema = _read(file)
     for step in filter(None, pointer.split("/")):
         schema = schema[step]

@@ -68,7 +68,7 @@ def test_there_are_about_1500_steps_of_every_kind(year: list[SampleStep]) -> Non
 
 
 def test_tables_change_in_all_the_ways_that_people_ask_about(year: list[SampleStep]) -> None:
-    changed = {
+    operation_kinds = {
         (operation["op"], operation["path"].split("/")[-1 if "columns" not in operation["path"] else 1])
         for step in year
         if isinstance(step.act, ChangeStep)
@@ -81,7 +81,7 @@ def test_tables_change_in_all_the_ways_that_people_ask_about(year: list[SampleSt
         ("replace", "columns"),
         ("add", "tags"),
         ("add", "owners"),
-    } <= changed
+    } <= operation_kinds
 
 
 def test_nothing_is_changed_before_it_is_there_or_after_it_is_gone(year: list[SampleStep]) -> None:

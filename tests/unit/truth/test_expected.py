@@ -183,7 +183,7 @@ def test_a_test_concerns_the_followers_of_its_table_and_what_that_feeds() -> Non
     assert heard(quiet, "Tests") == expected_recipients - {("ben", "follower", "", "", 0)}
 
 
-def of_other(number: int, event_type: str, key: Key, **differing: Any) -> Event:
+def event_of_other(number: int, event_type: str, key: Key, **differing: Any) -> Event:
     fields: dict[str, Any] = {"added": frozenset(), "updated": frozenset(), "deleted": frozenset(), **differing}
     return Event(f"other {number}", event_type, key, "id", OTHER, 0, **fields)
 
@@ -205,8 +205,8 @@ def test_events_of_another_writer_are_judged_by_what_is_so_at_their_place_beside
     joined = Members(ADMIN, "tills", ("ben", "dan"))
     judgement = beside(
         script_with(BELLS, joined),
-        before=[of_other(1, "entityCreated", other_table)],
-        after=[of_other(2, "entityUpdated", other_table)],
+        before=[event_of_other(1, "entityCreated", other_table)],
+        after=[event_of_other(2, "entityUpdated", other_table)],
     )
     reached = {
         number: {who for (one, _, who) in judgement.notifications if one == f"other {number}"} for number in (1, 2)
@@ -216,7 +216,7 @@ def test_events_of_another_writer_are_judged_by_what_is_so_at_their_place_beside
 
 
 def test_a_step_without_an_event_comes_after_what_another_writer_made_meanwhile() -> None:
-    foreign = [of_other(1, "entityUpdated", ORDERS)]
+    foreign = [event_of_other(1, "entityUpdated", ORDERS)]
     judgement = beside(script_with(BELLS, MuteAlert("ben", "Bells")), before=foreign, after=[])
     assert {who for who, *_ in heard(judgement, "Bells")} == {"ann", "ben"}
 
@@ -228,10 +228,10 @@ def test_edges_and_results_of_another_writer_are_known() -> None:
     failing = Rule("testStatus == 'Failed'", lambda facts, _: facts.test_status == "Failed")
     alert = Alert("Failing", ("testCase",), (failing,), (Destination("Owners", MAIL, depth=None),))
     foreign = [
-        of_other(1, "entityCreated", raw),
-        of_other(2, "entityUpdated", ORDERS, added=lineage, ends=ends),
-        of_other(3, "entityUpdated", case, updated=result, status="Success"),
-        of_other(4, "testCaseFailure", case, updated=result, status="Failed"),
+        event_of_other(1, "entityCreated", raw),
+        event_of_other(2, "entityUpdated", ORDERS, added=lineage, ends=ends),
+        event_of_other(3, "entityUpdated", case, updated=result, status="Success"),
+        event_of_other(4, "testCaseFailure", case, updated=result, status="Failed"),
     ]
     judgement = beside(script_with(alert, MuteAlert("ben", "Bells")), before=foreign, after=[])
     assert judgement.firings["Failing"] == {"other 4"}
@@ -249,6 +249,6 @@ def test_a_run_that_began_before_an_alert_was_made_does_not_match_it() -> None:
     log: list[list[Event]] = [[] for _ in (*script.setup, *script.steps)]
     nothing = frozenset[str]()
     created = Event("own", "entityCreated", ("eventsubscription", "Every"), "id", ADMIN, 100, nothing, nothing, nothing)
-    log[-1] = [created, *(of_other(ms, "entityUpdated", key, updated=status, dated_ms=ms) for ms in (99, 100))]
+    log[-1] = [created, *(event_of_other(ms, "entityUpdated", key, updated=status, dated_ms=ms) for ms in (99, 100))]
     judgement = expectation_of(script, log, at_the_end=False)
     assert (judgement.firings["Every"], judgement.too_new) == ({"other 100"}, frozenset({"Every"}))

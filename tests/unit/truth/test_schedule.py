@@ -17,7 +17,7 @@ PLAIN = Alert("Plain", ("table",), (), ())
 CRITICAL = Alert("Critical", ("table",), (), (), is_critical=True)
 
 
-def at(text: str, zone: ZoneInfo = BERLIN) -> int:
+def ms_at(text: str, zone: ZoneInfo = BERLIN) -> int:
     return round(datetime.fromisoformat(text).replace(tzinfo=zone).timestamp() * 1000)
 
 
@@ -33,13 +33,13 @@ def at(text: str, zone: ZoneInfo = BERLIN) -> int:
     ],
 )
 def test_a_person_is_notified_when_the_clock_says(preferences: dict[str, str], moment: str, expected: str) -> None:
-    assert preferred_ms({**NIGHT, **preferences}, at(moment)) == at(expected)
+    assert preferred_ms({**NIGHT, **preferences}, ms_at(moment)) == ms_at(expected)
 
 
 def planned_message(*alerts: str, due: str, message: str = "m", channel: str = MAIL, person: str = "ann") -> Planned:
     reasons = frozenset(Reason("owner", one, 0) for one in alerts)
-    created_ms = at("2026-11-25T23:00")
-    return Planned("e", created_ms, channel, "ann@x", person, reasons, created_ms, at(due), message, "alert:1")
+    created_ms = ms_at("2026-11-25T23:00")
+    return Planned("e", created_ms, channel, "ann@x", person, reasons, created_ms, ms_at(due), message, "alert:1")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ LINKS = LinkSigner("https://t.example", b"key")
 ASKED = OWNER.model_copy(update={"kind": ReasonKind.ASKED})
 
 
-def asking(channel: str = "Email", recipient_id: str | None = "u", **request: Any) -> Dispatch:
+def answer_request(channel: str = "Email", recipient_id: str | None = "u", **request: Any) -> Dispatch:
     """A message that asks for answers to CR-12."""
     value = {"id": "r", "name": "CR-12", "status": "announced", "date": 1_000, **request}
     event = change_event(addition_of(CHANGE_REQUEST, value), event_type=EventType.CHANGE_REQUEST_UPDATED)
@@ -59,32 +59,36 @@ def test_no_other_text_is_a_token(text: str) -> None:
 
 
 def test_a_mail_to_a_person_knows_them_and_every_other_message_leads_to_the_request() -> None:
-    (button,) = buttons(asking())
+    (button,) = buttons(answer_request())
     assert (button.text, link_of(button.token, b"key")) == ("Answer CR-12", AnswerLink("u", "r"))
     assert button.address == f"https://t.example/api/v1/answer/{button.token}"
     to_page = Button("Answer CR-12", "https://t.example/#/changes/CR-12", "")
     for message, links in (
-        (asking("Slack"), LINKS),
-        (asking("MsTeams", None), LINKS),
-        (asking("Email", None), LINKS),
-        (replace(asking(), reaches_recipient=False), LINKS),
-        (asking(), LINKS._replace(key=b"")),
+        (answer_request("Slack"), LINKS),
+        (answer_request("MsTeams", None), LINKS),
+        (answer_request("Email", None), LINKS),
+        (replace(answer_request(), reaches_recipient=False), LINKS),
+        (answer_request(), LINKS._replace(key=b"")),
     ):
         assert [one._replace(choices=()) for one in buttons(message, links=links)] == [to_page]
 
 
 def test_slack_has_buttons_for_answers_that_need_no_words() -> None:
-    (button,) = buttons(asking("Slack"))
+    (button,) = buttons(answer_request("Slack"))
     presses = [press_of(one.token, b"key") for one in button.choices]
-    notification_id, key = asking().first.notification_id, ASKED.destination_key
+    notification_id, key = answer_request().first.notification_id, ASKED.destination_key
     verdicts = (ConsumerVerdict.READY, ConsumerVerdict.NOT_AFFECTED)
     assert presses == [AnswerPress(notification_id, "r", verdict, key, "u") for verdict in verdicts]
-    (in_channel,) = buttons(asking("Slack", None))
+    (in_channel,) = buttons(answer_request("Slack", None))
     press = press_of(in_channel.choices[0].token, b"key")
     assert press is not None
     assert press.recipient_id is None
     assert [one.text for one in button.choices] == ["We are ready", "Not affected"]
-    for message, links in ((asking("MsTeams"), LINKS), (asking(), LINKS), (asking("Slack"), LINKS._replace(key=b""))):
+    for message, links in (
+        (answer_request("MsTeams"), LINKS),
+        (answer_request(), LINKS),
+        (answer_request("Slack"), LINKS._replace(key=b"")),
+    ):
         assert [one.choices for one in buttons(message, links=links)] == [()]
 
 
@@ -114,18 +118,18 @@ def test_buttons_sent_before_tokens_named_a_destination_still_work() -> None:
 
 @pytest.mark.parametrize("request_", [{"status": "withdrawn"}, {"status": "due"}, {"date": 5}])
 def test_what_takes_no_answers_has_no_button(request_: dict[str, Any]) -> None:
-    assert buttons(asking(**request_), now_ms=5) == []
+    assert buttons(answer_request(**request_), now_ms=5) == []
 
 
 def test_who_is_not_asked_has_no_button() -> None:
-    message = asking()
+    message = answer_request()
     owned = replace(message, entries=(replace(message.first, reasons=(OWNER,)),))
     assert buttons(owned) == []
     assert buttons(dispatch()) == []
 
 
 def test_a_message_has_one_button_for_each_request() -> None:
-    first, second = asking().first, asking(id="s", name="CR-13").first
+    first, second = answer_request().first, answer_request(id="s", name="CR-13").first
     entries = tuple(replace(one, notification_id=f"n{at}") for at, one in enumerate((first, first, second), start=1))
     offered = answer_buttons_of(replace(dispatch(), entries=entries), LINKS, now_ms=0)
     assert {key: [one.text for one in many] for key, many in offered.items()} == {

@@ -86,9 +86,9 @@ def test_a_bomb_is_stopped_by_what_it_uses_and_says_where(template: str, says: s
         "groups": {"adds": [{"name": str(n)} for n in range(1_000)]},
     }
     without_a_clock = Budget(steady=lambda: 0.0)
-    with pytest.raises(InvalidTemplate, match=says) as refused:
+    with pytest.raises(InvalidTemplate, match=says) as refusal:
         render_html(template, large, without_a_clock)
-    assert refused.value.message.startswith("Line 1, column ")
+    assert refusal.value.message.startswith("Line 1, column ")
 
 
 def test_time_is_limited() -> None:

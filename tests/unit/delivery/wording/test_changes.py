@@ -242,7 +242,7 @@ def test_lines_come_in_the_order_of_what_matters() -> None:
 
 def test_a_column_is_named_with_its_type_before_and_after() -> None:
     columns = [{"name": "status", "dataType": "VARCHAR", "dataLength": 16, "dataTypeDisplay": "varchar(16)"}]
-    described = ChangeDescription(
+    change = ChangeDescription(
         fields_added=(FieldChange(name="columns", new_value=[{"name": "gift_note", "dataType": "TEXT"}]),),
         fields_updated=(
             FieldChange(name="columns.status.dataLength", old_value=8, new_value=16),
@@ -251,7 +251,7 @@ def test_a_column_is_named_with_its_type_before_and_after() -> None:
         ),
         fields_deleted=(FieldChange(name="columns", old_value=[{"name": "cart_id", "dataType": "BIGINT"}]),),
     )
-    text = event_text(change_event(described, entity={"name": "orders", "columns": columns}))
+    text = event_text(change_event(change, entity={"name": "orders", "columns": columns}))
     assert text.headline == "orders: column cart_id BIGINT removed … and 3 more"
     assert [line.sentence for line in text.lines] == [
         "column cart_id BIGINT removed",
@@ -366,9 +366,9 @@ def test_a_failing_destination_is_said_in_words() -> None:
         "what follows: it is stopped unless an attempt succeeds; 50 % of the time until then is over",
         "what to do: correct it; tocsin alerts status orders shows why",
     ]
-    stopped = text_of(100)
-    assert stopped.headline == "orders: Webhook https://hooks.example.org/*** stopped"
-    assert [line.labelled_text for line in stopped.lines[-2:]] == [
+    stopped_text = text_of(100)
+    assert stopped_text.headline == "orders: Webhook https://hooks.example.org/*** stopped"
+    assert [line.labelled_text for line in stopped_text.lines[-2:]] == [
         "what follows: messages wait until somebody resumes it",
         "what to do: correct it, then tocsin alerts resume orders",
     ]

@@ -66,13 +66,13 @@ def test_the_seeds_form_is_what_its_schema_has(event_type: EventType) -> None:
 
 
 def test_our_own_form_says_what_each_change_means() -> None:
-    described = addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}])
-    body = rendered_body("tocsin", described=described)
+    tag_addition = addition_of("columns.email.tags", [{"tagFQN": "PII.Sensitive"}])
+    body = rendered_body("tocsin", described=tag_addition)
     meanings = body.pop("semanticChanges")
     assert body.pop("title") == "orders: tag PII.Sensitive added to column email"
     assert body.pop("changes") == ["tag PII.Sensitive added to column email"]
     assert (body.pop("breaking"), body.pop("breakingReasons"), body.pop("recursive")) == (False, [], False)
-    assert body == rendered_body(described=described)
+    assert body == rendered_body(described=tag_addition)
     assert meanings == [
         {
             "category": "tag",

@@ -131,8 +131,8 @@ def test_imported_changes_are_told_as_one_only_where_they_are_the_same() -> None
         addition_of("tags", [{"tagFQN": "Tier.Tier2"}]),
     ]
     parts = [part(change_event(one, entity_id=f"t{at}")) for at, one in enumerate(changes)]
-    created = part(change_event(None, event_type=EventType.ENTITY_CREATED, entity_id="new"))
-    assert leads_of(message_of(WHOLE, *parts, created)) == [
+    creation = part(change_event(None, event_type=EventType.ENTITY_CREATED, entity_id="new"))
+    assert leads_of(message_of(WHOLE, *parts, creation)) == [
         (PUBLIC.entity_id, ["new"]),
         ("t0", ["t2"]),
         ("t1", []),

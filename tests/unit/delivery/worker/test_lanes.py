@@ -121,10 +121,10 @@ async def test_each_own_address_has_lanes_of_its_own() -> None:
 
 async def test_the_number_of_lanes_may_change() -> None:
     limit = 3
-    lanes, ends, begun = Lanes(lambda: limit), {name: asyncio.Event() for name in "abcdef"}, list[str]()
+    lanes, ends, begun_names = Lanes(lambda: limit), {name: asyncio.Event() for name in "abcdef"}, list[str]()
 
     async def send(name: str) -> None:
-        begun.append(name)
+        begun_names.append(name)
         await ends[name].wait()
 
     async def give_up(task: asyncio.Task[None]) -> None:
@@ -136,20 +136,20 @@ async def test_the_number_of_lanes_may_change() -> None:
         name: asyncio.create_task(lanes.through(replace(message, id=name), partial(send, name))) for name in "abcdef"
     }
     await asyncio.sleep(0)
-    assert (begun, sum(lanes.busy_counts.values())) == (["a", "b", "c"], 3)
+    assert (begun_names, sum(lanes.busy_counts.values())) == (["a", "b", "c"], 3)
     limit = 1
     for name in "ab":
         ends[name].set()
         await asyncio.gather(tasks[name])
-    assert (begun, sum(lanes.busy_counts.values())) == (["a", "b", "c"], 1)
+    assert (begun_names, sum(lanes.busy_counts.values())) == (["a", "b", "c"], 1)
     ends["c"].set()
     await asyncio.gather(tasks["c"])
     await asyncio.sleep(0)
-    assert (begun, sum(lanes.busy_counts.values())) == (["a", "b", "c", "d"], 1)
+    assert (begun_names, sum(lanes.busy_counts.values())) == (["a", "b", "c", "d"], 1)
     ends["d"].set()
     await asyncio.gather(tasks["d"])
     await give_up(tasks["e"])  # it was given the lane, and did not begin: the next one has it
     await asyncio.sleep(0)
-    assert begun[-1] == "f"
+    assert begun_names[-1] == "f"
     await give_up(tasks["f"])
     assert sum(lanes.busy_counts.values()) == 0

@@ -40,7 +40,7 @@ def _table(chance: random.Random) -> Document:
 @pytest.mark.parametrize("seed", range(50))
 def test_a_history_has_the_authors_that_all_its_values_have(seed: int) -> None:
     chance = random.Random(seed)
-    state, curated = Document(), frozenset[str]()
+    state, curated_paths = Document(), frozenset[str]()
     for _ in range(10):
         old_columns = state.get("columns") or ()
         after = _table(chance)
@@ -49,7 +49,7 @@ def test_a_history_has_the_authors_that_all_its_values_have(seed: int) -> None:
             for column in after["columns"]
         ]
         is_bot = chance.random() < 0.5
-        expected = _by_all_values(curated, state, after, is_bot=is_bot)
-        curated = curated_paths_after("table", curated, (state, after), is_bot=is_bot) or frozenset()
-        assert curated == expected
+        expected_paths = _by_all_values(curated_paths, state, after, is_bot=is_bot)
+        curated_paths = curated_paths_after("table", curated_paths, (state, after), is_bot=is_bot) or frozenset()
+        assert curated_paths == expected_paths
         state = after

@@ -94,18 +94,18 @@ def test_users_get_no_lists_their_type_does_not_have() -> None:
         json_patch.apply("user", {"name": "u"}, [{"op": "add", "path": "/tags/0", "value": _TAG}])
 
 
-def _doubling(times: int) -> list[dict[str, Any]]:
+def _doubling_patch(times: int) -> list[dict[str, Any]]:
     copies = [{"op": "copy", "from": "/extension", "path": f"/extension/b{at}"} for at in range(times)]
     return [{"op": "add", "path": "/extension", "value": {"a": "x"}}, *copies]
 
 
 def test_a_patch_that_doubles_the_document_is_refused_before_it_is_large() -> None:
     bounds = Bounds(document_bytes=10_000)
-    result_document = json_patch.apply("table", _table(), _doubling(9), bounds)
+    result_document = json_patch.apply("table", _table(), _doubling_patch(9), bounds)
     assert len(str(result_document)) < 10_000
     for times in (11, 21, 60):
         with pytest.raises(TooLarge, match="copies more than 10000 bytes"):
-            json_patch.apply("table", _table(), _doubling(times), bounds)
+            json_patch.apply("table", _table(), _doubling_patch(times), bounds)
 
 
 def test_what_is_copied_counts_although_it_is_removed_again() -> None:

@@ -19,18 +19,18 @@ def plan(condition: str) -> Plan:
     return Plan("p", ("all",), parse_and_check(condition), 0)
 
 
-def after(*conditions: str, times: int = MANY) -> TakenPaths:
+def paths_after(*conditions: str, times: int = MANY) -> TakenPaths:
     paths = TakenPaths()
     paths.count([plan(one) for one in conditions for _ in range(times)])
     return paths
 
 
 def rewritten(condition: str) -> Node:
-    return after(condition).rewritten(parse_and_check(condition))
+    return paths_after(condition).rewritten(parse_and_check(condition))
 
 
 def test_a_path_is_taken_out_once_many_ask_about_it() -> None:
-    paths = after(ASKED, times=MANY - 1)
+    paths = paths_after(ASKED, times=MANY - 1)
     assert paths.names == {}
     assert paths.rewritten(parse_and_check(ASKED)) == parse_and_check(ASKED)
     paths.count([plan("entity.owners.name.startsWith('a')")])
@@ -39,20 +39,20 @@ def test_a_path_is_taken_out_once_many_ask_about_it() -> None:
 
 def test_a_path_that_only_rare_events_are_asked_about_stays_where_it_is() -> None:
     rarely = f"{ASKED} && domains == 'sales'"
-    assert after(rarely, times=10 * MANY).names == {}
-    assert len(after(rarely, times=1_000 * MANY).names) == 1
+    assert paths_after(rarely, times=10 * MANY).names == {}
+    assert len(paths_after(rarely, times=1_000 * MANY).names) == 1
 
 
 def test_few_questions_are_enough_where_a_document_is_parsed_anyway() -> None:
-    assert after("entity.description == 'a'", times=1).names == {}
-    assert len(after("entity.version > 5", times=1).names) == 1, "no text of it can be looked for before"
-    paths = after(ASKED)
+    assert paths_after("entity.description == 'a'", times=1).names == {}
+    assert len(paths_after("entity.version > 5", times=1).names) == 1, "no text of it can be looked for before"
+    paths = paths_after(ASKED)
     paths.count([*[plan("entity.description == 'a'")] * MANY_MORE, plan("entity.displayName == 'a'")])
     assert len(paths.names) == 2
 
 
 def test_no_more_are_taken_out_than_events_can_bear() -> None:
-    paths = after(*(f"entity.extension.x{n} == 'a'" for n in range(MOST + 5)))
+    paths = paths_after(*(f"entity.extension.x{n} == 'a'" for n in range(MOST + 5)))
     assert len(paths.names) == MOST
     names = paths.names
     paths.count([plan("entity.extension.y == 'a'")] * (2 * MANY))
@@ -78,7 +78,7 @@ def test_a_text_test_looks_at_the_texts_and_membership_at_both() -> None:
 
 
 def test_texts_and_numbers_at_a_path_are_apart_and_any_order_is_asked_of_them() -> None:
-    paths = after("entity.version >= 0.2", "entity.version < '0.2'")
+    paths = paths_after("entity.version >= 0.2", "entity.version < '0.2'")
     assert {kind for _, kind in paths.names} == {Kind.NUMBER, Kind.TEXT}
     for condition, is_of_numbers in (("entity.version == 0.3", True), ("entity.version > 'a'", False)):
         node = paths.rewritten(parse_and_check(condition))
@@ -94,7 +94,7 @@ def test_a_test_of_what_changed_still_hangs_from_the_change() -> None:
 
 
 def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
-    paths = after("entity.description.contains('a long word')", "newValue('owners') == 'ann'")
+    paths = paths_after("entity.description.contains('a long word')", "newValue('owners') == 'ann'")
     (worded,) = paths.word_fields
     assert worded == paths.names[next(iter(paths.names))]
     (way,) = ways(
@@ -102,7 +102,7 @@ def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
         paths.word_fields,
     )
     assert {(anchor.fields, anchor.values) for anchor in way.anchors} == {((f"{worded}_words",), ("red",))}
-    assert after("entity.description.contains('word')").word_fields == frozenset()
+    assert paths_after("entity.description.contains('word')").word_fields == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
     ],
 )
 def test_what_the_values_cannot_tell_is_left_as_it_is(condition: str) -> None:
-    assert after(condition).names == {}
+    assert paths_after(condition).names == {}

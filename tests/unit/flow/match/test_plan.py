@@ -54,20 +54,20 @@ def test_no_rule_means_always() -> None:
 
 def test_alerts_leave_out_types_of_events_that_they_do_not_name() -> None:
     of_users, run = ("userLogin", "userLogout"), "testSuiteRunCompleted"
-    retention, handled, check = "retentionApplied", "alertIncidentUpdated", "scheduledCheck"
+    retention, incident_update, check = "retentionApplied", "alertIncidentUpdated", "scheduledCheck"
     reminder, of_requests = "incidentReminder", ("changeRequestAnswered", "changeRequestReminder")
-    left_out = {
+    unnamed_types = {
         "topic": (*of_requests, check),
-        "table": (handled, *of_requests, check, reminder),
+        "table": (incident_update, *of_requests, check, reminder),
         "user": (*of_users, *of_requests),
         "testSuite": (*of_requests, run, check),
-        "all": (*of_users, handled, *of_requests, run, retention, check, reminder),
+        "all": (*of_users, incident_update, *of_requests, run, retention, check, reminder),
     }
-    assert {name: plan_of(subscription(resource=name)).unnamed for name in left_out} == left_out
+    assert {name: plan_of(subscription(resource=name)).unnamed for name in unnamed_types} == unnamed_types
     login = [rule("eventType == 'userLogin' || isBot()")]
     assert plan_of(subscription(login, resource="user")).unnamed == ("userLogout", *of_requests)
     assert plan_of(subscription([], login, resource="all")).unnamed == (
-        *("userLogout", handled, *of_requests, run, retention),
+        *("userLogout", incident_update, *of_requests, run, retention),
         *(check, reminder),
     )
 

@@ -65,7 +65,7 @@ def test_what_was_skipped_ends_a_row_but_no_run_of_failures() -> None:
 
 
 def test_an_earlier_moment_is_history_and_the_same_report_again_is_no_second_one() -> None:
-    notified = facts_of(
+    facts = facts_of(
         [
             StatusReport("Success", 10),
             StatusReport("Failed", 20),
@@ -73,7 +73,7 @@ def test_an_earlier_moment_is_history_and_the_same_report_again_is_no_second_one
             StatusReport("failed", 20),
         ]
     )
-    assert notified[2:] == [{}, {}]
+    assert facts[2:] == [{}, {}]
     after = facts_of(
         [
             StatusReport("Success", 10),
@@ -175,22 +175,22 @@ def test_verdicts(status: str, verdict: str, failed: bool) -> None:
 
 def _facts_from_all(notified: Sequence[StatusReport]) -> Facts:
     """Return the facts of the last of ``notified`` by the rules, recomputed from all of them."""
-    counted: list[StatusReport] = []
+    counted_reports: list[StatusReport] = []
     for report in notified:
         verdict = verdict_of(report.status) if report.status else None
-        newest = counted[-1] if counted else None
+        newest = counted_reports[-1] if counted_reports else None
         is_history = newest is not None and report.at_ms < newest.at_ms
         is_same = newest is not None and (report.at_ms, verdict) == (newest.at_ms, newest.status)
         is_counted = verdict is not None and not is_history and not is_same
         if is_counted:
-            counted.append(StatusReport(verdict, report.at_ms))
+            counted_reports.append(StatusReport(verdict, report.at_ms))
     last = notified[-1]
     if last.status is not None and not is_counted:
         return {}
     facts: dict[str, str | int] = {}
     if last.status is not None:
-        facts = _of_verdict(counted)
-        if counted[-1].status == "success":
+        facts = _of_verdict(counted_reports)
+        if counted_reports[-1].status == "success":
             return facts
     return facts | _lapse(notified)
 
@@ -221,11 +221,11 @@ def _lapse(notified: Sequence[StatusReport]) -> dict[str, str | int]:
         facts_possible = report.status is None or (verdict not in (None, "success") and _counts(notified[: at + 1]))
         if verdict == "success":
             is_new = _counts(notified[: at + 1])
-            moved = report.at_ms - since
+            shift_ms = report.at_ms - since
             if is_new:
                 since, longest = report.at_ms, 0
-            elif moved > 0:
-                since, longest = report.at_ms, max(0, longest - moved)
+            elif shift_ms > 0:
+                since, longest = report.at_ms, max(0, longest - shift_ms)
         elif facts_possible:
             before, longest = longest, max(longest, max(0, report.at_ms - since))
     return {"withoutSuccess": max(0, notified[-1].at_ms - since), "withoutSuccessBefore": before}

@@ -17,7 +17,7 @@ SEED = "testCase.testCaseResult.testCaseStatus == 'Failed' && testCase.name == '
 
 
 def event(entity_type: str, change: str, value: object, **entity: object) -> LoggedEvent:
-    changed = {"fieldsUpdated": [{"name": change, "newValue": value}]}
+    change_description = {"fieldsUpdated": [{"name": change, "newValue": value}]}
     document = {"name": FQN.rpartition(".")[2], **entity}
     event = ChangeEvent.model_validate(
         {
@@ -27,7 +27,7 @@ def event(entity_type: str, change: str, value: object, **entity: object) -> Log
             "entityId": "2",
             "entityFullyQualifiedName": FQN if entity_type == "table" else f"{FQN}.{document['name']}",
             "timestamp": 1000,
-            "changeDescription": changed,
+            "changeDescription": change_description,
             "entity": document,
         }
     )

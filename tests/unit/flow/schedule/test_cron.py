@@ -173,19 +173,19 @@ def test_every_wall_clock_time_is_due_once_whatever_the_clocks_do(
     change = next((at for at in _quarters(start, days) if _offset(at, clocks) != _offset(at - QUARTER, clocks)), start)
     first = change - timedelta(hours=6)
     expression = f"0 {_list_text(minutes)} {_list_text(hours)} * * ?"
-    expected, past_walls, previous = [], set[datetime](), (first - MINUTE).astimezone(clocks).replace(tzinfo=None)
-    for passed in range(12 * 60):
-        at = first + passed * MINUTE
+    expected_times, past_walls, previous = [], set[datetime](), (first - MINUTE).astimezone(clocks).replace(tzinfo=None)
+    for elapsed_minutes in range(12 * 60):
+        at = first + elapsed_minutes * MINUTE
         wall = at.astimezone(clocks).replace(tzinfo=None)
-        skipped = [previous + step * MINUTE for step in range(1, (wall - previous) // MINUTE)]
-        wall_times = [*([] if len(hours) == 24 else skipped), wall]
+        skipped_walls = [previous + step * MINUTE for step in range(1, (wall - previous) // MINUTE)]
+        wall_times = [*([] if len(hours) == 24 else skipped_walls), wall]
         matching_walls = [one for one in wall_times if one.minute in minutes and one.hour in hours]
         if matching_walls and (len(hours) == 24 or any(one not in past_walls for one in matching_walls)):
-            expected.append(at)
+            expected_times.append(at)
         past_walls.update(wall_times)
         previous = wall
-    due_times = times(expression, first - MINUTE, len(expected) + 1, zone)
-    assert [one.astimezone(UTC) for one in due_times[:-1]] == expected
+    due_times = times(expression, first - MINUTE, len(expected_times) + 1, zone)
+    assert [one.astimezone(UTC) for one in due_times[:-1]] == expected_times
     assert due_times[-1] >= first + timedelta(hours=12)
 
 

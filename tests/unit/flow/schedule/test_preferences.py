@@ -28,7 +28,7 @@ NIGHT = Preferences(timezone="Europe/Berlin", quiet_hours=QuietHours(start="20:0
 TIMES = st.times().map(lambda time: f"{time:%H:%M}")
 
 
-def at(text: str) -> int:
+def ms_at(text: str) -> int:
     """Return a local time in Berlin as epoch milliseconds."""
     return round(datetime.fromisoformat(text).replace(tzinfo=BERLIN).timestamp() * 1000)
 
@@ -61,12 +61,12 @@ def due(
 )
 def test_quiet_hours_end_at_their_time_past_midnight_and_across_daylight_saving(now: str, expected: str) -> None:
     """Fault scenario 37."""
-    assert due(draft_for(), NIGHT, at(now)) == (at(expected), now != expected)
+    assert due(draft_for(), NIGHT, ms_at(now)) == (ms_at(expected), now != expected)
 
 
 def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:
     """Fault scenario 37."""
-    night = at("2026-11-25T23:00")
+    night = ms_at("2026-11-25T23:00")
     in_app, hook = draft_for(channel="ActivityFeed"), draft_for(None, "Webhook")
     for unscheduled, is_critical in ((in_app, False), (hook, False), (draft_for(), True)):
         assert due(unscheduled, NIGHT, night, is_critical=is_critical)[0] == night
@@ -89,20 +89,20 @@ def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:
 )
 def test_changes_wait_for_the_digest_of_their_category(preferences: dict[str, object], expected: str) -> None:
     choices = Preferences(timezone="Europe/Berlin", **preferences)
-    assert due(draft_for(), choices, at("2026-11-25T12:00"))[0] == at(expected)
+    assert due(draft_for(), choices, ms_at("2026-11-25T12:00"))[0] == ms_at(expected)
 
 
 def test_what_comes_after_a_digest_that_lies_in_quiet_hours_waits_for_the_next_digest() -> None:
     choices = Preferences(
         timezone="Europe/Berlin", frequency=Frequency.DAILY, digest_at="21:00", quiet_hours=NIGHT.quiet_hours
     )
-    assert due(draft_for(), choices, at("2026-11-25T23:00"))[0] == at("2026-11-27T08:00")
+    assert due(draft_for(), choices, ms_at("2026-11-25T23:00"))[0] == ms_at("2026-11-27T08:00")
 
 
 def test_what_comes_too_late_for_the_message_at_the_end_of_quiet_hours_follows_at_once() -> None:
     preferred = Preferred({"ana": NIGHT}, {"ana": 7}, {})
-    (scheduled,) = scheduled_notifications([draft_for()], {}, now_ms=at("2026-11-25T23:00"), preferred=preferred)
-    assert next_slot(scheduled.slot).due_at_ms == at("2026-11-26T08:00:01")
+    (scheduled,) = scheduled_notifications([draft_for()], {}, now_ms=ms_at("2026-11-25T23:00"), preferred=preferred)
+    assert next_slot(scheduled.slot).due_at_ms == ms_at("2026-11-26T08:00:01")
 
 
 def test_of_several_categories_the_soonest_counts() -> None:

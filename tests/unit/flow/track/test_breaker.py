@@ -22,7 +22,7 @@ def attempt(outcome: Outcome, at_ms: int = START_MS, number: int = 1) -> Attempt
     return Attempt("m", number, at_ms - 5, 5, outcome)
 
 
-def after(*outcomes: Outcome, every_ms: int = 1_000, before: Breaker = Breaker()) -> Breaker:  # noqa: B008  frozen
+def breaker_after_each(*outcomes: Outcome, every_ms: int = 1_000, before: Breaker = Breaker()) -> Breaker:  # noqa: B008  frozen
     breaker = before
     for place, outcome in enumerate(outcomes):
         breaker = breaker_after(breaker, attempt(outcome, START_MS + place * every_ms))
@@ -30,32 +30,32 @@ def after(*outcomes: Outcome, every_ms: int = 1_000, before: Breaker = Breaker()
 
 
 def test_ten_failures_open_it_and_nine_do_not() -> None:
-    assert not after(*[BAD] * 9).is_open
+    assert not breaker_after_each(*[BAD] * 9).is_open
     ended_ms = START_MS + 9_000
-    assert after(*[BAD] * 10) == Breaker(opened_at_ms=ended_ms, probe_at_ms=ended_ms + PROBE_WAIT_MS)
+    assert breaker_after_each(*[BAD] * 10) == Breaker(opened_at_ms=ended_ms, probe_at_ms=ended_ms + PROBE_WAIT_MS)
 
 
 @pytest.mark.parametrize(("good", "bad", "opens"), [(3, 7, True), (4, 8, False), (30, 70, True), (31, 69, False)])
 def test_seven_failures_of_ten_open_it(good: int, bad: int, opens: bool) -> None:
-    assert after(*[OK] * good, *[BAD] * bad).is_open is opens
+    assert breaker_after_each(*[OK] * good, *[BAD] * bad).is_open is opens
 
 
 def test_attempts_older_than_five_minutes_do_not_count() -> None:
-    assert not after(*[BAD] * 20, every_ms=WINDOW_MS // 8).is_open
-    breaker = after(*[OK] * 1_000, every_ms=1)
+    assert not breaker_after_each(*[BAD] * 20, every_ms=WINDOW_MS // 8).is_open
+    breaker = breaker_after_each(*[OK] * 1_000, every_ms=1)
     for number in range(10):
         breaker = breaker_after(breaker, attempt(BAD, START_MS + WINDOW_MS + 1_000 + number))
     assert breaker.is_open
 
 
 def test_a_success_closes_it_and_it_counts_from_anew() -> None:
-    opened = after(*[BAD] * 10)
-    assert after(OK, before=opened) == Breaker()
-    assert not after(OK, *[BAD] * 9, before=opened).is_open
+    opened = breaker_after_each(*[BAD] * 10)
+    assert breaker_after_each(OK, before=opened) == Breaker()
+    assert not breaker_after_each(OK, *[BAD] * 9, before=opened).is_open
 
 
 def test_a_failure_while_open_moves_the_next_probe() -> None:
-    opened = after(*[BAD] * 10)
+    opened = breaker_after_each(*[BAD] * 10)
     later_ms = START_MS + 60_000
     probed = breaker_after(opened, attempt(BAD, later_ms))
     assert (probed.opened_at_ms, probed.probe_at_ms) == (opened.opened_at_ms, later_ms + PROBE_WAIT_MS)
@@ -80,7 +80,7 @@ def test_a_failure_while_open_moves_the_next_probe() -> None:
     ],
 )
 def test_only_failures_of_the_destination_open_it(outcome: Outcome, opens: bool) -> None:
-    assert after(*[outcome] * 30).is_open is opens
+    assert breaker_after_each(*[outcome] * 30).is_open is opens
 
 
 @pytest.mark.parametrize("count", [0, 3])

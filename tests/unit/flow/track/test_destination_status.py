@@ -22,7 +22,7 @@ GONE = Retry(OutcomeReason.GONE, status_code=410)
 CHANGED_MS = 900
 
 
-def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> DestinationStatus:
+def status_after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> DestinationStatus:
     standing = UNTRIED
     for place, outcome in enumerate(outcomes):
         attempt = Attempt("d", number, started_at_ms=1_000 * (place + 1), duration_ms=10, outcome=outcome)
@@ -32,7 +32,7 @@ def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> DestinationS
 
 
 def test_an_answer_in_the_two_hundreds_makes_active() -> None:
-    assert after(Delivered(200)) == DestinationStatus(
+    assert status_after(Delivered(200)) == DestinationStatus(
         SubscriptionState.ACTIVE,
         timestamp_ms=1_010,
         last_successful_at_ms=1_010,
@@ -43,7 +43,7 @@ def test_an_answer_in_the_two_hundreds_makes_active() -> None:
 
 
 def test_a_retry_to_come_makes_awaiting_retry_and_names_its_time() -> None:
-    assert after(RETRY) == DestinationStatus(
+    assert status_after(RETRY) == DestinationStatus(
         SubscriptionState.AWAITING_RETRY,
         timestamp_ms=1_010,
         last_failed_at_ms=1_010,
@@ -57,40 +57,40 @@ def test_a_retry_to_come_makes_awaiting_retry_and_names_its_time() -> None:
 
 
 def test_the_last_retry_makes_retry_limit_reached() -> None:
-    standing = after(RETRY, number=4)
+    standing = status_after(RETRY, number=4)
     assert standing.status is SubscriptionState.RETRY_LIMIT_REACHED
     assert (standing.failed_count, standing.next_attempt_ms) == (1, None)
 
 
 @pytest.mark.parametrize("reason", [OutcomeReason.BAD_URL, OutcomeReason.REDIRECT])
 def test_what_fails_at_once_makes_failed(reason: OutcomeReason) -> None:
-    standing = after(Rejected(reason))
+    standing = status_after(Rejected(reason))
     assert (standing.status, standing.failed_count) == (SubscriptionState.FAILED, 1)
 
 
 def test_a_receiver_that_is_away_shows_as_failed_and_is_tried_again() -> None:
     away = Retry(OutcomeReason.CONNECTION_FAILED)
-    standing = after(away)
+    standing = status_after(away)
     assert (standing.status, standing.failed_count) == (SubscriptionState.FAILED, 0)
     assert standing.next_attempt_ms == 6_010
-    assert after(away, Delivered(200)).status is SubscriptionState.ACTIVE
-    assert after(away, number=4).status is SubscriptionState.RETRY_LIMIT_REACHED
+    assert status_after(away, Delivered(200)).status is SubscriptionState.ACTIVE
+    assert status_after(away, number=4).status is SubscriptionState.RETRY_LIMIT_REACHED
 
 
 def test_the_next_success_makes_active_again_and_remembers_the_failure() -> None:
-    standing = after(RETRY, Delivered(200))
+    standing = status_after(RETRY, Delivered(200))
     assert (standing.status, standing.next_attempt_ms) == (SubscriptionState.ACTIVE, None)
     assert (standing.last_successful_at_ms, standing.last_failed_at_ms) == (2_010, 1_010)
 
 
 @pytest.mark.parametrize("reason", [OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW])
 def test_what_says_nothing_about_the_destination_leaves_it_alone(reason: OutcomeReason) -> None:
-    assert after(Rejected(reason)) is UNTRIED
-    assert after(GONE, Rejected(reason)) == after(GONE)
+    assert status_after(Rejected(reason)) is UNTRIED
+    assert status_after(GONE, Rejected(reason)) == status_after(GONE)
 
 
 def test_gone_stops_a_destination_and_awaits_a_retry_as_any_other_4xx() -> None:
-    standing = after(GONE, number=9, retries=0)
+    standing = status_after(GONE, number=9, retries=0)
     assert (standing.status, standing.next_attempt_ms, standing.failed_count) == (
         SubscriptionState.AWAITING_RETRY,
         None,
@@ -104,8 +104,8 @@ def test_gone_stops_a_destination_and_awaits_a_retry_as_any_other_4xx() -> None:
         "failureCount": 1,
     }
     assert standing.to_wire()["status"] == "failed", "nothing is sent there by itself any more"
-    assert after(GONE, RETRY).failing.is_stopped
-    assert after(GONE, Delivered(200)).pause_to_wire() == {"state": "closed"}
+    assert status_after(GONE, RETRY).failing.is_stopped
+    assert status_after(GONE, Delivered(200)).pause_to_wire() == {"state": "closed"}
 
 
 @pytest.mark.parametrize("outcome", [Delivered(200), RETRY, GONE, Rejected(OutcomeReason.BAD_URL)])
@@ -116,19 +116,21 @@ def test_a_standing_on_the_wire_holds_upstreams_schema(outcome: Outcome) -> None
     types = json.loads((SCHEMAS / "type" / "basic.json").read_text())
     resource = Resource.from_contents(types, default_specification=DRAFT7)
     validator = Draft7Validator(schema, registry=Registry(retrieve=lambda _uri: resource))  # type: ignore[call-arg]  # attrs hides it
-    standing = after(outcome)
+    standing = status_after(outcome)
     assert [error.message for error in validator.iter_errors(standing.to_wire())] == []
 
 
 def test_while_it_is_paused_the_next_attempt_is_the_next_probe() -> None:
-    standing = after(*[RETRY] * 12)
+    standing = status_after(*[RETRY] * 12)
     assert standing.breaker.is_open
     assert standing.status is SubscriptionState.AWAITING_RETRY
     assert standing.next_attempt_ms == standing.breaker.probe_at_ms == 42_010
-    assert after(*[RETRY] * 12, Delivered(200)).next_attempt_ms is None
+    assert status_after(*[RETRY] * 12, Delivered(200)).next_attempt_ms is None
 
 
-@pytest.mark.parametrize("before", [UNTRIED, after(Delivered(200), RETRY), after(*[RETRY] * 12), after(GONE)])
+@pytest.mark.parametrize(
+    "before", [UNTRIED, status_after(Delivered(200), RETRY), status_after(*[RETRY] * 12), status_after(GONE)]
+)
 @pytest.mark.parametrize(
     "times_ms",
     [[20_000], [20_000, 29_999, 30_000, 30_000, 61_000], [700_000, 20_000, 29_000, 350_000], [299_999, 330_000]],

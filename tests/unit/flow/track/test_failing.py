@@ -15,7 +15,7 @@ START_MS = 1_800_000_000_000
 DAY_MS = 86_400_000
 
 
-def after(*outcomes: Outcome, days: float, channel: str = "Webhook", before: Failing = Failing()) -> Failing:  # noqa: B008  frozen
+def streak_after(*outcomes: Outcome, days: float, channel: str = "Webhook", before: Failing = Failing()) -> Failing:  # noqa: B008  frozen
     """Return the streak after attempts at equal intervals over so many days."""
     streak = before
     for place, outcome in enumerate(outcomes):
@@ -28,34 +28,34 @@ def after(*outcomes: Outcome, days: float, channel: str = "Webhook", before: Fai
     ("days", "percent"), [(0, 0), (2.49, 0), (2.5, 50), (4.49, 50), (4.5, 90), (4.99, 90), (5, 100), (50, 100)]
 )
 def test_half_of_five_days_nine_tenths_and_the_end_are_reported(days: float, percent: int) -> None:
-    streak = after(*[BAD] * 100, days=days)
+    streak = streak_after(*[BAD] * 100, days=days)
     assert (streak.percent, streak.is_stopped) == (percent, percent == 100)
 
 
 @pytest.mark.parametrize(("count", "percent"), [(LEAST_FAILURES - 1, 0), (LEAST_FAILURES, 100)])
 def test_a_few_failures_do_not_stop_it(count: int, percent: int) -> None:
-    assert after(*[BAD] * count, days=5).percent == percent
+    assert streak_after(*[BAD] * count, days=5).percent == percent
 
 
 def test_one_success_ends_the_streak() -> None:
-    assert after(*[BAD] * 50, Delivered(200), days=4.9) == Failing()
-    assert after(*[BAD] * 50, Delivered(200), *[BAD] * 50, days=9.9).percent == 90
+    assert streak_after(*[BAD] * 50, Delivered(200), days=4.9) == Failing()
+    assert streak_after(*[BAD] * 50, Delivered(200), *[BAD] * 50, days=9.9).percent == 90
 
 
 def test_a_change_of_the_alert_begins_a_new_streak() -> None:
-    stopped = after(*[BAD] * 50, days=5)
+    stopped = streak_after(*[BAD] * 50, days=5)
     assert stopped.is_stopped
     again = failing_after(stopped, Attempt("m", 1, START_MS, 5, BAD), "Webhook", has_changed=True)
     assert again == Failing(since_ms=START_MS + 5, count=1)
 
 
 def test_what_was_stopped_stays_stopped_and_is_not_reported_again() -> None:
-    stopped = after(*[BAD] * 50, days=5)
-    assert after(*[BAD] * 50, days=9, before=stopped).stopped_at_ms == stopped.stopped_at_ms
+    stopped = streak_after(*[BAD] * 50, days=5)
+    assert streak_after(*[BAD] * 50, days=9, before=stopped).stopped_at_ms == stopped.stopped_at_ms
 
 
 def test_gone_stops_it_at_once() -> None:
-    assert after(GONE, days=0) == Failing(START_MS, 1, 100, 0, START_MS)
+    assert streak_after(GONE, days=0) == Failing(START_MS, 1, 100, 0, START_MS)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_gone_stops_it_at_once() -> None:
     [(Retry(OutcomeReason.INTERNAL_ERROR), "Webhook"), (Retry(OutcomeReason.MAIL_DEFERRED), "Email")],
 )
 def test_our_own_failures_and_those_of_mail_do_not_count(outcome: Outcome, channel: str) -> None:
-    assert after(*[outcome] * 50, days=9, channel=channel) == Failing()
+    assert streak_after(*[outcome] * 50, days=9, channel=channel) == Failing()
 
 
 @pytest.mark.parametrize("outcome", [Rejected(OutcomeReason.EGRESS_REFUSED), Retry(OutcomeReason.CLIENT_ERROR, 400)])
 def test_whatever_keeps_everything_from_arriving_counts(outcome: Outcome) -> None:
-    assert after(*[outcome] * 50, days=5).is_stopped
+    assert streak_after(*[outcome] * 50, days=5).is_stopped
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, DAY_MS)), max_size=100))

@@ -131,9 +131,9 @@ async def test_the_log_of_a_failed_request_names_the_route_and_not_the_token_in_
 
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
-        with capture_logs() as logged:
+        with capture_logs() as log_entries:
             answer = await client.get("/unsubscribe/s3cret")
-    (line,) = map(str, logged)
+    (line,) = map(str, log_entries)
     assert answer.status_code in (500, 503)
     assert ("s3cret" in line, "/unsubscribe/{token}" in line) == (False, True)
 

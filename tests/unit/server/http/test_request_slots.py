@@ -44,9 +44,9 @@ async def test_who_went_while_waiting_takes_no_place() -> None:
     places: list[Taken] = []
     first = asyncio.create_task(hold(shares, MALLORY, finish, places))
     await settle()
-    cancelled, last = (asyncio.create_task(hold(shares, MALLORY, finish, places)) for _ in range(2))
+    cancelled_task, last = (asyncio.create_task(hold(shares, MALLORY, finish, places)) for _ in range(2))
     await settle()
-    cancelled.cancel()
+    cancelled_task.cancel()
     await settle()
     places[0].give_back()
     places[0].give_back()

@@ -22,7 +22,7 @@ async def bulk() -> PlainTextResponse:
 
 
 @of_every_collection.get("")
-async def whole(collection: str) -> PlainTextResponse:
+async def whole_collection(collection: str) -> PlainTextResponse:
     return PlainTextResponse(f"all of {collection}")
 
 

@@ -196,12 +196,12 @@ async def test_a_late_notification_of_the_slower_query_is_pushed(
     inbox.add(6, "ann")
     assert await heard(listening, 1) == ["ann-6"]
     inbox.add(5, "ann")
-    resumed = live.listen("ann", 6, sessions.open("ann"))  # what else it has seen, nobody knows
-    assert await heard(resumed, 3) == ["ann-4", "ann-5", "ann-6"]
+    resumed_stream = live.listen("ann", 6, sessions.open("ann"))  # what else it has seen, nobody knows
+    assert await heard(resumed_stream, 3) == ["ann-4", "ann-5", "ann-6"]
     inbox.processed_through = 6
     assert await heard(listening, 1) == ["ann-5"]
     inbox.add(7, "ann")
-    assert [await heard(one, 1) for one in (listening, resumed)] == [["ann-7"]] * 2, "and nothing rings twice"
+    assert [await heard(one, 1) for one in (listening, resumed_stream)] == [["ann-7"]] * 2, "and nothing rings twice"
 
 
 async def test_a_store_that_has_come_less_far_lets_listeners_go_rather_than_keeping_them_silent(

@@ -100,24 +100,24 @@ LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
 @pytest.mark.parametrize("long", [False, True])
 def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, public_url: str | None, long: bool) -> None:
     host = LONG_HOST if long else "acme.example"
-    notified = dispatch()
-    notified = replace(notified, message=replace(notified.message, target=f"{'d' * (64 if long else 4)}@{host}"))
+    mail_dispatch = dispatch()
+    mail_dispatch = replace(
+        mail_dispatch, message=replace(mail_dispatch.message, target=f"{'d' * (64 if long else 4)}@{host}")
+    )
     sender = MailSettings(f"Tocsin <tocsin@{host}>", base_url, b"key")
-    wire = render_mail(notified, sender, now_ms=NOW_MS).content
+    wire = render_mail(mail_dispatch, sender, now_ms=NOW_MS).content
     head = wire.partition(b"\r\n\r\n")[0]
     assert b"=?" not in head
     assert max(map(len, head.split(b"\r\n"))) <= 998  # RFC 5321 section 4.5.3.1.6
-    unfolded = dict(
-        line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _header_separator, head).split(b"\r\n")
-    )
-    token = sign_token(UNSUBSCRIBE, notified.first.notification_id, b"key")
+    headers = dict(line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _header_separator, head).split(b"\r\n"))
+    token = sign_token(UNSUBSCRIBE, mail_dispatch.first.notification_id, b"key")
     link = f"{public_url or base_url}/api/v1/unsubscribe/{token}"
-    assert unfolded[b"List-Unsubscribe"] == f"<{link}>".encode()
-    assert unfolded[b"To"] == notified.message.target.encode()
-    assert unfolded[b"From"] == sender.address.encode()
-    assert unfolded[b"Message-ID"] == f"<{MESSAGE_ID}@{host}>".encode()
+    assert headers[b"List-Unsubscribe"] == f"<{link}>".encode()
+    assert headers[b"To"] == mail_dispatch.message.target.encode()
+    assert headers[b"From"] == sender.address.encode()
+    assert headers[b"Message-ID"] == f"<{MESSAGE_ID}@{host}>".encode()
     mail = read_mail(wire)
-    assert (mail["List-Unsubscribe"], mail["To"].addresses[0].addr_spec) == (f"<{link}>", notified.message.target)
+    assert (mail["List-Unsubscribe"], mail["To"].addresses[0].addr_spec) == (f"<{link}>", mail_dispatch.message.target)
 
 
 def _header_separator(fold: re.Match[bytes]) -> bytes:
@@ -319,18 +319,18 @@ _ENCODED_WORD = re.compile(rb"=\?[^?\s]+\?[BbQq]\?[^?\s]*\?=")
 @example("=?utf-8?q?not_encoded?=")
 def test_encoded_words_have_at_most_75_characters_and_read_as_meant(name: str) -> None:
     text = RichText(name, ())
-    notified = dispatch()
-    notified = replace(notified, texts={notified.first.notification_id: text})
+    mail_dispatch = dispatch()
+    mail_dispatch = replace(mail_dispatch, texts={mail_dispatch.first.notification_id: text})
     sender = MailSettings(f"{'Größe ' * 20}<tocsin@acme.example>", "https://tocsin.acme.example")
-    wire = render_mail(notified, sender, now_ms=NOW_MS).content
+    wire = render_mail(mail_dispatch, sender, now_ms=NOW_MS).content
     head = wire.partition(b"\r\n\r\n")[0]
     words = _ENCODED_WORD.findall(head)
     assert max(map(len, words)) <= 75
     assert all(len(line) <= 76 for line in head.split(b"\r\n") if b"=?" in line)
-    sent_by = str(make_header(decode_header(message_from_bytes(wire)["From"])))
-    assert sent_by == f"{'Größe ' * 20}<tocsin@acme.example>"
-    if expected := clean_line(name, limit=150):
-        assert read_mail(wire)["Subject"] == expected
+    from_header = str(make_header(decode_header(message_from_bytes(wire)["From"])))
+    assert from_header == f"{'Größe ' * 20}<tocsin@acme.example>"
+    if expected_subject := clean_line(name, limit=150):
+        assert read_mail(wire)["Subject"] == expected_subject
 
 
 @given(st.from_regex(r"[a-z.+]{1,9}@[a-z.-]{1,9}", fullmatch=True))
@@ -407,23 +407,25 @@ def test_mails_that_carry_one_event_are_as_each_would_be_alone(name: str) -> Non
     sender, event = replace(SENDER, unsubscribe_key=b"key"), KINDS[name]
     template_text = RichText("worded", (RichBlock(BlockKind.PARAGRAPH, (Span("by a template"),)),))
     single = dispatch(event)
-    mentioned = OWNER.model_copy(update={"kind": ReasonKind.MENTION, "subscription_name": "mentions"})
+    mention_reason = OWNER.model_copy(update={"kind": ReasonKind.MENTION, "subscription_name": "mentions"})
     variants = [
         single,
-        dispatch(event, reasons=(mentioned,)),
+        dispatch(event, reasons=(mention_reason,)),
         replace(single, failure=FailureContext(since_ms=1, count=2, downstream=("a.b.c",))),
         replace(single, texts={"n": template_text}),
         replace(single, buttons={"n": (Button("Acknowledge", "https://t.example/a", "token"),)}),
-        replace(single, entries=(single.first, replace(single.first, notification_id="o", reasons=(mentioned,)))),
+        replace(single, entries=(single.first, replace(single.first, notification_id="o", reasons=(mention_reason,)))),
         single,
     ]
-    carried = single.first.carried
-    for sent in variants:
-        fresh = replace(sent, entries=tuple(replace(one, carried=CarriedEvent.of(event)) for one in sent.entries))
-        shared = replace(sent, entries=tuple(replace(one, carried=carried) for one in sent.entries))
+    carried_event = single.first.carried
+    for variant in variants:
+        fresh = replace(variant, entries=tuple(replace(one, carried=CarriedEvent.of(event)) for one in variant.entries))
+        shared_dispatch = replace(
+            variant, entries=tuple(replace(one, carried=carried_event) for one in variant.entries)
+        )
         for own_sender in (sender, replace(sender, base_url="https://other.example")):
-            expected = render_mail(fresh, own_sender, now_ms=NOW_MS)
-            assert render_mail(shared, own_sender, now_ms=NOW_MS) == expected
+            expected_mail = render_mail(fresh, own_sender, now_ms=NOW_MS)
+            assert render_mail(shared_dispatch, own_sender, now_ms=NOW_MS) == expected_mail
 
 
 def test_what_many_mails_say_of_one_event_is_worded_once() -> None:

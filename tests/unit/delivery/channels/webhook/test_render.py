@@ -94,8 +94,8 @@ def test_an_array_holds_one_entity_type_if_the_destination_says_so(payload_forma
     assert [one.id for one in requests] == [one.id for one in bodies(message, payload_format)]
     assert len({body.id for body in requests}) == 4
     if payload_format not in {"openmetadata", "seed"}:
-        sent = [one.get("data", one) for body in requests for one in events(body)]
-        assert {one["idempotencyKey"] for one in sent} == {f"e{number}" for number in range(6)}
+        sent_events = [one.get("data", one) for body in requests for one in events(body)]
+        assert {one["idempotencyKey"] for one in sent_events} == {f"e{number}" for number in range(6)}
 
 
 @given(st.lists(st.sampled_from(["table", "topic", "chart"]), min_size=1, max_size=30), st.integers(2, 5))
@@ -139,15 +139,15 @@ def test_an_event_that_is_too_large_is_sent_without_its_entity_and_says_where_it
     address = f"{SOURCE}/api/v1/events/e0"
     assert body.full_events == (address,)
     assert len(body.payload) < 10_000
-    parsed = events(body)
-    event = parsed["data"] if payload_format == "cloudEvents" else parsed
+    document = events(body)
+    event = document["data"] if payload_format == "cloudEvents" else document
     assert "entity" not in event
     assert event["changeDescription"]["fieldsDeleted"]
-    place = {"cloudEvents": parsed.get("dataref"), "openmetadata": address, "seed": address}.get(
-        payload_format, parsed.get("fullEvent")
+    place = {"cloudEvents": document.get("dataref"), "openmetadata": address, "seed": address}.get(
+        payload_format, document.get("fullEvent")
     )
     assert place == address
-    assert payload_format not in {"openmetadata", "seed"} or "fullEvent" not in parsed
+    assert payload_format not in {"openmetadata", "seed"} or "fullEvent" not in document
 
 
 def test_where_its_changes_are_too_large_they_are_left_out_too() -> None:

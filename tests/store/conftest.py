@@ -13,7 +13,7 @@ from tocsin.store.database.engine import open_engine
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def unmigrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+def unmigrated_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     """An empty store without a table, to be migrated to the revision that a test begins with."""
     url = f"sqlite:///{tmp_path / 'unmigrated.db'}"
     cluster: Cluster | None = request.getfixturevalue("postgres") if request.param == "postgresql" else None

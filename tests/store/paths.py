@@ -105,7 +105,7 @@ def _follow_both(shop: Company) -> None:
         shop.writes.follow(entity_type, shop.ids[name], shop.ids["jane"], actor=JANE)
 
 
-def _back(version: str, *, dry_run: bool = False) -> Step:
+def _rollback_to(version: str, *, dry_run: bool = False) -> Step:
     return lambda shop: shop.writes.rollback(
         "table", Key.by_name(ORDERS), Decimal(version), actor=JANE, dry_run=dry_run
     )
@@ -470,11 +470,11 @@ ROWS = (
     ),
     Row(
         "rollback",
-        _back("0.1"),
+        _rollback_to("0.1"),
         (f"entityUpdated table {ORDERS} [columns.email.tags dataProducts domains owners tags] 0.2>0.3",),
     ),
-    Row("dry run of a rollback", _back("0.1", dry_run=True), ()),
-    Row("rollback to what stands", _back("0.2"), ()),
+    Row("dry run of a rollback", _rollback_to("0.1", dry_run=True), ()),
+    Row("rollback to what stands", _rollback_to("0.2"), ()),
     Row(
         "rollback of a rename",
         lambda shop: shop.writes.rollback("glossaryTerm", Key.by_name("Business.Income"), Decimal("0.1"), actor=JANE),

@@ -29,12 +29,12 @@ _NAMED = {"type": "pipeline", "fullyQualifiedName": _PIPELINE}
 _METRIC = {"name": "rows", "expression": "count(*)"}
 
 
-def _on(entity_type: str, fqn: str, work: Callable[[Record, Stored], Written]) -> Step:
+def _work_on(entity_type: str, fqn: str, work: Callable[[Record, Stored], Written]) -> Step:
     return lambda shop: shop.writes.on_entity(entity_type, Key.by_name(fqn), work, actor=JANE)
 
 
 def _on_orders(work: Callable[[Record, Stored], Written]) -> Step:
-    return _on("table", ORDERS, work)
+    return _work_on("table", ORDERS, work)
 
 
 def _with_test_case(*further: Step) -> Step:
@@ -56,7 +56,7 @@ def _result(status: str, at_ms: int = 1) -> Step:
 
 def _take(status: str) -> Step:
     request = {"testCaseReference": _CASE, "testCaseResolutionStatusType": status}
-    return _on("testCase", _CASE, partial(take_step, request=request))
+    return _work_on("testCase", _CASE, partial(take_step, request=request))
 
 
 def _join_suite(shop: Company) -> None:
@@ -70,7 +70,7 @@ def _leave_suite(shop: Company) -> None:
 
 
 _CORRECT = partial(patch_result, at_ms=1, operations=[{"op": "replace", "path": "/testCaseStatus", "value": "Failed"}])
-_BULK = _on("pipeline", _PIPELINE, partial(add_runs, statuses=_RUNS))
+_BULK = _work_on("pipeline", _PIPELINE, partial(add_runs, statuses=_RUNS))
 _RUN_REPORTED = f"entityUpdated pipeline {_PIPELINE} [pipelineStatus] 0.1"
 _PROFILE_REPORTED = f"entityUpdated table {ORDERS} [profile] 0.2"
 _RESULT_REPORTED = f"entityUpdated testCase {_CASE} [testCaseResult] 0.1"
@@ -80,7 +80,9 @@ _METRIC_REPORTED = f"entityUpdated table {ORDERS} [customMetrics] 0.2"
 QUALITY_ROWS: tuple[Row, ...] = (
     Row("runs in bulk", _BULK, (_RUN_REPORTED, _RUN_REPORTED)),
     Row("runs in bulk again", _BULK, (), before=_BULK),
-    Row("run taken back", _on("pipeline", _PIPELINE, partial(remove_run, at_ms=2)), (_RUN_REPORTED,), before=_BULK),
+    Row(
+        "run taken back", _work_on("pipeline", _PIPELINE, partial(remove_run, at_ms=2)), (_RUN_REPORTED,), before=_BULK
+    ),
     Row("test result", _result("Success"), (_RESULT_REPORTED, _RUN_COMPLETED), before=_with_test_case()),
     Row("test result again", _result("Success"), (), before=_with_test_case(_result("Success"))),
     Row(
@@ -97,13 +99,13 @@ QUALITY_ROWS: tuple[Row, ...] = (
     ),
     Row(
         "result corrected to a failure",
-        _on("testCase", _CASE, _CORRECT),
+        _work_on("testCase", _CASE, _CORRECT),
         (f"testCaseFailure testCase {_CASE} [incidentStatus testCaseResult] 0.1",),
         before=_with_test_case(_result("Success")),
     ),
     Row(
         "result taken back",
-        _on("testCase", _CASE, partial(remove_result, at_ms=1)),
+        _work_on("testCase", _CASE, partial(remove_result, at_ms=1)),
         (_RESULT_REPORTED,),
         before=_with_test_case(_result("Success")),
     ),

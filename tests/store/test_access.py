@@ -173,7 +173,7 @@ def test_rows_and_documents_answer_alike(small: Small, condition: str) -> None:
     small.table("gold", certification=certification)
     permissions = small.permissions("anna")
     scope = permissions.scope("table", Operation.TRIGGER)
-    documents = small.company.catalogue.list_entities("table", _everything()).documents
+    documents = small.company.catalogue.list_entities("table", _long_listing()).documents
     by_document = sorted(one["name"] for one in documents if permissions.may(Operation.TRIGGER, "table", one))
     assert sorted(_rows(small, "table", scope)) == by_document
 
@@ -280,12 +280,12 @@ def test_a_test_a_suite_and_a_query_are_as_visible_as_what_they_are_about(small:
         writes.create("testCase", {"name": name, "entityLink": link, "testDefinition": "notNull"}, actor=SYSTEM)
     small.make("testSuite", "mixed")
     tables = {one: _reference(small, f"pg.shop.public.{one}") for one in ("open", "shut")}
-    for name, used in (("none", []), ("open", ["open"]), ("both", ["open", "shut"])):
+    for name, table_names in (("none", []), ("open", ["open"]), ("both", ["open", "shut"])):
         request = {
             "name": name,
             "service": "pg",
             "query": f"select {name}",
-            "queryUsedIn": [tables[one] for one in used],
+            "queryUsedIn": [tables[one] for one in table_names],
         }
         writes.create("query", request, actor=SYSTEM)
     small.policy("Shut", rule("deny", "ViewAll", on="table dashboard pipeline storedProcedure", when=when))
@@ -335,49 +335,49 @@ def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
     _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Kept"]}])
     small.table("sold", description="Sold.")
     alerts = {name: small.alert(name) for name in ("anna",)}
-    notified = small.company.log.read(0, 1_000)[-2].event
-    assert notified.entity_fully_qualified_name == "pg.shop.public.sold"
-    to_anna, to_bert = (_dispatch_of(notified, "", small.ids[name]) for name in ("anna", "bert"))
-    to_hook = _dispatch_of(notified, alerts["anna"], None)
-    permitted = Permitted(small.engine)
+    table_event = small.company.log.read(0, 1_000)[-2].event
+    assert table_event.entity_fully_qualified_name == "pg.shop.public.sold"
+    to_anna, to_bert = (_dispatch_of(table_event, "", small.ids[name]) for name in ("anna", "bert"))
+    to_hook = _dispatch_of(table_event, alerts["anna"], None)
+    permissions = Permitted(small.engine)
     by_bot = replace(
         to_bert, message=replace(to_bert.message, channel="Slack"), entries=_of_alert(to_bert, alerts["anna"])
     )
     everything = (to_anna, to_bert, to_hook, by_bot)
-    assert [remainder_of(permitted, one) for one in everything] == [(one, []) for one in everything]
+    assert [remainder_of(permissions, one) for one in everything] == [(one, []) for one in everything]
     _patch(small, ("table", "pg.shop.public.sold"), "/tags", [{"tagFQN": "PII.Sensitive"}])
-    refused = (None, [OutcomeReason.MAY_NOT_VIEW])
-    assert [remainder_of(permitted, one) for one in everything] == [refused, (to_bert, []), refused, refused], (
+    refusal = (None, [OutcomeReason.MAY_NOT_VIEW])
+    assert [remainder_of(permissions, one) for one in everything] == [refusal, (to_bert, []), refusal, refusal], (
         "by anna's bot"
     )
     writes.delete("table", Key.by_name("pg.shop.public.sold"), actor=SYSTEM, hard=True)
-    refused = (None, [OutcomeReason.MAY_NOT_VIEW])
-    assert [remainder_of(permitted, one) for one in everything] == [refused, (to_bert, []), refused, refused]
+    refusal = (None, [OutcomeReason.MAY_NOT_VIEW])
+    assert [remainder_of(permissions, one) for one in everything] == [refusal, (to_bert, []), refusal, refusal]
 
 
 def test_a_message_to_nobody_in_particular_needs_no_look_for_a_second_after_everybody_could_view_everything(
     store_engine: Engine,
 ) -> None:
     now_s = [0.0]
-    permitted = Permitted(store_engine, steady=lambda: now_s[0])
+    permissions = Permitted(store_engine, steady=lambda: now_s[0])
     shop = company(store_engine)
     event = shop.writes.create("domain", {"name": "shop", "description": "", "domainType": "Aggregate"}, actor=SYSTEM)
     assert event.event is not None
     hook = _dispatch_of(event.event, "", None, target="https://hooks.example.org")
-    assert not permitted.is_certain(hook)
-    assert remainder_of(permitted, hook) == (hook, [])
-    assert permitted.is_certain(hook)
-    assert not permitted.is_certain(_dispatch_of(event.event, "", "somebody", target="https://hooks.example.org"))
-    assert not permitted.is_certain(_dispatch_of(event.event, "", None))
+    assert not permissions.is_certain(hook)
+    assert remainder_of(permissions, hook) == (hook, [])
+    assert permissions.is_certain(hook)
+    assert not permissions.is_certain(_dispatch_of(event.event, "", "somebody", target="https://hooks.example.org"))
+    assert not permissions.is_certain(_dispatch_of(event.event, "", None))
     now_s[0] = 1.0
-    assert not permitted.is_certain(hook)
+    assert not permissions.is_certain(hook)
 
 
 def test_what_many_messages_may_show_is_asked_ahead_in_few_statements_and_holds_for_a_second(
     store_engine: Engine,
 ) -> None:
     now_s = [0.0]
-    permitted = Permitted(store_engine, steady=lambda: now_s[0])
+    permissions = Permitted(store_engine, steady=lambda: now_s[0])
     shop = company(store_engine)
     event = shop.writes.create("domain", {"name": "shop", "description": "", "domainType": "Aggregate"}, actor=SYSTEM)
     assert event.event is not None
@@ -386,20 +386,20 @@ def test_what_many_messages_may_show_is_asked_ahead_in_few_statements_and_holds_
     preferences = SqlPreferences(store_engine)
     preferences.put("carl", Preferences(categories={"description": Frequency.NEVER}), now_ms=0)
     preferences.put("dana", Preferences(frequency=Frequency.DAILY), now_ms=0)
-    permitted.permitted_part(messages["ann"], now_ms=0)  # the policies are known
+    permissions.permitted_part(messages["ann"], now_ms=0)  # the policies are known
     statements: list[str] = []
     listener = ("before_cursor_execute", lambda _connection, _cursor, sql, *_values: statements.append(sql))
     events.listen(store_engine, *listener)
-    permitted.look_ahead([*messages.values()] * 10)
+    permissions.look_ahead([*messages.values()] * 10)
     events.remove(store_engine, *listener)
     assert len(statements) <= 3, "mutes, preferences, and whether policies have changed"
-    assert [name for name, message in messages.items() if permitted.is_certain(message)] == ["ann", "dana"]
-    assert remainder_of(permitted, messages["bert"]) == (None, [OutcomeReason.MUTED])
-    assert remainder_of(permitted, messages["ann"]) == (messages["ann"], [])
+    assert [name for name, message in messages.items() if permissions.is_certain(message)] == ["ann", "dana"]
+    assert remainder_of(permissions, messages["bert"]) == (None, [OutcomeReason.MUTED])
+    assert remainder_of(permissions, messages["ann"]) == (messages["ann"], [])
     Mutes(store_engine).put(Mute("ann", MuteKind.ASSET, event.event.entity_id))
     now_s[0] = 1.0
-    assert not permitted.is_certain(messages["ann"])
-    assert remainder_of(permitted, messages["ann"]) == (None, [OutcomeReason.MUTED])
+    assert not permissions.is_certain(messages["ann"])
+    assert remainder_of(permissions, messages["ann"]) == (None, [OutcomeReason.MUTED])
 
 
 def test_a_message_is_looked_at_where_not_everybody_may_view_everything(small: Small) -> None:
@@ -443,7 +443,7 @@ def names_alike(small: Small, kind: str, operation: Operation = Operation.TRIGGE
     """The names of a type with which Anna may do this: by document, by row and by list the same."""
     permissions, catalogue = small.permissions("anna"), small.company.catalogue
     scope = permissions.scope(kind, operation)
-    documents = catalogue.list_entities(kind, _everything()).documents
+    documents = catalogue.list_entities(kind, _long_listing()).documents
     standing = SqlEntityStates(small.engine)
     entities_asked_about = [standing.as_asked(permissions, operation, kind, one) for one in documents]
     names = sorted(one["name"] for one in entities_asked_about if permissions.may(operation, kind, one))
@@ -526,15 +526,15 @@ def test_who_may_not_see_an_asset_is_not_notified_of_it(small: Small) -> None:
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     small.table("free")
     offsets = {logged.event.entity_fully_qualified_name: logged.offset for logged in small.company.log.read(0, 10_000)}
-    owned, by_address = reason("a", ReasonKind.OWNER), reason(small.alert("bert"))
+    owner_reason, by_address = reason("a", ReasonKind.OWNER), reason(small.alert("bert"))
     drafts = [
         draft(
             "Email", why, event=EVENT._replace(offset=offsets[f"pg.shop.public.{name}"]), key=who, recipient_id=user_id
         )
         for name in ("tills", "free")
         for who, user_id, why in (
-            ("anna", small.ids["anna"], owned),
-            ("bert", small.ids["bert"], owned),
+            ("anna", small.ids["anna"], owner_reason),
+            ("bert", small.ids["bert"], owner_reason),
             ("hook of bert", None, by_address),
         )
     ]
@@ -555,15 +555,15 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     offset = small.company.log.readable_end()
     alert = small.alert("bert")
-    owned, by_address = reason("a", ReasonKind.OWNER), reason(alert)
+    owner_reason, by_address = reason("a", ReasonKind.OWNER), reason(alert)
     event = EVENT._replace(offset=offset)
     to_anna, to_bert = (
-        draft("Email", owned, by_address, event=event, key=name, recipient_id=small.ids[name])
+        draft("Email", owner_reason, by_address, event=event, key=name, recipient_id=small.ids[name])
         for name in ("anna", "bert")
     )
     permission_cache, events = PermissionCache(small.subjects), SqlEvents(small.engine)
     (visible,) = only_visible([to_anna, to_bert], permission_cache.current_policies(), events)
-    assert visible == to_anna._replace(reasons=reasons_of((owned,)))
+    assert visible == to_anna._replace(reasons=reasons_of((owner_reason,)))
     assert visible.reasons.destination_ids == {"a": "d"}
     small.company.writes.patch(
         "user", Key.by_id(small.ids["bert"]), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM
@@ -575,7 +575,7 @@ def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
     ]
 
 
-def _everything() -> Any:
+def _long_listing() -> Any:
 
     return Listing(limit=1_000)
 

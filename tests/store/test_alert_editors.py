@@ -19,10 +19,10 @@ _GONE = Actor("00000000-0000-4000-8000-00000000000a", "gone")
 
 
 @pytest.fixture
-def older(unmigrated: Engine) -> Engine:
+def older(unmigrated_engine: Engine) -> Engine:
     """Return an empty store of the revision before."""
-    migrate(unmigrated, BEFORE)
-    return unmigrated
+    migrate(unmigrated_engine, BEFORE)
+    return unmigrated_engine
 
 
 def test_editors_are_recorded_by_id_and_outlive_a_deletion(store_engine: Engine) -> None:

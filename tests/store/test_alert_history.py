@@ -96,8 +96,8 @@ def test_what_a_worker_leaves_out_is_counted_as_suppressed(company: SmallCompany
         newest = select(note.id, note.message_id, note.reasons).order_by(note.log_offset.desc(), note.id).limit(1)
         newest_notification = connection.execute(newest).one()
         (reason,) = json.loads(newest_notification.reasons)
-        left_out = {"notificationId": newest_notification.id, "reason": reason, "because": "muted", "says": "muted"}
-        tried = {
+        omission = {"notificationId": newest_notification.id, "reason": reason, "because": "muted", "says": "muted"}
+        attempt_row = {
             "message_id": newest_notification.message_id,
             "started_at_ms": 1,
             "duration_ms": 1,
@@ -105,8 +105,8 @@ def test_what_a_worker_leaves_out_is_counted_as_suppressed(company: SmallCompany
             "detail": "",
         }
         attempts = [
-            {**tried, "number": 1, "outcome": "retry", "dropped": None},
-            {**tried, "number": 2, "outcome": "rejected", "dropped": json.dumps([left_out])},
+            {**attempt_row, "number": 1, "outcome": "retry", "dropped": None},
+            {**attempt_row, "number": 2, "outcome": "rejected", "dropped": json.dumps([omission])},
         ]
         connection.execute(insert(attempt), attempts)
     question = HistoryAsked(company.ids["mails"], (FIRING,))

@@ -341,12 +341,12 @@ def random_runs(company: SmallCompany, chance: random.Random, count: int) -> set
 def test_repeated_and_reordered_micro_batches_give_the_same_incidents(company: SmallCompany, seed: int) -> None:
     observe_everything(company)
     chance = random.Random(seed)
-    expected = random_runs(company, chance, 24)
+    expected_incidents = random_runs(company, chance, 24)
     process(company.engine, pieces(company.engine, chance))
     first = rows_of_incidents(company.engine)
-    opened = incidents(company)
-    assert {(one.entity_id, one.opened_offset, one.recovered_offset) for one in opened} == expected
-    assert [one.number for one in opened] == list(range(1, len(expected) + 1))
+    opened_incidents = incidents(company)
+    assert {(one.entity_id, one.opened_offset, one.recovered_offset) for one in opened_incidents} == expected_incidents
+    assert [one.number for one in opened_incidents] == list(range(1, len(expected_incidents) + 1))
     process(company.engine, pieces(company.engine, chance))
     assert rows_of_incidents(company.engine) == first
     forget(company.engine)
@@ -363,10 +363,10 @@ def test_two_writers_at_once_open_each_incident_once_and_number_them_without_gap
     works = pieces(company.engine, random.Random(1))
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda some: process(company.engine, some), (works, list(reversed(works)))))
-    opened = incidents(company)
-    assert [one.number for one in opened] == list(range(1, 9))
-    assert [one.status for one in opened].count(RESOLVED) == 4
-    assert all(set(watchers(company, one.name)) == {"failed", "everything"} for one in opened)
+    opened_incidents = incidents(company)
+    assert [one.number for one in opened_incidents] == list(range(1, 9))
+    assert [one.status for one in opened_incidents].count(RESOLVED) == 4
+    assert all(set(watchers(company, one.name)) == {"failed", "everything"} for one in opened_incidents)
     assert len(rows_of_incidents(company.engine)) == 8 + 16
 
 

@@ -27,22 +27,27 @@ def test_a_backtest_is_run_once_and_its_result_is_kept(store_engine: Engine) -> 
     assert claim(backtests, "one", 1_000) is None
     backtests.add(ASKED)
     assert backtests.find("b0") == ASKED
-    claimed = claim(backtests, "one", 2_000)
-    assert claimed == replace(ASKED, state=JobState.RUNNING, tries=1)
+    claimed_backtest = claim(backtests, "one", 2_000)
+    assert claimed_backtest == replace(ASKED, state=JobState.RUNNING, tries=1)
     assert claim(backtests, "two", 2_000) is None
-    assert backtests.note_progress(claimed, "one", 5, 10, now_ms=3_000)
-    assert not backtests.note_progress(claimed, "two", 6, 10, now_ms=3_000)
-    assert not backtests.finish(claimed, "two", {"matched": 2}, now_ms=4_000)
-    assert backtests.finish(claimed, "one", {"matched": 1}, now_ms=4_000)
-    finished = backtests.find("b0")
-    assert finished and (finished.state, finished.result, finished.done_count, finished.ended_at_ms) == (
+    assert backtests.note_progress(claimed_backtest, "one", 5, 10, now_ms=3_000)
+    assert not backtests.note_progress(claimed_backtest, "two", 6, 10, now_ms=3_000)
+    assert not backtests.finish(claimed_backtest, "two", {"matched": 2}, now_ms=4_000)
+    assert backtests.finish(claimed_backtest, "one", {"matched": 1}, now_ms=4_000)
+    finished_backtest = backtests.find("b0")
+    assert finished_backtest and (
+        finished_backtest.state,
+        finished_backtest.result,
+        finished_backtest.done_count,
+        finished_backtest.ended_at_ms,
+    ) == (
         "done",
         {"matched": 1},
         10,
         4_000,
     )
-    assert not backtests.cancel(claimed, now_ms=5_000)
-    assert not backtests.fail(claimed, "late", now_ms=5_000)
+    assert not backtests.cancel(claimed_backtest, now_ms=5_000)
+    assert not backtests.fail(claimed_backtest, "late", now_ms=5_000)
     backtests.forget(before_ms=4_001)
     assert backtests.find("b0") is None
 

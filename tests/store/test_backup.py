@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, select, text, update
 from tests.company import SmallCompany
 from tests.conftest import KEY
-from tests.drafts import at_once, draft
+from tests.drafts import draft, notification_due_at_once
 from tests.store.large import words
 
 from tocsin.clock import FixedClock
@@ -68,18 +68,18 @@ def events(engine: Engine) -> list[tuple[int, str]]:
 @contextmanager
 def writers(company: SmallCompany, count: int) -> Iterator[Callable[[], int]]:
     """Let threads write until the block ends; gives how many writes there were."""
-    stopping, written = threading.Event(), [0] * count
+    stopping, write_counts = threading.Event(), [0] * count
 
     def write(number: int) -> None:
         while not stopping.is_set():
-            company.describe("orders" if number % 2 else "revenue", f"text {number} {written[number]}")
-            written[number] += 1
+            company.describe("orders" if number % 2 else "revenue", f"text {number} {write_counts[number]}")
+            write_counts[number] += 1
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(count)]
     for thread in threads:
         thread.start()
     try:
-        yield lambda: sum(written)
+        yield lambda: sum(write_counts)
     finally:
         stopping.set()
         for thread in threads:
@@ -108,22 +108,22 @@ def test_a_backup_under_load_is_a_prefix_and_a_sound_store(
     store_engine: Engine, settings: Settings, folder: Path
 ) -> None:
     company, ends = SmallCompany(store_engine), list[int]()
-    with writers(company, 3) as written:
+    with writers(company, 3) as count_writes:
         for number in range(3):
-            before, so_far = EventLog(store_engine).readable_end(), written()
+            before, so_far = EventLog(store_engine).readable_end(), count_writes()
             ends.append(before)
             manifest = make_backup(store_engine, settings, folder / str(number))
-            while written() < so_far + 5:
+            while count_writes() < so_far + 5:
                 threading.Event().wait(0.01)
             assert before <= manifest.log.offset < EventLog(store_engine).readable_end()
     all_events = events(store_engine)
     put_back(store_engine, settings, folder / "1")
     manifest = read_manifest(folder / "1")
-    restored = events(store_engine)
-    assert set(restored) <= set(all_events)
-    missing = [event for event in all_events if event < restored[-1] and event not in restored]
+    restored_events = events(store_engine)
+    assert set(restored_events) <= set(all_events)
+    missing = [event for event in all_events if event < restored_events[-1] and event not in restored_events]
     assert all(offset > ends[1] for offset, _ in missing), "on PostgreSQL, a lower offset may be committed later"
-    assert restored[-1] == (manifest.log.offset, manifest.log.event_id)
+    assert restored_events[-1] == (manifest.log.offset, manifest.log.event_id)
     inspection = inspect(store_engine, deep=True, traces=traces(settings))
     assert [vars(one) for one in inspection.findings] == []
 
@@ -162,7 +162,7 @@ def test_what_had_gone_on_after_the_backup_leaves_no_trace(
 def test_messages_that_were_claimed_are_free_again(store_engine: Engine, settings: Settings, folder: Path) -> None:
     SmallCompany(store_engine)
     (logged,) = EventLog(store_engine).read(0, 1)
-    Notifications(store_engine).add([at_once(draft("Email", "s", event=head_of(logged)))])
+    Notifications(store_engine).add([notification_due_at_once(draft("Email", "s", event=head_of(logged)))])
     with store_engine.begin() as connection:
         connection.execute(update(message).values(lease_owner="a worker"))
     Sessions(store_engine).begin("a worker", lease_ms=1, now_ms=1)
@@ -223,9 +223,9 @@ def test_the_key_is_where_the_manifest_says(store_engine: Engine, settings: Sett
     assert [one.name for one in sorted(folder.rglob("secrets.key")) if one.parent.name == "with"] == ["secrets.key"]
     assert len(list(folder.rglob("secrets.key"))) == 1
     key.write_text("another")
-    restored = put_back(store_engine, settings, folder / "with")
+    restoration = put_back(store_engine, settings, folder / "with")
     assert (key.read_text(), key.stat().st_mode & 0o777) == (KEY, 0o600)
-    assert [one.read_text() for one in restored.previous if one.name.startswith("secrets.key")] == ["another"]
+    assert [one.read_text() for one in restoration.previous if one.name.startswith("secrets.key")] == ["another"]
 
 
 def test_only_its_owner_can_read_a_backup(store_engine: Engine, settings: Settings, folder: Path) -> None:
@@ -245,8 +245,8 @@ def test_a_damaged_backup_changes_nothing(store_engine: Engine, settings: Settin
         if number % 9 == 0:
             file = folder / path
             content = file.read_bytes()
-            for broken in (content[: len(content) // 2] + b"!", content[:-1] + b"\x01\x02", b"another"):
-                file.write_bytes(broken)
+            for broken_content in (content[: len(content) // 2] + b"!", content[:-1] + b"\x01\x02", b"another"):
+                file.write_bytes(broken_content)
                 with pytest.raises(StoreDamaged, match=file.name):
                     put_back(store_engine, settings, folder)
             file.write_bytes(content)

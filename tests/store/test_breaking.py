@@ -94,8 +94,8 @@ def test_readers_that_are_gone_or_go_as_well_do_not_count(shop: Company) -> None
     shop.writes.restore("databaseSchema", shop.ids["public"], actor=JANE)
     feed(shop, table("orders"), DASHBOARD)
     shop.writes.delete("databaseSchema", Key.by_name(SCHEMA), actor=JANE, recursive=True)
-    deleted = [event for event in shop.events_after(0) if event.event_type == "entitySoftDeleted"][-3:]
-    assert {str(event.entity_fully_qualified_name): words(event) for event in deleted} == {
+    deletions = [event for event in shop.events_after(0) if event.event_type == "entitySoftDeleted"][-3:]
+    assert {str(event.entity_fully_qualified_name): words(event) for event in deletions} == {
         ORDERS: ["deleted while something reads it"],
         f"{SCHEMA}.a": [],
         SCHEMA: [],

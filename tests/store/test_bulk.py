@@ -164,8 +164,8 @@ def test_chunks_that_meet_all_land(shop: Company, many: BulkWrites) -> None:
     with ThreadPoolExecutor(4) as pool:
         outcomes = [outcome for some in pool.map(put, range(4)) for outcome in some]
     assert all(isinstance(outcome, Written) for outcome in outcomes)
-    written = [outcome for outcome in outcomes if isinstance(outcome, Written) and outcome.event]
-    assert len([event for event in shop.events_after(end) if not event.is_import]) == len(written)
+    event_outcomes = [outcome for outcome in outcomes if isinstance(outcome, Written) and outcome.event]
+    assert len([event for event in shop.events_after(end) if not event.is_import]) == len(event_outcomes)
     for number in range(40):
         table = shop.get("table", f"pg.shop.public.t{number}")
         assert len(shop.catalogue.versions(table["id"])) == round(table["version"] * 10)
@@ -210,14 +210,17 @@ def test_tables_at_once_leave_the_same_events_as_one_by_one(shop: Company, reque
     end = shop.log.readable_end()
     for request_rows in requests:
         at_once += BulkWrites(shop.catalogue, shop.clock).put(
-            "table", [_in(once, row) for row in request_rows], actor=JANE
+            "table", [_row_in(once, row) for row in request_rows], actor=JANE
         )
     middle = shop.log.readable_end()
     for request_rows in requests:
-        one_by_one += [_alone(shop, "table", _in(one_by_one_name, row)) for row in request_rows]
+        one_by_one += [_alone(shop, "table", _row_in(one_by_one_name, row)) for row in request_rows]
     assert [_facts(one) for one in at_once] == [_facts(one) for one in one_by_one]
-    notified = [_plain(logged.event.to_wire() | {"derived": logged.derived}) for logged in shop.log.read(end, 10_000)]
-    assert notified[: middle - end] == notified[middle - end :]
+    plain_events = [
+        _plain(logged_event.event.to_wire() | {"derived": logged_event.derived})
+        for logged_event in shop.log.read(end, 10_000)
+    ]
+    assert plain_events[: middle - end] == plain_events[middle - end :]
     names = {row["name"] for rows in requests for row in rows if row["name"]}
     for name in names:
         assert _standing(shop, once, name) == _standing(shop, one_by_one_name, name)
@@ -251,7 +254,7 @@ def _person(row: Document, which: str) -> Document:
     return row | {"name": f"{row['name']}-{which}", "email": f"{which}.{email}" if "@" in email else email}
 
 
-def _in(schema: str, row: Document) -> Document:
+def _row_in(schema: str, row: Document) -> Document:
     return {"databaseSchema": f"pg.shop.{schema}", "columns": [], **row}
 
 

@@ -208,7 +208,8 @@ def test_what_is_called_like_them_stays(company: SmallCompany) -> None:
         of_service = select(change_event.c.entity_fqn).where(change_event.c.entity_type == "databaseService")
         assert set(connection.scalars(of_service)) == {"pg"}
         services = {
-            derived["service"] for derived in map(orjson.loads, connection.scalars(select(change_event.c.derived)))
+            derived_fields["service"]
+            for derived_fields in map(orjson.loads, connection.scalars(select(change_event.c.derived)))
         }
         assert services == {"pg", None}
     assert damage(company.engine) == {}
@@ -285,9 +286,9 @@ def test_one_erasure_of_a_user_at_a_time_and_its_identity_is_sealed_until_the_en
     with company.engine.connect() as connection:
         assert NAME not in str(connection.execute(select(METADATA.tables["erasure"])).all())
     erase(company)
-    claimed = erasures.claim("runner", now_ms=3, lost_after_ms=60_000)
-    assert claimed is not None and claimed.identity == request.identity
-    assert erasures.fail(claimed, "killed", now_ms=4)
+    claimed_erasure = erasures.claim("runner", now_ms=3, lost_after_ms=60_000)
+    assert claimed_erasure is not None and claimed_erasure.identity == request.identity
+    assert erasures.fail(claimed_erasure, "killed", now_ms=4)
     assert erasures.identity_of(company.ids[NAME]) == request.identity, "a failed one is taken up where it was"
     erasures.forget_identity(company.ids[NAME])
     assert not erasures.identity_of(company.ids[NAME]).names

@@ -13,10 +13,10 @@ from sqlalchemy import Engine, func, select, update
 from tests.store.test_resolving import (
     NOW_MS,
     NotifyInSmallPortions,
-    everything,
     followed_by_many,
     match_batches,
     notified_count,
+    stored_results,
     work_of,
 )
 
@@ -29,7 +29,7 @@ from tocsin.store.outbox.event_portions import EventPortions, PortionKey
 FOLLOWERS = 45
 
 
-def dividing(engine: Engine) -> Notify:
+def notify_in_portions(engine: Engine) -> Notify:
     return replace(work_of(engine, NotifyInSmallPortions), most_recipients=20)
 
 
@@ -59,7 +59,7 @@ def without_times(stored: list[list[tuple[object, ...]]]) -> list[Sequence[tuple
 def divided_engine(store_engine: Engine) -> Engine:
     """A store in which the portions of an event are written down, and none is stored."""
     followed_by_many(store_engine, FOLLOWERS)
-    notified_count(store_engine, dividing(store_engine))
+    notified_count(store_engine, notify_in_portions(store_engine))
     return store_engine
 
 
@@ -67,12 +67,12 @@ def test_portions_store_what_one_task_would(divided_engine: Engine) -> None:
     waiting = EventPortions(divided_engine).pending_keys()
     assert len(waiting) == 6, "46 people, ten at a time, and those who share an address: few, so one range in each"
     assert row_counts(divided_engine) == (0, 0, 6)
-    counts = [store(dividing(divided_engine), [key]) for key in waiting]
+    counts = [store(notify_in_portions(divided_engine), [key]) for key in waiting]
     assert row_counts(divided_engine) == (46 + 45, 2, 0)
     assert sum(counts) == 46 + 45
-    in_portions = everything(divided_engine)
+    in_portions = stored_results(divided_engine)
     assert notified_count(divided_engine, work_of(divided_engine)) >= 0
-    assert everything(divided_engine) == in_portions, "one task finds nothing to add"
+    assert stored_results(divided_engine) == in_portions, "one task finds nothing to add"
     firings = {row[:2]: row[2] for row in in_portions[1]}
     assert firings == {row[:2]: row[2] for row in in_portions[0]}, "firings count what the results count"
 
@@ -82,44 +82,44 @@ def test_the_last_portion_stores_the_results_whichever_it_is(divided_engine: Eng
     waiting = EventPortions(divided_engine).pending_keys()
     for number in order:
         assert row_counts(divided_engine)[1] == 0
-        store(dividing(divided_engine), [waiting[number]])
+        store(notify_in_portions(divided_engine), [waiting[number]])
     assert row_counts(divided_engine) == (46 + 45, 2, 0)
 
 
 def test_a_portion_has_several_ranges_of_people_where_there_are_many(store_engine: Engine) -> None:
     followed_by_many(store_engine, 105)
-    notified_count(store_engine, dividing(store_engine))
+    notified_count(store_engine, notify_in_portions(store_engine))
     portions = EventPortions(store_engine)
     stored = [portions.find(key) for key in portions.pending_keys()]
     assert [len(portion.people) for portion in stored if portion is not None] == [2, 2, 2, 2, 2, 2]
 
 
 def test_what_was_killed_goes_on_and_what_runs_again_changes_nothing(divided_engine: Engine) -> None:
-    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending_keys()
+    work, waiting = notify_in_portions(divided_engine), EventPortions(divided_engine).pending_keys()
     store(work, waiting[1:2])
-    after_one = everything(divided_engine)
+    after_one = stored_results(divided_engine)
     assert store(work, waiting[1:2]) == 0
-    assert everything(divided_engine) == after_one
+    assert stored_results(divided_engine) == after_one
     notified_count(divided_engine, replace(work, now_ms=NOW_MS + 5))  # the micro-batch begins again
-    assert everything(divided_engine) == after_one
+    assert stored_results(divided_engine) == after_one
     assert EventPortions(divided_engine).pending_keys() == [waiting[0], *waiting[2:]]
     store(work, waiting)
-    ended = everything(divided_engine)
+    end_state = stored_results(divided_engine)
     assert row_counts(divided_engine) == (46 + 45, 2, 0)
     for _ in range(2):
         store(work, waiting)
         notified_count(divided_engine, work)
-    assert everything(divided_engine) == ended
+    assert stored_results(divided_engine) == end_state
     assert row_counts(divided_engine)[2] == 0
 
 
 def test_two_at_once_store_each_portion_once(divided_engine: Engine) -> None:
-    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending_keys()
+    work, waiting = notify_in_portions(divided_engine), EventPortions(divided_engine).pending_keys()
     with ThreadPoolExecutor(4) as tasks:
         counts = list(tasks.map(lambda key: store(work, [key]), [*waiting, *reversed(waiting)]))
     assert sum(counts) == 46 + 45
     assert row_counts(divided_engine) == (46 + 45, 2, 0)
-    stored = everything(divided_engine)
+    stored = stored_results(divided_engine)
     assert {row[:2]: row[2] for row in stored[1]} == {row[:2]: row[2] for row in stored[0]}
 
 
@@ -131,7 +131,7 @@ def test_an_alert_that_is_left_out_notifies_nobody_and_has_its_result(divided_en
             .order_by(firing.c.subscription_id.desc())
             .limit(1)
         )
-    store(dividing(divided_engine), EventPortions(divided_engine).pending_keys(), [second])
+    store(notify_in_portions(divided_engine), EventPortions(divided_engine).pending_keys(), [second])
     with divided_engine.connect() as connection:
         of_alert = match_result.c.subscription_id == second
         assert set(connection.scalars(select(match_result.c.notified_count).where(of_alert))) == {0}
@@ -139,9 +139,9 @@ def test_an_alert_that_is_left_out_notifies_nobody_and_has_its_result(divided_en
 
 
 def test_what_another_query_wrote_before_takes_the_reasons_and_counts_once(divided_engine: Engine) -> None:
-    work, waiting = dividing(divided_engine), EventPortions(divided_engine).pending_keys()
+    work, waiting = notify_in_portions(divided_engine), EventPortions(divided_engine).pending_keys()
     store(work, waiting)
-    complete = everything(divided_engine)
+    complete = stored_results(divided_engine)
     assert complete[2]
     with divided_engine.begin() as connection:  # as if only the first alert had found ten of them
         connection.execute(match_result.delete())
@@ -151,12 +151,12 @@ def test_what_another_query_wrote_before_takes_the_reasons_and_counts_once(divid
         connection.execute(update(notification).values(reasons="[]"))
     notified_count(divided_engine, work)
     store(work, EventPortions(divided_engine).pending_keys())
-    assert without_times(everything(divided_engine)) == without_times(complete)
+    assert without_times(stored_results(divided_engine)) == without_times(complete)
 
 
 def test_a_rehearsal_and_few_recipients_are_not_divided(store_engine: Engine) -> None:
     followed_by_many(store_engine, FOLLOWERS)
-    work = dividing(store_engine)
+    work = notify_in_portions(store_engine)
     notified_count(store_engine, replace(work, is_rehearsal=True))
     assert row_counts(store_engine) == (0, 0, 0)
     notified_count(store_engine, replace(work, most_recipients=60))

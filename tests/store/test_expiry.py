@@ -61,67 +61,69 @@ class Expiring:
 
 
 @pytest.fixture
-def expiring(store_engine: Engine) -> Expiring:
+def expiry_setup(store_engine: Engine) -> Expiring:
     return Expiring(store_engine)
 
 
-def test_an_alert_is_told_of_a_week_before_once_and_disabled_when_it_expires(expiring: Expiring) -> None:
-    assert (expiring.look(7 * DAY_MS + 1), expiring.events()) == (0, [])
-    assert [expiring.look(7 * DAY_MS), expiring.look(3 * DAY_MS), expiring.look(1)] == [1, 0, 0]
-    assert ExpiryJob(expiring.engine, expiring.clock).look() == 0, "another pipeline, or the same after a restart"
-    assert expiring.is_enabled()
-    assert [expiring.look(0), expiring.look(-DAY_MS)] == [1, 0]
-    assert not expiring.is_enabled()
-    announced, expired = expiring.events()
-    assert {announced.entity_id, expired.entity_id} == {expiring.alert_id}
-    assert announced.previous_version == announced.current_version
-    assert expired.change_description is not None
-    changes = {change.name: change.new_value for change in expired.change_description.fields_updated}
+def test_an_alert_is_told_of_a_week_before_once_and_disabled_when_it_expires(expiry_setup: Expiring) -> None:
+    assert (expiry_setup.look(7 * DAY_MS + 1), expiry_setup.events()) == (0, [])
+    assert [expiry_setup.look(7 * DAY_MS), expiry_setup.look(3 * DAY_MS), expiry_setup.look(1)] == [1, 0, 0]
+    assert ExpiryJob(expiry_setup.engine, expiry_setup.clock).look() == 0, (
+        "another pipeline, or the same after a restart"
+    )
+    assert expiry_setup.is_enabled()
+    assert [expiry_setup.look(0), expiry_setup.look(-DAY_MS)] == [1, 0]
+    assert not expiry_setup.is_enabled()
+    announcement, expiry_event = expiry_setup.events()
+    assert {announcement.entity_id, expiry_event.entity_id} == {expiry_setup.alert_id}
+    assert announcement.previous_version == announcement.current_version
+    assert expiry_event.change_description is not None
+    changes = {change.name: change.new_value for change in expiry_event.change_description.fields_updated}
     assert changes == {"enabled": False, "expiry": {"expires": EXPIRES_MS}}
 
 
-def test_whether_owners_were_told_is_asked_of_all_alerts_together(expiring: Expiring) -> None:
+def test_whether_owners_were_told_is_asked_of_all_alerts_together(expiry_setup: Expiring) -> None:
     for name in ("second", "third"):
-        expiring.company.alert(name, FOLLOWERS, "true", resources=("table",), expires=EXPIRES_MS)
+        expiry_setup.company.alert(name, FOLLOWERS, "true", resources=("table",), expires=EXPIRES_MS)
     statements: list[str] = []
-    event.listen(expiring.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
-    assert expiring.look(DAY_MS) == 3
+    event.listen(expiry_setup.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    assert expiry_setup.look(DAY_MS) == 3
     statements.clear()
-    assert expiring.look(DAY_MS) == 0
+    assert expiry_setup.look(DAY_MS) == 0
     assert len([one for one in statements if "WHERE change_event.id " in one]) == 1
 
 
-def test_its_owner_is_told_and_nobody_else(expiring: Expiring) -> None:
-    expiring.look(DAY_MS)
-    expiring.look(0)
-    notify_all(expiring.engine)
+def test_its_owner_is_told_and_nobody_else(expiry_setup: Expiring) -> None:
+    expiry_setup.look(DAY_MS)
+    expiry_setup.look(0)
+    notify_all(expiry_setup.engine)
     query = select(notification.c.channel, notification.c.recipient)
-    with reading(expiring.engine) as connection:
+    with reading(expiry_setup.engine) as connection:
         recipients = [tuple(row) for row in connection.execute(query)]
     assert recipients == [("Email", "dia@example.com")] * 2
 
 
-def test_an_alert_that_is_extended_is_told_of_again_a_week_before(expiring: Expiring) -> None:
-    assert expiring.look(DAY_MS) == 1
-    expiring.set("/expires", EXPIRES_MS + 30 * DAY_MS)
-    assert [expiring.look(0), expiring.look(-30 * DAY_MS + 7 * DAY_MS)] == [0, 1]
-    assert [event.event_type for event in expiring.events()] == [EventType.ALERT_EXPIRING] * 2
-    assert expiring.is_enabled()
+def test_an_alert_that_is_extended_is_told_of_again_a_week_before(expiry_setup: Expiring) -> None:
+    assert expiry_setup.look(DAY_MS) == 1
+    expiry_setup.set("/expires", EXPIRES_MS + 30 * DAY_MS)
+    assert [expiry_setup.look(0), expiry_setup.look(-30 * DAY_MS + 7 * DAY_MS)] == [0, 1]
+    assert [event.event_type for event in expiry_setup.events()] == [EventType.ALERT_EXPIRING] * 2
+    assert expiry_setup.is_enabled()
 
 
-def test_what_is_disabled_or_was_extended_meanwhile_is_left_alone(expiring: Expiring) -> None:
-    expiring.look(30 * DAY_MS)
-    stale = ExpiryJob(expiring.engine, expiring.clock)
+def test_what_is_disabled_or_was_extended_meanwhile_is_left_alone(expiry_setup: Expiring) -> None:
+    expiry_setup.look(30 * DAY_MS)
+    stale = ExpiryJob(expiry_setup.engine, expiry_setup.clock)
     stale.look()
-    expiring.set("/enabled", False)
-    assert expiring.look(0) == 0
-    assert expiring.events() == []
+    expiry_setup.set("/enabled", False)
+    assert expiry_setup.look(0) == 0
+    assert expiry_setup.events() == []
 
 
-def test_a_clock_that_was_set_back_tells_nobody_twice(expiring: Expiring) -> None:
-    assert [expiring.look(before_ms) for before_ms in (DAY_MS, 30 * DAY_MS, DAY_MS)] == [1, 0, 0]
-    assert [expiring.look(before_ms) for before_ms in (0, DAY_MS, 0)] == [1, 0, 0]
-    assert [event.event_type for event in expiring.events()] == [EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED]
+def test_a_clock_that_was_set_back_tells_nobody_twice(expiry_setup: Expiring) -> None:
+    assert [expiry_setup.look(before_ms) for before_ms in (DAY_MS, 30 * DAY_MS, DAY_MS)] == [1, 0, 0]
+    assert [expiry_setup.look(before_ms) for before_ms in (0, DAY_MS, 0)] == [1, 0, 0]
+    assert [event.event_type for event in expiry_setup.events()] == [EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED]
 
 
 def test_the_hour_that_comes_twice_is_two_moments() -> None:
@@ -129,12 +131,12 @@ def test_the_hour_that_comes_twice_is_two_moments() -> None:
     assert (winter - summer, expiry_ms("2026-10-25T01:30")) == (3_600_000, winter)
 
 
-def test_two_pipelines_disable_it_once(expiring: Expiring) -> None:
-    expiring.clock.at_ms = EXPIRES_MS
-    jobs = [ExpiryJob(expiring.engine, expiring.clock) for _ in range(2)]
+def test_two_pipelines_disable_it_once(expiry_setup: Expiring) -> None:
+    expiry_setup.clock.at_ms = EXPIRES_MS
+    jobs = [ExpiryJob(expiry_setup.engine, expiry_setup.clock) for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
         counts = list(pool.map(lambda job: job.look(), jobs))
-    assert (sum(counts), len(expiring.events())) == (1, 1)
+    assert (sum(counts), len(expiry_setup.events())) == (1, 1)
 
 
 def test_an_expired_alert_is_enabled_again_only_with_a_later_moment() -> None:

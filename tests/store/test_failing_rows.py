@@ -112,11 +112,11 @@ def test_owners_see_the_values_and_followers_those_of_columns_that_are_not_maske
         {"name": "email", "dataType": "VARCHAR", "dataLength": 80, "tags": [{"tagFQN": PII_TAG}]},
     ]
     company.table("orders", columns=columns)
-    masked = whole_sample._replace(cells=(("7", MASK), ("8", MASK)))
-    assert (samples.of(mails["ana"]), samples.of(mails["cem"])) == (whole_sample, masked)
+    masked_sample = whole_sample._replace(cells=(("7", MASK), ("8", MASK)))
+    assert (samples.of(mails["ana"]), samples.of(mails["cem"])) == (whole_sample, masked_sample)
     columns[1]["name"] = "mail"
     company.table("orders", columns=columns)
-    assert samples.of(mails["cem"]) == masked, "what a renamed column held stays masked"
+    assert samples.of(mails["cem"]) == masked_sample, "what a renamed column held stays masked"
 
 
 def test_rows_of_another_result_are_not_shown(store_engine: Engine) -> None:

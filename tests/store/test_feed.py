@@ -71,12 +71,14 @@ class FeedSetup:
     def people_notified(self, written: Written) -> dict[str, set[str]]:
         """Return the recipients of a write's in-app notifications, with reasons."""
         assert written.event is not None
-        logged = EventLog(self.engine).find(written.event.id)
-        assert logged is not None
+        logged_event = EventLog(self.engine).find(written.event.id)
+        assert logged_event is not None
         alerts = Subscriptions(self.engine).list_enabled()
         dependencies = dependencies_of(self.engine, alerts, FixedClock(1))
         names = {found: name for name, found in self.company.ids.items()}
-        due = notifications_for(logged, [one for one in alerts if matches(plan_of(one), logged)], dependencies)
+        due = notifications_for(
+            logged_event, [one for one in alerts if matches(plan_of(one), logged_event)], dependencies
+        )
         bells = [scheduled.draft for scheduled in due]
         assert len({bell.recipient_id for bell in bells}) == len(bells), "one row per person per event"
         return {
@@ -125,11 +127,11 @@ def test_participants_of_a_thread_are_notified_although_its_asset_is_gone_by_the
 
 def change_threads(talk: FeedSetup, chance: Random, threads: list[Written]) -> Written:
     """Begin a thread or task, or reassign, edit, answer or delete something of those that there are."""
-    who, mentioned = chance.sample(PEOPLE, 2)
-    text = f"{chance.random()} <#E::user::{mentioned}>" if chance.random() < 0.7 else str(chance.random())
+    who, mentioned_person = chance.sample(PEOPLE, 2)
+    text = f"{chance.random()} <#E::user::{mentioned_person}>" if chance.random() < 0.7 else str(chance.random())
     if not threads or chance.random() < 0.3:
         is_task = chance.random() < 0.5
-        threads.append(talk.task(who, talk.user(mentioned)) if is_task else talk.begin(who, text))
+        threads.append(talk.task(who, talk.user(mentioned_person)) if is_task else talk.begin(who, text))
         return threads[-1]
     thread_ = chance.choice(threads)
     thread_id, author = thread_.document["id"], thread_.document["createdBy"]
@@ -147,7 +149,7 @@ def change_threads(talk: FeedSetup, chance: Random, threads: list[Written]) -> W
     if chance.random() < 0.5:
         return talk.reply(who, thread_, text)
     is_task = "task" in thread_.document
-    assignees = {"op": "replace", "path": "/task/assignees", "value": [talk.user(mentioned)]}
+    assignees = {"op": "replace", "path": "/task/assignees", "value": [talk.user(mentioned_person)]}
     message = {"op": "replace", "path": "/message", "value": text}
     return talk.writes.patch(thread_id, [assignees if is_task else message], actor=talk.actor(author))
 
@@ -264,8 +266,8 @@ def test_threads_go_with_their_asset_and_parts_with_their_people(talk: FeedSetup
     talk.company.writes.delete("table", Key.by_id(talk.company.ids["orders"]), actor=SYSTEM, hard=True)
     with talk.engine.connect() as connection:
         counts_after = [
-            connection.execute(select(func.count()).select_from(counted)).scalar_one()
-            for counted in (thread, thread_post)
+            connection.execute(select(func.count()).select_from(counted_table)).scalar_one()
+            for counted_table in (thread, thread_post)
         ]
         assert counts_after == [1, 0]
         parts = select(thread_part.c.part).where(thread_part.c.principal_id == talk.company.ids["cem"])
@@ -301,15 +303,15 @@ def test_threads_follow_what_is_renamed(talk: FeedSetup) -> None:
     talk.company.put("glossary", {"name": "words", "description": "All of them."})
     question = talk.task("ana", {"type": "team", "name": "shop"}, about="<#E::glossary::words::description>")
     for entity_type, name in (("glossary", "words"), ("team", "shop")):
-        renamed = [{"op": "replace", "path": "/name", "value": f"new-{name}"}]
-        talk.company.writes.patch(entity_type, Key.by_id(talk.company.ids[name]), renamed, actor=SYSTEM)
+        rename_operations = [{"op": "replace", "path": "/name", "value": f"new-{name}"}]
+        talk.company.writes.patch(entity_type, Key.by_id(talk.company.ids[name]), rename_operations, actor=SYSTEM)
     thread_now = talk.feed.get(question.document["id"], posts=0)
     assert thread_now["about"] == "<#E::glossary::new-words::description>"
     assert [one["name"] for one in thread_now["task"]["assignees"]] == ["new-shop"]
-    ended = talk.writes.resolve(question.document["id"], {"newValue": "Few."}, actor=talk.actor("ben"))
-    assert ended.event is not None
-    assert ended.event.entity_fully_qualified_name == "new-words"
-    assert talk.people_notified(ended)["ana"] == {
+    resolution = talk.writes.resolve(question.document["id"], {"newValue": "Few."}, actor=talk.actor("ben"))
+    assert resolution.event is not None
+    assert resolution.event.entity_fully_qualified_name == "new-words"
+    assert talk.people_notified(resolution)["ana"] == {
         "you started it",
         "you take part in it",
         "it is assigned to you through team new-shop",
@@ -319,17 +321,17 @@ def test_threads_follow_what_is_renamed(talk: FeedSetup) -> None:
 def test_an_edit_keeps_whom_a_message_mentions_by_a_former_name(talk: FeedSetup) -> None:
     question = talk.begin("dia", "Who knows? <#E::team::tills> <#E::user::cem>")
     post = talk.reply("dia", question, "Really: <#E::team::tills>").document["posts"][-1]
-    renamed = [{"op": "replace", "path": "/name", "value": "cash-desks"}]
-    talk.company.writes.patch("team", Key.by_id(talk.company.ids["tills"]), renamed, actor=SYSTEM)
+    rename_operations = [{"op": "replace", "path": "/name", "value": "cash-desks"}]
+    talk.company.writes.patch("team", Key.by_id(talk.company.ids["tills"]), rename_operations, actor=SYSTEM)
     thread_id = question.document["id"]
     text = [{"op": "replace", "path": "/message", "value": "Who knows it? <#E::team::tills>"}]
     talk.writes.patch(thread_id, text, actor=talk.actor("dia"))
     post_text = [{"op": "replace", "path": "/message", "value": "Really, really: <#E::team::tills>"}]
     talk.writes.patch_post(thread_id, post["id"], post_text, actor=talk.actor("dia"))
     talk.writes.patch_post(thread_id, post["id"], [post_text[0] | {"value": "Really?"}], actor=talk.actor("dia"))
-    notified = talk.people_notified(talk.reply("ana", question, "No."))
-    assert notified["ben"] == {OWN, "you take part in it through team cash-desks"}
-    assert "cem" not in notified, "the edit took the mention out"
+    reasons_by_person = talk.people_notified(talk.reply("ana", question, "No."))
+    assert reasons_by_person["ben"] == {OWN, "you take part in it through team cash-desks"}
+    assert "cem" not in reasons_by_person, "the edit took the mention out"
     talk.writes.patch(thread_id, [text[0] | {"value": "Who knows it?"}], actor=talk.actor("dia"))
     assert talk.people_notified(talk.reply("ana", question, "No."))["ben"] == {OWN}
 

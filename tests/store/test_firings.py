@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
-from tests.drafts import at_once, draft, match_results, reason
+from tests.drafts import draft, match_results, notification_due_at_once, reason
 from tests.notifying import notify_all
 
 from tocsin.flow.schedule.messages import ScheduledNotification
@@ -39,13 +39,13 @@ def tallies(company: SmallCompany) -> dict[str, Tally]:
 
 def test_what_alerts_tell_is_counted_per_event_and_once(company: SmallCompany) -> None:
     notify_all(company.engine)
-    counted = tallies(company)
-    assert counted["bell"] == Tally(fired_count=3, notified_count=5, person_count=5, app_count=5)
-    assert counted["both"] == Tally(fired_count=3, notified_count=6, person_count=6, app_count=3)
+    first_tallies = tallies(company)
+    assert first_tallies["bell"] == Tally(fired_count=3, notified_count=5, person_count=5, app_count=5)
+    assert first_tallies["both"] == Tally(fired_count=3, notified_count=6, person_count=6, app_count=3)
     with company.engine.begin() as connection:
         connection.execute(pipeline_progress.delete().where(pipeline_progress.c.query_name == "match_stream"))
     notify_all(company.engine)
-    assert tallies(company) == counted
+    assert tallies(company) == first_tallies
     firings = Firings(company.engine)
     assert firings.people([company.ids["bell"], company.ids["both"]], 0) == {
         company.ids["bell"]: 3,
@@ -107,4 +107,6 @@ def in_app(company: SmallCompany, alert_id: str, who: str) -> ScheduledNotificat
     """Return a notification as a query writes it, of the first event of the log."""
     (logged,) = EventLog(company.engine).read(0, 1)
     person, owned = company.ids[who], reason(alert_id, ReasonKind.OWNER)
-    return at_once(draft("ActivityFeed", owned, event=head_of(logged), key=person, recipient_id=person))
+    return notification_due_at_once(
+        draft("ActivityFeed", owned, event=head_of(logged), key=person, recipient_id=person)
+    )

@@ -77,10 +77,10 @@ def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_adminis
     version = writes.patch("eventsubscription", key, operations, actor=SYSTEM).document["version"]
     for _ in range(2):
         first_start(store_engine, Settings())
-        stored = catalogue.get("eventsubscription", key)
-        conditions = [rule["condition"] for rule in stored["filteringRules"]["rules"]]
+        stored_alert = catalogue.get("eventsubscription", key)
+        conditions = [rule["condition"] for rule in stored_alert["filteringRules"]["rules"]]
         assert conditions[:2] == ["onlyFieldsChanged('followers', 'votes')", "isBot()"]
-        assert stored["version"] != version
+        assert stored_alert["version"] != version
 
 
 @pytest.mark.parametrize(

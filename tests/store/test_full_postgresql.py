@@ -43,7 +43,7 @@ def test_a_request_that_a_full_disk_refuses_says_so_and_is_done_once_there_is_ro
     """Fault scenario 74."""
     postgres_disk.take(engine, "change_event", "entity", "entity_version")
     requests = [{"name": f"words-{number}", "description": "x" * 3_000} for number in range(40)]
-    with running_server(engine) as served, served.administrator() as client:
+    with running_server(engine) as server, server.administrator() as client:
         postgres_disk.fill()
         answers = [client.post("/glossaries", json=request) for request in requests]
         refused_answers = [answer for answer in answers if answer.status_code != 201]
@@ -52,8 +52,8 @@ def test_a_request_that_a_full_disk_refuses_says_so_and_is_done_once_there_is_ro
             message = "The disk is full. Free some space; nothing was stored."
             assert (answer.status_code, answer.json()) == (503, {"code": 503, "message": message})
             assert answer.headers["retry-after"] == "5"
-        stored = client.get("/glossaries", params={"limit": 100}).json()["paging"]["total"]
-        assert stored == len(requests) - len(refused_answers)
+        stored_count = client.get("/glossaries", params={"limit": 100}).json()["paging"]["total"]
+        assert stored_count == len(requests) - len(refused_answers)
         postgres_disk.clear()
         for request, answer in zip(requests, answers, strict=True):
             assert (client.post("/glossaries", json=request).status_code == 201) is (answer in refused_answers)
@@ -72,9 +72,9 @@ def test_events_of_others_that_a_full_disk_refuses_are_applied_once_later(
     tables = [shop.table(f"f{number}") | {"description": "x" * 3_000} for number in range(2 * CHUNK)]
     events = [change("entityCreated", f"{SCHEMA}.{table['name']}", entity=table) for table in tables]
     postgres_disk.fill()
-    with pytest.raises((TocsinError, SQLAlchemyError)) as refused:
+    with pytest.raises((TocsinError, SQLAlchemyError)) as refusal:
         send(writes, shop, *events)
-    fault = fault_of(refused.value)
+    fault = fault_of(refusal.value)
     assert fault is not None
     assert fault.name == "disk_full"
     postgres_disk.clear()
@@ -95,9 +95,9 @@ def test_retention_that_a_full_disk_ends_goes_on_with_the_next_run(postgres_disk
     before = offsets(small_company)
     assert progress.claim("first", now_ms=1)
     postgres_disk.fill()
-    with pytest.raises(SQLAlchemyError) as refused:
+    with pytest.raises(SQLAlchemyError) as refusal:
         list(removal.remove(plan, "first", lambda: 1))
-    fault = fault_of(refused.value)
+    fault = fault_of(refusal.value)
     assert fault is not None
     assert fault.name == "disk_full"
     assert offsets(small_company) == before

@@ -99,8 +99,8 @@ def test_of_a_large_message_for_people_later_events_are_read_in_brief(store_engi
     store.events = EventLog(store_engine).read(0, 1_000)[-2:]
     for place in range(2):
         store.write(place, now_ms=NOON_MS)
-    claimed = store.claim(NOON_MS + HOUR_MS)
-    (dispatch,) = Messages(store_engine, shown_bytes=1).dispatches(claimed)
+    claimed_messages = store.claim(NOON_MS + HOUR_MS)
+    (dispatch,) = Messages(store_engine, shown_bytes=1).dispatches(claimed_messages)
     first, later = (one.event.entity or {} for one in dispatch.entries)
     assert [one.in_brief for one in dispatch.entries] == [False, True]
     assert len(first["columns"]) == 500
@@ -137,7 +137,7 @@ def test_nobody_claims_a_message_into_which_a_notification_is_being_written(post
 def test_racing_writers_and_a_worker_send_every_notification_once(store_engine: Engine) -> None:
     """Fault scenario 12."""
     store = Store(store_engine, 60)
-    sent: list[str] = []
+    sent_ids: list[str] = []
 
     def write(start: int) -> None:
         for place in range(start, 60, 3):
@@ -148,11 +148,11 @@ def test_racing_writers_and_a_worker_send_every_notification_once(store_engine: 
         due_ms = NOON_MS
         while not all(one.done() for one in writing):
             due_ms += HOUR_MS
-            sent += store.send(due_ms)
+            sent_ids += store.send(due_ms)
     for writer in writing:
         writer.result()
-    sent += store.send(due_ms + 10**9)
-    assert len(sent) == len(set(sent)) == 60
+    sent_ids += store.send(due_ms + 10**9)
+    assert len(sent_ids) == len(set(sent_ids)) == 60
     assert -1 not in store.counts_by_due_time()
 
 

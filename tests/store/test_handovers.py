@@ -44,8 +44,8 @@ def _alert(company: SmallCompany, name: str, who: str, tables: Sequence[str], **
         "destinations": [mail],
         **fields,
     }
-    written = company.writes.create("eventsubscription", request, actor=company.actor(who))
-    company.ids[name] = str(written.document["id"])
+    outcome = company.writes.create("eventsubscription", request, actor=company.actor(who))
+    company.ids[name] = str(outcome.document["id"])
     company.clock.advance(1_000)
 
 

@@ -24,7 +24,7 @@ ENTRY = ("table", ORDERS)
 @pytest.fixture
 def shop(store_engine: Engine) -> Company:
     sample_company = company(store_engine)
-    _own(sample_company, "databaseService", "pg", "john.doe")
+    _assign_owner(sample_company, "databaseService", "pg", "john.doe")
     sample_company.patch(
         ("add", "/domains", [{"type": "domain", "id": sample_company.ids["commerce"]}]),
         entity_type="database",
@@ -33,7 +33,7 @@ def shop(store_engine: Engine) -> Company:
     return sample_company
 
 
-def _own(shop: Company, entity_type: str, fqn: str, name: str) -> None:
+def _assign_owner(shop: Company, entity_type: str, fqn: str, name: str) -> None:
     owner = {"type": "user", "id": shop.ids[name]}
     shop.patch(("add", "/owners", [owner]), entity_type=entity_type, fqn=fqn)
 
@@ -51,7 +51,7 @@ def test_what_a_type_may_lie_under_is_known() -> None:
 
 def test_the_nearest_that_has_some_counts_and_each_key_by_itself(shop: Company) -> None:
     assert _owners(shop) == ["john.doe"]
-    _own(shop, "databaseSchema", SCHEMA, "jane")
+    _assign_owner(shop, "databaseSchema", SCHEMA, "jane")
     assert _owners(shop) == ["jane"]
     heritage = shop.catalogue.heritage([ENTRY, ("databaseService", "pg"), ("table", "pg.other.x.y")])
     assert [one["name"] for one in heritage[ENTRY]["domains"]] == ["commerce"]
@@ -102,13 +102,13 @@ def _product(shop: Company) -> Document:
 
 def test_a_data_product_inherits_the_owners_of_its_domain(shop: Company, store_engine: Engine) -> None:
     """Like an asset of its container: on reading, in events, and for recipients at the event's place."""
-    _own(shop, "domain", "commerce", "jane")
+    _assign_owner(shop, "domain", "commerce", "jane")
     product = _product(shop)
     event = shop.log.read(shop.log.readable_end() - 1, 1)[0].event
     assert event.entity is not None
     assert [(one["name"], one["inherited"]) for one in event.entity["owners"]] == [("jane", True)]
     shop.writes.create("domain", {"name": "other", "domainType": "Aggregate", "description": "x"}, actor=JANE)
-    _own(shop, "domain", "other", "john.doe")
+    _assign_owner(shop, "domain", "other", "john.doe")
     before = shop.log.readable_end()
     other_domain = {"type": "domain", "id": shop.get("domain", "other")["id"]}
     shop.patch(("replace", "/domains", [other_domain]), entity_type="dataProduct", fqn="parcel")

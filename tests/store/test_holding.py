@@ -103,10 +103,10 @@ def test_downstream_of_an_incident_one_notification_names_it_and_the_rest_waits(
     company.run("load", "Successful")
     company.describe("orders", "after", by="cem")
     process(company, at_once=at_once)
-    expected = [("before", False), ("first", True), ("after", False)]
-    assert held_by_text(company) == expected
+    expected_texts = [("before", False), ("first", True), ("after", False)]
+    assert held_by_text(company) == expected_texts
     process(company, at_once=at_once)
-    assert held_by_text(company) == expected, "repeating everything tells nothing more"
+    assert held_by_text(company) == expected_texts, "repeating everything tells nothing more"
     with company.engine.connect() as connection:
         result = match_result.c
         counts = select(result.notified_count).where(result.subscription_id == company.ids["tables"])
@@ -189,12 +189,14 @@ def test_an_incident_is_named_to_those_who_may_view_its_asset(company: SmallComp
         texts = connection.scalars(select(notification.c.reasons)).all()
     reasons = [Reason.model_validate(reason) for text in texts for reason in json.loads(text)]
     reason = next(one for one in reasons if one.held_by)
-    for hidden, name in (("eventsubscription", "INC-1"), ("pipeline", None)):
-        restrict(company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": [hidden]})
+    for hidden_type, name in (("eventsubscription", "INC-1"), ("pipeline", None)):
+        restrict(
+            company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": [hidden_type]}
+        )
         policies = PermissionCache(SqlSubjects(company.engine)).current_policies()
         states = SqlEntityStates(company.engine)
         sights = {who: Visibility(policies.of(company.ids[who]), states) for who in ("ana", "cem")}
         incidents_by_person = {who: sight.reasons([reason])[0].held_by for who, sight in sights.items()}
-        assert incidents_by_person == {"ana": name, "cem": "INC-1"}, hidden
+        assert incidents_by_person == {"ana": name, "cem": "INC-1"}, hidden_type
         assert sights["ana"].sees_incidents(["INC-1", "INC-99"]) == ({name} if name else set())
         assert ("INC-1" in sights["ana"].reasons([reason])[0].sentence()) is (name is not None)

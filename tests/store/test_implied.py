@@ -40,10 +40,10 @@ def source(shop: Company, name: str) -> Document:
 def test_a_model_is_made_from_the_sources_of_its_features(shop: Company, store_engine: Engine) -> None:
     end = shop.log.readable_end()
     nowhere = {"type": "table", "id": "00000000-0000-4000-8000-00000000dead"}
-    written = shop.writes.create("mlmodel", model(source(shop, "orders"), nowhere), actor=JANE)
-    notified = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(end)]
-    assert notified == [("entityCreated", "ml.churn"), ("entityUpdated", "ml.churn")]
-    assert [event.id for event in written.cascaded] == [shop.events_after(end)[1].id]
+    outcome = shop.writes.create("mlmodel", model(source(shop, "orders"), nowhere), actor=JANE)
+    event_summaries = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(end)]
+    assert event_summaries == [("entityCreated", "ml.churn"), ("entityUpdated", "ml.churn")]
+    assert [event.id for event in outcome.cascaded] == [shop.events_after(end)[1].id]
     assert sources_of_model(store_engine) == ["orders"]
     shop.writes.upsert("mlmodel", model(source(shop, "orders"), source(shop, "a")), actor=JANE)
     assert sources_of_model(store_engine) == ["a", "orders"]

@@ -141,8 +141,8 @@ def test_terms_are_made_and_changed_each_as_one_event(shop: Company) -> None:
     )
     assert (client["owners"][0]["name"], client["reviewers"][0]["name"]) == ("sales", "jane")
     assert client["references"] == [{"name": "ISO", "endpoint": "https://iso.org/x"}]
-    related = shop.get("glossaryTerm", "Shop.Person")["relatedTerms"][0]
-    assert (related["relationType"], related["term"]["name"]) == ("broader", "Client")
+    relation = shop.get("glossaryTerm", "Shop.Person")["relatedTerms"][0]
+    assert (relation["relationType"], relation["term"]["name"]) == ("broader", "Client")
     end = shop.log.readable_end()
     again = do(
         shop, TERM + ",Client,Customer,Buys.,buyer,,,,,,,\n,Person,,Lives.,,broader:Shop.Client,,,,,,", "glossary"
@@ -208,12 +208,14 @@ email,Mail.,column,pg.shop.public.orders.email,,
 def test_a_tree_is_made_and_changed_with_one_event_for_each_entity(shop: Company) -> None:
     offset = shop.log.read(0, 10_000)[-1].offset
     target = ("databaseService", shop.get("databaseService", "pg")["id"])
-    rehearsed = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=True, recursive=True)
+    rehearsal_result = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=True, recursive=True)
     assert shop.events_after(offset) == []
-    imported = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=False, recursive=True)
-    assert (imported["status"], rehearsed) == ("success", imported | {"dryRun": True})
-    notified = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(offset)]
-    assert notified == [
+    import_result = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=False, recursive=True)
+    assert (import_result["status"], rehearsal_result) == ("success", import_result | {"dryRun": True})
+    event_summaries = [
+        (event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(offset)
+    ]
+    assert event_summaries == [
         ("entityCreated", "pg.fresh"),
         ("entityCreated", "pg.fresh.deep"),
         ("entityCreated", "pg.fresh.deep.t"),

@@ -41,13 +41,13 @@ def tell(store_engine: Engine) -> Tell:
     log = EventLog(store_engine)
 
     def tell(*people: str, due_in_ms: int = 0, created_in_ms: int = 0, channel: str = "ActivityFeed") -> int:
-        written = writes.create("team", {"name": f"team{log.readable_end()}"}, actor=SYSTEM)
-        assert written.event is not None
+        outcome = writes.create("team", {"name": f"team{log.readable_end()}"}, actor=SYSTEM)
+        assert outcome.event is not None
         offset = log.readable_end()
         notification_rows = [
             {
                 "id": f"{person}-{offset}-{channel}",
-                "event_id": written.event.id,
+                "event_id": outcome.event.id,
                 "log_offset": offset,
                 "channel": channel,
                 "recipient": person,

@@ -38,11 +38,11 @@ def tell(store_engine: Engine) -> Tell:
     def tell(
         name: str, *, part_of: str | None = None, to: str = "ann", read: bool = False, is_told: bool = True
     ) -> str:
-        written = writes.create("team", {"name": f"team{next(numbers)}{name}"}, actor=SYSTEM)
-        assert written.event is not None
+        outcome = writes.create("team", {"name": f"team{next(numbers)}{name}"}, actor=SYSTEM)
+        assert outcome.event is not None
         row = {
             "id": name,
-            "event_id": written.event.id,
+            "event_id": outcome.event.id,
             "log_offset": EventLog(store_engine).readable_end(),
             "channel": "ActivityFeed",
             "recipient": to,
@@ -56,7 +56,7 @@ def tell(store_engine: Engine) -> Tell:
         if is_told:
             with writing(store_engine) as connection:
                 connection.execute(insert(notification), row)
-        return written.event.id
+        return outcome.event.id
 
     return tell
 

@@ -73,8 +73,8 @@ def kinds(company: SmallCompany, name: str) -> list[str]:
 
 def test_what_is_done_to_an_incident_is_done_to_its_parts_and_not_the_reverse(company: SmallCompany) -> None:
     handle_incident(company, "INC-1", ACKNOWLEDGE)
-    written = merge_incident(company, "INC-2", "INC-1")
-    assert written.event is not None
+    outcome = merge_incident(company, "INC-2", "INC-1")
+    assert outcome.event is not None
     assert states(company) == [(ACKNOWLEDGED, None), (ACKNOWLEDGED, "INC-1"), (OPEN, None)]
     assert merge_incident(company, "INC-2", "INC-1").event is None
     merge_incident(company, "INC-3", "INC-2")

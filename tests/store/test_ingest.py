@@ -130,7 +130,7 @@ def test_a_snapshot_is_put_with_names_for_the_ids_of_the_other_system(shop: Comp
 
 def test_a_cloud_event_carries_a_change_event_or_an_entity(shop: Company, writes: IngestWrites) -> None:
     envelope = {"specversion": "1.0", "source": SOURCE, "time": "2024-01-15T12:00:00Z"}
-    wrapped = {**envelope, "id": "1", "type": "com.example.changed", "data": update("description", None, "Orders.")}
+    cloud_event = {**envelope, "id": "1", "type": "com.example.changed", "data": update("description", None, "Orders.")}
     request: Document = {**envelope, "id": "2", "type": "com.example.entityCreated", "entitytype": "table"}
     request["data"] = shop.table("carts")
     deletion = {
@@ -139,7 +139,7 @@ def test_a_cloud_event_carries_a_change_event_or_an_entity(shop: Company, writes
         "type": "com.example.entityDeleted",
         "data": {"fullyQualifiedName": f"{SCHEMA}.carts"},
     }
-    assert states(send(writes, shop, wrapped, request, deletion)) == ["applied"] * 3
+    assert states(send(writes, shop, cloud_event, request, deletion)) == ["applied"] * 3
     assert shop.get("table", ORDERS)["description"] == "Orders."
     assert shop.events_after(0)[-1].event_type == EventType.ENTITY_DELETED
 
@@ -261,8 +261,8 @@ def test_the_order_holds_per_entity_however_its_parent_is_named(key: str, shop: 
 
     first = shop.get("databaseSchema", SCHEMA)
     assert send_one(writes, shop, update("description", None, "New.", timestamp=now_ms)) == "applied"
-    sent = [entity_event(first, "Old.", now_ms - 9_000), entity_event(second, "Another.", now_ms - 9_000)]
-    assert states(send(writes, shop, *sent)) == ["stale", "applied"]
+    sent_events = [entity_event(first, "Old.", now_ms - 9_000), entity_event(second, "Another.", now_ms - 9_000)]
+    assert states(send(writes, shop, *sent_events)) == ["stale", "applied"]
     assert shop.get("table", ORDERS)["description"] == "New."
     assert send_one(writes, shop, entity_event(second, "Old.", now_ms - 10_000)) == "stale"
 
@@ -365,9 +365,9 @@ def test_events_that_a_full_disk_refuses_are_applied_once_later(sqlite_engine: E
     events = [change("entityCreated", f"{SCHEMA}.{table['name']}", entity=table) for table in tables]
     send(writes, shop, *events[:before_count])
     limits[0] = 1
-    with pytest.raises((TocsinError, SQLAlchemyError)) as refused:
+    with pytest.raises((TocsinError, SQLAlchemyError)) as refusal:
         send(writes, shop, *events)
-    assert fault_of(refused.value) is not None
+    assert fault_of(refusal.value) is not None
     limits[0] = 1_073_741_823
     sqlite_engine.dispose()
     assert states(send(writes, shop, *events)).count("applied") == len(events) - before_count

@@ -104,11 +104,11 @@ def test_the_events_say_which_reader_lags_how_much_and_since_when(store_engine: 
     exceeded_ms = lagging.clock.now_ms()
     lagging.read()
     lagging.measure()
-    exceeded, recovered = lagging.events_about_lags()
-    assert (exceeded.entity_type, exceeded.entity_fully_qualified_name) == ("eventsubscription", EVENT_LAG)
-    assert exceeded.user_name == "system"
-    assert exceeded.change_description is not None and recovered.change_description is not None
-    (change,) = exceeded.change_description.fields_updated
+    excess_event, recovery_event = lagging.events_about_lags()
+    assert (excess_event.entity_type, excess_event.entity_fully_qualified_name) == ("eventsubscription", EVENT_LAG)
+    assert excess_event.user_name == "system"
+    assert excess_event.change_description is not None and recovery_event.change_description is not None
+    (change,) = excess_event.change_description.fields_updated
     assert (change.name, change.new_value) == (
         "lag",
         {
@@ -121,9 +121,9 @@ def test_the_events_say_which_reader_lags_how_much_and_since_when(store_engine: 
             "exceededSince": exceeded_ms,
         },
     )
-    (after,) = recovered.change_description.fields_updated
+    (after,) = recovery_event.change_description.fields_updated
     assert (after.new_value["lagEvents"], after.new_value["exceededSince"]) == (0, exceeded_ms)
-    assert exceeded.id != recovered.id
+    assert excess_event.id != recovery_event.id
 
 
 def test_two_workers_tell_it_once(store_engine: Engine) -> None:
@@ -203,11 +203,11 @@ def groups(*counts: int) -> dict[str, object]:
 
 
 def test_groups_are_those_that_a_relay_measured_just_now(store_engine: Engine) -> None:
-    measured = ConsumerGroups(store_engine)
+    consumer_groups = ConsumerGroups(store_engine)
     assert ReaderLags(store_engine).measure(now_ms=0).missing == ()
     (reason,) = ReaderLags(store_engine, has_relay=True).measure(now_ms=0).missing
     assert "no relay has measured them yet" in reason
-    measured.put("ours", groups(7, 0), now_ms=100)
+    consumer_groups.put("ours", groups(7, 0), now_ms=100)
     measurement = ReaderLags(store_engine).measure(now_ms=200)
     lags_by_reader = {lag.reader: (lag.event_count, lag.oldest_ms, lag.read_at_ms) for lag in measurement.lags}
     assert (lags_by_reader["group g0"], lags_by_reader["group g1"]) == ((7, 5, 100), (0, 5, 100))
@@ -215,7 +215,7 @@ def test_groups_are_those_that_a_relay_measured_just_now(store_engine: Engine) -
     late = ReaderLags(store_engine).measure(now_ms=100 + STALE_AFTER_MS + 1_000)
     assert [lag for lag in late.lags if lag.reader.startswith("group ")] == []
     assert late.missing == ("Consumer groups of the relay ours: last measured 61 s ago. Is `tocsin relay` running?",)
-    measured.put("ours", {"fault": "the broker is away"}, now_ms=100)
+    consumer_groups.put("ours", {"fault": "the broker is away"}, now_ms=100)
     assert ReaderLags(store_engine).measure(now_ms=100).missing == (
         "Consumer groups of the relay ours: the broker is away",
     )
@@ -258,9 +258,9 @@ def test_an_empty_queue_has_recovered_unless_its_alert_is_gone(store_engine: Eng
     with writing(store_engine) as connection:
         connection.execute(message.update().values(status="delivered"))
     assert [lagging.measure() for _ in range(2)] == [1, 0]
-    recovered = lagging.events_about_lags()[-1]
-    assert recovered.event_type is EventType.LAG_RECOVERED and recovered.change_description is not None
-    (change,) = recovered.change_description.fields_updated
+    recovery_event = lagging.events_about_lags()[-1]
+    assert recovery_event.event_type is EventType.LAG_RECOVERED and recovery_event.change_description is not None
+    (change,) = recovery_event.change_description.fields_updated
     reference = {"id": alert_id, "type": "eventsubscription", "name": EVENT_LAG}
     assert (change.new_value["reader"], change.new_value["alert"]) == (f"queue {alert_id}", reference)
     assert f"queue {some_id('gone')}" not in LagStates(store_engine).all()

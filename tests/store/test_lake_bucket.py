@@ -173,7 +173,7 @@ def test_a_segment_moves_from_a_folder_to_a_bucket_and_back(files: BucketFiles, 
     assert (tmp_path / "after" / DAY / "part-1.parquet").read_bytes() == parquet(1, 2).read()
 
 
-def reaching(settings: Settings, s3: S3Server, prefix: str) -> Settings:
+def bucket_settings(settings: Settings, s3: S3Server, prefix: str) -> Settings:
     """Return settings of a lake in the bucket whose secret key the store has."""
     access = {"lake_s3_endpoint": s3.url, "lake_s3_region": "us-east-1", "lake_s3_key_id": s3.access.key_id}
     return settings.model_copy(update={"lake_dir": f"s3://{BUCKET}/{prefix}", **access})
@@ -184,7 +184,7 @@ def test_a_backup_of_a_bucket_is_restored_into_it_or_into_a_folder(
 ) -> None:
     clock = FixedClock(1_700_000_000_000)
     in_folder = Settings(data_dir=tmp_path / "data", database_url=sqlite_url, secrets_key=SecretStr(KEY))
-    settings = reaching(in_folder, s3, tmp_path.name)
+    settings = bucket_settings(in_folder, s3, tmp_path.name)
     store_secret(sqlite_engine, "lake_s3_secret_key", str(s3.access.secret_key))
     lake, files = Lake(sqlite_engine), lake_files_of(with_lake_key(sqlite_engine, settings))
     SmallCompany(sqlite_engine)
@@ -204,9 +204,9 @@ def test_a_backup_of_a_bucket_is_restored_into_it_or_into_a_folder(
         clock.advance(1)
         sqlite_engine.dispose()
         restore(folder, target, force=True, clock=clock, report=lambda _done, _total: None)
-        restored = lake_files_of(with_lake_key(sqlite_engine, target))
-        assert restored.is_complete(segment_id)
-        assert [file.path for file in restored.files_of(segment_id)] == [path]
+        restored_files = lake_files_of(with_lake_key(sqlite_engine, target))
+        assert restored_files.is_complete(segment_id)
+        assert [file.path for file in restored_files.files_of(segment_id)] == [path]
         assert [segment.id for segment in lake.segments()] == [segment_id]
 
 
@@ -294,7 +294,7 @@ def test_what_is_wrong_with_a_bucket_is_said_with_a_way_out(files: BucketFiles) 
     with pytest.raises(Unavailable, match=r"store it with `tocsin admin secret lake_s3_secret_key`"):
         replace(files, access=replace(files.access, secret_key=None)).open_root(is_expected=True)
     away = replace(files, access=replace(files.access, endpoint="http://127.0.0.1:9"))
-    with pytest.raises(Unavailable, match=r"Check lake_s3_endpoint; the next run goes on") as caught:
+    with pytest.raises(Unavailable, match=r"Check lake_s3_endpoint; the next run goes on") as failure:
         away.open_root(is_expected=True)
-    assert str(files.access.secret_key) not in str(caught.value)
+    assert str(files.access.secret_key) not in str(failure.value)
     assert str(files.access.secret_key) not in repr(files)

@@ -28,19 +28,19 @@ def queries(store_engine: Engine) -> RequestedQueries:
 
 def test_a_query_is_run_once_and_its_answer_is_kept_for_a_while(queries: RequestedQueries) -> None:
     assert queries.find("q0") == QUERY
-    claimed = queries.claim("first", now_ms=2_000)
-    assert claimed == replace(QUERY, state=JobState.RUNNING)
+    claimed_query = queries.claim("first", now_ms=2_000)
+    assert claimed_query == replace(QUERY, state=JobState.RUNNING)
     assert queries.claim("second", now_ms=2_000) is None
-    assert queries.is_wanted(claimed, "first", now_ms=3_000)
-    assert not queries.is_wanted(claimed, "second", now_ms=3_000)
-    assert not queries.finish(claimed, "second", ANSWER, now_ms=4_000)
-    assert queries.finish(claimed, "first", ANSWER, now_ms=4_000)
-    finished = replace(QUERY, state=JobState.DONE, answer=ANSWER, row_count=1, ended_at_ms=4_000)
-    assert queries.find("q0") == finished
+    assert queries.is_wanted(claimed_query, "first", now_ms=3_000)
+    assert not queries.is_wanted(claimed_query, "second", now_ms=3_000)
+    assert not queries.finish(claimed_query, "second", ANSWER, now_ms=4_000)
+    assert queries.finish(claimed_query, "first", ANSWER, now_ms=4_000)
+    finished_query = replace(QUERY, state=JobState.DONE, answer=ANSWER, row_count=1, ended_at_ms=4_000)
+    assert queries.find("q0") == finished_query
     assert not queries.cancel("q0", now_ms=5_000)
-    assert not queries.fail(claimed, "late", "X", now_ms=5_000)
+    assert not queries.fail(claimed_query, "late", "X", now_ms=5_000)
     queries.forget(answers_before_ms=4_001, before_ms=4_000)
-    assert queries.find("q0") == replace(finished, answer=None)
+    assert queries.find("q0") == replace(finished_query, answer=None)
     queries.forget(answers_before_ms=4_001, before_ms=4_001)
     assert queries.find("q0") is None
 

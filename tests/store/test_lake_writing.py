@@ -55,17 +55,17 @@ def test_every_event_is_in_a_file_of_its_day_in_order(
     store_engine: Engine, end: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = place_in(tmp_path, store_engine)
-    logged = pa.Table.from_batches(read_range(place.url, ranges_of(0, end, end)[0]))
+    log_table = pa.Table.from_batches(read_range(place.url, ranges_of(0, end, end)[0]))
     for group_bytes in (1, 5_000, 2**25):  # an event, a few, all of them in a group
         monkeypatch.setattr(lake_writing, "GROUP_BYTES", group_bytes)
         segment = f"a{group_bytes}"
         part_count = len(ranges_of(0, end, 5))
         by_task = [write_parts(place, end, range(first, part_count, 2), segment) for first in (0, 1)]
-        described = [file for files in by_task for file in files]
-        place.files().list_files(segment, described)
-        tables = {file.path: pq.read_table(Path(place.root) / file.path, partitioning=None) for file in described}
-        assert pa.concat_tables(tables.values()).sort_by("log_offset").equals(logged)
-        for file in described:
+        described_files = [file for files in by_task for file in files]
+        place.files().list_files(segment, described_files)
+        tables = {file.path: pq.read_table(Path(place.root) / file.path, partitioning=None) for file in described_files}
+        assert pa.concat_tables(tables.values()).sort_by("log_offset").equals(log_table)
+        for file in described_files:
             times, offsets = (tables[file.path][name].to_pylist() for name in ("timestamp_ms", "log_offset"))
             assert {f"{datetime.fromtimestamp(time / 1000, UTC):%Y-%m-%d}" for time in times} == {file.date}
             assert offsets == sorted(offsets)
@@ -82,18 +82,18 @@ def test_what_attempts_left_is_no_part_of_the_segment_and_goes(store_engine: Eng
         next(writing(iter([pa.RecordBatch.from_pydict({"id": [0]})])))
     assert (files.files_of("a"), files.is_complete("a")) == ([], False)
     assert [path for path in Path(place.root).rglob("*") if path.is_file() and path.parent.name != "_temporary"] == []
-    described = write_parts(place, end, range(1))
-    files.list_files("a", described)
-    assert [file.path for file in files.files_of("a")] == sorted(file.path for file in described)
+    described_files = write_parts(place, end, range(1))
+    files.list_files("a", described_files)
+    assert [file.path for file in files.files_of("a")] == sorted(file.path for file in described_files)
     assert {path.name for path in (Path(place.root) / "segment=a").iterdir()} == {
         "_SUCCESS",
-        *(f"date={file.date}" for file in described),
+        *(f"date={file.date}" for file in described_files),
     }
-    modes = {stat.S_IMODE((Path(place.root) / file.path).stat().st_mode) for file in described}
+    modes = {stat.S_IMODE((Path(place.root) / file.path).stat().st_mode) for file in described_files}
     assert modes == {0o600}
     late = files.create("segment=a/date=2026-01-01/part-late.parquet")  # an attempt that did not know that it was late
     late.close()
-    assert len(files.files_of("a")) == len(described)
+    assert len(files.files_of("a")) == len(described_files)
     files.remove_strays("a")
     assert not (Path(place.root) / "segment=a" / "_temporary").exists()
 

@@ -176,9 +176,13 @@ def test_a_patch_adds_columns_one_by_one(shop: Company, store_engine: Engine) ->
     assert details["columnsLineage"] == [column("id", "email", to="id")]
     assert (details["pipeline"]["name"], details["source"]) == ("nightly", "QueryLineage")
     assert patch({"op": "test", "path": "/source", "value": "QueryLineage"}).event is None
-    for refused in ({"op": "remove", "path": "/columnsLineage/9"}, {"op": "replace", "path": "", "value": []}, {}):
+    for wrong_operation in (
+        {"op": "remove", "path": "/columnsLineage/9"},
+        {"op": "replace", "path": "", "value": []},
+        {},
+    ):
         with pytest.raises(InvalidInput):
-            patch(refused)
+            patch(wrong_operation)
     with pytest.raises(NotFound):
         shop.writes.patch_edge(table("clean"), table("orders"), [], actor=JANE)
 
@@ -288,8 +292,8 @@ def test_the_lineage_fields_of_the_log_say_exactly_which_edges_there_are(
         if event.event_type is EventType.ENTITY_DELETED:
             known_edges = {ends for ends in known_edges if ends[1] != event.entity_fully_qualified_name}
     with store_engine.connect() as connection:
-        stored = edges.read(connection, edges.EDGES)
-    assert known_edges == {(edge.from_["fullyQualifiedName"], edge.to["fullyQualifiedName"]) for edge in stored}
+        stored_edges = edges.read(connection, edges.EDGES)
+    assert known_edges == {(edge.from_["fullyQualifiedName"], edge.to["fullyQualifiedName"]) for edge in stored_edges}
 
 
 def _do(shop: Company, kind: str, from_: str, to: str) -> None:

@@ -50,11 +50,11 @@ def company(store_engine: Engine) -> SmallCompany:
     for table in ("orders", "revenue", "margin", "costs", "lonely"):
         small_company.test_case(table)
     small_company.clock.advance(1_000)
-    small_company.alert("failing", [MAIL], FAILED, resources=("testCase",), trigger=by("lineageRoot"))
+    small_company.alert("failing", [MAIL], FAILED, resources=("testCase",), trigger=trigger_grouped_by("lineageRoot"))
     return small_company
 
 
-def by(grouping: str) -> dict[str, str]:
+def trigger_grouped_by(grouping: str) -> dict[str, str]:
     return {"triggerType": "RealTime", "groupBy": grouping}
 
 
@@ -77,16 +77,16 @@ def process(company: SmallCompany, *, at_once: bool = False, first: int = 0, now
 def roots_of_notifications(company: SmallCompany) -> list[tuple[str, str, str | None]]:
     """Return of each notification, in log order, its table, the root that groups it, and the one that it names."""
     names = {identity: name for name, identity in company.ids.items()}
-    joined = notification.join(message, message.c.id == notification.c.message_id)
+    joined_tables = notification.join(message, message.c.id == notification.c.message_id)
     columns = (notification.c.event_id, notification.c.reasons, message.c.grouping_key)
     with company.engine.connect() as connection:
-        query = select(*columns).select_from(joined).order_by(notification.c.log_offset)
+        query = select(*columns).select_from(joined_tables).order_by(notification.c.log_offset)
         notification_rows = connection.execute(query).all()
     log, roots = EventLog(company.engine), []
     for row in notification_rows:
-        logged = log.find(row.event_id)
-        assert logged is not None
-        table = str(logged.event.entity_fully_qualified_name).split(".")[3]
+        logged_event = log.find(row.event_id)
+        assert logged_event is not None
+        table = str(logged_event.event.entity_fully_qualified_name).split(".")[3]
         root = names[row.grouping_key.partition("|asset:")[2]]
         roots.append((table, root, json.loads(row.reasons)[0].get("downstreamOf")))
     return roots
@@ -105,16 +105,16 @@ def test_downstream_of_a_failure_all_are_grouped_under_it(company: SmallCompany,
     for table in ("orders", "margin", "lonely", "revenue"):
         company.result(table, "Failed")
     process(company, at_once=at_once)
-    expected = [
+    expected_roots = [
         ("orders", "orders", None),
         ("margin", "orders", f"{NAME}.orders"),
         ("lonely", "lonely", None),
         ("revenue", "orders", f"{NAME}.orders"),
     ]
-    assert roots_of_notifications(company) == expected
+    assert roots_of_notifications(company) == expected_roots
     assert sorted(messages(company)) == [1, 3]
     process(company, now_ms=NOW_MS + 10**9)
-    assert roots_of_notifications(company) == expected, "repeating everything changes nothing"
+    assert roots_of_notifications(company) == expected_roots, "repeating everything changes nothing"
 
 
 def test_the_root_goes_out_at_once_and_what_follows_together_with_the_root_in_its_headline(
@@ -174,7 +174,9 @@ def test_incidents_of_other_alerts_are_no_roots(company: SmallCompany) -> None:
     edge = {side: {"type": kind, "id": company.ids[name]} for side, (kind, name) in ends.items()}
     company.writes.put_edge(edge, actor=SYSTEM)
     company.clock.advance(1_000)
-    company.alert("loads", [], "pipelineStatus == 'Failed'", resources=("pipeline",), trigger=by("lineageRoot"))
+    company.alert(
+        "loads", [], "pipelineStatus == 'Failed'", resources=("pipeline",), trigger=trigger_grouped_by("lineageRoot")
+    )
     company.run("load", "Failed")
     company.result("orders", "Failed")
     process(company)
@@ -265,7 +267,7 @@ def test_alerts_without_it_cost_no_query_more(company: SmallCompany) -> None:
     company.writes.patch(
         "eventsubscription",
         company.key("failing"),
-        [{"op": "add", "path": "/trigger", "value": by("asset")}],
+        [{"op": "add", "path": "/trigger", "value": trigger_grouped_by("asset")}],
         actor=SYSTEM,
     )
     company.result("orders", "Failed")

@@ -98,16 +98,16 @@ def test_lag_is_the_distance_to_the_end_of_the_log(store_engine: Engine) -> None
 
 
 def test_events_are_selected_by_kind_time_entity_and_author(store_engine: Engine) -> None:
-    created = _captured_event("a", event_type=EventType.ENTITY_CREATED, timestamp=10, user_name="jane")
-    updated = _captured_event("b", entity_type="dashboard", timestamp=20, entity_fully_qualified_name="s.d")
-    failed = _captured_event("a", event_type=EventType.TEST_CASE_FAILURE, entity_type="testCase", timestamp=30)
-    _append(store_engine, created, updated, failed)
+    creation = _captured_event("a", event_type=EventType.ENTITY_CREATED, timestamp=10, user_name="jane")
+    update = _captured_event("b", entity_type="dashboard", timestamp=20, entity_fully_qualified_name="s.d")
+    failure = _captured_event("a", event_type=EventType.TEST_CASE_FAILURE, entity_type="testCase", timestamp=30)
+    _append(store_engine, creation, update, failure)
     reader = EventLog(store_engine)
 
     def selected_ids(selection: EventSelection, after: int = 0, limit: int = 10) -> list[str]:
         return [one.event.id for one in reader.list_events(selection, after=after, limit=limit)]
 
-    first_id, two, three = (captured.event.id for captured in (created, updated, failed))
+    first_id, two, three = (captured.event.id for captured in (creation, update, failure))
     everything = EventSelection()
     assert selected_ids(everything) == [first_id, two, three]
     assert selected_ids(everything, limit=2) == [first_id, two]
@@ -126,8 +126,8 @@ def test_events_are_selected_by_kind_time_entity_and_author(store_engine: Engine
     assert selected_ids(replace(everything, kinds={})) == []
 
     portions = EventLog(store_engine, page_bytes=1)
-    begun = portions.list_events(everything, limit=10)
-    assert ([each.event.id for each in begun], begun.is_cut) == ([first_id], True)
+    first_portion = portions.list_events(everything, limit=10)
+    assert ([each.event.id for each in first_portion], first_portion.is_cut) == ([first_id], True)
     last = portions.list_events(everything, after=reader.read(0, 2)[1].offset, limit=10)
     assert ([each.event.id for each in last], last.is_cut) == ([three], False)
 
@@ -219,10 +219,10 @@ def test_a_reader_that_polls_all_the_time_sees_every_committed_event_once_in_ord
 ) -> None:
     writers, event_count = 5, 25
     read_events: list[tuple[int, str]] = []
-    finished = threading.Event()
+    finish = threading.Event()
 
     def write(writer: int) -> list[tuple[int, str]]:
-        chance, committed = random.Random(seed * 100 + writer), []
+        chance, committed_pairs = random.Random(seed * 100 + writer), []
         for number in range(event_count):
             events = [_captured_event(f"{writer}-{number}-{part}") for part in range(chance.randint(1, 3))]
             try:
@@ -232,15 +232,15 @@ def test_a_reader_that_polls_all_the_time_sees_every_committed_event_once_in_ord
                         connection.execute(select(tables.change_event.c.id).limit(chance.randint(1, 50))).all()
                     if chance.random() < 0.2:
                         raise _RollBackError
-                committed += [(offset, one.event.id) for offset, one in zip(offsets, events, strict=True)]
+                committed_pairs += [(offset, one.event.id) for offset, one in zip(offsets, events, strict=True)]
             except _RollBackError:
                 continue
-        return committed
+        return committed_pairs
 
     def poll() -> None:
         reader, after = EventLog(store_engine), 0
         while True:
-            is_last = finished.is_set()
+            is_last = finish.is_set()
             while lot := reader.read(after, 7):
                 after = lot[-1].offset
                 read_events.extend((one.offset, one.event.id) for one in lot)
@@ -249,8 +249,8 @@ def test_a_reader_that_polls_all_the_time_sees_every_committed_event_once_in_ord
 
     with ThreadPoolExecutor(writers + 1) as pool:
         polling = pool.submit(poll)
-        written = [pool.submit(write, writer) for writer in range(writers)]
-        committed = sorted(pair for future in written for pair in future.result())
-        finished.set()
+        futures = [pool.submit(write, writer) for writer in range(writers)]
+        committed_pairs = sorted(pair for future in futures for pair in future.result())
+        finish.set()
         polling.result()
-    assert read_events == committed
+    assert read_events == committed_pairs

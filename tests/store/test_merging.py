@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
-from tests.drafts import at_once, draft, match_results, reason
+from tests.drafts import draft, match_results, notification_due_at_once, reason
 from tests.store.rows import finish_of
 from tests.store.test_messages import claim
 
@@ -38,11 +38,15 @@ class TwoQueries:
     def write(self, alert: str, kind: ReasonKind = ReasonKind.OWNER) -> None:
         recipient_id = None if kind is ReasonKind.EXTERNAL else self.ana
         event, why = head_of(self.logged), reason(alert, kind)
-        scheduled = at_once(draft(self.channel, why, event=event, key=self.key, recipient_id=recipient_id))
+        scheduled = notification_due_at_once(
+            draft(self.channel, why, event=event, key=self.key, recipient_id=recipient_id)
+        )
         self.notifications.add([scheduled], match_results([scheduled]))
 
     def write_in(self, alert: str, slot: Slot) -> None:
-        scheduled = at_once(draft(self.channel, reason(alert), event=head_of(self.logged), key=self.key))
+        scheduled = notification_due_at_once(
+            draft(self.channel, reason(alert), event=head_of(self.logged), key=self.key)
+        )
         slot = slot._replace(subscription_id=scheduled.slot.subscription_id)
         timed = in_slot(scheduled, slot)._replace(slots=(slot,))
         self.notifications.add([timed], match_results([timed]))

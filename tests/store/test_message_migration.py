@@ -113,14 +113,14 @@ def _delivery(status: str, tries: int, place: int) -> dict[str, object]:
 def test_every_delivery_is_a_message_with_its_id_state_and_attempts(old_engine: Engine) -> None:
     migrate(old_engine)
     with old_engine.connect() as connection:
-        sent = {row.id: row for row in connection.execute(select(message))}
+        messages_by_id = {row.id: row for row in connection.execute(select(message))}
         notes = {row.id: row for row in connection.execute(select(notification))}
-        tried = [row.message_id for row in connection.execute(select(attempt.c.message_id))]
+        attempted_ids = [row.message_id for row in connection.execute(select(attempt.c.message_id))]
         damage = list(follow_pointers(connection, lambda _count: None))
-    assert set(sent) == {_message_id(status) for status in TRIES}
+    assert set(messages_by_id) == {_message_id(status) for status in TRIES}
     for place, (status, tries) in enumerate(TRIES.items()):
-        row = sent[_message_id(status)]
-        expected = _delivery(status, tries, place)
+        row = messages_by_id[_message_id(status)]
+        expected_delivery = _delivery(status, tries, place)
         unchanged_columns = (
             "subscription_id",
             "destination_id",
@@ -131,16 +131,16 @@ def test_every_delivery_is_a_message_with_its_id_state_and_attempts(old_engine: 
             "due_at_ms",
         )
         assert {name: getattr(row, name) for name in unchanged_columns} == {
-            name: expected[name] for name in unchanged_columns
+            name: expected_delivery[name] for name in unchanged_columns
         }
         times = (row.wait_ms, row.lease_owner, row.created_at_ms, row.updated_at_ms)
-        assert times == (place, expected["lease_owner"], NOW_MS, NOW_MS + 1)
+        assert times == (place, expected_delivery["lease_owner"], NOW_MS, NOW_MS + 1)
         assert (row.recipient, row.recipient_id) == (
             notes[_notification_id(status)].recipient,
             notes[_notification_id(status)].recipient_id,
         )
         assert (row.grouping_key, notes[_notification_id(status)].message_id) == (None, row.id)
-        assert tried.count(row.id) == tries
+        assert attempted_ids.count(row.id) == tries
     assert notes[_notification_id("bell", Channel.ACTIVITY_FEED)].message_id is None
     assert [one for one in damage if one.where.split()[0] in ("notification", "message", "attempt")] == []
 
@@ -169,8 +169,10 @@ def test_a_micro_batch_repeated_after_the_migration_adds_nothing(old_engine: Eng
     }
     Notifications(old_engine).add(
         [
-            ScheduledNotification(unscheduled, _notification_id(status), (slot,), slot, _message_id(status), NOW_MS)
-            for status, unscheduled in drafts.items()
+            ScheduledNotification(
+                notification_draft, _notification_id(status), (slot,), slot, _message_id(status), NOW_MS
+            )
+            for status, notification_draft in drafts.items()
         ]
     )
     with old_engine.connect() as connection:

@@ -101,7 +101,7 @@ def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> No
     day_ms = 24 * 3_600_000
     (put_off,) = add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, wait_ms=5_000, name="put off")
     (right,) = add_messages(store_engine, 1, due_at_ms=LATER_MS + 5_000, wait_ms=5_000, name="right")
-    (untried,) = add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, name="untried")
+    (untried_id,) = add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, name="untried")
     add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, status="failed", name="ended")
     messages = Messages(store_engine)
     status_row = {"subscription_id": SUBSCRIPTION, "destination_id": "d", "status": "awaitingRetry", "timestamp_ms": 1}
@@ -111,15 +111,15 @@ def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> No
     assert DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"].next_attempt_ms == LATER_MS
     with reading(store_engine) as connection:
         due = {row.id: row.due_at_ms for row in connection.execute(select(message.c.id, message.c.due_at_ms))}
-    assert (due[put_off], due[right], due[untried]) == (LATER_MS + 5_000, LATER_MS + 5_000, LATER_MS)
+    assert (due[put_off], due[right], due[untried_id]) == (LATER_MS + 5_000, LATER_MS + 5_000, LATER_MS)
     assert messages.plan_again(LATER_MS) == 0
 
 
 def test_an_outcome_is_written_with_its_attempt_and_its_standing(store_engine: Engine) -> None:
     (message_id,) = add_messages(store_engine, 1)
     messages = Messages(store_engine)
-    (claimed,) = claim(messages)
-    assert messages.record("a", [finish_of(claimed)], now_ms=LATER_MS) == {message_id}
+    (claimed_message,) = claim(messages)
+    assert messages.record("a", [finish_of(claimed_message)], now_ms=LATER_MS) == {message_id}
     assert states(store_engine) == {message_id: ("delivered", 1)}
     standing = DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"]
     assert (standing.status, standing.delivered_count) == (SubscriptionState.ACTIVE, 1)

@@ -36,12 +36,12 @@ def notify_of_change(company: SmallCompany, table: str = "orders") -> set[tuple[
     event = company.describe(table, f"at {company.clock.now_ms()}")
     assert event is not None
     engine = company.engine
-    logged = EventLog(engine).find(event["id"])
-    assert logged is not None
+    logged_event = EventLog(engine).find(event["id"])
+    assert logged_event is not None
     alerts = Subscriptions(engine).list_enabled()
     dependencies = dependencies_of(engine, alerts, company.clock)
     names = {identity: name for name, identity in company.ids.items()}
-    drafts = [scheduled.draft for scheduled in notifications_for(logged, alerts, dependencies)]
+    drafts = [scheduled.draft for scheduled in notifications_for(logged_event, alerts, dependencies)]
     return {
         (draft.channel, names.get(draft.key, draft.key), tuple(r.subscription_name for r in draft.reasons.in_order))
         for draft in drafts

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine, delete, select
-from tests.store.test_resolving import NotifyAlone, everything, followed_by_many, notified_count, work_of
+from tests.store.test_resolving import NotifyAlone, followed_by_many, notified_count, stored_results, work_of
 from tests.stores import drop_tables_after_0043
 
 from tocsin.flow.pipeline import Context
@@ -56,7 +56,7 @@ def test_a_store_without_events_has_ordered_ids_only(store_engine: Engine) -> No
 def test_what_was_told_before_the_upgrade_is_not_told_again(store_engine: Engine, are_events_removed: bool) -> None:
     company = followed_by_many(store_engine, 12)
     assert notified_count(store_engine, work_of(store_engine, NotifyBefore)) > 20
-    rows_before, end = everything(store_engine), EventLog(store_engine).highest_offset()
+    rows_before, end = stored_results(store_engine), EventLog(store_engine).highest_offset()
     if are_events_removed:  # offsets are never taken twice
         company.describe("orders", "Orders that were placed.")
         with store_engine.begin() as connection:
@@ -64,11 +64,11 @@ def test_what_was_told_before_the_upgrade_is_not_told_again(store_engine: Engine
         end += 1
     upgrade(store_engine)
     assert read_ids(store_engine) == NotificationIds(end)
-    assert everything(store_engine) == rows_before
+    assert stored_results(store_engine) == rows_before
 
     forget_results(store_engine)
     notified_count(store_engine, work_of(store_engine))
-    assert everything(store_engine)[2:] == rows_before[2:], "each row was there already, whatever the results say"
+    assert stored_results(store_engine)[2:] == rows_before[2:], "each row was there already, whatever the results say"
 
     company.describe("orders", "Orders, paid or not.")
     notified_count(store_engine, work_of(store_engine))
@@ -76,7 +76,7 @@ def test_what_was_told_before_the_upgrade_is_not_told_again(store_engine: Engine
     notified_count(store_engine, work_of(store_engine))
     with store_engine.connect() as connection:
         columns = (notification.c.log_offset, notification.c.id)
-        stored = connection.execute(select(*columns).order_by(notification.c.id)).all()
-    later = [row for row in stored if row.log_offset > end]
-    assert len(later) * 2 == len(stored), "as many people heard of each change, once"
+        stored_rows = connection.execute(select(*columns).order_by(notification.c.id)).all()
+    later = [row for row in stored_rows if row.log_offset > end]
+    assert len(later) * 2 == len(stored_rows), "as many people heard of each change, once"
     assert {row.id[:13] for row in later} == {f"00000000-{end + 1:04x}"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, func, select, text
 from tests.company import SmallCompany
-from tests.drafts import at_once, draft
+from tests.drafts import draft, notification_due_at_once
 from tests.waiting import until
 
 from tocsin.errors import LogDiverged
@@ -24,7 +24,7 @@ from tocsin.store.outbox.notifications import Notifications
 
 def notification_to(number: int, *alerts: str, leaves: bool) -> ScheduledNotification:
     """Return a notification of the event at offset 1, by mail or in-app."""
-    return at_once(draft("Email" if leaves else "ActivityFeed", *(alerts or ("s",)), key=f"k{number}"))
+    return notification_due_at_once(draft("Email" if leaves else "ActivityFeed", *(alerts or ("s",)), key=f"k{number}"))
 
 
 def count(engine: Engine, table: object) -> int:
@@ -62,13 +62,13 @@ def test_two_that_store_the_same_at_once_store_and_count_it_once(postgres_engine
     notes = Notifications(postgres_engine)
     notifications = [notification_to(number, "a", leaves=True) for number in range(3)]
     result = [MatchResult(1, "a", 3, 5)]
-    blocked = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    lock_query = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
     with ThreadPoolExecutor(1) as second, postgres_engine.connect() as looking:
         with notes.storing([(1, "a")]) as first:
             first.add(notifications[:2])
             first.finish([])
             later = second.submit(notes.add, notifications, result)
-            until(lambda: bool(looking.scalar(blocked)))
+            until(lambda: bool(looking.scalar(lock_query)))
         later.result()
         assert looking.scalar(select(firing.c.notified_count)) == 2
     assert (count(postgres_engine, notification), count(postgres_engine, message)) == (3, 3)

@@ -27,10 +27,10 @@ BEFORE = "0003_notified"
 
 
 @pytest.fixture
-def older(unmigrated: Engine) -> Engine:
+def older(unmigrated_engine: Engine) -> Engine:
     """Return an empty store of the revision before."""
-    migrate(unmigrated, BEFORE)
-    return unmigrated
+    migrate(unmigrated_engine, BEFORE)
+    return unmigrated_engine
 
 
 def test_an_older_store_is_read_as_it_is_and_written_as_differences(sqlite_engine: Engine, older: Engine) -> None:
@@ -40,11 +40,11 @@ def test_an_older_store_is_read_as_it_is_and_written_as_differences(sqlite_engin
         change_word(shop, key.id or "", number, "older")
     _fill(older, sqlite_engine)
     migrate(older)
-    assert _differing(older, entity_version) == _differing(older, change_event) == 0
+    assert _difference_count(older, entity_version) == _difference_count(older, change_event) == 0
 
     reader, log = History(older), EventLog(older)
     assert [one.event.to_json() for one in log.read(0, 1_000)] == [
-        logged.event.to_json() for logged in EventLog(sqlite_engine).read(0, 1_000)
+        logged_event.event.to_json() for logged_event in EventLog(sqlite_engine).read(0, 1_000)
     ]
     assert_records_are_the_same(older)
     for version in ("0.1", "0.2", "0.3", "0.4"):
@@ -56,14 +56,14 @@ def test_an_older_store_is_read_as_it_is_and_written_as_differences(sqlite_engin
     newest, first = reader.newest("table", key), reader.version("table", key, "0.1")
     assert (newest["version"], newest["columns"]) == (0.5, first["columns"])
     assert (
-        _differing(older, entity_version),
-        _differing(older, change_event),
-        _differing(older, document_snapshot),
+        _difference_count(older, entity_version),
+        _difference_count(older, change_event),
+        _difference_count(older, document_snapshot),
     ) == (1, 2, 1)
     assert inspect(older, deep=True).counts == {}
 
 
-def _differing(engine: Engine, table: Any) -> int:
+def _difference_count(engine: Engine, table: Any) -> int:
     """Return how many rows are differences, or snapshots."""
     query = select(func.count()).select_from(table)
     if table is not document_snapshot:

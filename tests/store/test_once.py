@@ -79,7 +79,7 @@ async def attempt_once(notified: Notified, dependencies: Dependencies, channels:
     return Ended(notified.scheduled, next_step(attempt, retries=alert.retries, wait_s=pause_s))
 
 
-def describing(company: SmallCompany, text: str, *, by: str) -> Callable[[], Written]:
+def description_write(company: SmallCompany, text: str, *, by: str) -> Callable[[], Written]:
     patch = [{"op": "add", "path": "/description", "value": text}]
     key = Key.by_id(company.ids["orders"])
     return lambda: company.writes.patch("table", key, patch, actor=company.actor(by))
@@ -91,7 +91,7 @@ def by_channel(notified: list[Ended], channel: str) -> list[Ended]:
 
 async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_fires(company: SmallCompany) -> None:
     mail, hook = NotingChannel(), NotingChannel()
-    notified = await send_once(describing(company, "All orders.", by="dia"), dependencies(company), mail, hook)
+    notified = await send_once(description_write(company, "All orders.", by="dia"), dependencies(company), mail, hook)
     assert mail.targets == ["ana@example.com", "ben@example.com"]
     assert hook.targets == ["http://127.0.0.1:9/hook"]
     (bell,) = by_channel(notified, "ActivityFeed")
@@ -105,7 +105,7 @@ async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_f
 
 async def test_a_receiver_that_is_down_leaves_a_due_time_and_nobody_else_waits(company: SmallCompany) -> None:
     mail, hook = NotingChannel(), NotingChannel(Retry(OutcomeReason.SERVER_ERROR, 503))
-    notified = await send_once(describing(company, "All orders.", by="dia"), dependencies(company), mail, hook)
+    notified = await send_once(description_write(company, "All orders.", by="dia"), dependencies(company), mail, hook)
     (failed,) = by_channel(notified, "Webhook")
     assert failed.step is not None
     assert failed.step.status is MessageStatus.AWAITING_RETRY
@@ -115,17 +115,17 @@ async def test_a_receiver_that_is_down_leaves_a_due_time_and_nobody_else_waits(c
 
 async def test_whoever_made_the_change_is_left_out(company: SmallCompany) -> None:
     mail = NotingChannel()
-    await send_once(describing(company, "Mine.", by="ana"), dependencies(company), mail, NotingChannel())
+    await send_once(description_write(company, "Mine.", by="ana"), dependencies(company), mail, NotingChannel())
     assert mail.targets == ["ben@example.com"]
 
 
 def test_a_write_that_changes_nothing_notifies_nobody(company: SmallCompany) -> None:
-    assert once(describing(company, "Same.", by="dia"), dependencies(company))
-    assert once(describing(company, "Same.", by="dia"), dependencies(company)) == ()
+    assert once(description_write(company, "Same.", by="dia"), dependencies(company))
+    assert once(description_write(company, "Same.", by="dia"), dependencies(company)) == ()
 
 
 async def test_whoever_follows_later_is_not_notified_of_what_was_before(company: SmallCompany) -> None:
-    written = describing(company, "Early.", by="dia")()
+    written = description_write(company, "Early.", by="dia")()
     company.clock.advance(1)
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
     notified = await send_once(lambda: written, dependencies(company), NotingChannel(), NotingChannel())
@@ -141,8 +141,8 @@ async def test_a_hard_delete_reaches_whom_it_concerned(company: SmallCompany) ->
     def delete() -> Written:
         return company.writes.delete("table", Key.by_id(company.ids["orders"]), actor=SYSTEM, hard=True)
 
-    notified = await send_once(delete, dependencies(company), NotingChannel(), hook)
-    bells = {one.scheduled.draft.recipient_id: one for one in by_channel(notified, "ActivityFeed")}
+    attempt_results = await send_once(delete, dependencies(company), NotingChannel(), hook)
+    bells = {one.scheduled.draft.recipient_id: one for one in by_channel(attempt_results, "ActivityFeed")}
     assert set(bells) == {company.ids[name] for name in ("ana", "ben", "cem", "dia")}
     (reason,) = bells[company.ids["dia"]].scheduled.draft.reasons.in_order
     assert reason.sentence() == "you own pg.store.public.revenue, 1 hop downstream (alert gone)"
@@ -150,7 +150,7 @@ async def test_a_hard_delete_reaches_whom_it_concerned(company: SmallCompany) ->
 
 def test_an_event_that_is_too_old_notifies_nobody(company: SmallCompany) -> None:
     limited = replace(dependencies(company), max_age_ms=60_000)
-    written = describing(company, "All orders.", by="dia")()
+    written = description_write(company, "All orders.", by="dia")()
     company.clock.advance(60_000)
     assert once(lambda: written, limited)
     company.clock.advance(1)

@@ -33,13 +33,13 @@ def test_what_stood_in_clear_is_sealed_and_gone_from_the_history(store_engine: E
     shop = company(store_engine)
     image = {"images": {"image": "https://example.org/jane.png"}}
     shop.patch(("add", "/profile", image), entity_type="user", fqn="jane")
-    written, clear = (json.dumps(one, separators=(",", ":")) for one in (image, image | {"subscription": CLEAR}))
+    stored_text, clear = (json.dumps(one, separators=(",", ":")) for one in (image, image | {"subscription": CLEAR}))
     tables = (entity, entity_version, change_event)
     with store_engine.begin() as connection:
         for table in tables:
-            changed = func.replace(table.c.document, written, clear)
+            replaced_document = func.replace(table.c.document, stored_text, clear)
             result = connection.execute(
-                update(table).where(table.c.document.contains(written)).values(document=changed)
+                update(table).where(table.c.document.contains(stored_text)).values(document=replaced_document)
             )
             assert result.rowcount == 1
         for name in ("renaming", "earlier_holder", "suite_run"):  # later revisions make them

@@ -88,7 +88,7 @@ def test_what_is_sent_at_once_neither_waits_nor_makes_wait(store_engine: Engine)
 
 def test_whoever_dies_and_whenever_everything_is_sent_once(store_engine: Engine) -> None:
     """Three writers that repeat what they write; workers of which every second one dies with what it has claimed."""
-    store, sent = Store(store_engine, 60), list[str]()
+    store, sent_ids = Store(store_engine, 60), list[str]()
     sessions, moments = Sessions(store_engine), count(NOON_MS, 7_000)
 
     def write(start: int) -> None:
@@ -103,11 +103,11 @@ def test_whoever_dies_and_whenever_everything_is_sent_once(store_engine: Engine)
             sessions.begin(f"dying {worker}", lease_ms=90_000, now_ms=1)
             store.messages.claim(f"dying {worker}", 64, now_ms=next(moments))
             sessions.end(f"dying {worker}")
-            sent += store.send(next(moments))
+            sent_ids += store.send(next(moments))
     for writer in writing:
         writer.result()
-    sent += store.send(next(moments) + 10**9)
-    assert len(sent) == len(set(sent)) == 60
+    sent_ids += store.send(next(moments) + 10**9)
+    assert len(sent_ids) == len(set(sent_ids)) == 60
     assert -1 not in store.counts_by_due_time()
 
 

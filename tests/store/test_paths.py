@@ -39,6 +39,6 @@ def test_an_event_carries_what_the_entity_inherits_at_that_moment(store_engine: 
     assert event.entity is not None
     assert [(one["id"], one["inherited"]) for one in event.entity["owners"]] == [(shop.ids["sales"], True)]
     assert inspect(store_engine, deep=True).findings == []
-    stored = shop.catalogue.version(shop.ids["orders"], "0.2")
-    assert not stored.get("owners")
-    assert not stored.get("domains")
+    stored_table = shop.catalogue.version(shop.ids["orders"], "0.2")
+    assert not stored_table.get("owners")
+    assert not stored_table.get("domains")

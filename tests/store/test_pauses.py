@@ -128,15 +128,15 @@ def test_first_outcomes_of_destinations_that_workers_share_are_recorded_in_one_o
 def test_failed_probes_use_up_no_attempts_and_take_turns(messages: Messages, store_engine: Engine) -> None:
     break_destination(messages)
     new = add_messages(store_engine, 3, name="new")
-    at_ms, tried = PROBED_MS, []
+    at_ms, probed_ids = PROBED_MS, []
     for _ in range(30):
         (probe_message,) = probe(messages, now_ms=at_ms)
-        tried.append(probe_message.id)
+        probed_ids.append(probe_message.id)
         end_probe(messages, probe_message, AWAY, at_ms)
         assert status(store_engine) == ("failed", at_ms + 5 + PROBE_WAIT_MS, True)
         at_ms += 5 + PROBE_WAIT_MS
-    assert tried[:3] == new
-    assert len(set(tried)) == 13
+    assert probed_ids[:3] == new
+    assert len(set(probed_ids)) == 13
     assert {states(store_engine)[one] for one in new} == {("pending", 0)}
     assert {count for _, count in states(store_engine).values()} == {0, 1}
     with reading(store_engine) as connection:

@@ -21,7 +21,7 @@ def shop(store_engine: Engine) -> Company:
     return company(store_engine)
 
 
-def _at_once(*calls: Callable[[], Any]) -> list[Any]:
+def _call_at_once(*calls: Callable[[], Any]) -> list[Any]:
     """Make all calls at the same moment; an expected failure is returned as what came of its call."""
     together = Barrier(len(calls))
 
@@ -40,7 +40,7 @@ def test_patches_of_one_entity_at_the_same_moment_all_land(shop: Company) -> Non
     def patch(number: int) -> Callable[[], Any]:
         return lambda: shop.patch(("add", f"/extension/key{number}", number))
 
-    _at_once(*(patch(number) for number in range(8)))
+    _call_at_once(*(patch(number) for number in range(8)))
     table = shop.get("table", ORDERS)
     assert table["extension"] == {f"key{number}": number for number in range(8)}
     assert table["version"] == 0.9
@@ -86,7 +86,7 @@ def test_a_long_patch_of_what_others_keep_changing_is_given_up(shop: Company) ->
 
 
 def test_one_of_several_creations_at_the_same_moment_wins(shop: Company) -> None:
-    outcomes = _at_once(*(lambda: shop.writes.create("table", shop.table("new"), actor=JANE) for _ in range(6)))
+    outcomes = _call_at_once(*(lambda: shop.writes.create("table", shop.table("new"), actor=JANE) for _ in range(6)))
     assert sorted(type(one).__name__ for one in outcomes) == ["Conflict"] * 5 + ["Written"]
 
 
@@ -96,7 +96,7 @@ def test_puts_of_something_new_at_the_same_moment_make_one_entity(shop: Company)
     def put(number: int) -> Callable[[], Any]:
         return lambda: shop.writes.upsert("table", shop.table("new", extension={"number": number}), actor=JANE)
 
-    written = _at_once(*(put(number) for number in range(6)))
+    written = _call_at_once(*(put(number) for number in range(6)))
     assert len({one.document["id"] for one in written}) == 1
     assert sorted(one.created for one in written) == [False] * 5 + [True]
     assert len(shop.events_after(end)) == 6
@@ -107,7 +107,7 @@ def test_the_first_test_cases_of_a_table_share_one_suite(shop: Company) -> None:
         request = {"name": f"c{number}", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "hasRows"}
         return lambda: shop.writes.create("testCase", request, actor=JANE)
 
-    creations = _at_once(*(add(number) for number in range(5)))
+    creations = _call_at_once(*(add(number) for number in range(5)))
     assert len({one.document["testSuite"]["id"] for one in creations}) == 1
 
 
@@ -118,7 +118,7 @@ def test_an_address_is_one_persons_however_many_ask_for_it_at_the_same_moment(sh
     def patch(name: str) -> Callable[[], Any]:
         return lambda: shop.patch(("replace", "/email", "new@example.org"), fqn=name, entity_type="user")
 
-    outcomes = _at_once(*(create(number) for number in range(4)), patch("jane"), patch("robot"))
+    outcomes = _call_at_once(*(create(number) for number in range(4)), patch("jane"), patch("robot"))
     refused = [one for one in outcomes if isinstance(one, Conflict)]
     assert len(refused) == 5
     assert all("new@example.org is already used by the user" in one.message for one in refused)
@@ -127,7 +127,7 @@ def test_an_address_is_one_persons_however_many_ask_for_it_at_the_same_moment(sh
 def test_follows_at_the_same_moment_are_one_follow(shop: Company) -> None:
     end = shop.log.readable_end()
     orders, jane = shop.ids["orders"], shop.ids["jane"]
-    _at_once(*(lambda: shop.writes.follow("table", orders, jane, actor=JANE) for _ in range(5)))
+    _call_at_once(*(lambda: shop.writes.follow("table", orders, jane, actor=JANE) for _ in range(5)))
     assert len(shop.catalogue.followers(orders)) == 1
     assert len(shop.events_after(end)) == 1
 
@@ -145,8 +145,8 @@ def test_nothing_is_left_under_what_goes_while_something_is_added(shop: Company,
         def add(fqn: str = fqn) -> Any:
             return shop.writes.create("table", shop.table("t", databaseSchema=fqn), actor=JANE)
 
-        _, added = _at_once(delete, add)
-        if isinstance(added, NotFound):
+        _, addition = _call_at_once(delete, add)
+        if isinstance(addition, NotFound):
             continue
         if hard:
             with pytest.raises(NotFound):

@@ -42,16 +42,16 @@ def test_it_is_ready_once_a_query_of_this_start_has_read_the_log(store_engine: E
     progress, end = Notifications(store_engine), EventLog(store_engine).readable_end()
     progress.advance(MATCH_STREAM, end, now_ms=START_MS - 1)
     assert not _is_ready(store_engine), "that was an earlier pipeline"
-    streams, started = Streams(), SimpleNamespace(name=MATCH_STREAM, runId="run")
+    streams, start_event = Streams(), SimpleNamespace(name=MATCH_STREAM, runId="run")
     query = MonitoredQuery(MATCH_STREAM, "", progress, FixedClock(START_MS))
     session = cast(SparkSession, SimpleNamespace(streams=streams))
     with reporting(session, query, LogPosition(end)):
         (listener,) = streams.listeners
-        listener.onQueryStarted(started)
+        listener.onQueryStarted(start_event)
         assert not _is_ready(store_engine), "its source may not answer"
         listener.onQueryTerminated(SimpleNamespace(runId="run", exception="[STREAM_FAILED] the log cannot be read"))
         assert not _is_ready(store_engine), "it has failed"
-        listener.onQueryStarted(started)
+        listener.onQueryStarted(start_event)
         listener.onQueryIdle(SimpleNamespace(runId="another"))
         assert not _is_ready(store_engine), "another query has read"
         listener.onQueryIdle(SimpleNamespace(runId="run"))

@@ -338,8 +338,8 @@ def test_an_incident_that_cannot_be_reminded_of_keeps_no_other_waiting(company: 
         connection.execute(entity.update().where(entity.c.id == asset_id).values(document="{"))
     store = StoreAddress(company.engine.url.render_as_string(hide_password=False), "NORMAL")
     task = WriteReminders(store, plans(company), company.clock.now_ms())
-    (written,) = task(iter([pa.RecordBatch.from_pylist([{"first": 1, "last": 2}])]))
-    (counts, failure) = written.to_pylist()
+    (written_batch,) = task(iter([pa.RecordBatch.from_pylist([{"first": 1, "last": 2}])]))
+    (counts, failure) = written_batch.to_pylist()
     assert counts == {"written": 1, "subject": None, "cause": None, "trace": None}
     assert (failure["written"], failure["subject"]) == (0, damaged_id)
     assert failure["cause"].split(" in ")[0] in failure["trace"]

@@ -68,21 +68,23 @@ def counts(engine: Engine, replay_id: str) -> tuple[str, int, int, int, int]:
 
 
 def test_dead_letters_are_listed_by_what_is_asked(messages: Messages, store_engine: Engine) -> None:
-    broken = give_up(messages, 2, destination_id="d")
-    refused = give_up(messages, 1, REFUSED, at_ms=LATER_MS + 50, destination_id="e")
-    muted = give_up(messages, 1, MUTED, destination_id="f")
+    broken_ids = give_up(messages, 2, destination_id="d")
+    refused_ids = give_up(messages, 1, REFUSED, at_ms=LATER_MS + 50, destination_id="e")
+    muted_ids = give_up(messages, 1, MUTED, destination_id="f")
     add_messages(store_engine, 1, name="waits")
     letters = DeadLetters(store_engine)
 
     def letter_ids(**selection: object) -> list[str]:
         return [one.id for one in letters.page(Selection(**selection), None, 10)]  # type: ignore[arg-type]
 
-    assert letter_ids() == [*refused, *sorted(broken, reverse=True)], "newest first, without what nobody was to get"
-    assert letter_ids(reason="muted") == muted
-    assert letter_ids(reason="serverError", destination_id="d") == sorted(broken, reverse=True)
-    assert letter_ids(since_ms=LATER_MS + 1) == refused
-    assert letter_ids(until_ms=LATER_MS) == sorted(broken, reverse=True)
-    assert letter_ids(subscription_ids=frozenset([SUBSCRIPTION])) == [*refused, *sorted(broken, reverse=True)]
+    assert letter_ids() == [*refused_ids, *sorted(broken_ids, reverse=True)], (
+        "newest first, without what nobody was to get"
+    )
+    assert letter_ids(reason="muted") == muted_ids
+    assert letter_ids(reason="serverError", destination_id="d") == sorted(broken_ids, reverse=True)
+    assert letter_ids(since_ms=LATER_MS + 1) == refused_ids
+    assert letter_ids(until_ms=LATER_MS) == sorted(broken_ids, reverse=True)
+    assert letter_ids(subscription_ids=frozenset([SUBSCRIPTION])) == [*refused_ids, *sorted(broken_ids, reverse=True)]
     assert letter_ids(subscription_ids=frozenset(["other"])) == letter_ids(subscription_ids=frozenset()) == []
     first = letters.page(Selection(), None, 1)[0]
     next_page = letters.page(Selection(), DeadLetterPlace(first.updated_at_ms, first.id), 10)
@@ -109,14 +111,14 @@ def test_a_replay_waits_behind_what_is_live_and_keeps_its_ids(messages: Messages
 def test_a_failed_replay_awaits_its_retry_behind_what_is_live(messages: Messages, store_engine: Engine) -> None:
     (message_id,) = give_up(messages, 1)
     replay_id = start_replay(store_engine)
-    (claimed,) = claim_replayed(messages)
-    messages.record("b", [finish_of(claimed, BROKEN, retries=3)], now_ms=LATER_MS)
+    (claimed_message,) = claim_replayed(messages)
+    messages.record("b", [finish_of(claimed_message, BROKEN, retries=3)], now_ms=LATER_MS)
     assert states(store_engine)[message_id] == ("awaitingReplay", 2)
     assert counts(store_engine, replay_id)[:3] == ("sending", 1, 1)
     later_ms = LATER_MS + 61_000
     assert messages.claim("b", 10, now_ms=later_ms) == []
-    (claimed,) = claim_replayed(messages, now_ms=later_ms)
-    messages.record("b", [finish_of(claimed, BROKEN, retries=0)], now_ms=later_ms)
+    (claimed_message,) = claim_replayed(messages, now_ms=later_ms)
+    messages.record("b", [finish_of(claimed_message, BROKEN, retries=0)], now_ms=later_ms)
     assert counts(store_engine, replay_id) == ("done", 1, 0, 0, 1)
     assert states(store_engine)[message_id] == ("retryLimitReached", 3)
     assert [one.id for one in DeadLetters(store_engine).page(Selection(), None, 10)] == [message_id]
@@ -153,19 +155,19 @@ def test_nothing_to_replay_is_done_at_once(store_engine: Engine) -> None:
 
 
 def test_a_cancelled_replay_takes_back_what_waits(messages: Messages, store_engine: Engine) -> None:
-    broken = give_up(messages, 3)
-    refused = give_up(messages, 1, REFUSED, destination_id="e")
+    broken_ids = give_up(messages, 3)
+    refused_ids = give_up(messages, 1, REFUSED, destination_id="e")
     replay_id = start_replay(store_engine)
-    (sent,) = messages.claim_replayed("b", {"d": 1}, now_ms=LATER_MS)
+    (sent_message,) = messages.claim_replayed("b", {"d": 1}, now_ms=LATER_MS)
     replays = Replays(store_engine)
     replays.cancel(replay_id)
     assert claim_replayed(messages) == [], "nothing more is claimed from that moment on"
     assert not replays.advance(replay_id, now_ms=LATER_MS)
     assert counts(store_engine, replay_id)[:3] == ("cancelling", 4, 1)
-    messages.record("b", [finish_of(sent, BROKEN, retries=3)], now_ms=LATER_MS)
+    messages.record("b", [finish_of(sent_message, BROKEN, retries=3)], now_ms=LATER_MS)
     assert counts(store_engine, replay_id) == ("cancelled", 4, 0, 0, 0)
-    assert {states(store_engine)[one][0] for one in broken} == {"retryLimitReached"}
-    assert states(store_engine)[refused[0]] == ("failed", 1)
+    assert {states(store_engine)[one][0] for one in broken_ids} == {"retryLimitReached"}
+    assert states(store_engine)[refused_ids[0]] == ("failed", 1)
     assert messages.claim("b", 10, now_ms=LATER_MS + 10**9) == []
 
 
@@ -181,8 +183,8 @@ def test_what_was_delivered_is_sent_again_only_if_that_is_said(messages: Message
         replays.add_of_one(
             Replay(some_id("two"), "bob", LATER_MS, Selection(), ReplayState.COLLECTING), message_id, delivered=True
         )
-    (claimed,) = claim_replayed(messages)
-    messages.record("b", [finish_of(claimed)], now_ms=LATER_MS)
+    (claimed_message,) = claim_replayed(messages)
+    messages.record("b", [finish_of(claimed_message)], now_ms=LATER_MS)
     assert counts(store_engine, replay.id) == ("done", 1, 0, 1, 0)
     assert states(store_engine)[message_id] == ("delivered", 2)
 

@@ -98,8 +98,8 @@ def test_a_failed_test_is_a_failure_and_any_other_result_an_update(shop: Company
     results = [
         {"timestamp": at, "testCaseStatus": status} for at, status in ((1, "Success"), (2, "Failed"), (3, "Aborted"))
     ]
-    written = [shop.writes.add_test_result(_CASE, result, actor=JANE) for result in results]
-    assert [_event(one) for one in written] == [
+    outcomes = [shop.writes.add_test_result(_CASE, result, actor=JANE) for result in results]
+    assert [_event(one) for one in outcomes] == [
         ("entityUpdated", "fieldsAdded testCaseResult"),
         ("testCaseFailure", "fieldsUpdated testCaseResult, fieldsAdded incidentStatus"),
         ("entityUpdated", "fieldsUpdated testCaseResult"),
@@ -138,9 +138,9 @@ def test_a_result_dated_ahead_is_not_what_later_ones_are_compared_with(shop: Com
     for result in normal[is_first:1]:
         shop.writes.add_test_result(_CASE, result, actor=JANE)
     shop.writes.add_test_result(_CASE, ahead, actor=JANE)
-    written = shop.writes.add_test_result(_CASE, normal[1], actor=JANE)
-    assert written.event is not None
-    description = written.event.change_description
+    outcome = shop.writes.add_test_result(_CASE, normal[1], actor=JANE)
+    assert outcome.event is not None
+    description = outcome.event.change_description
     assert description is not None
     changes = (*description.fields_added, *description.fields_updated)
     before = [one.old_value for one in changes if one.name == "testCaseResult"]
@@ -198,19 +198,21 @@ def test_many_runs_are_reported_in_the_order_of_time_and_only_what_is_new(shop: 
         return shop.writes.on_entity("pipeline", key, lambda record, one: add_runs(record, one, statuses), actor=JANE)
 
     end = shop.log.readable_end()
-    written = send(runs)
-    notified = [event.change_description for event in shop.events_after(end)]
-    assert [[one.new_value["timestamp"] for one in (*d.fields_added, *d.fields_updated)] for d in notified if d] == [
+    outcome = send(runs)
+    change_descriptions = [event.change_description for event in shop.events_after(end)]
+    assert [
+        [one.new_value["timestamp"] for one in (*d.fields_added, *d.fields_updated)] for d in change_descriptions if d
+    ] == [
         [1],
         [2],
         [3],
     ]
-    assert written.document["pipelineStatus"] == runs[0]
+    assert outcome.document["pipelineStatus"] == runs[0]
     end = shop.log.readable_end()
     assert send(runs).event is None
     assert shop.log.readable_end() == end
-    changed = [runs[0], runs[1] | {"executionStatus": "Failed"}, {"timestamp": 4, "executionStatus": "Pending"}]
-    send(changed)
+    changed_runs = [runs[0], runs[1] | {"executionStatus": "Failed"}, {"timestamp": 4, "executionStatus": "Pending"}]
+    send(changed_runs)
     assert len(shop.events_after(end)) == 2
     with pytest.raises(InvalidInput, match=r"\[1\]"):
         send([runs[0], {"timestamp": 9}])
@@ -295,11 +297,11 @@ def test_a_result_can_be_corrected_and_taken_back(shop: Company) -> None:
 def test_rows_that_a_result_brings_along_are_kept_but_never_reported(shop: Company, store_engine: Engine) -> None:
     shop.writes.create("testCase", _REQUEST, actor=JANE)
     result = {"timestamp": 1, "testCaseStatus": "Failed", "sampleData": "jane@example.org"}
-    written = shop.writes.add_test_result(_CASE, result, actor=JANE)
-    assert written.event is not None
-    assert "jane@example.org" not in written.event.model_dump_json()
+    outcome = shop.writes.add_test_result(_CASE, result, actor=JANE)
+    assert outcome.event is not None
+    assert "jane@example.org" not in outcome.event.model_dump_json()
     (stored_result,) = (
-        ObservationReads(store_engine).page(written.document["id"], "testCaseResult", ReportWindow()).documents
+        ObservationReads(store_engine).page(outcome.document["id"], "testCaseResult", ReportWindow()).documents
     )
     assert stored_result["sampleData"] == "jane@example.org"
     shop.writes.add_test_result(_CASE, {"timestamp": 2, "testCaseStatus": "Success"}, actor=JANE)
@@ -310,7 +312,7 @@ def test_rows_that_a_result_brings_along_are_kept_but_never_reported(shop: Compa
     assert removal.document["testCaseResult"] == held_result
     for at_ms in (shop.clock.now_ms() + 86_400_000, 3):
         result = {"timestamp": at_ms, "testCaseStatus": "Success"}
-        written = shop.writes.add_test_result(_CASE, result, actor=JANE)
-    assert written.event is not None
-    assert written.event.change_description is not None
-    assert written.event.change_description.fields_updated[0].old_value == held_result
+        outcome = shop.writes.add_test_result(_CASE, result, actor=JANE)
+    assert outcome.event is not None
+    assert outcome.event.change_description is not None
+    assert outcome.event.change_description.fields_updated[0].old_value == held_result

@@ -48,8 +48,8 @@ def test_reports_of_live_entities_that_may_be_seen_come_in_pages(store_engine: E
     assert (reports[0], reports[-1]) == ((4, "other", "k", ""), (1, "orders", "k", "b"))
     assert sorted(reports[1:-1]) == same_moment, "each once"
     assert [one.document["at"] for one in reader.page("table", ("k",), ReportWindow(2, 3), ALWAYS).reports] == [2, 2]
-    tagged = reader.page("table", ("k",), ReportWindow(), Tagged("X.Y"))
-    assert (tagged.reports, tagged.total) == ([], 0)
+    tagged_page = reader.page("table", ("k",), ReportWindow(), Tagged("X.Y"))
+    assert (tagged_page.reports, tagged_page.total) == ([], 0)
     assert reader.page("table", ("k",), ReportWindow(), NEVER).total == 0
     for cursor in ("?", "YWJj", "MXxh"):
         with pytest.raises(InvalidInput):

@@ -106,7 +106,7 @@ def followed_by_many(engine: Engine, count: int) -> SmallCompany:
     return company
 
 
-def everything(engine: Engine) -> list[list[tuple[object, ...]]]:
+def stored_results(engine: Engine) -> list[list[tuple[object, ...]]]:
     with engine.connect() as connection:
         return [sorted(map(tuple, connection.execute(select(table)))) for table in (match_result, firing)] + [
             sorted(connection.execute(select(notification.c.id, notification.c.reasons)).all()),
@@ -134,9 +134,9 @@ def test_a_task_that_runs_again_or_twice_at_once_changes_nothing(store_engine: E
     work = work_of(store_engine, NotifyInSmallPortions)
     with ThreadPoolExecutor(2) as both:
         assert len(set(both.map(lambda _: notified_count(store_engine, work), range(2)))) == 1
-    first = everything(store_engine)
+    first = stored_results(store_engine)
     notified_count(store_engine, replace(work, now_ms=NOW_MS + 5))
-    assert everything(store_engine) == first
+    assert stored_results(store_engine) == first
     counts = {(row[0], row[1]): row[2] for row in first[0]}
     assert {(row[0], row[1]): row[2] for row in first[1]} == counts, "firings count what the results count"
 
@@ -164,14 +164,14 @@ def test_nothing_is_stored_of_another_log(store_engine: Engine) -> None:
     foreign_matches = [row | {"event_id": "another"} for some in foreign for row in some]
     with pytest.raises(LogDiverged):
         list(work_of(store_engine)(iter([pa.RecordBatch.from_pylist(foreign_matches)])))
-    assert everything(store_engine) == [[], [], [], []]
+    assert stored_results(store_engine) == [[], [], [], []]
 
 
 def test_what_is_too_old_notifies_nobody_and_has_a_result(store_engine: Engine) -> None:
     followed_by_many(store_engine, 3)
     work = replace(work_of(store_engine), oldest_ms=2**62)
     assert notified_count(store_engine, work) == 0
-    results, _firings, stored, _messages = everything(store_engine)
+    results, _firings, stored, _messages = stored_results(store_engine)
     assert results
     assert not stored
 
@@ -231,9 +231,9 @@ def test_a_triggered_alert_notifies_of_what_the_other_matched_and_its_result_say
     links = {one.id: links_of(one) for one in Subscriptions(store_engine).list_enabled()}
     work = replace(work, alerts=Here(replace(work.alerts.value, cascades=cascades_of(links))))
     assert notified_count(store_engine, work) == 2, "cem follows orders: by mail and in the app"
-    before = everything(store_engine)
+    before = stored_results(store_engine)
     assert notified_count(store_engine, work) == 2
-    assert everything(store_engine) == before
+    assert stored_results(store_engine) == before
     with store_engine.connect() as connection:
         result = match_result.c
         columns = (result.subscription_id, result.notified_count, result.triggered_by)
@@ -271,13 +271,13 @@ def test_what_an_editor_may_not_view_is_withheld_until_they_may(store_engine: En
         (row,) = connection.execute(select(match_result).where(match_result.c.subscription_id == alert)).all()
         assert connection.execute(select(firing)).all() == []
     assert (row.notified_count, row.withheld_for) == (0, company.ids["ana"])
-    before = everything(store_engine)
+    before = stored_results(store_engine)
     company.writes.delete("policy", company.key("Denied"), actor=SYSTEM)
     notified_count(store_engine, work)
-    assert everything(store_engine) == before, "repeated: what was decided stays decided"
+    assert stored_results(store_engine) == before, "repeated: what was decided stays decided"
     company.describe("orders", "All orders of all time.")
     notified_count(store_engine, work)
-    assert len(everything(store_engine)[2]) == 2, "rights are those of the moment when the pipeline looks"
+    assert len(stored_results(store_engine)[2]) == 2, "rights are those of the moment when the pipeline looks"
 
 
 def test_an_alert_that_is_withheld_triggers_nothing_and_a_triggered_one_is_withheld_for_its_own_editors(

@@ -180,18 +180,20 @@ def test_nothing_under_a_legal_hold_is_removed(
     company: SmallCompany, hold: Callable[[SmallCompany], dict[str, object]]
 ) -> None:
     read_all(company)
-    selected = LegalHold(id=str(uuid4()), reason="case 7", set_by="ana", set_at_ms=1, **hold(company))  # type: ignore[arg-type]
-    Holds(company.engine).add(selected)
+    selected_hold = LegalHold(id=str(uuid4()), reason="case 7", set_by="ana", set_at_ms=1, **hold(company))  # type: ignore[arg-type]
+    Holds(company.engine).add(selected_hold)
     events = EventLog(company.engine).read(0, 1_000)
     covered_offsets = {
-        logged.offset
-        for logged in events
-        if selected.covers(logged.event.entity_id, logged.event.user_name, logged.event.timestamp)
+        logged_event.offset
+        for logged_event in events
+        if selected_hold.covers(
+            logged_event.event.entity_id, logged_event.event.user_name, logged_event.event.timestamp
+        )
     }
     run(company, plan_at(company))
     assert covered_offsets
     assert covered_offsets <= set(offsets(company))
-    assert Holds(company.engine).lift(selected.id, lifted_by="ben", now_ms=2) is not None
+    assert Holds(company.engine).lift(selected_hold.id, lifted_by="ben", now_ms=2) is not None
     run(company, plan_at(company))
     assert len(offsets(company)) == 1
 
@@ -307,13 +309,13 @@ def is_crashing(company: SmallCompany, plan: LogPlan, number: int) -> bool:
 
 def test_a_reader_beside_a_run_gets_every_event_once(company: SmallCompany) -> None:
     """Fault scenario 59."""
-    engine, log, read_ids, ended = company.engine, EventLog(company.engine), list[str](), Event()
+    engine, log, read_ids, end = company.engine, EventLog(company.engine), list[str](), Event()
     read_all(company, through=0)
     rules = expiries(ALL_TYPES, log_days_of, company.clock.now_ms() + 100 * DAY_MS)
 
     def read() -> None:
         after = 0
-        while page := log.read(after, 3) or not ended.is_set():
+        while page := log.read(after, 3) or not end.is_set():
             if page is True:
                 continue
             read_ids.extend(one.event.id for one in page)
@@ -321,7 +323,7 @@ def test_a_reader_beside_a_run_gets_every_event_once(company: SmallCompany) -> N
             Notifications(engine).advance(MATCH_STREAM, after, now_ms=1)
 
     def remove() -> None:
-        while not ended.is_set():
+        while not end.is_set():
             with reading(engine) as connection:
                 plan = LogPlan(rules, tuple(readers_on(connection, needs_lake=False)))
             list(EventRemoval(engine, portion=2).remove(plan, "beside", lambda: 1))
@@ -330,14 +332,14 @@ def test_a_reader_beside_a_run_gets_every_event_once(company: SmallCompany) -> N
     threads = [Thread(target=read), Thread(target=remove)]
     for thread in threads:
         thread.start()
-    written = [company.describe("orders", f"text {number}") for number in range(60)]
+    written_events = [company.describe("orders", f"text {number}") for number in range(60)]
     until_read = EventLog(engine).readable_end()
     until(lambda: log.progress(MATCH_STREAM) >= until_read and RetentionProgress(engine).removed_counts()[0] > 0)
-    ended.set()
+    end.set()
     for thread in threads:
         thread.join(30)
     assert len(read_ids) == len(set(read_ids)) == until_read
-    assert [one["id"] for one in written if one] == read_ids[-60:]
+    assert [one["id"] for one in written_events if one] == read_ids[-60:]
     check_sound(engine)
 
 

@@ -90,8 +90,8 @@ def test_notifications_and_dead_letters_go_in_their_time(company: SmallCompany) 
     assert progress.claim("run", now_ms=now_ms)
     settle(engine, MessageStatus.RETRY_LIMIT_REACHED)
     total, letters = count(engine, notification), count(engine, message)
-    finished = sum(removal.remove_finished(2**60, "run", lambda: now_ms))
-    assert 0 < finished < total
+    finished_count = sum(removal.remove_finished(2**60, "run", lambda: now_ms))
+    assert 0 < finished_count < total
     assert count(engine, message) == letters, "dead letters have a time of their own"
     hold = LegalHold(str(uuid4()), "case", "ana", 1, entity_id=company.ids["orders"])
     Holds(engine).add(hold)

@@ -178,23 +178,24 @@ def test_the_webhook_follows_the_dev_receiver_and_stays_where_it_was_led_elsewhe
     assert _orders(sample_to_change).destinations[0].config.endpoint == f"http://127.0.0.1:{RECEIVER_PORT}/hook"
     secret = Subscriptions(sample_to_change).secrets_of(_orders(sample_to_change).id)
     lead_hook_to(sample_to_change, 8586, clock=FixedClock(NOW_MS + 1))
-    moved = _orders(sample_to_change)
-    assert moved.destinations[0].config.endpoint == "http://127.0.0.1:8586/hook"
-    assert Subscriptions(sample_to_change).secrets_of(moved.id) == {
+    moved_alert = _orders(sample_to_change)
+    assert moved_alert.destinations[0].config.endpoint == "http://127.0.0.1:8586/hook"
+    assert Subscriptions(sample_to_change).secrets_of(moved_alert.id) == {
         destination_id: destination_secret | {"endpoint": "http://127.0.0.1:8586/hook"}
         for destination_id, destination_secret in secret.items()
     }
-    sent = Subscriptions(sample_to_change).with_secrets(moved.id)
-    assert sent is not None
-    assert [{"secretKey": one.config.secret_key, "endpoint": one.config.endpoint} for one in sent.destinations] == [
-        destination_secret | {"endpoint": "http://127.0.0.1:8586/hook"} for destination_secret in secret.values()
-    ]
+    alert_with_secrets = Subscriptions(sample_to_change).with_secrets(moved_alert.id)
+    assert alert_with_secrets is not None
+    assert [
+        {"secretKey": destination.config.secret_key, "endpoint": destination.config.endpoint}
+        for destination in alert_with_secrets.destinations
+    ] == [destination_secret | {"endpoint": "http://127.0.0.1:8586/hook"} for destination_secret in secret.values()]
     before = _rows(sample_to_change)
     lead_hook_to(sample_to_change, 8586, clock=FixedClock(NOW_MS + 2))
     assert _rows(sample_to_change) == before
     elsewhere = [{"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://hooks.example.com/x"}]
     writes = Writes(SqlCatalogue(sample_to_change), FixedClock(NOW_MS + 3))
-    writes.patch("eventsubscription", Key.by_id(moved.id), elsewhere, actor=SYSTEM)
+    writes.patch("eventsubscription", Key.by_id(moved_alert.id), elsewhere, actor=SYSTEM)
     lead_hook_to(sample_to_change, 9000, clock=FixedClock(NOW_MS + 4))
     assert _orders(sample_to_change).destinations[0].config.endpoint == "https://hooks.example.com/x"
 

@@ -54,7 +54,7 @@ def engine(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="module")
-def notified(engine: Engine) -> list[ScheduledNotification]:
+def notifications(engine: Engine) -> list[ScheduledNotification]:
     """All recipients."""
     logged = EventLog(engine).read(0, 10_000)[-1]
     subscriptions = Subscriptions(engine).list_enabled()
@@ -62,28 +62,28 @@ def notified(engine: Engine) -> list[ScheduledNotification]:
     return notifications_for(logged, [one for one in subscriptions if matches(plan_of(one), logged)], dependencies)
 
 
-def test_the_follower_hears_it_from_the_bell(notified: list[ScheduledNotification], engine: Engine) -> None:
+def test_the_follower_hears_it_from_the_bell(notifications: list[ScheduledNotification], engine: Engine) -> None:
     person = People(engine).by_name(DEMO_PERSON)
     assert person is not None
-    (bell,) = [one for one in notified if one.draft.recipient_id == person.id and one.message_id is None]
+    (bell,) = [one for one in notifications if one.draft.recipient_id == person.id and one.message_id is None]
     assert "you follow it (alert ActivityFeedAlert)" in [reason.sentence() for reason in bell.draft.reasons.in_order]
 
 
-def test_the_owner_gets_one_mail_that_says_why(notified: list[ScheduledNotification]) -> None:
-    (mail,) = [one for one in notified if one.draft.target == "priya.raman@fernhill.example.com"]
+def test_the_owner_gets_one_mail_that_says_why(notifications: list[ScheduledNotification]) -> None:
+    (mail,) = [one for one in notifications if one.draft.target == "priya.raman@fernhill.example.com"]
     assert "you own it (alert Tier1SchemaChanges)" in [reason.sentence() for reason in mail.draft.reasons.in_order]
 
 
-def test_the_webhook_is_called_once(notified: list[ScheduledNotification]) -> None:
-    assert [one.draft.target for one in notified if one.draft.channel == Channel.WEBHOOK] == [
+def test_the_webhook_is_called_once(notifications: list[ScheduledNotification]) -> None:
+    assert [one.draft.target for one in notifications if one.draft.channel == Channel.WEBHOOK] == [
         "http://127.0.0.1:8586/hook"
     ]
 
 
-def test_whoever_builds_on_the_table_hears_that_it_lies_upstream(notified: list[ScheduledNotification]) -> None:
-    sentences = {reason.sentence() for one in notified for reason in one.draft.reasons.in_order if reason.hops}
+def test_whoever_builds_on_the_table_hears_that_it_lies_upstream(notifications: list[ScheduledNotification]) -> None:
+    sentences = {reason.sentence() for one in notifications for reason in one.draft.reasons.in_order if reason.hops}
     assert any("marts.fct_orders, 3 hops downstream" in sentence for sentence in sentences)
 
 
-def test_nobody_is_notified_twice_over_one_channel(notified: list[ScheduledNotification]) -> None:
-    assert len({(one.draft.channel, one.draft.key) for one in notified}) == len(notified)
+def test_nobody_is_notified_twice_over_one_channel(notifications: list[ScheduledNotification]) -> None:
+    assert len({(one.draft.channel, one.draft.key) for one in notifications}) == len(notifications)

@@ -42,7 +42,7 @@ def company(store_engine: Engine) -> SmallCompany:
     return company
 
 
-def asking(company: SmallCompany, *rules: str, resources: tuple[str, ...] = ("table",)) -> EventSubscription:
+def alert_with_rules(company: SmallCompany, *rules: str, resources: tuple[str, ...] = ("table",)) -> EventSubscription:
     alert_id = company.alert("red", [CEMS_MAIL], *rules, resources=resources, trigger=EIGHT)
     (alert,) = Subscriptions(company.engine).list_enabled({alert_id})
     return alert
@@ -71,7 +71,7 @@ def check_events(engine: Engine) -> Iterator[ChangeEvent]:
 
 
 def test_what_is_so_is_one_event_on_the_asset_without_a_version(company: SmallCompany) -> None:
-    alert = asking(company, "stillFailing()")
+    alert = alert_with_rules(company, "stillFailing()")
     check = due_check(company, alert)
     failing = state_of(company, "has_rows", "testCase", is_failing=True, failures=3, since_ms=1_000)
     assert write(company, check, failing, state_of(company, "orders", is_failing=True)) == 1, "tables report nothing"
@@ -86,7 +86,7 @@ def test_what_is_so_is_one_event_on_the_asset_without_a_version(company: SmallCo
 
 
 def test_an_inherited_owner_is_an_owner_and_the_rest_of_the_condition_counts(company: SmallCompany) -> None:
-    alert = asking(company, "stillWithoutOwner()", "entityFullyQualifiedName.endsWith('.orphan')")
+    alert = alert_with_rules(company, "stillWithoutOwner()", "entityFullyQualifiedName.endsWith('.orphan')")
     check = due_check(company, alert)
     company.table("other")
     lacking = [state_of(company, name, may_lack_owner=True) for name in ("orphan", "other", "orders")]
@@ -100,7 +100,7 @@ def test_an_inherited_owner_is_an_owner_and_the_rest_of_the_condition_counts(com
 
 
 def test_staleness_counts_from_the_time_that_is_asked_for(company: SmallCompany) -> None:
-    alert = asking(company, "stillStale({'1h','2d'})")
+    alert = alert_with_rules(company, "stillStale({'1h','2d'})")
     check = due_check(company, alert)
     since_ms = company.clock.now_ms() - 7_200_000
     assert write(company, check, state_of(company, "has_rows", "testCase", since_ms=since_ms)) == 1
@@ -110,7 +110,7 @@ def test_staleness_counts_from_the_time_that_is_asked_for(company: SmallCompany)
 
 
 def test_what_a_check_finds_joins_the_digest_which_goes_out_when_it_is_done(company: SmallCompany) -> None:
-    alert = asking(company, "stillWithoutOwner() || fieldChanged == 'description'")
+    alert = alert_with_rules(company, "stillWithoutOwner() || fieldChanged == 'description'")
     company.describe("orders", "before eight")
     notify_all(company.engine, now_ms=company.clock.now_ms())
     check = due_check(company, alert)
@@ -131,7 +131,7 @@ def test_what_a_check_finds_joins_the_digest_which_goes_out_when_it_is_done(comp
 
 
 def test_the_schedule_of_a_deleted_alert_goes_with_its_last_digest(company: SmallCompany) -> None:
-    alert = asking(company, "fieldChanged == 'description' || stillWithoutOwner()")
+    alert = alert_with_rules(company, "fieldChanged == 'description' || stillWithoutOwner()")
     company.describe("orders", "before eight")
     notify_all(company.engine, now_ms=company.clock.now_ms())
     check, checks = due_check(company, alert), ScheduledChecks(company.engine)
@@ -149,7 +149,7 @@ def test_the_schedule_of_a_deleted_alert_goes_with_its_last_digest(company: Smal
 def test_a_check_that_a_backup_cut_in_two_goes_on_and_is_told_once(
     company: SmallCompany, settings: Settings, folder: Path
 ) -> None:
-    alert = asking(company, "stillWithoutOwner() || fieldChanged == 'description'")
+    alert = alert_with_rules(company, "stillWithoutOwner() || fieldChanged == 'description'")
     company.describe("orders", "before eight")
     notify_all(company.engine, now_ms=company.clock.now_ms())
     check, orphan = due_check(company, alert), state_of(company, "orphan", may_lack_owner=True)
@@ -173,7 +173,7 @@ def test_a_check_that_a_backup_cut_in_two_goes_on_and_is_told_once(
 def test_a_check_that_a_restored_store_has_lost_is_made_again_with_the_same_ids(
     company: SmallCompany, settings: Settings, folder: Path
 ) -> None:
-    alert = asking(company, "stillWithoutOwner()")
+    alert = alert_with_rules(company, "stillWithoutOwner()")
     check, orphan = due_check(company, alert), state_of(company, "orphan", may_lack_owner=True)
     checks, before = ScheduledChecks(company.engine), {check.schedule_id: LastCheck(check.due_at_ms - 86_400_000)}
     checks.keep(before)
@@ -190,7 +190,7 @@ def test_a_check_that_a_restored_store_has_lost_is_made_again_with_the_same_ids(
 
 
 def test_events_of_checks_expire_and_what_was_checked_stays_so(company: SmallCompany) -> None:
-    alert = asking(company, "stillWithoutOwner()")
+    alert = alert_with_rules(company, "stillWithoutOwner()")
     check, orphan = due_check(company, alert), state_of(company, "orphan", may_lack_owner=True)
     assert write(company, check, orphan) == 1
     last_checks = {check.schedule_id: LastCheck(check.due_at_ms)}
@@ -205,7 +205,7 @@ def test_events_of_checks_expire_and_what_was_checked_stays_so(company: SmallCom
 
 def test_a_check_follows_the_asset_and_the_filter_through_a_rename(company: SmallCompany) -> None:
     company.put("glossary", {"name": "Words", "description": "Words."})
-    asking(company, "stillWithoutOwner()", "entityFullyQualifiedName == 'Words'", resources=("glossary",))
+    alert_with_rules(company, "stillWithoutOwner()", "entityFullyQualifiedName == 'Words'", resources=("glossary",))
     rename = [{"op": "replace", "path": "/name", "value": "Terms"}]
     company.writes.patch("glossary", company.key("Words"), rename, actor=company.actor("dia"))
     (alert,) = Subscriptions(company.engine).list_enabled({company.ids["red"]})

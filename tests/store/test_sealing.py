@@ -29,11 +29,11 @@ HOOK_ID, BOT_ID = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-80
 
 
 @pytest.fixture
-def older(unmigrated: Engine) -> Engine:
+def older(unmigrated_engine: Engine) -> Engine:
     """Return an empty store with a key; ``an_alert`` makes it one of the revision before."""
-    use_vault(unmigrated, Settings(secrets_key=SecretStr(KEY)))
-    migrate(unmigrated)
-    return unmigrated
+    use_vault(unmigrated_engine, Settings(secrets_key=SecretStr(KEY)))
+    migrate(unmigrated_engine)
+    return unmigrated_engine
 
 
 def an_alert(engine: Engine) -> str:
@@ -75,8 +75,8 @@ def an_alert(engine: Engine) -> str:
 
 def test_bodies_in_clear_are_sealed_and_masked_in_all_versions_and_events(older: Engine) -> None:
     alert_id = an_alert(older)
-    sent = Subscriptions(older).with_secrets(alert_id)
-    assert sent is not None
+    alert_with_secrets = Subscriptions(older).with_secrets(alert_id)
+    assert alert_with_secrets is not None
     migrate(older)
     seal_alerts(older)
     with older.connect() as connection:
@@ -85,7 +85,9 @@ def test_bodies_in_clear_are_sealed_and_masked_in_all_versions_and_events(older:
         versions = [from_text(one) for one in connection.execute(select(entity_version.c.document)).scalars()]
         assert {"description": "long " * 2_000} in [{"description": one.get("description")} for one in versions]
         bots = dict(connection.execute(select(destination_secret.c.destination_id, destination_secret.c.bot)).all())
-    assert Subscriptions(older).with_secrets(alert_id) == sent.model_copy(update={"bots": {BOT_ID: bot_key_of(TOKEN)}})
+    assert Subscriptions(older).with_secrets(alert_id) == alert_with_secrets.model_copy(
+        update={"bots": {BOT_ID: bot_key_of(TOKEN)}}
+    )
     assert bots == {HOOK_ID: None, BOT_ID: bot_key_of(TOKEN)}
 
 

@@ -252,8 +252,8 @@ def test_what_comes_down_to_something_is_found_as_its_own(store_engine: Engine, 
     link = "<#E::table::pg.shop.public.orders::columns::email>"
     case = {"name": "filled", "entityLink": link, "testDefinition": "notNull"}
     sample_company.writes.create("testCase", case, actor=SYSTEM)
-    logged = EventLog(store_engine).read(0, 1_000)
-    states = {one.event.entity_id: one for one in logged if one.event.entity}
+    logged_events = EventLog(store_engine).read(0, 1_000)
+    states = {one.event.entity_id: one for one in logged_events if one.event.entity}
     SearchWrites(store_engine).put([entry_of(one.event.entity_type, one.event.entity or {}) for one in states.values()])
     everything = SearchIndex(store_engine)
     below = {"pg.shop.public", "pg.shop.public.orders", "pg.shop.public.orders.email.filled"}

@@ -27,11 +27,11 @@ BEARER = {"endpoint": "https://example.org/", "authType": {"type": "bearer", "se
 
 
 @pytest.fixture
-def older(unmigrated: Engine) -> Engine:
+def older(unmigrated_engine: Engine) -> Engine:
     """Return an empty store with a key; ``store_alert`` takes it back to the revision before."""
-    use_vault(unmigrated, Settings(secrets_key=SecretStr(KEY)))
-    migrate(unmigrated)
-    return unmigrated
+    use_vault(unmigrated_engine, Settings(secrets_key=SecretStr(KEY)))
+    migrate(unmigrated_engine)
+    return unmigrated_engine
 
 
 def store_alert(engine: Engine, name: str, batch_size: int | None, *configs: Document) -> str:
@@ -50,9 +50,9 @@ def store_alert(engine: Engine, name: str, batch_size: int | None, *configs: Doc
         if "authType" in config
     }
     Subscriptions(engine).keep_secrets(alert_id, secrets_by_destination)
-    moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://example.org/"}
-    renamed = {"op": "add", "path": "/displayName", "value": name.upper()}
-    shop.writes.patch("eventsubscription", Key.by_id(alert_id), [moved, renamed], actor=SYSTEM)
+    move_operation = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://example.org/"}
+    rename_operation = {"op": "add", "path": "/displayName", "value": name.upper()}
+    shop.writes.patch("eventsubscription", Key.by_id(alert_id), [move_operation, rename_operation], actor=SYSTEM)
     with engine.begin() as connection:
         for name in ("relabelling", "renaming", "earlier_holder", "suite_run"):  # later revisions make them
             connection.exec_driver_sql(f"DROP TABLE {name}")
@@ -65,10 +65,13 @@ def test_stored_alerts_send_as_before_and_say_so(older: Engine) -> None:
     plain = {"endpoint": "https://example.org/hook"}
     both = store_alert(older, "both", 10, BEARER, plain)
     migrate(older)
-    sent = Subscriptions(older).with_secrets(both)
-    assert sent is not None
-    assert [one.sends_arrays for one in sent.destinations] == [True, True]
-    assert [authorization_of(one.config) for one in sent.destinations] == [{"Authorization": "Bearer s"}, {}]
+    alert_with_secrets = Subscriptions(older).with_secrets(both)
+    assert alert_with_secrets is not None
+    assert [one.sends_arrays for one in alert_with_secrets.destinations] == [True, True]
+    assert [authorization_of(one.config) for one in alert_with_secrets.destinations] == [
+        {"Authorization": "Bearer s"},
+        {},
+    ]
     events = [logged.event for logged in EventLog(older).read(0, 100) if logged.event.entity_id == both]
     assert len(events) == 2
     assert all(

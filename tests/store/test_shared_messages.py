@@ -120,9 +120,9 @@ EIGHT: list[Happening] = [(1, "orders")] * 8
 def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
     beginning: Beginning, alerts: list[Made], happenings: list[Happening]
 ) -> None:
-    *other_alerts, added = alerts
+    *other_alerts, added_alert = alerts
     without = _messages_told(beginning, other_alerts, happenings)
-    alone = _messages_told(beginning, [added], happenings)
+    alone = _messages_told(beginning, [added_alert], happenings)
     together = _messages_told(beginning, alerts, happenings)
     assert together.keys() == without.keys() | alone.keys()
     by_name = {one.name: one for one in alerts}
@@ -132,10 +132,10 @@ def test_an_alert_changes_nothing_for_others_but_what_it_tells_first_itself(
         assert message.is_shown or not any(one.is_shown for one in ways), (event, alerts, happenings, ways)
         assert message.alerts == frozenset().union(*(one.alerts for one in ways))
         if message.is_shown:
-            assert message.wording == _wording([by_name[one] for one in message.alerts])
+            assert message.wording == _template_of([by_name[one] for one in message.alerts])
 
 
-def _wording(alerts: Sequence[Made]) -> str:
+def _template_of(alerts: Sequence[Made]) -> str:
     """Return in whose words alerts tell of an event together: the administrators', or those that all agree on."""
     deciding = [one for one in alerts if one.owner == ADMIN] or alerts
     words = {one.template for one in deciding}
@@ -157,10 +157,12 @@ class Mailbox:
         for entry in dispatch.entries:
             mark = str((entry.event.entity or {})["description"])
             assert mark not in self.deliveries, "told twice"
-            worded = re.search(rf"(\w*)<{mark}>", text)
-            is_shown = worded is not None or mark in text
+            word_match = re.search(rf"(\w*)<{mark}>", text)
+            is_shown = word_match is not None or mark in text
             alerts = frozenset(one.subscription_name for one in entry.reasons)
-            self.deliveries[mark] = Told(dispatch.message.due_at_ms, is_shown, worded[1] if worded else NEUTRAL, alerts)
+            self.deliveries[mark] = Told(
+                dispatch.message.due_at_ms, is_shown, word_match[1] if word_match else NEUTRAL, alerts
+            )
         return Delivered()
 
 

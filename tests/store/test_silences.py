@@ -18,17 +18,17 @@ def test_a_silence_is_an_event_on_the_entity_that_has_an_id_made_of_its_causes(s
     before = company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
     silence = Silence(company.ids["etl"], since_ms=1_000, asked_ms=60_000, at_ms=65_000)
     add_silence(company.writes, "pipeline", silence)
-    notified = EventLog(store_engine).find(silence.event_id)
-    assert notified is not None
-    wire = notified.event.to_wire()
+    logged_silence = EventLog(store_engine).find(silence.event_id)
+    assert logged_silence is not None
+    wire = logged_silence.event.to_wire()
     assert (wire["eventType"], wire["entityType"], wire["userName"]) == ("slaViolation", "pipeline", "system")
     assert wire["previousVersion"] == wire["currentVersion"] == before["version"]
     (change,) = wire["changeDescription"]["fieldsAdded"]
     silence_value = {"timestamp": 65_000, "since": 1_000, "withoutSuccess": 60_000}
     assert (change["name"], change["newValue"]) == ("silence", silence_value)
-    assert notified.derived["owners"] == ["ana"]
-    assert report_of(notified) == StatusReport(None, 65_000)
-    assert reports.newest() == notified.offset
+    assert logged_silence.derived["owners"] == ["ana"]
+    assert report_of(logged_silence) == StatusReport(None, 65_000)
+    assert reports.newest() == logged_silence.offset
     assert reports.logged_ids([silence.event_id]) == {silence.event_id}
 
 

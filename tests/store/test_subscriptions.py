@@ -108,13 +108,13 @@ def test_an_alert_covers_what_follows_the_event_that_created_or_last_enabled_it(
         return EventLog(store_engine).readable_end()
 
     alert_id = create(writes, "a")
-    created = EventLog(store_engine).readable_end()
+    created_offset = EventLog(store_engine).readable_end()
     change_alert("description", "two")
-    assert first_covered_offset() == created + 1
+    assert first_covered_offset() == created_offset + 1
     change_alert("enabled", False)
-    enabled = change_alert("enabled", True)
+    enabled_offset = change_alert("enabled", True)
     change_alert("displayName", "enabled")
-    assert first_covered_offset() == enabled + 1
+    assert first_covered_offset() == enabled_offset + 1
 
 
 def test_secrets_are_put_in_only_for_who_sends(subscriptions: Subscriptions, writes: Writes) -> None:
@@ -175,17 +175,17 @@ def test_a_route_has_the_zone_of_its_alert_also_of_one_without_a_schedule(writes
 def test_routes_of_many_alerts_are_those_of_each_in_as_many_statements_as_of_one(
     subscriptions: Subscriptions, writes: Writes, store_engine: Engine
 ) -> None:
-    sealed, stale = (create(writes, name) for name in ("sealed", "stale"))
+    sealed_id, stale = (create(writes, name) for name in ("sealed", "stale"))
     plain = [create(writes, f"plain{number}", enabled=bool(number)) for number in range(3)]
-    subscriptions.keep_secrets(sealed, {DESTINATION: {"secretKey": "k"}})
+    subscriptions.keep_secrets(sealed_id, {DESTINATION: {"secretKey": "k"}})
     subscriptions.keep_secrets(stale, {DESTINATION: {"secretKey": "k", "endpoint": "https://example.com/other"}})
-    routes, ids = Routes(store_engine), [sealed, stale, *plain, "gone"]
+    routes, ids = Routes(store_engine), [sealed_id, stale, *plain, "gone"]
     with counted_statements(store_engine) as of_one:
-        routes.of_all([sealed])
+        routes.of_all([sealed_id])
     with counted_statements(store_engine) as of_many:
         read_together = routes.of_all(ids)
     assert read_together == {one: routes.of(one) for one in ids}
-    read_sealed, read_stale = routes_of(read_together[sealed]), routes_of(read_together[stale])
+    read_sealed, read_stale = routes_of(read_together[sealed_id]), routes_of(read_together[stale])
     assert read_sealed[DESTINATION].destination.config.secret_key == "k"
     assert read_stale[DESTINATION].waits_because is not None
     assert len(of_many) == len(of_one)

@@ -78,8 +78,8 @@ def test_a_run_is_complete_when_each_test_has_reported_and_its_event_says_what(s
     report(shop, "second", 2, "Failed")
     assert runs(shop) == []
     report(shop, "third", 3, "Aborted")
-    (logged,) = run_events(shop)
-    event, summary = logged.event, summary_of(logged)
+    (logged_event,) = run_events(shop)
+    event, summary = logged_event.event, summary_of(logged_event)
     assert (event.entity_type, event.entity_fully_qualified_name) == ("testSuite", f"{ORDERS}.testSuite")
     assert event.previous_version == event.current_version
     counts = {key: summary[key] for key in ("success", "failed", "aborted", "queued", "total")}
@@ -93,7 +93,7 @@ def test_a_run_is_complete_when_each_test_has_reported_and_its_event_says_what(s
     ]
     first = summary["testCaseResultSummary"][0]
     assert (first["testCase"]["id"], first["table"]["fullyQualifiedName"]) == (shop.ids["first"], ORDERS)
-    assert (logged.derived["testStatus"], logged.derived["reportedAt"]) == ("Failed", 3 * HOUR_MS)
+    assert (logged_event.derived["testStatus"], logged_event.derived["reportedAt"]) == ("Failed", 3 * HOUR_MS)
 
 
 def test_a_run_says_since_when_a_test_fails(shop: Company) -> None:
@@ -232,5 +232,5 @@ def test_of_two_last_results_at_the_same_time_one_completes_the_run(shop: Compan
             thread.start()
         for thread in threads:
             thread.join()
-    expected = [(suite, day + 3, "Success") for day in range(0, 100, 10) for suite in ("nightly", "testSuite")]
-    assert sorted(runs(shop)) == sorted(expected)
+    expected_runs = [(suite, day + 3, "Success") for day in range(0, 100, 10) for suite in ("nightly", "testSuite")]
+    assert sorted(runs(shop)) == sorted(expected_runs)

@@ -137,8 +137,8 @@ def test_children_are_patched_each_with_its_event(tree: Tree) -> None:
     patch_result = tree.patch("north", ("add", "/children", [references["a"], references["b"]]))
     assert [event.entity_fully_qualified_name for event in patch_result.cascaded] == ["a", "b"]
     assert patch_result.event is None, "the team itself says nothing else than before"
-    moved = tree.patch("north", ("replace", "/children/1", references["c"]))
-    assert sorted(event.entity_fully_qualified_name or "" for event in moved.cascaded) == ["b", "c"]
+    outcome = tree.patch("north", ("replace", "/children/1", references["c"]))
+    assert sorted(event.entity_fully_qualified_name or "" for event in outcome.cascaded) == ["b", "c"]
     assert tree.under("north") == ["a", "c"]
     assert tree.patch("north", ("replace", "/children", [references["c"], references["a"]])).cascaded == ()
     tree.writes.upsert("team", {"name": "north", "children": [ids["b"]]}, actor=SYSTEM)

@@ -82,12 +82,12 @@ def test_what_goes_together_is_remembered_as_it_stood_before(company: SmallCompa
     events = EventLog(company.engine).list_events(EventSelection(entity_id=company.ids["orders"]), limit=10)
     deletion_offset = max(one.offset for one in events)
     reached_assets = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
-    reached = {
+    hops_by_id = {
         asset.node_id: asset.hops
         for asset in reached_assets
         if asset.since_offset <= deletion_offset <= asset.until_offset
     }
-    assert reached == {company.ids["orders"]: 0, company.ids["revenue"]: 1, far["id"]: 2}
+    assert hops_by_id == {company.ids["orders"]: 0, company.ids["revenue"]: 1, far["id"]: 2}
 
 
 def test_what_goes_together_is_still_downstream_of_each_other_through_what_stays(company: SmallCompany) -> None:
@@ -102,13 +102,15 @@ def test_what_goes_together_is_still_downstream_of_each_other_through_what_stays
     company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
     log = EventLog(company.engine).read(0, 10_000)
     deletion_offsets = {
-        logged.event.entity_id: logged.offset for logged in log if logged.event.event_type is EventType.ENTITY_DELETED
+        logged_event.event.entity_id: logged_event.offset
+        for logged_event in log
+        if logged_event.event.event_type is EventType.ENTITY_DELETED
     }
     assert deletion_offsets[tail["id"]] < deletion_offsets[company.ids["orders"]]
     reached_assets = SqlDirectory(company.engine).reach([company.ids["orders"]], 5)
     at = deletion_offsets[company.ids["orders"]]
-    reached = {one.node_id: one.hops for one in reached_assets if one.since_offset <= at <= one.until_offset}
-    assert reached == {company.ids["orders"]: 0, company.ids["revenue"]: 1, view["id"]: 1, tail["id"]: 2}
+    hops_by_id = {one.node_id: one.hops for one in reached_assets if one.since_offset <= at <= one.until_offset}
+    assert hops_by_id == {company.ids["orders"]: 0, company.ids["revenue"]: 1, view["id"]: 1, tail["id"]: 2}
 
 
 def test_a_match_result_says_how_many_relations_were_gone_before_it(company: SmallCompany) -> None:

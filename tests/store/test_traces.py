@@ -104,12 +104,12 @@ def test_a_flipped_byte_in_the_write_ahead_log_is_seen(
     for number in range(40):
         company.describe("orders", f"text {number}")
     mark(sqlite_engine, settings)
-    store, crashed = Path(str(sqlite_engine.url.database)), tmp_path / "crashed.db"
-    shutil.copy(store, crashed)
+    store, crashed_store = Path(str(sqlite_engine.url.database)), tmp_path / "crashed.db"
+    shutil.copy(store, crashed_store)
     frames = bytearray(store.with_name(f"{store.name}-wal").read_bytes())
     frames[len(frames) // 2] ^= 0x10
-    crashed.with_name("crashed.db-wal").write_bytes(frames)
-    again = open_engine(f"sqlite:///{crashed}")
+    crashed_store.with_name("crashed.db-wal").write_bytes(frames)
+    again = open_engine(f"sqlite:///{crashed_store}")
     try:
         assert 0 < EventLog(again).readable_end() < EventLog(sqlite_engine).readable_end()
         inspection = inspect(again, deep=True, traces=traces(settings))

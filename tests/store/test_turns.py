@@ -75,7 +75,7 @@ def held_open(sqlite_url: str) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def checkpointing(sqlite_url: str) -> Iterator[Engine]:
+def checkpointing_engine(sqlite_url: str) -> Iterator[Engine]:
     """An engine that checkpoints the log after every transaction."""
     with engine_with(sqlite_url, log_age_s=0.0) as engine:
         yield engine
@@ -208,11 +208,11 @@ def test_another_process_gets_its_turn_however_busy_this_one_is(sqlite_engine: E
         calls = [pool.submit(keep_writing, client) for client in range(6)]
         command = [sys.executable, "-c", OTHER, sqlite_url]
         try:
-            completed = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+            process = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
         finally:
             stop.set()
     assert all(call.exception() is None for call in calls)
-    assert float(completed.stdout) < 10
+    assert float(process.stdout) < 10
 
 
 def test_an_error_is_raised_after_the_commit_it_may_concern(held_open: Engine) -> None:
@@ -259,8 +259,8 @@ def test_nobody_waits_without_end_for_a_process_that_was_stopped(sqlite_url: str
         refusals = [call.exception() for call in [pool.submit(write, engine, f"w{at}") for at in range(4)]]
         assert time.monotonic() - started_s < 10
         assert [type(one) for one in refusals] == [Unavailable] * 4
-        notified = [str(one) for one in refusals if f"kill -CONT {process.pid}" in str(one)]
-        assert notified, "whoever waited for the other process says which one it was"
+        process_refusals = [str(one) for one in refusals if f"kill -CONT {process.pid}" in str(one)]
+        assert process_refusals, "whoever waited for the other process says which one it was"
         assert names(engine) == [], "reading goes on"
         assert engine.get_execution_options()["tocsin_turns"].waiting_count == 0
     write(engine, "w9")
@@ -299,20 +299,20 @@ def test_a_request_that_cannot_write_is_answered_503(started_store: StartedStore
 def overlapping_readers(engine: Engine) -> Iterator[None]:
     """Read in two threads, each of which begins before the other ends: there is no moment without a reader."""
     stopping = threading.Event()
-    begun = [threading.Event(), threading.Event()]
+    begin_events = [threading.Event(), threading.Event()]
 
     def read(number: int) -> None:
         while not stopping.is_set():
             with reading(engine) as connection:
                 connection.execute(NAMES).all()
-                begun[1 - number].clear()
-                begun[number].set()
-                while not (begun[1 - number].wait(0.01) or stopping.is_set()):
+                begin_events[1 - number].clear()
+                begin_events[number].set()
+                while not (begin_events[1 - number].wait(0.01) or stopping.is_set()):
                     pass
 
     with ThreadPoolExecutor(2) as pool:
         readers = [pool.submit(read, number) for number in range(2)]
-        begun[0].wait(10)
+        begin_events[0].wait(10)
         try:
             yield
         finally:
@@ -332,19 +332,19 @@ def test_readers_that_overlap_without_end_do_not_let_the_log_grow(short_log: Eng
     assert largest < 3 << 20, "of 18 MB that were written"
 
 
-def test_what_is_written_seldom_does_not_stay_in_the_log(checkpointing: Engine) -> None:
-    write(checkpointing, "w1")
-    write(checkpointing, "w2")
-    assert Path(f"{checkpointing.url.database}-wal").stat().st_size == 0
-    assert names(checkpointing) == ["w1", "w2"]
+def test_what_is_written_seldom_does_not_stay_in_the_log(checkpointing_engine: Engine) -> None:
+    write(checkpointing_engine, "w1")
+    write(checkpointing_engine, "w2")
+    assert Path(f"{checkpointing_engine.url.database}-wal").stat().st_size == 0
+    assert names(checkpointing_engine) == ["w1", "w2"]
 
 
-def test_one_reader_that_does_not_end_holds_up_no_writer(checkpointing: Engine) -> None:
-    write(checkpointing, "w1")
-    with reading(checkpointing) as connection:
+def test_one_reader_that_does_not_end_holds_up_no_writer(checkpointing_engine: Engine) -> None:
+    write(checkpointing_engine, "w1")
+    with reading(checkpointing_engine) as connection:
         connection.execute(NAMES).all()
         started_s = time.monotonic()
         for number in range(2, 40):
-            write(checkpointing, f"w{number:02}")
+            write(checkpointing_engine, f"w{number:02}")
         assert time.monotonic() - started_s < 10, "not a tenth of a second for each"
-    assert len(names(checkpointing)) == 39
+    assert len(names(checkpointing_engine)) == 39

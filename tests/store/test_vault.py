@@ -120,9 +120,9 @@ def test_stored_settings_fill_in_what_is_not_set_and_outlive_new_signing_keys(
     assert "second" not in _signing_keys(store_engine)
     People(store_engine).secret("token-key", lambda: "a-key")
     assert People(store_engine).forget_secrets() == 1
-    stored = with_stored_secrets(store_engine, unset).kafka_password
-    assert stored is not None
-    assert stored.get_secret_value() == "second"
+    stored_password = with_stored_secrets(store_engine, unset).kafka_password
+    assert stored_password is not None
+    assert stored_password.get_secret_value() == "second"
     set_by_hand = Settings(kafka_password=SecretStr("of the environment"))
     assert with_stored_secrets(store_engine, set_by_hand) == set_by_hand
 

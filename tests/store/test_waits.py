@@ -30,11 +30,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_store_that_takes_no_writes_is_named(sqlite_url: str, tmp_path: Path) -> None:
-    engine, stated = open_engine(sqlite_url, synchronous="NORMAL"), list[str]()
+    engine, pragmas = open_engine(sqlite_url, synchronous="NORMAL"), list[str]()
 
     @event.listens_for(engine, "connect")
     def _bind(raw: Any, _record: object) -> None:
-        for pragma in stated:
+        for pragma in pragmas:
             raw.execute(f"PRAGMA {pragma}")
 
     Notifications(engine).advance(MATCH, 4, now_ms=5)
@@ -42,11 +42,11 @@ def test_a_store_that_takes_no_writes_is_named(sqlite_url: str, tmp_path: Path) 
     notes.make_room()
     pipeline, server = Waits(engine, notes), Waits(engine, WaitNotes(tmp_path))
     engine.dispose()
-    stated.append("query_only = ON")
+    pragmas.append("query_only = ON")
     with pytest.raises(OperationalError):
         pipeline.begin(MATCH, "read_only", since_ms=7)
     assert server.health() == [QueryHealth(MATCH, 4, 5, "read_only", 7)]
-    stated.clear()
+    pragmas.clear()
     engine.dispose()
     pipeline.end(MATCH)
     assert server.health() == [QueryHealth(MATCH, 4, 5, None, None)]

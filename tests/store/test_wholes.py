@@ -185,14 +185,14 @@ def test_however_the_events_are_cut_into_batches_everybody_is_told_the_same(stor
     delete_schema(company)
     restore_schema(company)
     matched_events = _matched_events(company)
-    expected = Counter(_drafts(company, matched_events))
+    expected_drafts = Counter(_drafts(company, matched_events))
 
     @settings(max_examples=25 if SOAK else 8, deadline=None)
     @given(st.lists(st.integers(0, len(matched_events)), max_size=5))
     def check(cuts: list[int]) -> None:
         bounds = [0, *sorted(cuts), len(matched_events)]
         batches = [matched_events[start:end] for start, end in pairwise(bounds)]
-        assert Counter(chain.from_iterable(_drafts(company, batch) for batch in batches)) == expected
+        assert Counter(chain.from_iterable(_drafts(company, batch) for batch in batches)) == expected_drafts
 
     check()
 

@@ -29,9 +29,9 @@ def _statements_of(write: Callable[[], object], engine: Engine, monkeypatch: pyt
         return by_driver(connection, sql, do)
 
     listener = ("before_cursor_execute", lambda _connection, _cursor, sql, *_rest: texts.append(sql))
-    with monkeypatch.context() as patched:
+    with monkeypatch.context() as patches:
         for module in (statements, bulk):
-            patched.setattr(module, "by_driver", note)
+            patches.setattr(module, "by_driver", note)
         event.listen(engine, *listener)
         write()
         event.remove(engine, *listener)

@@ -130,10 +130,10 @@ def test_a_put_without_a_difference_leaves_nothing(shop: Company, store_engine: 
 
 def test_a_put_raises_the_version_and_says_what_changed(shop: Company) -> None:
     shop.clock.advance(1000)
-    written = shop.writes.upsert("table", shop.table(description="All orders"), actor=JANE)
-    assert written.event is not None
-    assert written.event.event_type is EventType.ENTITY_UPDATED
-    wire = written.event.to_wire()
+    outcome = shop.writes.upsert("table", shop.table(description="All orders"), actor=JANE)
+    assert outcome.event is not None
+    assert outcome.event.event_type is EventType.ENTITY_UPDATED
+    wire = outcome.event.to_wire()
     assert (wire["previousVersion"], wire["currentVersion"]) == (0.1, 0.2)
     assert wire["changeDescription"] == {
         "fieldsAdded": [{"name": "description", "newValue": "All orders"}],

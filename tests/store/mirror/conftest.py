@@ -21,7 +21,7 @@ def fake() -> Iterator[FakeOpenMetadata]:
 
 
 @pytest.fixture
-def both(store_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
+def each_mirror(store_engine: Engine, fake: FakeOpenMetadata) -> Mirrored:
     return Mirrored(store_engine, fake)
 
 

@@ -33,19 +33,19 @@ def test_people_and_teams_of_ours_are_not_changed(mirror: Mirrored) -> None:
     assert [mirror.catalogue.get(kind, Key.by_name(name), "all") for kind, name in names] == before
 
 
-def test_an_entity_of_ours_is_not_changed_because_one_of_the_source_has_its_id(both: Mirrored) -> None:
-    admin = People(both.engine).by_name("admin")
+def test_an_entity_of_ours_is_not_changed_because_one_of_the_source_has_its_id(each_mirror: Mirrored) -> None:
+    admin = People(each_mirror.engine).by_name("admin")
     assert admin is not None
     request = {"name": "ours", "description": "Ours."}
-    ours = both.writes.create("glossary", request, actor=Actor(admin.id, admin.name, is_admin=True)).document
-    put(both, "glossaries", 80, "theirs", id=ours["id"], description="Theirs.")
-    assert both.run().errors == []
-    assert both.catalogue.get("glossary", Key.by_id(ours["id"]), "all") == ours
-    theirs = both.catalogue.get("glossary", Key.by_name("theirs"), "all")
+    ours = each_mirror.writes.create("glossary", request, actor=Actor(admin.id, admin.name, is_admin=True)).document
+    put(each_mirror, "glossaries", 80, "theirs", id=ours["id"], description="Theirs.")
+    assert each_mirror.run().errors == []
+    assert each_mirror.catalogue.get("glossary", Key.by_id(ours["id"]), "all") == ours
+    theirs = each_mirror.catalogue.get("glossary", Key.by_name("theirs"), "all")
     assert (theirs["description"], theirs["id"] != ours["id"]) == ("Theirs.", True)
-    del both.fake.lists["glossaries"][ours["id"]]
-    both.run(is_full=True)
-    assert both.catalogue.get("glossary", Key.by_id(ours["id"]), "all") == ours
+    del each_mirror.fake.lists["glossaries"][ours["id"]]
+    each_mirror.run(is_full=True)
+    assert each_mirror.catalogue.get("glossary", Key.by_id(ours["id"]), "all") == ours
 
 
 def test_a_new_name_that_is_not_mapped_is_hidden_at_once(mirror: Mirrored) -> None:
@@ -94,26 +94,26 @@ WRONG: list[Document] = [
 
 
 @pytest.mark.soak_on_postgresql
-def test_what_is_wrong_with_one_entity_leaves_the_others_alone(both: Mirrored) -> None:
-    tables = both.fake.lists["tables"]
+def test_what_is_wrong_with_one_entity_leaves_the_others_alone(each_mirror: Mirrored) -> None:
+    tables = each_mirror.fake.lists["tables"]
     for number, fields in enumerate(WRONG, start=500):
         names = {"name": f"t{number}", "fullyQualifiedName": f"snow.dwh.marts.t{number}"}
         tables[table_id(number)] = tables[table_id(0)] | {"id": table_id(number)} | names | fields
-    report = both.run()
-    assert both.table()["id"] == table_id(0)
+    report = each_mirror.run()
+    assert each_mirror.table()["id"] == table_id(0)
     assert [error.rpartition(": ")[2] for error in report.errors] == ["its id is no UUID"] * 3
-    assert both.run(is_full=True).counts["created"] == 0
+    assert each_mirror.run(is_full=True).counts["created"] == 0
 
 
 @pytest.mark.parametrize("keys", [{"id": "x"}, {"id": "a\0b"}, {"timestamp": 2**63}, {"userName": "a\0b"}])
 @pytest.mark.soak_on_postgresql
-def test_an_event_that_is_wrong_leaves_the_others_alone(both: Mirrored, keys: Document) -> None:
-    both.run()
-    first, second = (change_table(both, description=words) for words in ("First.", "Second."))
-    both.fake.tell("entityUpdated", "table", first, now_ms(), **keys)
-    event = both.fake.tell("entityUpdated", "table", second, now_ms())
-    assert both.run().errors == []
-    assert (both.table()["description"], both.events()[-1].id) == ("Second.", event["id"])
+def test_an_event_that_is_wrong_leaves_the_others_alone(each_mirror: Mirrored, keys: Document) -> None:
+    each_mirror.run()
+    first, second = (change_table(each_mirror, description=words) for words in ("First.", "Second."))
+    each_mirror.fake.tell("entityUpdated", "table", first, now_ms(), **keys)
+    event = each_mirror.fake.tell("entityUpdated", "table", second, now_ms())
+    assert each_mirror.run().errors == []
+    assert (each_mirror.table()["description"], each_mirror.events()[-1].id) == ("Second.", event["id"])
 
 
 def test_a_state_from_far_ahead_is_replaced_a_day_later_at_the_latest(mirror: Mirrored) -> None:

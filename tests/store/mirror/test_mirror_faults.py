@@ -151,29 +151,29 @@ def test_what_happened_while_the_clock_was_ahead_is_told(mirror: Mirrored) -> No
     assert notify_all(mirror.engine) == 1
 
 
-def test_a_source_that_was_restored_from_a_backup_is_followed_and_tells_nobody(both: Mirrored) -> None:
+def test_a_source_that_was_restored_from_a_backup_is_followed_and_tells_nobody(each_mirror: Mirrored) -> None:
     """Fault scenario 71."""
-    both.alert()
-    both.run()
-    backup = deepcopy(both.fake.lists)
+    each_mirror.alert()
+    each_mirror.run()
+    backup = deepcopy(each_mirror.fake.lists)
     at_ms = now_ms() - 3_600_000
-    both.records.save(replace(both.records.state(), loaded_at_ms=at_ms - 2, watermark_ms=at_ms - 1))
-    both.fake.tell("entityUpdated", "table", change_table(both, at_ms, description="Later."), at_ms)
-    both.fake.tell("entityDeleted", "table", both.fake.lists["tables"].pop(table_id(1)), at_ms)
-    put(both, "glossaries", 60, "new", description="d", updatedAt=at_ms)
-    assert both.run(EVERYTHING, is_full=True).errors == []
-    assert (both.table()["description"], both.is_deleted("table", table_id(1))) == ("Later.", True)
-    notify_all(both.engine)
-    both.fake.lists, both.fake.events = backup, []
-    both.fake.lists["glossaries"] = {}
-    report = both.run(EVERYTHING, is_full=True)
+    each_mirror.records.save(replace(each_mirror.records.state(), loaded_at_ms=at_ms - 2, watermark_ms=at_ms - 1))
+    each_mirror.fake.tell("entityUpdated", "table", change_table(each_mirror, at_ms, description="Later."), at_ms)
+    each_mirror.fake.tell("entityDeleted", "table", each_mirror.fake.lists["tables"].pop(table_id(1)), at_ms)
+    put(each_mirror, "glossaries", 60, "new", description="d", updatedAt=at_ms)
+    assert each_mirror.run(EVERYTHING, is_full=True).errors == []
+    assert (each_mirror.table()["description"], each_mirror.is_deleted("table", table_id(1))) == ("Later.", True)
+    notify_all(each_mirror.engine)
+    each_mirror.fake.lists, each_mirror.fake.events = backup, []
+    each_mirror.fake.lists["glossaries"] = {}
+    report = each_mirror.run(EVERYTHING, is_full=True)
     assert (report.errors, report.counts["deleted"]) == ([], 1)
-    assert (both.table()["description"], both.is_deleted("table", table_id(1))) == ("Orders 0.", False)
-    assert both.table()["updatedAt"] > at_ms
-    assert both.is_deleted("glossary", table_id(60))
-    end = both.end()
-    assert both.run(EVERYTHING, is_full=True).errors == []
-    assert (both.end(), notify_all(both.engine)) == (end, 0)
+    assert (each_mirror.table()["description"], each_mirror.is_deleted("table", table_id(1))) == ("Orders 0.", False)
+    assert each_mirror.table()["updatedAt"] > at_ms
+    assert each_mirror.is_deleted("glossary", table_id(60))
+    end = each_mirror.end()
+    assert each_mirror.run(EVERYTHING, is_full=True).errors == []
+    assert (each_mirror.end(), notify_all(each_mirror.engine)) == (end, 0)
 
 
 def test_a_list_that_lags_behind_an_event_takes_nothing_back(mirror: Mirrored) -> None:
@@ -187,58 +187,58 @@ def test_a_list_that_lags_behind_an_event_takes_nothing_back(mirror: Mirrored) -
     assert mirror.table()["description"] == "Later."
 
 
-def test_what_a_killed_run_created_and_the_source_lost_meanwhile_is_deleted(both: Mirrored) -> None:
+def test_what_a_killed_run_created_and_the_source_lost_meanwhile_is_deleted(each_mirror: Mirrored) -> None:
     """Fault scenario 57."""
-    both.run_killed(lambda entity: entity.source_id == table_id(1) and entity.updated_at_ms > 0)
-    both.fake.lists["tables"].pop(table_id(1))
-    report = both.run()
+    each_mirror.run_killed(lambda entity: entity.source_id == table_id(1) and entity.updated_at_ms > 0)
+    each_mirror.fake.lists["tables"].pop(table_id(1))
+    report = each_mirror.run()
     assert (report.errors, report.counts["deleted"]) == ([], 1)
-    assert both.is_deleted("table", table_id(1))
+    assert each_mirror.is_deleted("table", table_id(1))
 
 
 @pytest.mark.parametrize("name", ["g" * 300, "theirs"])
-def test_an_entity_of_ours_is_not_taken_for_one_that_a_killed_run_brought(both: Mirrored, name: str) -> None:
+def test_an_entity_of_ours_is_not_taken_for_one_that_a_killed_run_brought(each_mirror: Mirrored, name: str) -> None:
     """Fault scenario 57: one of the source has its id, and could not be written."""
-    ours = both.writes.create("glossary", {"name": "ours", "description": "Ours."}, actor=SYSTEM).document
-    put(both, "glossaries", 80, name, id=ours["id"], description="Theirs.")
-    block(both, 1 if name == "theirs" else 100)
-    assert both.run().error_count == 1
-    both.fake.lists["glossaries"] = {}
+    ours = each_mirror.writes.create("glossary", {"name": "ours", "description": "Ours."}, actor=SYSTEM).document
+    put(each_mirror, "glossaries", 80, name, id=ours["id"], description="Theirs.")
+    block(each_mirror, 1 if name == "theirs" else 100)
+    assert each_mirror.run().error_count == 1
+    each_mirror.fake.lists["glossaries"] = {}
     for mapping in (Mapping(("snow", "other")), Mapping(("other",))):
-        both.run(mapping)
-        assert both.catalogue.get("glossary", Key.by_id(ours["id"]), "all") == ours
+        each_mirror.run(mapping)
+        assert each_mirror.catalogue.get("glossary", Key.by_id(ours["id"]), "all") == ours
 
 
-def test_names_that_change_hands_are_followed(both: Mirrored) -> None:
+def test_names_that_change_hands_are_followed(each_mirror: Mirrored) -> None:
     names = ("one", "two", "three")
     for number, name in enumerate(names):
-        put(both, "glossaries", 60 + number, name, description=name)
-    assert both.run(EVERYTHING).errors == []
+        put(each_mirror, "glossaries", 60 + number, name, description=name)
+    assert each_mirror.run(EVERYTHING).errors == []
     for order in (("four", "one", "two"), ("one", "two", "four"), ("two", "one", "four"), ("one", "four", "two")):
         for number, name in enumerate(order):
-            put(both, "glossaries", 60 + number, name, description="d")
-        assert both.run(EVERYTHING, is_full=True).errors == []
-        assert [both.catalogue.get("glossary", Key.by_id(table_id(60 + number)))["name"] for number in range(3)] == [
-            *order
-        ]
-    end = both.end()
-    assert both.run(EVERYTHING, is_full=True).errors == []
-    assert both.end() == end
+            put(each_mirror, "glossaries", 60 + number, name, description="d")
+        assert each_mirror.run(EVERYTHING, is_full=True).errors == []
+        assert [
+            each_mirror.catalogue.get("glossary", Key.by_id(table_id(60 + number)))["name"] for number in range(3)
+        ] == [*order]
+    end = each_mirror.end()
+    assert each_mirror.run(EVERYTHING, is_full=True).errors == []
+    assert each_mirror.end() == end
 
 
-def test_a_name_of_what_is_gone_is_free_for_another(both: Mirrored) -> None:
-    both.run(EVERYTHING)
+def test_a_name_of_what_is_gone_is_free_for_another(each_mirror: Mirrored) -> None:
+    each_mirror.run(EVERYTHING)
     for number, name in enumerate(("one", "two")):
-        put(both, "glossaries", 60 + number, name, description=name)
-    assert both.run(EVERYTHING, is_full=True).errors == []
-    both.fake.tell("entityDeleted", "glossary", both.fake.lists["glossaries"].pop(table_id(60)), now_ms())
-    renamed = put(both, "glossaries", 61, "one", description="two")
-    event = both.fake.tell("entityUpdated", "glossary", renamed, renamed["updatedAt"])
-    assert both.run(EVERYTHING).errors == []
-    glossary = both.catalogue.get("glossary", Key.by_name("one"))
-    assert (glossary["id"], both.is_deleted("glossary", table_id(60))) == (table_id(61), True)
-    assert both.events()[-1].id == event["id"]
-    assert both.run(EVERYTHING, is_full=True).errors == []
+        put(each_mirror, "glossaries", 60 + number, name, description=name)
+    assert each_mirror.run(EVERYTHING, is_full=True).errors == []
+    each_mirror.fake.tell("entityDeleted", "glossary", each_mirror.fake.lists["glossaries"].pop(table_id(60)), now_ms())
+    renamed = put(each_mirror, "glossaries", 61, "one", description="two")
+    event = each_mirror.fake.tell("entityUpdated", "glossary", renamed, renamed["updatedAt"])
+    assert each_mirror.run(EVERYTHING).errors == []
+    glossary = each_mirror.catalogue.get("glossary", Key.by_name("one"))
+    assert (glossary["id"], each_mirror.is_deleted("glossary", table_id(60))) == (table_id(61), True)
+    assert each_mirror.events()[-1].id == event["id"]
+    assert each_mirror.run(EVERYTHING, is_full=True).errors == []
 
 
 def test_a_restored_backup_gets_what_came_after_it_once_with_the_same_ids(mirror: Mirrored, tmp_path: Path) -> None:

@@ -43,22 +43,22 @@ def a_glossary(mirror: Mirrored) -> tuple[Document, Document, Document]:
     return glossary, term, put(mirror, "glossaryTerms", 62, "b", **below)
 
 
-def test_a_mapping_that_is_taken_back_hides_at_once_whatever_the_source_answers(both: Mirrored) -> None:
-    dia = both.user("dia")
-    assert both.run().errors == []
-    assert may_see(both, dia, "table", table_id(0))
+def test_a_mapping_that_is_taken_back_hides_at_once_whatever_the_source_answers(each_mirror: Mirrored) -> None:
+    dia = each_mirror.user("dia")
+    assert each_mirror.run().errors == []
+    assert may_see(each_mirror, dia, "table", table_id(0))
     tags = [{"op": "replace", "path": "/tags", "value": [a_label("PII.Sensitive")]}]
-    both.writes.patch("table", Key.by_name(ORDERS), tags, actor=admin_of(both))
-    both.fake.tell("entityDeleted", "table", both.fake.lists["tables"].pop(table_id(1)), now_ms())
-    both.run()
-    both.fake.faults = [Fault("/", 401, b"{}", times=10_000)]
-    both.run(Mapping())
-    assert both.table("snow.dwh.marts.orders_1")["deleted"] is True
-    assert [may_see(both, dia, "table", table_id(number)) for number in range(3)] == [False] * 3
-    assert not may_see(both, dia, "databaseService", both.table()["service"]["id"])
-    both.fake.faults.clear()
-    assert both.run().errors == []
-    assert may_see(both, dia, "table", table_id(0))
+    each_mirror.writes.patch("table", Key.by_name(ORDERS), tags, actor=admin_of(each_mirror))
+    each_mirror.fake.tell("entityDeleted", "table", each_mirror.fake.lists["tables"].pop(table_id(1)), now_ms())
+    each_mirror.run()
+    each_mirror.fake.faults = [Fault("/", 401, b"{}", times=10_000)]
+    each_mirror.run(Mapping())
+    assert each_mirror.table("snow.dwh.marts.orders_1")["deleted"] is True
+    assert [may_see(each_mirror, dia, "table", table_id(number)) for number in range(3)] == [False] * 3
+    assert not may_see(each_mirror, dia, "databaseService", each_mirror.table()["service"]["id"])
+    each_mirror.fake.faults.clear()
+    assert each_mirror.run().errors == []
+    assert may_see(each_mirror, dia, "table", table_id(0))
 
 
 def test_what_a_person_labelled_is_shown_once_it_is_mapped(mirror: Mirrored) -> None:
@@ -86,22 +86,32 @@ def test_a_mark_that_somebody_took_away_comes_back(mirror: Mirrored) -> None:
 def test_what_lies_below_a_name_that_is_not_mapped_any_more_is_hidden_with_it(mirror: Mirrored, moved: str) -> None:
     dia = mirror.user("dia")
     *_, below = a_glossary(mirror)
-    closed = put(mirror, "glossaries", 63, "closed", description="d")
+    closed_glossary = put(mirror, "glossaries", 63, "closed", description="d")
     mapping = Mapping(("open",))
     assert mirror.run(mapping).errors == []
     assert may_see(mirror, dia, "glossaryTerm", table_id(62))
     if moved == "glossary":
-        closed = after = put(mirror, "glossaries", 60, "shut", description="d")
+        closed_glossary = after = put(mirror, "glossaries", 60, "shut", description="d")
         mirror.fake.tell("entityUpdated", "glossary", after, after["updatedAt"])
     else:
-        names = {"fullyQualifiedName": "closed.a", "glossary": reference("glossary", closed), "description": "d"}
+        names = {
+            "fullyQualifiedName": "closed.a",
+            "glossary": reference("glossary", closed_glossary),
+            "description": "d",
+        }
         after = put(mirror, "glossaryTerms", 61, "a", **names)
         mirror.fake.tell("entityUpdated", "glossaryTerm", after, after["updatedAt"])
-    new_place = {"fullyQualifiedName": f"{closed['name']}.a.b", "glossary": reference("glossary", closed)}
+    new_place = {
+        "fullyQualifiedName": f"{closed_glossary['name']}.a.b",
+        "glossary": reference("glossary", closed_glossary),
+    }
     mirror.fake.put("glossaryTerms", below | new_place)
     assert mirror.run(mapping).errors == []
-    stored = mirror.catalogue.get("glossaryTerm", Key.by_id(table_id(62)), "all")
-    assert (stored["parent"]["id"], stored["fullyQualifiedName"]) == (table_id(61), new_place["fullyQualifiedName"])
+    stored_term = mirror.catalogue.get("glossaryTerm", Key.by_id(table_id(62)), "all")
+    assert (stored_term["parent"]["id"], stored_term["fullyQualifiedName"]) == (
+        table_id(61),
+        new_place["fullyQualifiedName"],
+    )
     assert not may_see(mirror, dia, "glossaryTerm", table_id(61))
     assert not may_see(mirror, dia, "glossaryTerm", table_id(62))
     mirror.run(Mapping(("*",)))
@@ -163,14 +173,14 @@ def test_what_cannot_carry_a_mark_is_not_shown_after_its_mapping_is_taken_back(m
     assert mirror.run().errors == []
     assert not [label["tagFQN"] for label in mirror.table().get("tags") or []]
     assert may_see(mirror, dia, "table", table_id(0))
-    unmarked = (("classification", 64), ("tag", 65), ("testDefinition", 66))
-    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked] == [True] * 3
+    unmarked_entities = (("classification", 64), ("tag", 65), ("testDefinition", 66))
+    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked_entities] == [True] * 3
     assert mirror.run(Mapping(("snow", "Care", "isOld"))).errors == []
-    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked] == [False] * 3
+    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked_entities] == [False] * 3
     own_tag = {"name": "Mine", "classification": "Care", "description": "d"}
     mirror.writes.create("tag", own_tag, actor=admin_of(mirror))
     assert mirror.run().errors == []
-    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked] == [False, True, True]
+    assert [mirror.is_deleted(kind, table_id(number)) for kind, number in unmarked_entities] == [False, True, True]
 
 
 def test_a_term_moves_out_of_another_one(mirror: Mirrored) -> None:

@@ -46,39 +46,39 @@ from tocsin.store.upkeep.opening import open_store
 from tocsin.store.upkeep.stored_settings import store_secret
 
 
-def test_the_first_load_keeps_ids_times_and_authors_and_tells_nobody(both: Mirrored) -> None:
-    both.alert()
-    notify_all(both.engine)
-    report = both.run()
+def test_the_first_load_keeps_ids_times_and_authors_and_tells_nobody(each_mirror: Mirrored) -> None:
+    each_mirror.alert()
+    notify_all(each_mirror.engine)
+    report = each_mirror.run()
     assert (report.errors, report.counts["created"]) == ([], 6)
-    table = both.table()
+    table = each_mirror.table()
     assert (table["id"], table["updatedAt"], table["updatedBy"]) == (table_id(0), 1_700_000_000_000, "upstream.admin")
     assert [label["tagFQN"] for label in table["tags"]] == ["Tier.Tier1"]
-    assert "connection" not in both.catalogue.get("databaseService", Key.by_name("snow"))
-    assert notify_all(both.engine) == 0
+    assert "connection" not in each_mirror.catalogue.get("databaseService", Key.by_name("snow"))
+    assert notify_all(each_mirror.engine) == 0
 
 
-def test_a_second_run_writes_nothing(both: Mirrored) -> None:
-    both.run()
-    end = both.end()
-    report = both.run(is_full=True)
-    assert (both.end(), report.errors, set(report.counts)) == (end, [], {"same"})
+def test_a_second_run_writes_nothing(each_mirror: Mirrored) -> None:
+    each_mirror.run()
+    end = each_mirror.end()
+    report = each_mirror.run(is_full=True)
+    assert (each_mirror.end(), report.errors, set(report.counts)) == (end, [], {"same"})
 
 
 @pytest.mark.parametrize("has_cursor", [True, False])
-def test_a_change_upstream_is_told_once_with_its_id(both: Mirrored, *, has_cursor: bool) -> None:
-    both.fake.has_cursor = has_cursor
-    both.alert()
-    both.run()
-    notify_all(both.engine)
-    after = change_table(both, description="New words.")
-    event = both.fake.tell("entityUpdated", "table", after, after["updatedAt"])
-    both.run()
-    both.run(is_full=True)
-    last = both.events()[-1]
+def test_a_change_upstream_is_told_once_with_its_id(each_mirror: Mirrored, *, has_cursor: bool) -> None:
+    each_mirror.fake.has_cursor = has_cursor
+    each_mirror.alert()
+    each_mirror.run()
+    notify_all(each_mirror.engine)
+    after = change_table(each_mirror, description="New words.")
+    event = each_mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    each_mirror.run()
+    each_mirror.run(is_full=True)
+    last = each_mirror.events()[-1]
     assert (last.id, last.user_name, last.timestamp) == (event["id"], "upstream.jane", event["timestamp"])
-    assert both.table()["description"] == "New words."
-    assert notify_all(both.engine) == 1
+    assert each_mirror.table()["description"] == "New words."
+    assert notify_all(each_mirror.engine) == 1
 
 
 def test_duplicates_and_events_out_of_order_leave_the_newest_state(mirror: Mirrored) -> None:
@@ -109,23 +109,23 @@ def test_an_event_without_its_entity_is_looked_up_and_one_whose_entity_is_gone_i
     assert (mirror.table()["description"], report.counts["goneEntities"], report.errors) == ("Looked up.", 1, [])
 
 
-def test_what_is_not_mapped_is_for_administrators_only_until_it_is_mapped(both: Mirrored) -> None:
-    person = both.user("dia")
-    bot = both.user("other-bot", isBot=True)
-    both.run(Mapping())
-    permissions = PermissionCache(SqlSubjects(both.engine))
-    admin = People(both.engine).by_name("admin")
+def test_what_is_not_mapped_is_for_administrators_only_until_it_is_mapped(each_mirror: Mirrored) -> None:
+    person = each_mirror.user("dia")
+    bot = each_mirror.user("other-bot", isBot=True)
+    each_mirror.run(Mapping())
+    permissions = PermissionCache(SqlSubjects(each_mirror.engine))
+    admin = People(each_mirror.engine).by_name("admin")
     assert admin is not None
 
     def may_view(user_id: str) -> bool:
-        return permissions.current_policies().of(user_id).may(Operation.VIEW_BASIC, "table", both.table())
+        return permissions.current_policies().of(user_id).may(Operation.VIEW_BASIC, "table", each_mirror.table())
 
     assert [may_view(one) for one in (person.id, bot.id, admin.id)] == [False, False, True]
-    notify_all(both.engine)
-    both.alert()
-    both.run(MAPPED, is_full=True)
+    notify_all(each_mirror.engine)
+    each_mirror.alert()
+    each_mirror.run(MAPPED, is_full=True)
     assert [may_view(one) for one in (person.id, bot.id, admin.id)] == [True, True, True]
-    assert notify_all(both.engine) == 0  # a mapping is no news
+    assert notify_all(each_mirror.engine) == 0  # a mapping is no news
 
 
 def test_rights_secrets_and_people_of_the_source_stay_there(mirror: Mirrored) -> None:
@@ -142,36 +142,36 @@ def test_rights_secrets_and_people_of_the_source_stay_there(mirror: Mirrored) ->
     assert [owner["id"] for owner in mirror.table()["owners"]] == [dia_here.id]
     assert People(mirror.engine).by_name("mallory") is None
     mirror.run(Mapping(("snow",), has_people=True), is_full=True)
-    brought = mirror.catalogue.get("user", Key.by_name("mallory"))
-    assert (brought.get("isAdmin"), brought.get("roles"), brought.get("profile")) in [
+    mirrored_user = mirror.catalogue.get("user", Key.by_name("mallory"))
+    assert (mirrored_user.get("isAdmin"), mirrored_user.get("roles"), mirrored_user.get("profile")) in [
         (None, None, None),
         (False, None, None),
     ]
     assert mirror.catalogue.get("user", Key.by_name("dia")).get("isAdmin") in (None, False)
 
 
-def test_an_event_names_what_changed_and_nothing_that_the_server_works_out(both: Mirrored) -> None:
-    both.run()
-    after = change_table(both, description="Later.")
-    both.fake.tell("entityUpdated", "table", after, after["updatedAt"])
-    both.run()
-    description = both.events()[-1].change_description
+def test_an_event_names_what_changed_and_nothing_that_the_server_works_out(each_mirror: Mirrored) -> None:
+    each_mirror.run()
+    after = change_table(each_mirror, description="Later.")
+    each_mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    each_mirror.run()
+    description = each_mirror.events()[-1].change_description
     assert list(description.paths()) == ["description"]
 
 
 @pytest.mark.soak_on_postgresql
-def test_an_owner_known_by_the_address_stays_in_later_runs(both: Mirrored) -> None:
-    dia_here = both.user("dia")
+def test_an_owner_known_by_the_address_stays_in_later_runs(each_mirror: Mirrored) -> None:
+    dia_here = each_mirror.user("dia")
     person = {"id": table_id(91), "name": "diana", "fullyQualifiedName": "diana", "email": "dia@example.org"}
-    both.fake.put("users", person | {"version": 0.1, "updatedAt": 1, "updatedBy": "admin"})
-    both.fake.lists["tables"][table_id(0)]["owners"] = [reference("user", person)]
-    both.run()
-    after = change_table(both, description="Later.")
-    both.fake.tell("entityUpdated", "table", after, after["updatedAt"])
+    each_mirror.fake.put("users", person | {"version": 0.1, "updatedAt": 1, "updatedBy": "admin"})
+    each_mirror.fake.lists["tables"][table_id(0)]["owners"] = [reference("user", person)]
+    each_mirror.run()
+    after = change_table(each_mirror, description="Later.")
+    each_mirror.fake.tell("entityUpdated", "table", after, after["updatedAt"])
     for is_full in (False, True):
-        both.run(is_full=is_full)
-        assert [owner["id"] for owner in both.table()["owners"]] == [dia_here.id]
-    assert both.table()["description"] == "Later."
+        each_mirror.run(is_full=is_full)
+        assert [owner["id"] for owner in each_mirror.table()["owners"]] == [dia_here.id]
+    assert each_mirror.table()["description"] == "Later."
 
 
 def test_what_a_person_wrote_and_deleted_here_stays(mirror: Mirrored) -> None:
@@ -200,24 +200,24 @@ def test_an_entity_that_was_here_before_stands_for_its_name_and_is_never_deleted
     assert report.counts["deleted"] == 1
 
 
-def test_deletions_follow_only_a_complete_list_and_stop_above_a_fifth(both: Mirrored) -> None:
+def test_deletions_follow_only_a_complete_list_and_stop_above_a_fifth(each_mirror: Mirrored) -> None:
     """Fault scenario 55."""
-    schema = both.fake.lists["databaseSchemas"][SCHEMA]
+    schema = each_mirror.fake.lists["databaseSchemas"][SCHEMA]
     stamps = {"version": 0.1, "updatedAt": 1_700_000_000_000, "updatedBy": "x", "deleted": False}
     for number in range(3, 12):
-        both.fake.put("tables", a_table(number, schema, stamps))
-    both.run()
-    both.fake.lists["tables"].pop(table_id(5))
-    both.fake.faults = [Fault("/tables?", times=5)]
-    report = both.run(is_full=True)
+        each_mirror.fake.put("tables", a_table(number, schema, stamps))
+    each_mirror.run()
+    each_mirror.fake.lists["tables"].pop(table_id(5))
+    each_mirror.fake.faults = [Fault("/tables?", times=5)]
+    report = each_mirror.run(is_full=True)
     assert (report.counts["deleted"], report.error_count) == (0, 1)
-    assert both.run(is_full=True).counts["deleted"] == 1
+    assert each_mirror.run(is_full=True).counts["deleted"] == 1
     for number in range(6, 12):
-        both.fake.lists["tables"].pop(table_id(number))
-    report = both.run(is_full=True)
+        each_mirror.fake.lists["tables"].pop(table_id(number))
+    report = each_mirror.run(is_full=True)
     assert (report.counts["deleted"], report.error_count) == (0, 1)
     assert "--allow-deletions" in report.errors[0]
-    assert both.run(is_full=True, may_delete=True).counts["deleted"] == 6
+    assert each_mirror.run(is_full=True, may_delete=True).counts["deleted"] == 6
 
 
 def test_a_list_that_is_not_there_deletes_nothing(mirror: Mirrored) -> None:
@@ -240,16 +240,16 @@ def test_a_deletion_leaves_what_people_added_below(mirror: Mirrored) -> None:
     assert mirror.table("snow.dwh.marts.ours")["deleted"] is False
 
 
-def test_a_name_that_came_back_is_the_same_entity(both: Mirrored) -> None:
-    both.run()
-    before = both.fake.lists["tables"].pop(table_id(0))
-    both.fake.tell("entityDeleted", "table", before, now_ms())
-    both.run()
-    assert both.table()["deleted"] is True
-    again = both.fake.put("tables", before | {"id": table_id(50), "updatedAt": now_ms(), "description": "Back."})
-    both.fake.tell("entityCreated", "table", again, again["updatedAt"])
-    report = both.run()
-    table = both.table()
+def test_a_name_that_came_back_is_the_same_entity(each_mirror: Mirrored) -> None:
+    each_mirror.run()
+    before = each_mirror.fake.lists["tables"].pop(table_id(0))
+    each_mirror.fake.tell("entityDeleted", "table", before, now_ms())
+    each_mirror.run()
+    assert each_mirror.table()["deleted"] is True
+    again = each_mirror.fake.put("tables", before | {"id": table_id(50), "updatedAt": now_ms(), "description": "Back."})
+    each_mirror.fake.tell("entityCreated", "table", again, again["updatedAt"])
+    report = each_mirror.run()
+    table = each_mirror.table()
     assert (report.errors, table["id"], table["deleted"], table["description"]) == ([], table_id(0), False, "Back.")
 
 
@@ -265,22 +265,24 @@ def test_a_soft_deletion_and_a_restore_upstream_are_followed(mirror: Mirrored) -
     assert mirror.table()["deleted"] is False
 
 
-def test_a_deletion_keeps_its_id_and_is_told_once_beside_older_events(both: Mirrored) -> None:
-    both.run()
-    before = both.fake.lists["databaseSchemas"][SCHEMA]
-    for table in [*both.fake.lists["tables"].values(), before]:
-        both.fake.tell("entityCreated", "table" if "columns" in table else "databaseSchema", table, now_ms() - 1000)
-    deleted = both.fake.put("databaseSchemas", before | {"deleted": True, "updatedAt": now_ms()})
+def test_a_deletion_keeps_its_id_and_is_told_once_beside_older_events(each_mirror: Mirrored) -> None:
+    each_mirror.run()
+    before = each_mirror.fake.lists["databaseSchemas"][SCHEMA]
+    for table in [*each_mirror.fake.lists["tables"].values(), before]:
+        each_mirror.fake.tell(
+            "entityCreated", "table" if "columns" in table else "databaseSchema", table, now_ms() - 1000
+        )
+    deleted_schema = each_mirror.fake.put("databaseSchemas", before | {"deleted": True, "updatedAt": now_ms()})
     for number in range(3):
-        table = both.fake.lists["tables"][table_id(number)]
-        both.fake.put("tables", table | {"deleted": True, "updatedAt": now_ms()})
-    event = both.fake.tell("entitySoftDeleted", "databaseSchema", deleted, deleted["updatedAt"])
-    assert both.run().errors == []
-    last = both.events()[-1]
-    assert (last.id, last.entity_id, both.table()["deleted"]) == (event["id"], SCHEMA, True)
-    end = both.end()
-    assert both.run().errors == both.run(is_full=True).errors == []
-    assert both.end() == end
+        table = each_mirror.fake.lists["tables"][table_id(number)]
+        each_mirror.fake.put("tables", table | {"deleted": True, "updatedAt": now_ms()})
+    event = each_mirror.fake.tell("entitySoftDeleted", "databaseSchema", deleted_schema, deleted_schema["updatedAt"])
+    assert each_mirror.run().errors == []
+    last = each_mirror.events()[-1]
+    assert (last.id, last.entity_id, each_mirror.table()["deleted"]) == (event["id"], SCHEMA, True)
+    end = each_mirror.end()
+    assert each_mirror.run().errors == each_mirror.run(is_full=True).errors == []
+    assert each_mirror.end() == end
 
 
 def test_what_events_deleted_for_good_is_not_counted_again(mirror: Mirrored) -> None:
@@ -302,8 +304,13 @@ def test_a_renamed_term_keeps_its_id(mirror: Mirrored) -> None:
     mirror.fake.put("glossaryTerms", term | {"glossary": reference("glossary", glossary)})
     mapping = Mapping(("snow", "biz"))
     assert mirror.run(mapping).errors == []
-    renamed = term | {"name": "order", "fullyQualifiedName": "biz.order", "description": "new", "updatedAt": now_ms()}
-    mirror.fake.put("glossaryTerms", renamed | {"glossary": reference("glossary", glossary)})
+    renamed_term = term | {
+        "name": "order",
+        "fullyQualifiedName": "biz.order",
+        "description": "new",
+        "updatedAt": now_ms(),
+    }
+    mirror.fake.put("glossaryTerms", renamed_term | {"glossary": reference("glossary", glossary)})
     report = mirror.run(mapping, is_full=True)
     assert (report.errors, report.counts["changed"]) == ([], 1)
     document = mirror.catalogue.get("glossaryTerm", Key.by_name("biz.order"))
@@ -343,18 +350,18 @@ def test_a_fault_that_passes_is_waited_out(mirror: Mirrored, fault: str) -> None
 
 
 @pytest.mark.soak_on_postgresql
-def test_a_page_in_the_middle_that_fails_is_named_and_the_next_run_completes_the_load(both: Mirrored) -> None:
+def test_a_page_in_the_middle_that_fails_is_named_and_the_next_run_completes_the_load(each_mirror: Mirrored) -> None:
     """Fault scenario 55."""
-    both.alert()
-    notify_all(both.engine)
-    both.fake.faults = [Fault("after=", times=5)]
-    report = both.run()
+    each_mirror.alert()
+    notify_all(each_mirror.engine)
+    each_mirror.fake.faults = [Fault("after=", times=5)]
+    report = each_mirror.run()
     assert report.error_count == 1
     assert report.errors[0].startswith("tables after ")
-    assert both.records.state().is_loaded is False
-    report = both.run()
-    assert (report.errors, report.counts["created"], both.records.state().is_loaded) == ([], 1, True)
-    assert notify_all(both.engine) == 0
+    assert each_mirror.records.state().is_loaded is False
+    report = each_mirror.run()
+    assert (report.errors, report.counts["created"], each_mirror.records.state().is_loaded) == ([], 1, True)
+    assert notify_all(each_mirror.engine) == 0
 
 
 def test_a_token_that_is_refused_says_so_at_once(mirror: Mirrored) -> None:
@@ -390,29 +397,29 @@ def test_events_that_are_too_many_or_too_old_are_replaced_by_the_lists(mirror: M
 
 
 @pytest.mark.soak_on_postgresql
-def test_a_dry_run_keeps_nothing_and_says_what_would_change(both: Mirrored) -> None:
-    end = both.end()
-    report = both.run(is_dry=True)
-    assert (report.errors, report.counts["created"], both.end()) == ([], 6, end)
-    assert both.records.state().watermark_ms is None
-    both.run()
-    end = both.end()
-    change_table(both, description="Later.")
-    report = both.run(is_dry=True, is_full=True)
+def test_a_dry_run_keeps_nothing_and_says_what_would_change(each_mirror: Mirrored) -> None:
+    end = each_mirror.end()
+    report = each_mirror.run(is_dry=True)
+    assert (report.errors, report.counts["created"], each_mirror.end()) == ([], 6, end)
+    assert each_mirror.records.state().watermark_ms is None
+    each_mirror.run()
+    end = each_mirror.end()
+    change_table(each_mirror, description="Later.")
+    report = each_mirror.run(is_dry=True, is_full=True)
     assert [(row["what"], row["fullyQualifiedName"]) for row in report.would] == [("changed", ORDERS)]
-    assert both.end() == end
+    assert each_mirror.end() == end
 
 
-def test_a_run_that_is_killed_between_two_entities_goes_on_without_loss_or_double(both: Mirrored) -> None:
+def test_a_run_that_is_killed_between_two_entities_goes_on_without_loss_or_double(each_mirror: Mirrored) -> None:
     """Fault scenario 57."""
     numbers = count(1)
-    both.run_killed(lambda _entity: next(numbers) == 6)
-    report = both.run()
+    each_mirror.run_killed(lambda _entity: next(numbers) == 6)
+    report = each_mirror.run()
     assert report.errors == []
-    created = [event.entity_id for event in both.events() if event.event_type.value == "entityCreated"]
+    created = [event.entity_id for event in each_mirror.events() if event.event_type.value == "entityCreated"]
     assert len(created) == len(set(created))
-    assert both.table("snow.dwh.marts.orders_2")["id"] == table_id(2)
-    assert {row.is_brought for row in both.records.entities()} == {True}
+    assert each_mirror.table("snow.dwh.marts.orders_2")["id"] == table_id(2)
+    assert {row.is_brought for row in each_mirror.records.entities()} == {True}
 
 
 def test_labels_and_columns_follow_the_source(mirror: Mirrored) -> None:
@@ -457,8 +464,8 @@ def test_tests_of_the_source_and_their_results_come_and_tests_of_people_keep_a_t
     mirror.fake.put("dataQuality/testCases", case | {"testSuite": reference("testSuite", suite)})
     mapping = Mapping(("*",))
     assert mirror.run(mapping).errors == []
-    stored = mirror.catalogue.get("testCase", Key.by_name(f"{ORDERS}.rows"))
-    assert stored["id"] == table_id(82)
+    test_case = mirror.catalogue.get("testCase", Key.by_name(f"{ORDERS}.rows"))
+    assert test_case["id"] == table_id(82)
     result: Document = {"timestamp": now_ms(), "testCaseStatus": "Failed", "result": "0 rows"}
     change = {"fieldsUpdated": [{"name": "testCaseResult", "newValue": result}]}
     mirror.fake.tell("entityUpdated", "testCase", case, result["timestamp"], changeDescription=change)
@@ -534,9 +541,9 @@ def test_no_person_of_the_source_takes_over_an_account_or_a_team(mirror: Mirrore
     mapping = Mapping(("*",), has_people=True)
     mirror.run(mapping)
     assert People(mirror.engine).by_email("mallory@example.org") is None
-    brought = People(mirror.engine).by_email("m@example.org")
-    assert brought is not None
-    permissions = PermissionCache(SqlSubjects(mirror.engine)).current_policies().of(brought.id)
+    person = People(mirror.engine).by_email("m@example.org")
+    assert person is not None
+    permissions = PermissionCache(SqlSubjects(mirror.engine)).current_policies().of(person.id)
     assert permissions.subject.team_names == {"Organization"}
     assert mirror.catalogue.get("team", Key.by_name("powers")).get("description") is None
     assert ours.id not in {row.entity_id for row in mirror.records.entities()}

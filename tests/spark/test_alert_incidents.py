@@ -105,11 +105,11 @@ def test_tasks_of_one_micro_batch_know_the_incidents_of_each_other(
         company.describe("revenue", name, by="cem")
     with running(spark, store_engine, tmp_path / "checkpoint"):
         until(lambda: has_caught_up(store_engine), within_s=120)
-    mailed = [row[4][0] for row in stored_notifications(store_engine).values() if row[1] == "Email"]
-    roots = [reason.get("downstreamOf") for reason in mailed if reason["subscriptionName"] == "failing"]
+    mail_reasons = [row[4][0] for row in stored_notifications(store_engine).values() if row[1] == "Email"]
+    roots = [reason.get("downstreamOf") for reason in mail_reasons if reason["subscriptionName"] == "failing"]
     assert sorted(roots, key=str) == [None, *["pg.store.public.orders"] * len(names)]
     incidents = AlertIncidentLog(store_engine).page(AlertIncidentFilter(), limit=100)
     first = min(
         incidents, key=lambda one: one.opened_offset
     )  # numbers are those of the order in which tasks store them
-    assert [reason["heldBy"] for reason in mailed if reason["subscriptionName"] == "tables"] == [first.name]
+    assert [reason["heldBy"] for reason in mail_reasons if reason["subscriptionName"] == "tables"] == [first.name]

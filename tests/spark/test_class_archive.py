@@ -19,7 +19,7 @@ CLASS_PATH = "."
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> ClassArchive:
+def written_archive(tmp_path_factory: pytest.TempPathFactory) -> ClassArchive:
     """Return an archive of the classes that a start of Java loads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SPARK_HOME", raising=False)
@@ -32,10 +32,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> ClassArchive:
 
 
 @pytest.fixture
-def archive(written: ClassArchive, tmp_path: Path) -> ClassArchive:
+def archive(written_archive: ClassArchive, tmp_path: Path) -> ClassArchive:
     """Return a copy of it, to be damaged."""
     copied = ClassArchive(tmp_path)
-    shutil.copyfile(written.path, copied.path)
+    shutil.copyfile(written_archive.path, copied.path)
     return copied
 
 
@@ -65,9 +65,9 @@ def test_java_starts_without_an_archive_that_is_damaged(archive: ClassArchive, d
         case _:
             content[middle : middle + 4096] = bytes(byte ^ 0xFF for byte in content[middle : middle + 4096])
     archive.path.write_bytes(content)
-    ended = start_java(archive)
-    assert ended.returncode == 0, ended.stdout + ended.stderr[-2000:]
-    assert ended.stdout == ""
+    process = start_java(archive)
+    assert process.returncode == 0, process.stdout + process.stderr[-2000:]
+    assert process.stdout == ""
 
 
 def test_java_starts_without_an_archive_of_another_class_path(archive: ClassArchive) -> None:

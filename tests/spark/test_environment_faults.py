@@ -75,13 +75,13 @@ def keep_main_query(
     heard, stopping, works = Heard(engine), threading.Event(), threading.Event()
     waits = {"first_wait_s": 0.2, "longest_wait_s": 0.4, "look_every_s": 0.05}
     environment = QueryEnvironment(spark, heard, checkpoint.parent, SystemClock(), **waits)
-    query, failed = supervised_query(replace(parts_of(spark, engine, checkpoint), work=work)), []
+    query, failures = supervised_query(replace(parts_of(spark, engine, checkpoint), work=work)), []
 
     def keep() -> None:
         try:
             keep_running(query, environment, stopping, works.set)
         except Exception as error:  # noqa: BLE001  # notified below
-            failed.append(error)
+            failures.append(error)
 
     thread = threading.Thread(target=keep)
     thread.start()
@@ -91,7 +91,7 @@ def keep_main_query(
     finally:
         stopping.set()
         thread.join(60)
-    assert not failed
+    assert not failures
 
 
 def company_in(engine: Engine) -> SmallCompany:

@@ -180,8 +180,8 @@ def test_an_erasure_that_was_killed_goes_on(
         (erasure, "rewrite_segment"),
         (FolderFiles, "remove_segment"),
     ):
-        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-            patched.setattr(place, name, kill)
+        with monkeypatch.context() as patches, pytest.raises(KeyboardInterrupt):
+            patches.setattr(place, name, kill)
             run(company, parts, request)
     run(company, parts, request)
     assert list(traces(company.engine)) == []

@@ -39,18 +39,18 @@ def test_columns_that_the_lake_holds_keep_their_name_type_and_place() -> None:
 @pytest.mark.soak
 def test_a_row_in_the_table_is_all_that_a_new_field_needs_to_be_stored_and_asked_for() -> None:
     """The parity table stands for it: it has a line for each field, which both engines must agree on."""
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("added_fields.py"))],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert ended.returncode == 0, ended.stderr
-    results = json.loads(ended.stdout)
+    assert process.returncode == 0, process.stderr
+    results = json.loads(process.stdout)
     schema = StructType.fromJson(json.loads(results["schema"]))
-    added = schema.fields[len(EVENTS) - 1 : -1]
-    assert {field.name: field.dataType.simpleString() for field in added} == {
+    added_fields = schema.fields[len(EVENTS) - 1 : -1]
+    assert {field.name: field.dataType.simpleString() for field in added_fields} == {
         "cost_center": "string",
         "audit_state": "string",
         "watchers": "array<string>",

@@ -90,10 +90,10 @@ def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
     assert (finding["alert"], finding["kind"], finding["expected"]) == (slow, "tooSlow", LIMIT_S * 1000)
     assert {one.id for one in Subscriptions(sqlite_engine).list_enabled()} >= {quick}
     assert slow not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
-    notified = [row for row in stored_notifications(sqlite_engine).values() if "quick" in str(row[4])]
-    assert len(notified) == _CHANGES + 2
+    quick_notifications = [row for row in stored_notifications(sqlite_engine).values() if "quick" in str(row[4])]
+    assert len(quick_notifications) == _CHANGES + 2
     about_slow = {row[0] for row in stored_notifications(sqlite_engine).values() if row[3] == company.ids["cem"]} - {
-        row[0] for row in notified
+        row[0] for row in quick_notifications
     }
     with sqlite_engine.connect() as connection:
         query = select(change_event.c.event_type).where(change_event.c.id.in_(about_slow))
@@ -302,9 +302,9 @@ def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notifi
     assert "cannot be resolved" not in str(finding["about"]), "an error may repeat values that its owner may not view"
     assert finding.keys().isdisjoint({"eventId", "offset"}), "the micro-batch's first event may be hidden"
     assert bad not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
-    notified = list(stored_notifications(sqlite_engine).values())
-    assert len(notified) == 4
-    assert all("good" in str(row[4]) and "bad" not in str(row[4]) for row in notified)
+    notifications = list(stored_notifications(sqlite_engine).values())
+    assert len(notifications) == 4
+    assert all("good" in str(row[4]) and "bad" not in str(row[4]) for row in notifications)
 
 
 class FailingWhereHidden(Notify):

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.company import SmallCompany
-from tests.lakerows import everything, read_rows, rows
+from tests.lakerows import all_log_rows, read_rows, rows
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
@@ -66,18 +66,18 @@ def parts(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakePart
 
 @ON_BOTH_STORES
 def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, parts: LakeParts) -> None:
-    assert read_rows(parts) == everything(parts)
+    assert read_rows(parts) == all_log_rows(parts)
     grown = grow(parts)
     assert (grown.added, grown.end) == (parts.log.readable_end(), parts.log.readable_end())
     for number in range(3):
         company.describe("orders", f"text {number}")
     extent = parts.extent()
     assert extent.lake_end + 3 == extent.log_end
-    assert read_rows(parts) == everything(parts)
+    assert read_rows(parts) == all_log_rows(parts)
     assert history(parts.session, parts.place, extent).schema.names == EVENTS.names
     assert grow(parts).added == 3
     assert grow(parts).added == 0
-    assert read_rows(parts) == everything(parts)
+    assert read_rows(parts) == all_log_rows(parts)
 
 
 class CrashingLake(Lake):
@@ -90,7 +90,7 @@ class CrashingLake(Lake):
 def test_a_crash_before_a_segment_is_recorded_changes_nothing(
     company: SmallCompany, parts: LakeParts, store_engine: Engine
 ) -> None:
-    before = everything(parts)
+    before = all_log_rows(parts)
     with pytest.raises(KeyboardInterrupt):
         grow(replace(parts, lake=CrashingLake(store_engine)))
     assert parts.lake.end() == 0
@@ -107,7 +107,7 @@ def test_a_crash_before_a_segment_is_recorded_changes_nothing(
 def test_what_is_missing_is_written_again_and_a_folder_that_is_away_is_waited_for(
     company: SmallCompany, parts: LakeParts, tmp_path: Path
 ) -> None:
-    before = everything(parts)
+    before = all_log_rows(parts)
     grow(parts)
     second = parts.lake.segments()[1]
     shutil.rmtree(folder_of(parts.place.root, second.id))  # merged and swept after the backup that was restored here
@@ -132,7 +132,7 @@ def test_of_two_who_write_the_same_part_one_wins(company: SmallCompany, parts: L
     grow(parts)
     (first, *_) = parts.lake.segments()
     assert [parts.lake.keep(replace(first, id=one, after=0), now_ms=1) for one in staged] == [False, False]
-    assert read_rows(parts) == everything(parts)
+    assert read_rows(parts) == all_log_rows(parts)
 
 
 def test_small_segments_become_one_and_nothing_else_changes(company: SmallCompany, parts: LakeParts) -> None:
@@ -143,7 +143,7 @@ def test_small_segments_become_one_and_nothing_else_changes(company: SmallCompan
     small = parts.lake.segments()[1:]
     company.describe("orders", "one more")
     grow(replace(parts, full=1))
-    before = everything(parts)
+    before = all_log_rows(parts)
     assert compact(parts) == len(small) + 1
     assert len(parts.lake.segments()) == 2
     assert read_rows(parts) == before
@@ -159,7 +159,7 @@ def test_a_window_and_steps_read_what_they_should(company: SmallCompany, parts: 
         company.describe("orders", f"text {number}")
     since_ms = company.clock.now_ms() - 2_500
     window = Window(since_ms=since_ms, until_ms=since_ms + 2_000)
-    expected_rows = [row for row in everything(parts) if window.since_ms <= row.timestamp_ms <= window.until_ms]
+    expected_rows = [row for row in all_log_rows(parts) if window.since_ms <= row.timestamp_ms <= window.until_ms]
     assert len(expected_rows) == 2
     for _ in range(2):
         extent = parts.extent()
@@ -168,8 +168,8 @@ def test_a_window_and_steps_read_what_they_should(company: SmallCompany, parts: 
         assert [row for step in steps for row in rows(part(parts.session, parts.place, step, window))] == expected_rows
         grow(parts)
     steps = list(parts.extent().steps(Window(), 3))
-    assert sum(step.event_count for step in steps) == len(everything(parts))
-    assert [row for step in steps for row in rows(part(parts.session, parts.place, step))] == everything(parts)
+    assert sum(step.event_count for step in steps) == len(all_log_rows(parts))
+    assert [row for step in steps for row in rows(part(parts.session, parts.place, step))] == all_log_rows(parts)
 
 
 def test_the_folders_of_many_days_are_listed_without_a_task_for_each(company: SmallCompany, parts: LakeParts) -> None:
@@ -186,7 +186,7 @@ def test_the_folders_of_many_days_are_listed_without_a_task_for_each(company: Sm
         assert list(context.statusTracker().getJobIdsForGroup("listing")) == []
     finally:
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None removes it
-    assert rows(events) == everything(parts)
+    assert rows(events) == all_log_rows(parts)
 
 
 def test_the_seeds_audit_runs_unchanged(company: SmallCompany, parts: LakeParts) -> None:
@@ -197,7 +197,7 @@ def test_the_seeds_audit_runs_unchanged(company: SmallCompany, parts: LakeParts)
     assert audit_rows[0].entityFullyQualifiedName == "pg.store.public.orders"
     assert audit_rows[0].userName == "ana"
     assert audit_rows[0].changeDescription.fieldsAdded[0].newValue == "In the log alone."
-    assert len(audit_rows) == len([row for row in everything(parts) if row.entity_type == "table"])
+    assert len(audit_rows) == len([row for row in all_log_rows(parts) if row.entity_type == "table"])
     assert [row.timestamp for row in audit_rows] == sorted((row.timestamp for row in audit_rows), reverse=True)
 
 
@@ -236,20 +236,20 @@ def test_an_earlier_state_has_the_events_up_to_an_offset_or_a_moment(
         company.clock.advance(1_000)
     queries, end = LakeQueries(parts), parts.log.readable_end()
     count_sql = "SELECT count(*) AS n, max(offset) AS last FROM change_events"
-    expected = {Cut(): end, Cut(through=end): end, Cut(through=end - 1): end - 1, Cut(through=3): 3}
-    for cut, last in expected.items():
+    expected_counts = {Cut(): end, Cut(through=end): end, Cut(through=end - 1): end - 1, Cut(through=3): 3}
+    for cut, last in expected_counts.items():
         assert queries.answer(count_sql, cut=cut).records == [{"n": last, "last": last}]
     assert queries.answer(count_sql, cut=Cut(through=0)).records == [{"n": 0, "last": None}]
     events = EventLog(store_engine).read(0, end)
-    happened = [one for one in events if one.event.timestamp <= until_ms]
-    assert 0 < len(happened) < end
-    assert queries.answer(count_sql, cut=Cut(until_ms=until_ms)).records[0]["n"] == len(happened)
+    earlier_events = [one for one in events if one.event.timestamp <= until_ms]
+    assert 0 < len(earlier_events) < end
+    assert queries.answer(count_sql, cut=Cut(until_ms=until_ms)).records[0]["n"] == len(earlier_events)
     for cut in (Cut(since_ms=until_ms + 1), Cut(through=end, since_ms=until_ms + 1)):
-        assert queries.answer(count_sql, cut=cut).records[0]["n"] == end - len(happened)
+        assert queries.answer(count_sql, cut=cut).records[0]["n"] == end - len(earlier_events)
     with pytest.raises(InvalidInput, match=f"must not be above {end}"):
         queries.answer(count_sql, cut=Cut(through=end + 1))
-    typed = queries.answer("SELECT timestamp, currentVersion FROM change_events LIMIT 0", as_arrow=True)
-    assert [str(one.type) for one in pa.ipc.open_stream(typed.arrow).schema] == [
+    arrow_answer = queries.answer("SELECT timestamp, currentVersion FROM change_events LIMIT 0", as_arrow=True)
+    assert [str(one.type) for one in pa.ipc.open_stream(arrow_answer.arrow).schema] == [
         "timestamp[us, tz=UTC]",
         "decimal128(10, 1)",
     ]
@@ -293,8 +293,8 @@ def test_a_running_pipeline_answers_questions_until_it_stops(
         until(path.is_socket, within_s=20)
         counted_answer = answer_of_pipeline("SELECT count(*) AS events FROM change_events")
         assert counted_answer is not None
-        (counted,) = counted_answer.records
-        assert counted == {"events": parts.log.readable_end()}
+        (count_record,) = counted_answer.records
+        assert count_record == {"events": parts.log.readable_end()}
         for question in ("SELECT nothing FROM change_events", "DROP VIEW change_events"):
             with pytest.raises(InvalidInput):
                 answer_of_pipeline(question)

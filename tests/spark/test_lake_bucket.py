@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 from tests.company import SmallCompany
-from tests.lakerows import everything, read_rows, rows
+from tests.lakerows import all_log_rows, read_rows, rows
 from tests.s3server import BUCKET, S3Server
 from tests.waiting import until
 
@@ -49,12 +49,12 @@ def company(store_engine: Engine) -> SmallCompany:
 
 
 def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, parts: LakeParts, s3: S3Server) -> None:
-    grown = grow(replace(parts, events_per_segment=1))
-    assert grown.added == grown.merged == parts.log.readable_end() >= SMALL_SEGMENTS
+    growth = grow(replace(parts, events_per_segment=1))
+    assert growth.added == growth.merged == parts.log.readable_end() >= SMALL_SEGMENTS
     company.describe("orders", "one more")
-    assert read_rows(parts) == everything(parts)
+    assert read_rows(parts) == all_log_rows(parts)
     since_ms = company.clock.now_ms() - 2_500
-    recent = [row for row in everything(parts) if row.timestamp_ms >= since_ms]
+    recent = [row for row in all_log_rows(parts) if row.timestamp_ms >= since_ms]
     assert rows(history(parts.session, parts.place, parts.extent(), Window(since_ms))) == recent
     show_history(parts)
     answer = LakeQueries(parts).answer("SELECT count(*) AS n FROM change_events", QueryLimits(10, 60))
@@ -96,9 +96,9 @@ def test_what_a_killed_writer_left_is_read_by_nobody_and_removed(
     company: SmallCompany, parts: LakeParts, store_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fault scenario 65."""
-    before = everything(parts)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(BucketFiles, "list_files", CrashingLake.keep)  # the files are written, their list is not
+    before = all_log_rows(parts)
+    with monkeypatch.context() as patches, pytest.raises(KeyboardInterrupt):
+        patches.setattr(BucketFiles, "list_files", CrashingLake.keep)  # the files are written, their list is not
         grow(parts)
     (half,) = parts.place.files().segment_ids()
     assert not parts.place.files().is_complete(half)
@@ -126,7 +126,7 @@ def test_of_two_who_write_the_same_part_one_wins(company: SmallCompany, parts: L
             return super().keep(*arguments, **options)
 
     assert grow(replace(parts, lake=Slow(store_engine))).added == 0
-    assert read_rows(parts) == everything(parts)
+    assert read_rows(parts) == all_log_rows(parts)
 
 
 def test_a_rewritten_segment_takes_the_place_of_the_old_one(company: SmallCompany, parts: LakeParts) -> None:
@@ -136,7 +136,7 @@ def test_a_rewritten_segment_takes_the_place_of_the_old_one(company: SmallCompan
     rewritten = rewrite_segment(parts, events, first, is_valid=lambda _connection: True)
     assert rewritten is not None
     assert rewritten.event_count == first.event_count - 3
-    assert read_rows(parts) == everything(parts)[3:]
+    assert read_rows(parts) == all_log_rows(parts)[3:]
 
 
 def test_outside_readers_open_the_bucket_as_a_delta_table(company: SmallCompany, parts: LakeParts) -> None:
@@ -170,14 +170,14 @@ def test_a_bucket_that_is_away_fails_the_lake_alone_and_the_next_run_goes_on(
         grow(replace(parts, place=elsewhere))
     assert parts.lake.segments() == segments
     assert grow(parts).added == 1
-    assert read_rows(parts) == everything(parts)
+    assert read_rows(parts) == all_log_rows(parts)
 
 
 def test_a_bucket_that_is_full_fails_the_run_and_the_next_goes_on(
     company: SmallCompany, parts: LakeParts, s3: S3Server
 ) -> None:
     """Fault scenario 64."""
-    before = everything(parts)
+    before = all_log_rows(parts)
     for room in (0, 1, 1):  # none for the mark of the lake, none for a part, none for its list
         with s3.full_after(room), pytest.raises(Unavailable, match="Make room in the bucket"):
             grow(parts)
@@ -258,7 +258,7 @@ def test_a_pipeline_that_is_killed_while_it_writes_loses_and_doubles_nothing(
     company: SmallCompany, parts: LakeParts, s3: S3Server, tmp_path: Path, written: int
 ) -> None:
     """Fault scenario 65."""
-    before = everything(parts)
+    before = all_log_rows(parts)
     with pipeline(parts, "local[1]", tmp_path):
         until(lambda: len(s3.keys(tmp_path.name)) >= written, within_s=60)
     assert read_rows(parts) == before

@@ -74,9 +74,9 @@ def test_backtests_queries_and_retention_read_a_bucket(
     read_all(parts)
     grow(lake)
     before_retention = types_in_lake(parts)
-    removed = sum(int(str(result["lake"])) for result in run_after(parts, 23))
-    assert removed > 0
-    assert types_in_lake(parts)["entityCreated"] == before_retention["entityCreated"] - removed
+    removed_count = sum(int(str(result["lake"])) for result in run_after(parts, 23))
+    assert removed_count > 0
+    assert types_in_lake(parts)["entityCreated"] == before_retention["entityCreated"] - removed_count
 
 
 def test_an_erased_person_is_in_no_object_of_the_bucket(

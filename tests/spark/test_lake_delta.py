@@ -89,11 +89,11 @@ def test_every_reader_finds_the_rows_of_the_log_at_each_version(company: SmallCo
     grow(parts)
     ends = {1: first_end, 2: parts.log.readable_end()}
     for version, end in ends.items():
-        expected = rows_of_log(parts, end)
-        assert len(expected) == end
-        assert at_version(parts, version) == expected
+        expected_rows = rows_of_log(parts, end)
+        assert len(expected_rows) == end
+        assert at_version(parts, version) == expected_rows
         for read in (by_polars, by_duckdb, by_spark):
-            assert in_order(read(parts, version)) == expected, read.__name__
+            assert in_order(read(parts, version)) == expected_rows, read.__name__
     newest, oldest, _ = DeltaTable(parts.place.root).history()
     assert (newest[THROUGH], oldest[THROUGH]) == (ends[2], ends[1])
     protocol = DeltaTable(parts.place.root).protocol()

@@ -274,14 +274,14 @@ def test_what_is_extracted_is_what_python_finds_whatever_the_document_is_like(co
     values = ["a", 7, -0.0, True, None, {"b": "a"}, ["a", 7], [["a"]], [], {"B": "a", "b": ["a", {"b": "a"}]}, "7"]
     log = [
         replace(
-            logged,
-            event=logged.event.model_copy(
+            logged_event,
+            event=logged_event.event.model_copy(
                 update={"entity": {"columns": value, "extension": {"X": [value, {"b": value}, "b"], "x": value}}}
             ),
         )
-        for logged, value in zip(islice(cycle(LOG), len(values)), values, strict=True)
+        for logged_event, value in zip(islice(cycle(LOG), len(values)), values, strict=True)
     ]
-    log = [replace(logged, offset=offset) for offset, logged in enumerate(log)]
+    log = [replace(logged_event, offset=offset) for offset, logged_event in enumerate(log)]
     entity, extension = "entity.columns", "entity.extension"
     entity_paths = (entity, f"{entity}.b", f"{entity}.B", f"{entity}[0]", f"{entity}.b.b")
     paths = (*entity_paths, f"{extension}.X", f"{extension}.X.b", f"{extension}.X[1].b")
@@ -289,9 +289,9 @@ def test_what_is_extracted_is_what_python_finds_whatever_the_document_is_like(co
     index = index_of(plans)
     assert len(index.extracted_paths.names) == MOST
     match_rows = matches(events_frame(compiling_spark, log), index).collect()
-    expected = {(p.subscription_id, one.offset) for p in plans for one in log if local.matches(p, one)}
-    assert {(row.subscription_id, row.log_offset) for row in match_rows} == expected
-    assert len(expected) > len(plans)
+    expected_pairs = {(p.subscription_id, one.offset) for p in plans for one in log if local.matches(p, one)}
+    assert {(row.subscription_id, row.log_offset) for row in match_rows} == expected_pairs
+    assert len(expected_pairs) > len(plans)
 
 
 def _parse_count(spark: SparkSession, index: Index) -> int:

@@ -159,12 +159,12 @@ def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engin
         for number in range(9):
             company.describe("orders", f"text {number}", by="dia" if number % 2 else "ana")
         until(lambda: has_caught_up(store_engine), within_s=120)
-    notified = stored_notifications(store_engine)
-    assert notified == expected_notifications(company)
-    last = [row for row in notified.values() if row[2] == "ben@example.com"]
+    notifications = stored_notifications(store_engine)
+    assert notifications == expected_notifications(company)
+    last = [row for row in notifications.values() if row[2] == "ben@example.com"]
     assert len(last) == 9
     assert {reason["subscriptionName"] for row in last for reason in row[4]} == {"schema", "also"}
-    assert not [row for row in notified.values() if row[3] == company.ids["dia"] and row[1] == "Email"]
+    assert not [row for row in notifications.values() if row[3] == company.ids["dia"] and row[1] == "Email"]
 
 
 def test_what_is_too_old_is_told_to_nobody_and_written_down_all_the_same(
@@ -179,13 +179,13 @@ def test_what_is_too_old_is_told_to_nobody_and_written_down_all_the_same(
     parts = parts_of(spark, sqlite_engine, tmp_path / "checkpoint")
     with streaming(replace(parts, clock=FixedClock(company.clock.now_ms()), max_event_age_ms=3_600_000)):
         until(lambda: has_caught_up(sqlite_engine), within_s=120)
-    notified = {row[0] for row in stored_notifications(sqlite_engine).values()}
+    notified_event_ids = {row[0] for row in stored_notifications(sqlite_engine).values()}
     with sqlite_engine.connect() as connection:
         ends = connection.execute(
             select(match_result.c.log_offset, match_result.c.notified_count).order_by(match_result.c.log_offset)
         )
         counts = [row.notified_count for row in ends]
-    assert (len(notified), counts) == (1, [0, 1])
+    assert (len(notified_event_ids), counts) == (1, [0, 1])
     assert Firings(sqlite_engine).tallies(0)[alert].silent_count == 1
 
 
@@ -205,10 +205,10 @@ def test_what_is_asked_of_people_is_asked_of_each(spark: SparkSession, store_eng
         company.describe("orders", "one", by="dia")
         company.describe("revenue", "two", by="ana")
         until(lambda: has_caught_up(store_engine), within_s=120)
-    notified = stored_notifications(store_engine)
-    assert notified == expected_notifications(company)
+    notifications = stored_notifications(store_engine)
+    assert notifications == expected_notifications(company)
     reasons_by_recipient = {
-        (row[2], reason["subscriptionName"], reason["kind"]) for row in notified.values() for reason in row[4]
+        (row[2], reason["subscriptionName"], reason["kind"]) for row in notifications.values() for reason in row[4]
     }
     assert {one for one in reasons_by_recipient if one[1] == "seed"} == {
         (company.ids["cem"], "seed", "follower"),
@@ -237,10 +237,10 @@ def test_what_people_muted_is_not_told_and_what_is_told_is_counted(
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
         company.describe("orders", "quiet", by="dia")
         until(lambda: has_caught_up(sqlite_engine), within_s=120)
-    notified = stored_notifications(sqlite_engine)
-    assert notified == expected_notifications(company)
+    notifications = stored_notifications(sqlite_engine)
+    assert notifications == expected_notifications(company)
     bells = {company.ids["ana"], company.ids["ben"]}
-    assert {row[2] for row in notified.values()} == {*bells, "ben@example.com"}
+    assert {row[2] for row in notifications.values()} == {*bells, "ben@example.com"}
     tallies = Firings(sqlite_engine).tallies(0)
     assert {one: (tallies[one].notified_count, tallies[one].app_count) for one in (bell, mail)} == {
         bell: (2, 2),
@@ -285,9 +285,9 @@ def test_those_in_a_thread_are_told_of_it(spark: SparkSession, store_engine: Eng
         company.clock.advance(1_000)
         feed.resolve(thread.document["id"], {"newValue": "Orders."}, actor=company.actor("dia"))
         until(lambda: has_caught_up(store_engine), within_s=120)
-    notified = stored_notifications(store_engine)
-    assert notified == expected_notifications(company)
-    kinds = {(row[2], reason["kind"]) for row in notified.values() for reason in row[4]}
+    notifications = stored_notifications(store_engine)
+    assert notifications == expected_notifications(company)
+    kinds = {(row[2], reason["kind"]) for row in notifications.values() for reason in row[4]}
     assert (company.ids["dia"], "assignee") in kinds
     assert {(company.ids["cem"], "mention"), (company.ids["cem"], "participant")} <= kinds
     assert ("ben@example.com", "mention") in kinds
@@ -368,7 +368,7 @@ def test_a_cut_checkpoint_is_mended_from_the_store(
         with running(spark, postgres_engine, checkpoint):
             until(lambda: has_caught_up(postgres_engine), within_s=120)
         last_of(checkpoint).write_bytes(last_of(checkpoint).read_bytes()[:7])
-    notified, reader = stored_notifications(postgres_engine), EventLog(postgres_engine)
+    notifications, reader = stored_notifications(postgres_engine), EventLog(postgres_engine)
     with postgres_engine.begin() as connection:  # a replaced checkpoint begins after the processed events, not before
         connection.execute(
             update(change_event)
@@ -380,7 +380,7 @@ def test_a_cut_checkpoint_is_mended_from_the_store(
         until(lambda: has_caught_up(postgres_engine), within_s=120)
     assert (
         len({row[0] for row in stored_notifications(postgres_engine).values()})
-        == len({row[0] for row in notified.values()}) + 1
+        == len({row[0] for row in notifications.values()}) + 1
         == 3
     )
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
@@ -437,17 +437,17 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
         company.describe("orders", f"lost {number}")
     with running(spark, store_engine, checkpoint):
         until(lambda: has_caught_up(store_engine), within_s=120)
-    notified_before = {row[0] for row in stored_notifications(store_engine).values()}
+    event_ids_before = {row[0] for row in stored_notifications(store_engine).values()}
     store_engine.dispose()
     until(lambda: is_restored(backup, settings, company.clock), within_s=60)
-    assert len({row[0] for row in stored_notifications(store_engine).values()} & notified_before) == 1
+    assert len({row[0] for row in stored_notifications(store_engine).values()} & event_ids_before) == 1
     for number in range(8):  # the first of them have offsets that the checkpoint has passed
         company.describe("orders", f"after {number}")
     with running(spark, store_engine, checkpoint):
         until(lambda: has_caught_up(store_engine), within_s=120)
-    notified = stored_notifications(store_engine)
-    assert notified == expected_notifications(company)
-    assert len({row[0] for row in notified.values()}) == 1 + 1 + 8
+    notifications = stored_notifications(store_engine)
+    assert notifications == expected_notifications(company)
+    assert len({row[0] for row in notifications.values()}) == 1 + 1 + 8
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
 
@@ -469,9 +469,9 @@ def test_a_store_that_is_exchanged_under_a_running_query_stops_it_and_is_told_of
     company.describe("orders", "after")
     with streaming(parts):
         until(lambda: has_caught_up(store_engine), within_s=120)
-    notified = stored_notifications(store_engine)
-    assert notified == expected_notifications(company)
-    assert len({row[0] for row in notified.values()}) == 1
+    notifications = stored_notifications(store_engine)
+    assert notifications == expected_notifications(company)
+    assert len({row[0] for row in notifications.values()}) == 1
 
 
 def test_an_event_before_a_rename_is_matched_after_it(
@@ -491,11 +491,11 @@ def test_an_event_before_a_rename_is_matched_after_it(
     company.describe("orders", "after")
     with running(spark, store_engine, tmp_path / "checkpoint"):
         until(lambda: has_caught_up(store_engine), within_s=120)
-    mailed = [row for row in stored_notifications(store_engine).values() if row[1] == "Email"]
+    mail_notifications = [row for row in stored_notifications(store_engine).values() if row[1] == "Email"]
     descriptions = {
-        logged.event.id
-        for logged in EventLog(store_engine).read(0, 1_000)
-        if logged.event.entity_type == "table"
-        and "description" in logged.derived["fieldsUpdated"] + logged.derived["fieldsAdded"]
+        logged_event.event.id
+        for logged_event in EventLog(store_engine).read(0, 1_000)
+        if logged_event.event.entity_type == "table"
+        and "description" in logged_event.derived["fieldsUpdated"] + logged_event.derived["fieldsAdded"]
     }
-    assert len(descriptions) == 2 and {row[0] for row in mailed} == descriptions
+    assert len(descriptions) == 2 and {row[0] for row in mail_notifications} == descriptions

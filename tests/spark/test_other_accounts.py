@@ -110,20 +110,20 @@ def test_the_stores_password_is_in_no_plan_and_no_error(
     part = session.read.format(LOG_FORMAT).options(**STORE).load()
     stream = session.readStream.format(LOG_FORMAT).options(**STORE).load()
     texts = [*texts_of(session, part), stream._jdf.queryExecution().toString()]
-    with pytest.raises(PySparkException) as failed:
+    with pytest.raises(PySparkException) as read_failure:
         part.collect()
     query = stream.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).start()
-    with pytest.raises(StreamingQueryException) as ended:
+    with pytest.raises(StreamingQueryException) as query_failure:
         query.awaitTermination()
     progress = [one.json for one in query.recentProgress]
     texts += [
-        str(failed.value),
-        str(ended.value),
+        str(read_failure.value),
+        str(query_failure.value),
         str(query.exception()),
         str(query.status),
         *progress,
         *capfd.readouterr(),
     ]
     files = [one.read_bytes().decode(errors="replace") for one in tmp_path.rglob("*") if one.is_file()]
-    assert files and 'server at "127.0.0.1", port 1 failed' in str(failed.value), "it has tried"
+    assert files and 'server at "127.0.0.1", port 1 failed' in str(read_failure.value), "it has tried"
     assert [one for one in (*texts, *files, *command_lines(os.getpid())) if "word-of" in one] == []

@@ -74,10 +74,10 @@ def test_it_answers_and_is_stopped_at_every_limit(
     first = process._process
     wrong = answer(process, company, "SELECT nothing FROM change_events")
     assert wrong["code"] == "INVALID_INPUT" and "nothing" in wrong["reason"]
-    asked_at = iter([True, True, False])
+    demand_checks = iter([True, True, False])
     question = {"sql": NO_END, "through": None, "untilMs": None, "sinceMs": None, "viewer": company.ids["root"]}
     with pytest.raises(QueryCancelled):
-        process.answer(question, lambda: next(asked_at))
+        process.answer(question, lambda: next(demand_checks))
     assert first is not None and first.poll() is not None, "the process is gone, and with it the query"
     for sql in (TOO_MUCH, TOO_DEEP):
         with pytest.raises(TooLarge, match="memory"):

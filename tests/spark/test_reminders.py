@@ -45,8 +45,8 @@ def test_each_reminder_is_one_event_of_which_people_hear_once(
         until(lambda: has_caught_up(store_engine), within_s=120)
         company.clock.advance(HOUR_MS)
         task = WriteReminders(store, plans(company), company.clock.now_ms())
-        (written,) = task(iter([pa.RecordBatch.from_pylist([{"first": 1, "last": 1}])]))
-        assert [row["written"] for row in written.to_pylist()] == [1]
+        (written_batch,) = task(iter([pa.RecordBatch.from_pylist([{"first": 1, "last": 1}])]))
+        assert [row["written"] for row in written_batch.to_pylist()] == [1]
         assert look(parts) == 1, "the other one: as if the job had been killed between the two"
         assert look(parts) == 0
         until(lambda: has_caught_up(store_engine), within_s=120)

@@ -99,11 +99,11 @@ def test_the_audit_trail_keeps_what_the_log_no_longer_does(parts: RetentionParts
     (waiting,) = run_after(parts, 9)[-1:]
     assert waiting["log"] == 0, "the lake has yet to read what it keeps"
     grow(parts.lake)
-    counted = preview(parts)
+    forecast = preview(parts)
     read_all(parts)
     (result,) = run_after(parts, 1)
-    assert result["log"] == counted["log"]
-    assert result["logByType"] == counted["logByType"]
+    assert result["log"] == forecast["log"]
+    assert result["logByType"] == forecast["logByType"]
     after = types_in_lake(parts)
     assert {**after, "retentionApplied": 1} == {**before, "retentionApplied": 1}
     old_ids = {segment.id for segment in parts.lake.lake.segments()}
@@ -111,8 +111,8 @@ def test_the_audit_trail_keeps_what_the_log_no_longer_does(parts: RetentionParts
     Holds(parts.engine).add(hold)
     results = run_after(parts, 13)
     users = 4
-    removed = sum(int(str(one["lake"])) for one in results)
-    assert removed == before["entityCreated"] - users - 1
+    removed_count = sum(int(str(one["lake"])) for one in results)
+    assert removed_count == before["entityCreated"] - users - 1
     assert types_in_lake(parts)["entityCreated"] == users + 1, "users are kept, and what is held"
     assert types_in_lake(parts)["entityUpdated"] == after["entityUpdated"]
     segments = parts.lake.lake.segments()
@@ -147,8 +147,8 @@ def test_a_run_ends_when_the_settings_change(parts: RetentionParts) -> None:
         write_settings(parts.writes, RetentionSettings(), actor=SYSTEM)
         return False
 
-    applied = apply(parts, switch_off)
-    assert applied is not None and applied.to_wire()["log"] == 2
+    result = apply(parts, switch_off)
+    assert result is not None and result.to_wire()["log"] == 2
     assert apply(parts) is None
 
 

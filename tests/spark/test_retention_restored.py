@@ -38,9 +38,9 @@ def test_a_restored_store_whose_lake_is_ahead_has_every_event_once(
     results = run_after(parts, 23)
     assert sum(int(str(one["lake"])) for one in results) > 0
     sweep(parts.lake, before_ms=parts.clock.now_ms() + 1)
-    restored = open_engine(f"sqlite:///{tmp_path / 'copy.db'}")
-    place = HistoryLocation(parts.lake.place.root, restored.url.render_as_string(hide_password=False))
-    lake = replace(parts.lake, log=EventLog(restored), lake=Lake(restored), place=place)
+    restored_engine = open_engine(f"sqlite:///{tmp_path / 'copy.db'}")
+    place = HistoryLocation(parts.lake.place.root, restored_engine.url.render_as_string(hide_password=False))
+    lake = replace(parts.lake, log=EventLog(restored_engine), lake=Lake(restored_engine), place=place)
     assert grow(lake).end == lake.log.readable_end()
-    assert types_in_lake(RetentionParts(restored, lake, youngest_ms=0)) == before
-    restored.dispose()
+    assert types_in_lake(RetentionParts(restored_engine, lake, youngest_ms=0)) == before
+    restored_engine.dispose()

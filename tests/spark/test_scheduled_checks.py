@@ -53,7 +53,7 @@ def pipeline(spark: SparkSession, company: SmallCompany, folder: Path) -> Iterat
         yield
 
 
-def checking(spark: SparkSession, company: SmallCompany, folder: Path) -> CheckParts:
+def check_parts(spark: SparkSession, company: SmallCompany, folder: Path) -> CheckParts:
     """Return the parts of the checks, which have seen the alerts before."""
     url = company.engine.url.render_as_string(hide_password=False)
     store, checkpoint = StoreAddress(url, "NORMAL"), str(folder / STREAK_STREAM)
@@ -104,7 +104,7 @@ def test_one_digest_says_what_happened_and_what_is_still_so(
 ) -> None:
     """Fault scenario 75."""
     company = failing_company(store_engine)
-    parts = checking(spark, company, tmp_path)
+    parts = check_parts(spark, company, tmp_path)
     checks = ScheduledChecks(store_engine)
     before = checks.last_checks()
     with pipeline(spark, company, tmp_path):
@@ -130,7 +130,7 @@ def test_a_clock_that_was_set_back_silences_a_schedule_until_its_next_time(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
     company = failing_company(sqlite_engine)
-    parts = checking(spark, company, tmp_path)
+    parts = check_parts(spark, company, tmp_path)
     now_ms, checks = company.clock.now_ms(), parts.checks
     (schedule_id,) = checks.last_checks()
     checks.keep({schedule_id: LastCheck(FIRST_EIGHT_MS, 7)})
@@ -151,7 +151,7 @@ def test_nothing_is_sent_where_nothing_is_so_and_a_missed_time_is_made_up(
     company.pipeline("etl")
     company.clock.at_ms = FIRST_EIGHT_MS - DAY_MS // 2
     company.alert("stale", [CEMS_MAIL], "stillStale('24h')", resources=("pipeline",), trigger=EIGHT)
-    parts = checking(spark, company, tmp_path)
+    parts = check_parts(spark, company, tmp_path)
     with pipeline(spark, company, tmp_path):
         company.run("etl", "Successful")
         wait_for_readers(sqlite_engine)
@@ -169,26 +169,26 @@ def test_owners_are_inherited_from_what_contains_an_asset_and_not_from_what_is_c
     spark: SparkSession,
 ) -> None:
     """Names that contain a dot are quoted; a deleted container gives nothing."""
-    owned: Document = {"owners": [{"id": "dia"}]}
+    owned_document: Document = {"owners": [{"id": "dia"}]}
     bare: Document = {"owners": []}
     entities: list[tuple[str, str, Document]] = [
         ("databaseService", "pg", bare),
-        ("dashboardService", "pg", owned),
+        ("dashboardService", "pg", owned_document),
         ("database", "pg.store", bare),
-        ("databaseSchema", 'pg.store."a.b"', owned),
-        ("databaseSchema", "pg.store.a", owned | {"deleted": True}),
+        ("databaseSchema", 'pg.store."a.b"', owned_document),
+        ("databaseSchema", "pg.store.a", owned_document | {"deleted": True}),
         ("table", 'pg.store."a.b".inherits', bare),
         ("table", "pg.store.a.bare", bare),
-        ("table", "pg.store.a.owned", owned),
+        ("table", "pg.store.a.owned", owned_document),
         ("table", "pg.store.a.deleted", bare | {"deleted": True}),
         ("classification", "PII", {}),
     ]
-    stored = [
+    stored_rows = [
         (0, fqn, entity_type, json.dumps({"fullyQualifiedName": fqn, **document}))
         for entity_type, fqn, document in entities
     ]
-    everything = living_assets(spark.createDataFrame(stored, STORED), None)
-    tables = living_assets(spark.createDataFrame(stored, STORED), {"table"})
+    everything = living_assets(spark.createDataFrame(stored_rows, STORED), None)
+    tables = living_assets(spark.createDataFrame(stored_rows, STORED), {"table"})
     assert [row.entity_id for row in without_owner(tables, everything).collect()] == ["pg.store.a.bare"]
     lacking = sorted(row.entity_id for row in without_owner(everything, everything).collect())
     assert {"pg.store", "pg.store.a.bare"} <= set(lacking) <= {"pg", "pg.store", "pg.store.a.bare", "PII"}

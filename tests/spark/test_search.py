@@ -86,12 +86,12 @@ def test_only_the_last_event_of_an_entity_counts(spark: SparkSession, sqlite_eng
     company = SmallCompany(sqlite_engine)
     company.describe("orders", "first words")
     company.describe("orders", "last words")
-    logged = EventLog(sqlite_engine).read(0, 1_000)
+    logged_events = EventLog(sqlite_engine).read(0, 1_000)
     reader = LogReader({"url": sqlite_engine.url.render_as_string(hide_password=False)})
-    batches = list(reader.read(OffsetRange(0, logged[-1].offset)))
+    batches = list(reader.read(OffsetRange(0, logged_events[-1].offset)))
     frame = spark.createDataFrame([row for batch in batches for row in batch.to_pylist()], schema.EVENTS)
     last_entries = {entry["entity_id"]: entry for entry in last_of(entries(search_events(frame))).toArrow().to_pylist()}
-    last = {one.event.entity_id: one for one in logged if one.event.entity_type in SEARCHED}
+    last = {one.event.entity_id: one for one in logged_events if one.event.entity_type in SEARCHED}
     assert last_entries == {
         entity_id: entry_of(
             logged_event.event.entity_type, logged_event.event.entity or {}, log_offset=logged_event.offset

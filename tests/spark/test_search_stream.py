@@ -118,9 +118,9 @@ def test_a_failure_is_tried_again_from_the_checkpoint(
         until(lambda: has_caught_up(sqlite_engine), within_s=90)
     assert fqns_for(sqlite_engine, "orders") == ["pg.store.public.orders"]
     assert {row.entity_id for row in entries_of(sqlite_engine)} == {
-        logged.event.entity_id
-        for logged in EventLog(sqlite_engine).read(0, 100)
-        if logged.event.entity_type in SEARCHED
+        logged_event.event.entity_id
+        for logged_event in EventLog(sqlite_engine).read(0, 100)
+        if logged_event.event.entity_type in SEARCHED
     }
 
 
@@ -158,8 +158,8 @@ def test_what_carries_a_renamed_label_is_found_by_its_new_name_and_a_rebuild_cha
     company.put("tag", {"name": "Old", "classification": "PII", "description": "x"})
     label = {"tagFQN": "PII.Old", "source": "Classification"}
     for name in ("orders", "revenue"):
-        tagged = [{"op": "add", "path": "/tags", "value": [label]}]
-        company.writes.patch("table", Key.by_id(company.ids[name]), tagged, actor=SYSTEM)
+        tag_operations = [{"op": "add", "path": "/tags", "value": [label]}]
+        company.writes.patch("table", Key.by_id(company.ids[name]), tag_operations, actor=SYSTEM)
     rename = [{"op": "replace", "path": "/name", "value": "New"}]
     describe = [{"op": "replace", "path": "/description", "value": "after the rename"}]
     with running(spark, store_engine, tmp_path / "checkpoint"):
@@ -170,6 +170,6 @@ def test_what_carries_a_renamed_label_is_found_by_its_new_name_and_a_rebuild_cha
         until(lambda: has_caught_up(store_engine), within_s=90)
     assert fqns_for(store_engine, "tag:PII.Old") == []
     assert fqns_for(store_engine, "tag:PII.New") == ["pg.store.public.orders", "pg.store.public.revenue"]
-    followed = state(store_engine)
-    assert rebuild(spark, store_engine, url_of(store_engine), lambda *_: None).entries == len(followed)
-    assert state(store_engine) == followed
+    followed_state = state(store_engine)
+    assert rebuild(spark, store_engine, url_of(store_engine), lambda *_: None).entries == len(followed_state)
+    assert state(store_engine) == followed_state

@@ -30,12 +30,14 @@ def reader(engine: Engine, **options: str) -> LogReader:
 def test_every_event_arrives_with_its_derived_fields(store_engine: Engine) -> None:
     company = SmallCompany(store_engine)
     company.describe("orders", "All orders.")
-    logged = EventLog(store_engine).read(0, 1_000)
-    (batch,) = reader(store_engine).read(OffsetRange(0, logged[-1].offset))
+    logged_events = EventLog(store_engine).read(0, 1_000)
+    (batch,) = reader(store_engine).read(OffsetRange(0, logged_events[-1].offset))
     assert batch.schema.names == EVENTS.names
     records = batch.to_pylist()
-    assert [(row["log_offset"], row["event_id"]) for row in records] == [(one.offset, one.event.id) for one in logged]
-    for row, logged_event in zip(records, logged, strict=True):
+    assert [(row["log_offset"], row["event_id"]) for row in records] == [
+        (logged_event.offset, logged_event.event.id) for logged_event in logged_events
+    ]
+    for row, logged_event in zip(records, logged_events, strict=True):
         assert row["event"] == logged_event.event.to_json()
         assert {name: row[field.column] for name, field in STORED.items()} == {
             name: getattr(logged_event.event, field.attribute) if field.attribute else logged_event.derived.get(name)

@@ -212,7 +212,7 @@ def test_an_alert_made_later_knows_what_was_reported_before_and_one_that_changes
     assert names(sqlite_engine) == ["third", "third"]
 
 
-def noticing(spark: SparkSession, company: SmallCompany, checkpoint: Path) -> SilenceParts:
+def silence_parts(spark: SparkSession, company: SmallCompany, checkpoint: Path) -> SilenceParts:
     return SilenceParts(interpreting_session(spark), company.engine, str(checkpoint), company.clock)
 
 
@@ -222,7 +222,7 @@ def test_silence_is_noticed_once_for_each_time_that_somebody_asks_for_until_ther
     company = SmallCompany(store_engine)
     for name in ("etl", "quiet", "gone"):
         company.pipeline(name, **ANAS)
-    parts = noticing(spark, company, tmp_path / "checkpoint")
+    parts = silence_parts(spark, company, tmp_path / "checkpoint")
     company.alert("ten", [OWNERS_MAIL], "noSuccessFor('10m') && entityFullyQualifiedName.endsWith('.etl')")
     assert look(parts) == 0, "nothing was ever reported"
     with following(spark, store_engine, tmp_path / "checkpoint"):
@@ -251,8 +251,8 @@ def test_silence_is_noticed_once_for_each_time_that_somebody_asks_for_until_ther
         assert look(parts) == 0
     assert stored_notifications(store_engine) == expected_notifications(company)
     assert names(store_engine) == ["ten", "twenty", "twenty"]
-    written = [one.event.event_type for one in EventLog(store_engine).read(0, 1_000)]
-    assert written.count(EventType.SLA_VIOLATION) == 4
+    event_types = [one.event.event_type for one in EventLog(store_engine).read(0, 1_000)]
+    assert event_types.count(EventType.SLA_VIOLATION) == 4
 
 
 _STORY = {
@@ -277,8 +277,8 @@ def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
     with running_server(sqlite_engine) as server, server.administrator() as administrator:
         olga_id, olga = server.person("olga")
         administrator.put("/services/pipelineServices", json={"name": "airflow", "serviceType": "Airflow"})
-        owned = {"name": "etl", "service": "airflow", "owners": [{"id": olga_id, "type": "user"}]}
-        assert administrator.put("/pipelines", json=owned).status_code == 201
+        owned_pipeline = {"name": "etl", "service": "airflow", "owners": [{"id": olga_id, "type": "user"}]}
+        assert administrator.put("/pipelines", json=owned_pipeline).status_code == 201
         wrong = administrator.post("/events/subscriptions", json=_alert_over_http("wrong", "noSuccessFor('6 hours')"))
         assert wrong.status_code == 400 and "invalid duration" in wrong.text
         for name, condition in _STORY.items():
@@ -293,8 +293,8 @@ def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
             until(lambda: has_read_all_reports(sqlite_engine), within_s=120)
         with olga:
             inbox = olga.get(f"/users/{olga_id}/notifications").json()["data"]
-        notified = [reason["subscriptionName"] for one in inbox for reason in one["reasons"]]
-        assert sorted(notified) == sorted(_STORY)
+        alert_names = [reason["subscriptionName"] for one in inbox for reason in one["reasons"]]
+        assert sorted(alert_names) == sorted(_STORY)
         question = {"subscription": "resolved", "user": "olga"}
         why = administrator.get(f"/events/{inbox[0]['eventId']}/explain", params=question).json()
         assert "failuresBefore" in json.dumps(why)
@@ -303,7 +303,7 @@ def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
 def test_a_suite_is_not_silent_beside_its_tests(spark: SparkSession, sqlite_engine: Engine, tmp_path: Path) -> None:
     company = SmallCompany(sqlite_engine)
     company.test_case("orders")
-    parts = noticing(spark, company, tmp_path / "checkpoint")
+    parts = silence_parts(spark, company, tmp_path / "checkpoint")
     company.alert("ten", [OWNERS_MAIL], "noSuccessFor('10m')")
     with following(spark, sqlite_engine, tmp_path / "checkpoint"):
         company.result("orders", "Success")

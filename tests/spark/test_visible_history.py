@@ -36,13 +36,13 @@ LIMITS = QueryLimits(1_000, seconds=60)
 def company(store_engine: Engine) -> SmallCompany:
     """Ben may view everything but ``revenue``, which is downstream of ``orders``, and hard-deleted ``ledger``."""
     company = SmallCompany(store_engine)
-    hidden = "matchAnyTag('PII.Sensitive')"
+    hiding_condition = "matchAnyTag('PII.Sensitive')"
     rule = {
         "name": "hidden",
         "effect": "deny",
         "operations": ["ViewBasic"],
         "resources": ["table"],
-        "condition": hidden,
+        "condition": hiding_condition,
     }
     company.put("policy", {"name": "hiding", "rules": [rule]})
     everything = {"name": "all", "effect": "allow", "operations": ["All"], "resources": ["All"]}
@@ -89,12 +89,16 @@ def test_a_person_finds_the_events_that_the_api_shows_them_and_nothing_else(
     events = EventLog(store_engine).read(0, 1_000)
     visibility = visibility_of(store_engine, company.ids["ben"])
     visible_events = visibility.visible_events([one.event for one in events])
-    expected = {one.offset: event for one, event in zip(events, visible_events, strict=True) if event is not None}
+    expected_events = {
+        logged_event.offset: event
+        for logged_event, event in zip(events, visible_events, strict=True)
+        if event is not None
+    }
     records = visible(parts, company, "SELECT * FROM change_events ORDER BY offset")
-    assert [record["offset"] for record in records] == sorted(expected)
+    assert [record["offset"] for record in records] == sorted(expected_events)
     assert 0 < len(records) < len(events)
     for record in records:
-        event = expected[record["offset"]].to_wire()
+        event = expected_events[record["offset"]].to_wire()
         assert json.loads(record["entity"] or "null") == event.get("entity")
         assert (record["id"], record["userName"]) == (event["id"], event["userName"])
     text = json.dumps(records)

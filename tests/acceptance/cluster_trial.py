@@ -44,14 +44,17 @@ def main(folder: Path) -> None:
             _say(f"Starting the pipeline:\n{cluster.pipeline_command.replace(cluster.secret, '<the secret>')}")
             with cluster.pipeline() as pipeline:
                 until(lambda: pipeline.poll() is not None or is_through(engine), within_s=_WITHIN_S)
-        stored, expected = stored_notifications(engine), expected_notifications(company)
+        stored_rows, expected_rows = stored_notifications(engine), expected_notifications(company)
         engine.dispose()
     _say("The pipeline printed:\n" + "\n".join(cluster.driver_lines()))
-    verdict = "equal" if stored == expected else "NOT equal"
-    _say(f"{len(stored)} notifications, {len(expected)} expected ones: {verdict}")
-    unexplained = cluster.unexplained_lines()
-    _say(f"{len(unexplained)} lines of driver and executors that the guide does not explain\n" + "\n".join(unexplained))
-    if stored != expected or unexplained or pipeline.returncode:
+    verdict = "equal" if stored_rows == expected_rows else "NOT equal"
+    _say(f"{len(stored_rows)} notifications, {len(expected_rows)} expected ones: {verdict}")
+    unexplained_lines = cluster.unexplained_lines()
+    _say(
+        f"{len(unexplained_lines)} lines of driver and executors that the guide does not explain\n"
+        + "\n".join(unexplained_lines)
+    )
+    if stored_rows != expected_rows or unexplained_lines or pipeline.returncode:
         raise SystemExit(1)
 
 

@@ -117,7 +117,7 @@ class DyingProgress:
             die()
 
 
-def dying_at(point: str, settings: Settings, engine: Engine) -> MatchStreamParts:
+def parts_dying_at(point: str, settings: Settings, engine: Engine) -> MatchStreamParts:
     """Return the pipeline's parts, one of them replaced by one that dies at ``point``."""
     parts = build(settings, engine)
     real = Notifications(engine)
@@ -138,7 +138,7 @@ def main(folder: Path, point: str) -> None:
     """Run until killed, or until the whole log is processed."""
     settings = Settings(data_dir=folder, log_level="warning", spark_conf=SHORT_LIVED)
     engine = pipeline_engine(settings)
-    parts = dying_at(point, settings, engine)
+    parts = parts_dying_at(point, settings, engine)
     log = EventLog(engine)
     with streaming(parts):
         until(lambda: log.progress(QUERY_NAME) == log.readable_end(), within_s=120)
@@ -149,7 +149,7 @@ def main_of_streaks(folder: Path, point: str) -> None:
     settings = Settings(data_dir=folder, log_level="warning", spark_conf=SHORT_LIVED)
     engine = pipeline_engine(settings)
     log, reports = EventLog(engine), Reports(engine)
-    first = dying_at(point, settings, engine)
+    first = parts_dying_at(point, settings, engine)
     parts = streak_stream.build(settings, first, engine)
     if point == "before-match":
         parts = replace(parts, alerts=first.alerts)

@@ -76,14 +76,14 @@ class HostileReceivers:
 Answer = Callable[[HostileReceivers, web.Request], Awaitable[web.StreamResponse | None]]
 
 
-def _saying(status: int, text: str = "", **headers: str) -> Answer:
+def _answer_with(status: int, text: str = "", **headers: str) -> Answer:
     async def answer(_all: HostileReceivers, _request: web.Request) -> web.Response:
         return web.Response(status=status, text=text, headers=headers)
 
     return answer
 
 
-async def _flapping(receivers: HostileReceivers, _request: web.Request) -> web.Response:
+async def _answer_or_fail(receivers: HostileReceivers, _request: web.Request) -> web.Response:
     return web.Response(status=503 if receivers.chance.random() < 0.3 else 200)
 
 
@@ -97,7 +97,7 @@ async def _reset(_all: HostileReceivers, request: web.Request) -> None:
         request.transport.abort()
 
 
-async def _hanging(_all: HostileReceivers, _request: web.Request) -> web.Response:
+async def _answer_late(_all: HostileReceivers, _request: web.Request) -> web.Response:
     await asyncio.sleep(30)
     return web.Response(status=500)
 
@@ -106,7 +106,7 @@ async def _endless(_all: HostileReceivers, request: web.Request) -> web.StreamRe
     return await _stream_pieces(request, 500, b"x" * 65_536, 0.0)
 
 
-async def _dripping(_all: HostileReceivers, request: web.Request) -> web.StreamResponse:
+async def _drip(_all: HostileReceivers, request: web.Request) -> web.StreamResponse:
     return await _stream_pieces(request, 500, b"x", 0.2)
 
 
@@ -133,20 +133,20 @@ async def _cut(_all: HostileReceivers, request: web.Request) -> web.StreamRespon
 
 
 ANSWERS: dict[str, Answer] = {
-    "ok": _saying(200, "ok"),
-    "flapping": _flapping,
-    "down": _saying(503),
-    "missing": _saying(404),
-    "redirect": _saying(302, Location="http://127.0.0.1:1/"),
+    "ok": _answer_with(200, "ok"),
+    "flapping": _answer_or_fail,
+    "down": _answer_with(503),
+    "missing": _answer_with(404),
+    "redirect": _answer_with(302, Location="http://127.0.0.1:1/"),
     "limited": _limit_rate,
     "reset": _reset,
-    "hanging": _hanging,
+    "hanging": _answer_late,
     "endless": _endless,
-    "dripping": _dripping,
+    "dripping": _drip,
     "cut": _cut,
-    "notok": _saying(200, json.dumps({"ok": False, "error": "fatal_error"})),
-    "teams": _saying(202),
-    "space": _saying(200, json.dumps({"name": "spaces/A/messages/1"})),
+    "notok": _answer_with(200, json.dumps({"ok": False, "error": "fatal_error"})),
+    "teams": _answer_with(202),
+    "space": _answer_with(200, json.dumps({"name": "spaces/A/messages/1"})),
 }
 
 

@@ -81,18 +81,18 @@ async def _working(settings: Settings, now_ms: int | None = None) -> AsyncIterat
 @contextmanager
 def working(settings: Settings, now_ms: int | None = None) -> Iterator[None]:
     """Run a worker in a thread; at a fixed time if one is given."""
-    stop, started = threading.Event(), threading.Event()
+    stop, start = threading.Event(), threading.Event()
 
     async def work() -> None:
         async with _working(settings, now_ms):
-            started.set()
+            start.set()
             while not stop.is_set():
                 await asyncio.sleep(0.05)
 
     thread = threading.Thread(target=lambda: asyncio.run(work()))
     thread.start()
     try:
-        assert started.wait(30)
+        assert start.wait(30)
         yield
     finally:
         stop.set()
@@ -102,27 +102,27 @@ def working(settings: Settings, now_ms: int | None = None) -> Iterator[None]:
 @contextmanager
 def post_room(receiver: Receiver) -> Iterator[tuple[int, int]]:
     """Receive mail and requests in a thread; yield the ports."""
-    stop, started = threading.Event(), threading.Event()
+    stop, start = threading.Event(), threading.Event()
     ports: list[tuple[int, int]] = []
 
     async def receive() -> None:
         async with receiving(receiver, 0, 0) as both:
             ports.append(both)
-            started.set()
+            start.set()
             while not stop.is_set():
                 await asyncio.sleep(0.05)
 
     thread = threading.Thread(target=lambda: asyncio.run(receive()))
     thread.start()
     try:
-        assert started.wait(30)
+        assert start.wait(30)
         yield ports[0]
     finally:
         stop.set()
         thread.join(30)
 
 
-def waiting(engine: Engine, now_ms: int | None = None) -> list[int]:
+def due_times(engine: Engine, now_ms: int | None = None) -> list[int]:
     """Return when what is not sent yet is due, of all messages or of those that are due now."""
     is_open = message.c.status.in_(("pending", "awaitingRetry"))
     with engine.connect() as connection:

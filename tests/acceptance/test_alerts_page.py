@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tests.acceptance import alerts_page as page
-from tests.acceptance.office import Office, post_room, waiting, working
+from tests.acceptance.office import Office, due_times, post_room, working
 from tests.contract.standards import ROOT, problems
 from tests.serving import Json, running_server, server_settings
 from tests.spark.test_match_stream import has_caught_up, parts_of
@@ -46,10 +46,10 @@ def office(
         settings = server_settings(data_dir=folder, smtp_host="127.0.0.1", smtp_port=smtp, smtp_tls="none")
         engine = open_engine(settings.store_url(), synchronous="OFF")
         with (
-            running_server(engine, settings, password=started_store.password, token=started_store.token) as served,
-            served.administrator() as client,
+            running_server(engine, settings, password=started_store.password, token=started_store.token) as server,
+            server.administrator() as client,
         ):
-            office = Office(served, client, engine, settings, receiver, f"http://127.0.0.1:{http}")
+            office = Office(server, client, engine, settings, receiver, f"http://127.0.0.1:{http}")
             furnish(office)
             subscribe(office)
             relate(office)
@@ -139,12 +139,12 @@ def relate(office: Office) -> None:
     failures = {**_on_names("QualityTestFailure", _hook(office, "/pagerduty")), **_rules("testStatus == 'Failed'")}
     failures["filteringRules"]["resources"] = ["testCase", "table", "pipeline", "policy"]
     failures["destinations"] += mails
-    governed = {
+    governance = {
         "owners": [_user(office, "quality.lead")],
         "tags": [{"tagFQN": "Priority.Critical", "source": "Classification"}],
         "domains": ["DataQuality"],
     }
-    office.alert({**failures, **governed, "dependsOn": ["UpstreamFailure"], "triggers": ["DownstreamImpact"]})
+    office.alert({**failures, **governance, "dependsOn": ["UpstreamFailure"], "triggers": ["DownstreamImpact"]})
     office.alert({**_on_names("Feed", bell), "alertType": "ActivityFeed"})
     office.alert({**_on_names("Custom", _hook(office, "/custom")), "alertType": "Custom"})
     queue = {"category": "External", "type": "GovernanceWorkflowChangeEvent"}
@@ -211,7 +211,7 @@ def run(office: Office, spark: SparkSession, folder: Path) -> None:
     with streaming(parts):
         until(lambda: has_caught_up(office.engine), within_s=120)
     with working(office.settings):
-        until(lambda: not waiting(office.engine, SystemClock().now_ms()), within_s=60)
+        until(lambda: not due_times(office.engine, SystemClock().now_ms()), within_s=60)
 
 
 CATEGORIES: dict[str, tuple[Json, set[str]]] = {
@@ -287,7 +287,7 @@ def test_pipeline_failure_alert(office: Office) -> None:
 def test_scheduled_metric_alert(office: Office) -> None:
     early = recipients(office.mails("RevenueAnomalyAlert"))
     assert early <= {"reader@example.org"}, "not before eight, but with what another alert sends at once"
-    due = set(waiting(office.engine))
+    due = set(due_times(office.engine))
     assert {one % DAY_MS for one in due} == {EIGHT_MS}
     with working(office.settings, max(due)):
         until(lambda: "finance@company.com" in recipients(office.mails("RevenueAnomalyAlert")))
@@ -411,13 +411,17 @@ def test_the_api_operations_answer(office: Office) -> None:
     path, sample = "/events/subscriptions", office.alerts["SampleSubscription"]
     assert office.client.get(f"{path}/{sample['id']}").json()["name"] == "SampleSubscription"
     assert office.client.get(f"{path}/name/SampleSubscription").json()["id"] == sample["id"]
-    disabled = office.patch(f"{path}/{sample['id']}", {"op": "replace", "path": "/enabled", "value": False})
-    assert disabled["enabled"] is False
-    listed = office.client.get(path, params={"alertType": "Observability", "limit": 10}).json()["data"]
-    assert {one["name"] for one in listed} >= {"CustomerDataQualityAlert", "RevenueAnomalyAlert", "SampleSubscription"}
-    assert {one["alertType"] for one in listed} == {"Observability"}
-    tried = office.post(f"{path}/validation/destination", **page.read(page.TRIAL, office.url))
-    assert tried["statusDetails"]["status"] == "Success"
+    disabled_alert = office.patch(f"{path}/{sample['id']}", {"op": "replace", "path": "/enabled", "value": False})
+    assert disabled_alert["enabled"] is False
+    listed_alerts = office.client.get(path, params={"alertType": "Observability", "limit": 10}).json()["data"]
+    assert {one["name"] for one in listed_alerts} >= {
+        "CustomerDataQualityAlert",
+        "RevenueAnomalyAlert",
+        "SampleSubscription",
+    }
+    assert {one["alertType"] for one in listed_alerts} == {"Observability"}
+    trial = office.post(f"{path}/validation/destination", **page.read(page.TRIAL, office.url))
+    assert trial["statusDetails"]["status"] == "Success"
     quality = office.alerts["CustomerDataQualityAlert"]
     states = office.client.get(f"{path}/{quality['id']}/status").json()["data"]
     assert [one["statusDetails"]["status"] for one in states] == ["active", "active"]
@@ -433,10 +437,10 @@ def test_the_logs_of_an_alert_say_what_arrived(office: Office) -> None:
     for name in CHANNELS:
         path = f"{SUBSCRIPTIONS}/{office.alerts[name]['id']}/logs"
         lines = office.client.get(path, params=days).json()["data"]
-        sent = [one for one in lines if one["channel"] != "Email"]
-        assert {(one["channel"], one["statusCode"]) for one in sent} == {(CHANNELS[name], 200)}
-        mailed = {one["recipient"] for one in lines if one["channel"] == "Email"}
-        assert mailed == recipients(office.mails(name))
+        channel_lines = [one for one in lines if one["channel"] != "Email"]
+        assert {(one["channel"], one["statusCode"]) for one in channel_lines} == {(CHANNELS[name], 200)}
+        mail_recipients = {one["recipient"] for one in lines if one["channel"] == "Email"}
+        assert mail_recipients == recipients(office.mails(name))
         assert {one["status"] for one in lines} == {"delivered"}
-        printed = {"startDate": "2024-01-01", "endDate": "2024-01-31"}
-        assert office.client.get(path, params=printed).json() == {"data": [], "paging": {}}
+        printed_query = {"startDate": "2024-01-01", "endDate": "2024-01-31"}
+        assert office.client.get(path, params=printed_query).json() == {"data": [], "paging": {}}

@@ -17,7 +17,7 @@ import orjson
 import pytest
 from tests import seedschema
 from tests.acceptance import change_events_page as page
-from tests.acceptance.office import Office, post_room, waiting, working
+from tests.acceptance.office import Office, due_times, post_room, working
 from tests.acceptance.official_client.indexing import following_index
 from tests.acceptance.relay.conftest import NEEDS_JAVA
 from tests.kafka import Kafka
@@ -62,10 +62,10 @@ def office(kafka: Kafka, started_store: StartedStore, tmp_path_factory: pytest.T
         )
         engine = open_engine(settings.store_url(), synchronous="OFF")
         with (
-            running_server(engine, settings, password=started_store.password, token=started_store.token) as served,
-            served.administrator() as client,
+            running_server(engine, settings, password=started_store.password, token=started_store.token) as server,
+            server.administrator() as client,
         ):
-            office = Office(served, client, engine, settings, receiver, f"http://127.0.0.1:{http}")
+            office = Office(server, client, engine, settings, receiver, f"http://127.0.0.1:{http}")
             furnish(office)
             subscribe(office)
             happen(office)
@@ -73,7 +73,7 @@ def office(kafka: Kafka, started_store: StartedStore, tmp_path_factory: pytest.T
             with relaying(office), following_index(engine):
                 until(lambda: EventLog(engine).lag("relay page") == 0 and bool(tables_found(office, "orders")))
             with working(settings):
-                until(lambda: not waiting(engine, SystemClock().now_ms()), within_s=60)
+                until(lambda: not due_times(engine, SystemClock().now_ms()), within_s=60)
             yield office
         engine.dispose()
 
@@ -126,12 +126,12 @@ def happen(office: Office) -> None:
     owners = [{"id": owner["id"], "type": "user"}]
     table = office.post("/tables", name="customers", databaseSchema=SCHEMA_FQN, columns=columns, owners=owners)
     path = f"/tables/{table['id']}"
-    (described,) = page.read(page.DESCRIBED)["changeDescription"]["fieldsUpdated"]
-    office.patch(path, {"op": "add", "path": "/description", "value": described["newValue"]})
-    (tagged,) = page.read(page.TAGGED)["changeDescription"]["fieldsAdded"]
-    office.patch(path, {"op": "add", "path": "/tags", "value": tagged["newValue"]})
-    (added,) = page.read(page.COLUMN_ADDED)["changeDescription"]["fieldsAdded"]
-    office.patch(path, {"op": "add", "path": "/columns/-", "value": added["newValue"]})
+    (description_change,) = page.read(page.DESCRIBED)["changeDescription"]["fieldsUpdated"]
+    office.patch(path, {"op": "add", "path": "/description", "value": description_change["newValue"]})
+    (tag_addition,) = page.read(page.TAGGED)["changeDescription"]["fieldsAdded"]
+    office.patch(path, {"op": "add", "path": "/tags", "value": tag_addition["newValue"]})
+    (column_addition,) = page.read(page.COLUMN_ADDED)["changeDescription"]["fieldsAdded"]
+    office.patch(path, {"op": "add", "path": "/columns/-", "value": column_addition["newValue"]})
     team = office.client.get("/teams/name/DataEngineering").json()
     office.patch(path, {"op": "replace", "path": "/owners", "value": [{"id": team["id"], "type": "team"}]})
     feed(office, table)

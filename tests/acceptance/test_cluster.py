@@ -71,22 +71,24 @@ def cluster(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     script = Path(__file__).with_name("cluster_pipeline.py")
     conf = {**SHORT_LIVED, "spark.executor.extraJavaOptions": QUICK_JAVA, "spark.executor.memory": "1g"}
     conf["spark.tocsin.secret"] = CANARY
-    inherited = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}  # that of the library
+    inherited_variables = {
+        name: value for name, value in os.environ.items() if name != "SPARK_HOME"
+    }  # that of the library
     with (folder / "errors").open("w") as errors:
         driver = subprocess.Popen(
             [sys.executable, str(script), str(wheel), str(EXECUTORS)],
             cwd=folder,
-            env={**inherited, "PYTHONPATH": str(wheel), "TOCSIN_SPARK_CONF": json.dumps(conf)},
+            env={**inherited_variables, "PYTHONPATH": str(wheel), "TOCSIN_SPARK_CONF": json.dumps(conf)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
         )
         with driver:
-            started = Cluster(driver, folder / "errors")
-            yield started
-            if not started.has_ended():
-                started.end()
+            started_cluster = Cluster(driver, folder / "errors")
+            yield started_cluster
+            if not started_cluster.has_ended():
+                started_cluster.end()
     assert driver.returncode == 0, (folder / "errors").read_text()[-3000:]
 
 
@@ -125,17 +127,17 @@ def test_executors_of_their_own_tell_the_same(
     if SOAK:
         _report_failures(company)
     outcome = cluster.tell(sqlite_engine, tmp_path)
-    expected = expected_notifications(company)
-    assert len(expected) >= 20
-    assert stored_notifications(sqlite_engine) == expected
+    expected_rows = expected_notifications(company)
+    assert len(expected_rows) >= 20
+    assert stored_notifications(sqlite_engine) == expected_rows
     assert len(outcome["executors"]) == EXECUTORS
     _check_other_accounts_reach_nothing(cluster.driver.pid)
     for of_tocsin, of_pyspark in outcome["executors"]:
         assert wheel.name in of_tocsin
         assert of_pyspark == pyspark.__file__, "what is compiled, not the zip that Spark comes with"
-    ended = cluster.end()
-    assert ended["code"] == 3, "Java leaves nothing behind that half works"
-    assert "Spark has stopped" in ended["message"]
+    end_report = cluster.end()
+    assert end_report["code"] == 3, "Java leaves nothing behind that half works"
+    assert "Spark has stopped" in end_report["message"]
 
 
 def _report_failures(company: SmallCompany) -> None:

@@ -101,13 +101,13 @@ def _executor_under(pid: int) -> int:
 @contextmanager
 def _counting_connections(engine: Engine) -> Iterator[list[int]]:
     """Give the numbers of connections that executors hold, counted again and again until the block ends."""
-    counts, ended = [0], threading.Event()
+    counts, end = [0], threading.Event()
     query = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = :name"
     )
 
     def count() -> None:
-        while not ended.wait(_COUNT_EVERY_S):
+        while not end.wait(_COUNT_EVERY_S):
             with engine.connect() as connection:
                 counts.append(connection.scalar(query, {"name": EXECUTORS_NAME}) or 0)
 
@@ -116,5 +116,5 @@ def _counting_connections(engine: Engine) -> Iterator[list[int]]:
     try:
         yield counts
     finally:
-        ended.set()
+        end.set()
         thread.join()

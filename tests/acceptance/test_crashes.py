@@ -21,7 +21,7 @@ from tests.spark.test_match_stream import (
     running,
     stored_notifications,
 )
-from tests.spark.test_scheduled_checks import CEMS_MAIL, EIGHT, FIRST_EIGHT_MS, checking, messages, states_found
+from tests.spark.test_scheduled_checks import CEMS_MAIL, EIGHT, FIRST_EIGHT_MS, check_parts, messages, states_found
 from tests.store.test_resolving import followed_by_many
 from tests.waiting import until
 
@@ -73,11 +73,11 @@ def test_kills_at_each_point_lose_and_repeat_nothing(spark: SparkSession, engine
         first_written = {**creation_times(engine), **first_written}
     with running(spark, engine, Settings(data_dir=tmp_path).checkpoint_dir() / QUERY_NAME):
         until(lambda: has_caught_up(engine), within_s=120)
-    notified = stored_notifications(engine)
-    assert notified == expected_notifications(company)
-    assert len({row[0] for row in notified.values()}) >= len(kills)
+    notifications = stored_notifications(engine)
+    assert notifications == expected_notifications(company)
+    assert len({row[0] for row in notifications.values()}) >= len(kills)
     assert {one: at for one, at in creation_times(engine).items() if one in first_written} == first_written
-    assert all(json.dumps(row) for row in notified.values())
+    assert all(json.dumps(row) for row in notifications.values())
 
 
 @pytest.mark.spark
@@ -90,16 +90,20 @@ def test_a_pipeline_killed_between_portions_of_an_event_goes_on_with_those_that_
     company = followed_by_many(engine, 30)
     assert run(tmp_path, BETWEEN_PORTIONS) == -signal.SIGKILL
     portions = EventPortions(engine)
-    waiting, first_written, created = portions.pending_keys(), stored_notifications(engine), creation_times(engine)
+    waiting, first_written, earlier_times = (
+        portions.pending_keys(),
+        stored_notifications(engine),
+        creation_times(engine),
+    )
     assert waiting
     assert first_written
     parts = parts_of(spark, engine, Settings(data_dir=tmp_path).checkpoint_dir() / QUERY_NAME)
     with streaming(replace(parts, portions=portions)):
         until(lambda: has_caught_up(engine), within_s=120)
-    notified = stored_notifications(engine)
-    assert notified == expected_notifications(company)
-    assert first_written.items() <= notified.items()
-    assert created.items() <= creation_times(engine).items()
+    notifications = stored_notifications(engine)
+    assert notifications == expected_notifications(company)
+    assert first_written.items() <= notifications.items()
+    assert earlier_times.items() <= creation_times(engine).items()
     assert portions.pending_keys() == []
 
 
@@ -121,9 +125,9 @@ def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have
         for status in REPORTS[number * share : (number + 1) * share]:
             company.run("etl", status)
         assert run(tmp_path, point, "streaks") == (0 if point == "nowhere" else -signal.SIGKILL)
-    notified = stored_notifications(engine)
-    assert notified == expected_notifications(company)
-    names = [reason["subscriptionName"] for row in notified.values() for reason in row[4]]
+    notifications = stored_notifications(engine)
+    assert notifications == expected_notifications(company)
+    names = [reason["subscriptionName"] for row in notifications.values() for reason in row[4]]
     assert (names.count("row"), names.count("change")) == (9, 5)
 
 
@@ -145,7 +149,7 @@ def test_a_check_that_is_killed_is_repeated_and_its_digest_is_one(
     expected_states = [(name, "stillWithoutOwner") for name in ("orphan", "waif")]
     assert states_found(engine) == expected_states
     company.clock.at_ms = FIRST_EIGHT_MS + 60_000
-    parts = checking(spark, company, tmp_path)
+    parts = check_parts(spark, company, tmp_path)
     stream = replace(parts_of(spark, engine, tmp_path / "match"), clock=company.clock)
     with streaming(stream):
         until(lambda: has_caught_up(engine), within_s=120)

@@ -119,9 +119,15 @@ class HostileSetup:
         }
         impatient = {"timeout": 1, "readTimeout": 1}
         slow = ("hanging", "dripping", "endless")
-        configured = [one | impatient if goal.startswith(slow) else one for goal, one in destinations]
+        configured_destinations = [one | impatient if goal.startswith(slow) else one for goal, one in destinations]
         alert = self.client.create_subscription(
-            {"name": name, "alertType": "Notification", "filteringRules": rules, "destinations": configured, **settings}
+            {
+                "name": name,
+                "alertType": "Notification",
+                "filteringRules": rules,
+                "destinations": configured_destinations,
+                **settings,
+            }
         )
         self.alerts[name] = alert.id
         for (goal, _), destination in zip(destinations, alert.document["destinations"], strict=True):
@@ -163,11 +169,11 @@ class HostileSetup:
         return len(arrivals) - len({one.message for one in arrivals})
 
     def count(self, column: Any) -> int:
-        with reading(self.product) as connection:
+        with connection_to(self.product) as connection:
             return int(connection.execute(select(func.count(column))).scalar_one())
 
 
-def reading(product: Product) -> Any:
+def connection_to(product: Product) -> Any:
     engine: Engine = create_engine(product.store_url, poolclass=NullPool)
     return engine.connect()
 
@@ -207,16 +213,16 @@ def test_every_notification_ends_in_one_way_whatever_fails_and_whoever_is_killed
             house.ask_until_done(partial(house.client.patch_subscription, house.alerts["down"], OFF))
     house.product.until(lambda: _is_done(house), within_s=1_200, every_s=0.5)
     house.product.stop()
-    judged = Judged(house)
-    judged.whoever_must_be_is_notified_once()
-    judged.every_message_has_one_end()
-    judged.the_receivers_got_what_is_recorded()
-    _say(house, judged, time.monotonic() - began_s)
+    judgement = Judged(house)
+    judgement.whoever_must_be_is_notified_once()
+    judgement.every_message_has_one_end()
+    judgement.the_receivers_got_what_is_recorded()
+    _say(house, judgement, time.monotonic() - began_s)
 
 
 def _is_done(house: HostileSetup) -> bool:
     """Return whether the pipeline has read everything and what can be delivered is."""
-    with reading(house.product) as connection:
+    with connection_to(house.product) as connection:
         of_matching = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == MATCH_STREAM)
         read = connection.execute(of_matching).scalar_one()
         end = connection.execute(select(func.max(change_event.c.log_offset))).scalar_one()
@@ -231,7 +237,7 @@ class Judged:
 
     def __init__(self, house: HostileSetup) -> None:
         self.house = house
-        with reading(house.product) as connection:
+        with connection_to(house.product) as connection:
             self.events = connection.execute(select(change_event).order_by(change_event.c.log_offset)).all()
             self.notifications = connection.execute(select(notification)).all()
             self.messages = {one.id: one for one in connection.execute(select(message)).all()}
@@ -269,22 +275,22 @@ class Judged:
         assert by_goal == {goal: {"delivered"} for goal in HEALTHY}
 
     def the_receivers_got_what_is_recorded(self) -> None:
-        for goal, arrived in self.house.receivers.arrived.items():
-            by_id = Counter(one.message for one in arrived if one.message)
+        for goal, arrivals in self.house.receivers.arrived.items():
+            by_id = Counter(one.message for one in arrivals if one.message)
             assert set(by_id) <= set(self.messages), f"{goal} got what no message is"
-            events = {(one.message, one.event) for one in arrived if one.message}
+            events = {(one.message, one.event) for one in arrivals if one.message}
             assert len(events) == len(by_id), f"{goal} got two events under one id"
         arrived_messages = {
             arrival.message
             for goal in self.house.receivers.arrived
             for arrival in self.house.receivers.accepted_arrivals(goal)
         }
-        sent = {
-            finished.id
-            for finished in self.messages.values()
-            if finished.status == "delivered" and finished.channel in ("Webhook", "Email")
+        delivered_ids = {
+            stored_message.id
+            for stored_message in self.messages.values()
+            if stored_message.status == "delivered" and stored_message.channel in ("Webhook", "Email")
         }
-        assert sent <= arrived_messages, "nothing is recorded as delivered that nobody took"
+        assert delivered_ids <= arrived_messages, "nothing is recorded as delivered that nobody took"
         for goal in ("ok/1", "ok/2"):
             copy_count = Counter(one.message for one in self.house.receivers.accepted_arrivals(goal)).most_common(1)[0][
                 1

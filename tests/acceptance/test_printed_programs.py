@@ -50,27 +50,27 @@ def test_both_programs_run_as_printed(
     exec(first, names)
     names["client"].close()  # type: ignore[attr-defined]
     with client_of_reader:
-        followed = {
+        followed_names = {
             table["fullyQualifiedName"] for table in client_of_reader.get(f"/users/{user_id}/follows").json()["tables"]
         }
-        tagged = client_of_reader.get(
+        tagged_tables = client_of_reader.get(
             "/tables", params={"database": "postgres_prod.ecommerce", "tags": "PII.Sensitive", "limit": 1000}
         )
-    assert followed == {one["fullyQualifiedName"] for one in tagged.json()["data"]}
-    assert followed
+    assert followed_names == {one["fullyQualifiedName"] for one in tagged_tables.json()["data"]}
+    assert followed_names
 
     with served.administrator() as administrator:
-        changed = administrator.get(f"/tables/name/{sorted(followed)[0]}").json()
+        changed_table = administrator.get(f"/tables/name/{sorted(followed_names)[0]}").json()
         patch = [{"op": "add", "path": "/displayName", "value": "Renamed"}]
         headers = {"Content-Type": "application/json-patch+json"}
-        answer = administrator.patch(f"/tables/{changed['id']}", json=patch, headers=headers)
+        answer = administrator.patch(f"/tables/{changed_table['id']}", json=patch, headers=headers)
         assert answer.status_code == 200, answer.text
-        case = failed_test(administrator, changed["fullyQualifiedName"])
+        case = failed_test(administrator, changed_table["fullyQualifiedName"])
     capsys.readouterr()
     names["client"] = OpenMetadata()
     exec(second, names)
     names["client"].close()  # type: ignore[attr-defined]
-    printed = capsys.readouterr().out.splitlines()
-    assert f"{changed['fullyQualifiedName']}: displayName added" in printed
-    assert f"{case}: test failed" in printed
-    assert not [line for line in printed if "followers" in line]
+    output_lines = capsys.readouterr().out.splitlines()
+    assert f"{changed_table['fullyQualifiedName']}: displayName added" in output_lines
+    assert f"{case}: test failed" in output_lines
+    assert not [line for line in output_lines if "followers" in line]

@@ -94,7 +94,7 @@ def replay(script: Script, tmp_path_factory: pytest.TempPathFactory) -> Replay:
 
 
 @pytest.fixture
-def unnotified(replay: Replay, tmp_path: Path) -> Iterator[Engine]:
+def unnotified_store(replay: Replay, tmp_path: Path) -> Iterator[Engine]:
     """The store of the replay, of which nobody was notified yet."""
     shutil.copy(replay.before, tmp_path / "tocsin.db")
     engine = open_engine(f"sqlite:///{tmp_path / 'tocsin.db'}", synchronous="OFF")
@@ -131,36 +131,36 @@ def test_an_address_that_alerts_share_gets_the_reasons_that_their_makers_may_tel
         for (event, *address), reasons in replay.judgement.stored.items()
         if address == [MAIL, SHARED]
     }
-    hidden = {
+    hidden_events = {
         event
         for event, alerts in alerts_by_event.items()
         if "SharedByAdmin" in alerts and "SharedByReader" not in alerts
     }
-    assert hidden, "no table that the reader may not see has changed"
-    fired = replay.judgement.due.firings["SharedByReader"]
-    assert fired, "no table that the reader may see has changed"
-    assert fired.isdisjoint(hidden), "an alert does not match what its maker may not view"
+    assert hidden_events, "no table that the reader may not see has changed"
+    fired_events = replay.judgement.due.firings["SharedByReader"]
+    assert fired_events, "no table that the reader may see has changed"
+    assert fired_events.isdisjoint(hidden_events), "an alert does not match what its maker may not view"
 
 
-def test_the_engine_of_explanations_finds_the_same(replay: Replay, unnotified: Engine) -> None:
-    assert [one.text() for one in differences_in(unnotified, replay)] == []
+def test_the_engine_of_explanations_finds_the_same(replay: Replay, unnotified_store: Engine) -> None:
+    assert [one.text() for one in differences_in(unnotified_store, replay)] == []
 
 
 def test_recipients_of_now_are_found_to_be_wrong(
-    replay: Replay, unnotified: Engine, monkeypatch: pytest.MonkeyPatch
+    replay: Replay, unnotified_store: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgetting.recipients_of_now(monkeypatch.setattr)
-    kinds = Counter(one.kind for one in differences_in(unnotified, replay))
+    kinds = Counter(one.kind for one in differences_in(unnotified_store, replay))
     assert kinds[Kind.MISSING] > 0
     assert kinds[Kind.EXTRA] > 0
 
 
 def test_relations_that_a_faster_reader_lets_go_are_found_to_be_lost(
-    replay: Replay, unnotified: Engine, monkeypatch: pytest.MonkeyPatch
+    replay: Replay, unnotified_store: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgetting.letting_go(monkeypatch.setattr)
-    Notifications(unnotified).advance(forgetting.SEARCH, 10**9, now_ms=0)
-    differences = differences_in(unnotified, replay)
+    Notifications(unnotified_store).advance(forgetting.SEARCH, 10**9, now_ms=0)
+    differences = differences_in(unnotified_store, replay)
     assert_lost(differences)
 
 

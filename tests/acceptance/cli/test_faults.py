@@ -85,14 +85,14 @@ def test_a_read_only_folder_is_named_as_such(
 
 @pytest.mark.parametrize("command", [("fsck",), ("sample", "load")], ids=" ".join)
 def test_a_database_that_does_not_answer_is_named_as_such(shell: Shell, command: tuple[str, ...]) -> None:
-    assert "does not respond" in sentence(at(shell, "127.0.0.1:9"), command, 6)
+    assert "does not respond" in sentence(shell_with_store_at(shell, "127.0.0.1:9"), command, 6)
 
 
 @pytest.mark.parametrize("command", [("serve", "--processes", "1"), ("deliver",)], ids=" ".join)
 def test_a_database_that_is_not_there_yet_is_waited_for_and_one_that_cannot_be_is_not(
     shell: Shell, command: tuple[str, ...]
 ) -> None:
-    waiting = at(shell, "127.0.0.1:9").start(*command)
+    waiting = shell_with_store_at(shell, "127.0.0.1:9").start(*command)
     try:
         assert waiting.stdout is not None
         waiting_line = next(line for line in waiting.stdout if "_waits" in line)
@@ -101,10 +101,10 @@ def test_a_database_that_is_not_there_yet_is_waited_for_and_one_that_cannot_be_i
     finally:
         waiting.terminate()
         waiting.communicate(timeout=20)
-    assert "cannot be resolved" in sentence(at(shell, "nowhere.invalid"), command, 6)
+    assert "cannot be resolved" in sentence(shell_with_store_at(shell, "nowhere.invalid"), command, 6)
 
 
-def at(shell: Shell, place: str) -> Shell:
+def shell_with_store_at(shell: Shell, place: str) -> Shell:
     return shell.beside(TOCSIN_DATABASE_URL=f"postgresql+psycopg://tocsin@{place}/x")
 
 

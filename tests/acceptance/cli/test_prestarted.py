@@ -22,7 +22,7 @@ from tests.acceptance.cli.conftest import WITHIN_S, Shell, command
 def test_it_prints_and_ends_as_one_that_is_started(
     shell: Shell, arguments: tuple[str, ...], text: str, code: int
 ) -> None:
-    started = subprocess.run(
+    started_run = subprocess.run(
         command(*arguments),
         cwd=shell.folder,
         env=shell.environment,
@@ -32,9 +32,13 @@ def test_it_prints_and_ends_as_one_that_is_started(
         timeout=WITHIN_S,
         check=False,
     )
-    forked = shell.run(*arguments, input_text=text)
-    assert (forked.returncode, forked.stdout, forked.stderr) == (code, started.stdout, started.stderr)
-    assert started.returncode == code
+    forked_run = shell.run(*arguments, input_text=text)
+    assert (forked_run.returncode, forked_run.stdout, forked_run.stderr) == (
+        code,
+        started_run.stdout,
+        started_run.stderr,
+    )
+    assert started_run.returncode == code
 
 
 def test_what_one_command_takes_over_the_next_has_not(shell: Shell) -> None:

@@ -109,7 +109,7 @@ def test_each_is_notified_once_whatever_is_killed(
     house: StorySetup,
     up: tuple[subprocess.Popen[str], Printed],
 ) -> None:
-    process, _printed = up
+    process, _output = up
     for number in range(CHANGES):
         house.describe(f"text {number}")
         if part := KILLS.get(number):
@@ -119,13 +119,13 @@ def test_each_is_notified_once_whatever_is_killed(
     until(lambda: len({one["message_id"] for one in house.arrivals("mail")}) == CHANGES, within_s=60)
     until(lambda: len(house.bells("ben")) >= CHANGES, within_s=60)
 
-    posted = {one["webhook_id"]: one["event"]["entity"]["description"] for one in house.arrivals("webhook")}
-    assert Counter(posted.values()) == Counter(f"text {number}" for number in range(CHANGES))
+    webhook_texts = {one["webhook_id"]: one["event"]["entity"]["description"] for one in house.arrivals("webhook")}
+    assert Counter(webhook_texts.values()) == Counter(f"text {number}" for number in range(CHANGES))
     assert {tuple(one["to"]) for one in house.arrivals("mail")} == {("ana@example.com",)}
     assert {one["because"] for one in house.arrivals("mail")} == {"you own it (alert orders)"}
-    notified = house.bells("ben")
-    assert [one.title for one in notified] == ["orders: description changed"] * (CHANGES - 1) + [
+    bell_entries = house.bells("ben")
+    assert [one.title for one in bell_entries] == ["orders: description changed"] * (CHANGES - 1) + [
         "orders: description added"
     ]
-    assert {reason for one in notified for reason in one.reasons} == {"you follow it (alert ActivityFeedAlert)"}
-    assert len({one.id for one in notified}) == CHANGES
+    assert {reason for one in bell_entries for reason in one.reasons} == {"you follow it (alert ActivityFeedAlert)"}
+    assert len({one.id for one in bell_entries}) == CHANGES

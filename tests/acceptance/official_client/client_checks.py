@@ -56,11 +56,11 @@ def _exit_code_on(path: Path, environment: Path) -> int:
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     settings = server_settings(api_version=version_of_client(environment))
     with (
-        running_server(engine, settings, password=started_store.password, token=started_store.token) as served,
+        running_server(engine, settings, password=started_store.password, token=started_store.token) as server,
         following_index(engine),
     ):
-        token = bot_token(served, is_admin=True)
-        variables = {"TOCSIN_SERVER": served.url, "TOCSIN_TOKEN": token}
+        token = bot_token(server, is_admin=True)
+        variables = {"TOCSIN_SERVER": server.url, "TOCSIN_TOKEN": token}
         command = [str(python_of(environment)), "-W", "ignore", "flow_checks.py"]
         variables |= {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
         return subprocess.run(command, cwd=FLOWS, env=variables, check=False).returncode

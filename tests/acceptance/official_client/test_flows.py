@@ -36,12 +36,12 @@ def test_everything_is_created_once_however_often_it_is_put(served: Served, flow
 
 def test_every_patch_is_one_event(served: Served, flow: Flow) -> None:
     flow("patches")
-    notified = [
+    changed_fields = [
         _changed_fields(event)
         for event in events_of(served)
         if event["eventType"] == "entityUpdated" and event["entityFullyQualifiedName"] == "pg.shop.public.customers"
     ]
-    assert notified == [
+    assert changed_fields == [
         ["description"],
         ["description"],
         ["tags"],
@@ -82,12 +82,12 @@ def test_a_real_connector_reports_what_changed_at_its_source_and_nothing_else(
     assert first == dict.fromkeys(tables, 0.1) | ({} if is_old else {tables[1]: 0.2})
     assert second == first | {tables[1]: 0.2}, "the key's table has to be known first"
     assert third == {tables[0]: 0.2, tables[1]: second[tables[1]]}
-    notified = [
+    event_summaries = [
         (event["eventType"], event["entityFullyQualifiedName"], _changed_fields(event))
         for event in events_of(served)
         if event["eventType"] != "entityCreated" and event["entityFullyQualifiedName"].startswith(prefix)
     ]
-    assert notified == [
+    assert event_summaries == [
         ("entityUpdated", tables[1], ["tableConstraints"]),
         ("entityUpdated", tables[0], ["columns"]),
         ("entitySoftDeleted", tables[2], ["deleted"]),
@@ -118,24 +118,24 @@ def test_a_connector_leaves_what_people_wrote(served: Served, flow: Flow) -> Non
 
 def test_results_runs_profiles_and_use_are_each_reported_once(served: Served, flow: Flow) -> None:
     assert flow("quality") == [2, 3, 1], "results, runs and profiles, however often they were sent"
-    notified = Counter(
+    event_counts = Counter(
         (event["eventType"], event["entityType"], event["entityFullyQualifiedName"], *_changed_fields(event))
         for event in events_of(served)
         if event["eventType"] != "entityCreated"
     )
-    updated = "entityUpdated"
+    update_type = "entityUpdated"
     case, table = ("testCase", "pg.shop.public.orders.enough"), ("table", "pg.shop.public.orders")
-    assert notified == {
-        (updated, *case, "testCaseResult"): 1,
-        (updated, *case, "incidentStatus", "testCaseResult"): 1,
-        (updated, *case, "incidentStatus"): 1,
+    assert event_counts == {
+        (update_type, *case, "testCaseResult"): 1,
+        (update_type, *case, "incidentStatus", "testCaseResult"): 1,
+        (update_type, *case, "incidentStatus"): 1,
         ("logicalTestCaseAdded", "testSuite", "nightly_checks", "tests"): 1,
-        (updated, "testSuite", "pg.shop.public.orders.testSuite", "summary"): 2,
-        (updated, "pipeline", "airflow.nightly", "pipelineStatus"): 3,
-        (updated, "ingestionPipeline", "pg.pg_metadata", "pipelineStatus"): 1,
-        (updated, *table, "profile"): 1,
-        (updated, *table, "dataModel"): 1,
-        (updated, *table, "usageSummary"): 1,
+        (update_type, "testSuite", "pg.shop.public.orders.testSuite", "summary"): 2,
+        (update_type, "pipeline", "airflow.nightly", "pipelineStatus"): 3,
+        (update_type, "ingestionPipeline", "pg.pg_metadata", "pipelineStatus"): 1,
+        (update_type, *table, "profile"): 1,
+        (update_type, *table, "dataModel"): 1,
+        (update_type, *table, "usageSummary"): 1,
     }
 
 

@@ -78,5 +78,5 @@ def _grant(kafka: Kafka, office: Office) -> None:
         )
         for kind, resource, right in rights
     ]
-    for granted in kafka.admin.create_acls(bindings).values():
-        granted.result(30)
+    for grant in kafka.admin.create_acls(bindings).values():
+        grant.result(30)

@@ -81,7 +81,8 @@ def test_records_are_cloud_events(kafka: Kafka, office: Office, relay_format: st
     with office.relaying(relay_format=relay_format):
         wait_until_relayed(office)
     events = {
-        logged.event.id: logged.event for logged in EventLog(office.engine).list_events(EventSelection(), limit=999)
+        logged_event.event.id: logged_event.event
+        for logged_event in EventLog(office.engine).list_events(EventSelection(), limit=999)
     }
     messages = kafka.read(office.topic)
     assert len(messages) == len(events)

@@ -225,21 +225,23 @@ def test_processes_that_are_killed_apply_each_event_once(
 ) -> None:
     """Fault scenario 51."""
     feed = make_feed(None if place == "sqlite" else request.getfixturevalue(place))
-    sent = 0
+    sent_count = 0
     for _ in range(KILLS):
         first, second = feed.start(), feed.start()
         for partition in range(4):
-            feed.send(*(table(number) for number in range(sent + partition, sent + 200, 4)), partition=partition)
-        sent += 200
-        until(lambda: feed.applied_count() > sent - 200, within_s=DONE_WITHIN_S)  # noqa: B023  # asked at once
+            feed.send(
+                *(table(number) for number in range(sent_count + partition, sent_count + 200, 4)), partition=partition
+            )
+        sent_count += 200
+        until(lambda: feed.applied_count() > sent_count - 200, within_s=DONE_WITHIN_S)  # noqa: B023  # asked at once
         first.send_signal(signal.SIGKILL)
         second.send_signal(signal.SIGKILL)
         first.wait()
         second.wait()
     with feed.ingesting():
-        feed.wait_for(sent)
+        feed.wait_for(sent_count)
     names = sorted(event.entity_fully_qualified_name or "" for event in feed.events())
-    assert names == sorted(f"pg.store.public.t{number}" for number in range(sent))
+    assert names == sorted(f"pg.store.public.t{number}" for number in range(sent_count))
     assert feed.dead_letters() == []
 
 
@@ -258,8 +260,8 @@ def test_a_commit_that_is_lost_after_the_write_repeats_nothing(feed: Feed) -> No
             self._topic.finish(*parts)
 
     stop = threading.Event()
-    with topic_ingest_of(feed.settings) as wired:
-        topic_ingest = TopicIngest(wired._parts, lambda: _Lossy(wired._connect()))
+    with topic_ingest_of(feed.settings) as wired_ingest:
+        topic_ingest = TopicIngest(wired_ingest._parts, lambda: _Lossy(wired_ingest._connect()))
         thread = threading.Thread(target=topic_ingest.run, args=(stop,))
         thread.start()
         until(lambda: not losses, within_s=DONE_WITHIN_S)

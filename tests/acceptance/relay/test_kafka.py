@@ -43,7 +43,8 @@ def test_each_event_of_the_log_is_a_record_in_the_format_of_the_setting(kafka: K
         wait_until_relayed(office)
     messages = kafka.read(office.topic)
     events = {
-        logged.offset: logged.event for logged in EventLog(office.engine).list_events(EventSelection(), limit=999)
+        logged_event.offset: logged_event.event
+        for logged_event in EventLog(office.engine).list_events(EventSelection(), limit=999)
     }
     assert sorted(offsets_of(messages)) == sorted(events)
     assert_in_order(messages)
@@ -66,9 +67,9 @@ def test_a_relay_that_is_killed_loses_and_repeats_nothing(
     office = make_office(None if place == "sqlite" else request.getfixturevalue(place))
     rng = random.Random(7)
     for _ in range(KILLS):
-        process, written = office.start(), office.progress()
+        process, progress_before = office.start(), office.progress()
         office.describe(10)
-        until(lambda: office.progress() > written, within_s=60)  # noqa: B023  # asked at once
+        until(lambda: office.progress() > progress_before, within_s=60)  # noqa: B023  # asked at once
         office.describe(20)
         time.sleep(rng.uniform(0, 0.2))
         process.kill()

@@ -77,11 +77,11 @@ def test_the_program_of_the_page_gets_every_event(pulsar: Pulsar, office: Office
     text = (ROOT / "docs" / "pulsar.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     program = program.replace("pulsar://localhost:6650", pulsar.url).replace("metadata-change-events", office.topic)
-    handled: dict[str, dict[str, Any]] = {}
+    handled_events: dict[str, dict[str, Any]] = {}
 
     def handle(event: dict[str, Any], key: str) -> None:
-        handled[key] = event
-        if len(handled) == office.end():
+        handled_events[key] = event
+        if len(handled_events) == office.end():
             raise EOFError
 
     with pulsar.client() as client:
@@ -93,7 +93,7 @@ def test_the_program_of_the_page_gets_every_event(pulsar: Pulsar, office: Office
             exec(program, names)
         names["client"].close()
     events = EventLog(office.engine).list_events(EventSelection(), limit=999)
-    assert handled.keys() == {one.event.id for one in events}
+    assert handled_events.keys() == {one.event.id for one in events}
 
 
 def test_lags_of_subscriptions_are_measured(pulsar: Pulsar, office: Office) -> None:
@@ -181,12 +181,12 @@ def test_partitions_keep_the_order_of_each_entity(pulsar: Pulsar, office: Office
     office.settings = office.settings.model_copy(update={"pulsar_topic": topic})
     with office.relaying():
         wait_until_relayed(office)
-    written = _position(office)
+    written_position = _position(office)
     office.describe(5)
     office.company.put("team", {"name": "another", "teamType": "Group"})
     with office.relaying():
         wait_until_relayed(office)
-    _note(office, WrittenLog(office.settings.relay_name, written, unfinished=_position(office)))
+    _note(office, WrittenLog(office.settings.relay_name, written_position, unfinished=_position(office)))
     with office.relaying():
         wait_until_relayed(office)
     messages = pulsar.read(topic)

@@ -116,8 +116,8 @@ async def test_other_chats_are_led_to_the_page(sqlite_engine: Engine, chat: str)
 
     async with listening(take) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
         failing(sqlite_engine, {"category": "External", "type": chat, "config": {"endpoint": f"{url}/hook"}})
-        opened = {"MsTeams": ms_teams_sender, "GChat": google_chat_sender}[chat](requests, base_url=BASE)
-        async with working(sqlite_engine, senders={chat: opened}, **LINKS):
+        chat_sender = {"MsTeams": ms_teams_sender, "GChat": google_chat_sender}[chat](requests, base_url=BASE)
+        async with working(sqlite_engine, senders={chat: chat_sender}, **LINKS):
             await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
     (body,) = bodies
     assert (body.count(PAGE), body.count("Acknowledge INC-1"), TOKEN.search(body)) == (1, 1, None)

@@ -72,7 +72,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         await until(lambda: is_reported(store_engine, alert))
         notify_all(store_engine)
         await until(lambda: bool(mailbox.mails))
-        ids = waiting(store_engine, alert)
+        ids = open_message_ids(store_engine, alert)
         (destination,) = DestinationStatuses(store_engine).of([alert]).get(alert, {})
         (subject, text) = only_mail(mailbox)
         assert subject.startswith("alert to ops: Webhook http://127.0.0.1")
@@ -82,7 +82,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         elsewhere = [{"op": "replace", "path": "/destinations/0/config/endpoint", "value": receiver.url + "/hook"}]
         company.writes.patch("eventsubscription", Key.by_id(alert), elsewhere, actor=SYSTEM)
         DestinationStatuses(store_engine).resume(alert, destination, now_ms=SystemClock().now_ms())
-        await until(lambda: not waiting(store_engine, alert))
+        await until(lambda: not open_message_ids(store_engine, alert))
     assert sorted(receiver.ids("/hook")) == sorted(ids)
     assert set(statuses(store_engine)) == {"delivered"}
     assert recipients_of(store_engine, "destinationStopped") == {
@@ -98,7 +98,7 @@ def is_reported(engine: Engine, alert: str) -> bool:
     return any(one.is_stopped and one.reported_percent == one.percent for one in streaks)
 
 
-def waiting(engine: Engine, alert: str) -> list[str]:
+def open_message_ids(engine: Engine, alert: str) -> list[str]:
     query = select(message.c.id).where(message.c.subscription_id == alert, message.c.status != "delivered")
     with reading(engine) as connection:
         return list(connection.execute(query).scalars())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.acceptance.worker.test_worker import Receiver, receiver, statuses, to, until, working
+from tests.acceptance.worker.test_worker import Receiver, destination_at, receiver, statuses, until, working
 from tests.fulldisk import SmallDisk, postgres_disk
 from tests.store.rows import add_alert, add_messages
 
@@ -29,13 +29,13 @@ async def test_what_a_full_disk_keeps_from_being_recorded_is_recorded_later(
     """Fault scenario 74."""
     engine = open_engine(postgres_disk.url)
     migrate(engine)
-    add_alert(engine, [to(receiver, "/hook")])
+    add_alert(engine, [destination_at(receiver, "/hook")])
     ids = add_messages(engine, 20)
     postgres_disk.take(engine, "attempt")
     postgres_disk.fill()
-    with capture_logs() as logged:
+    with capture_logs() as log_entries:
         async with working(engine):
-            await until(lambda: "disk_full" in faults_in(logged))
+            await until(lambda: "disk_full" in faults_in(log_entries))
             assert statuses(engine)["delivered"] == 0
             postgres_disk.clear()
             await until(lambda: statuses(engine) == {"delivered": 20})

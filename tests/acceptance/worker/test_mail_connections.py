@@ -116,10 +116,10 @@ async def sending(office: CountingMailServer | PipeliningServer, **options: Any)
 
 
 async def send_mail(sender: EmailSender, name: str) -> Outcome:
-    return await sender.send(to(f"{name}@example.com"), DESTINATION, now_ms=NOW_MS)
+    return await sender.send(dispatch_to(f"{name}@example.com"), DESTINATION, now_ms=NOW_MS)
 
 
-def to(target: str) -> Dispatch:
+def dispatch_to(target: str) -> Dispatch:
     return dispatch(target=target)
 
 

@@ -93,20 +93,18 @@ async def test_an_alert_of_somebody_who_may_not_see_it_keeps_no_mail_of_others_b
 async def test_what_a_policy_hides_from_one_alerts_editor_later_still_goes_out_for_the_other(
     sqlite_engine: Engine,
 ) -> None:
-    shared, mailbox = Shared(sqlite_engine, table="free"), Mailbox()
-    assert shared.alerts_named() == [["a", "z"]]
-    owners = [{"op": "add", "path": "/owners", "value": [{"type": "team", "id": shared.small.ids["Tills"]}]}]
-    shared.small.company.writes.patch("table", Key.by_name("pg.shop.public.free"), owners, actor=SYSTEM)
+    shared_mail, mailbox = Shared(sqlite_engine, table="free"), Mailbox()
+    assert shared_mail.alerts_named() == [["a", "z"]]
+    owners = [{"op": "add", "path": "/owners", "value": [{"type": "team", "id": shared_mail.small.ids["Tills"]}]}]
+    shared_mail.small.company.writes.patch("table", Key.by_name("pg.shop.public.free"), owners, actor=SYSTEM)
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
     (text,) = mail_texts(mailbox)
     assert ("alert z" in text, "alert a" in text) == (True, False)
-    dropped = dropped_reasons(sqlite_engine)
-    assert dropped == [
-        ("a", "mayNotView", "a policy hides it from an editor of the alert, who could read what is sent")
-    ]
+    drops = dropped_reasons(sqlite_engine)
+    assert drops == [("a", "mayNotView", "a policy hides it from an editor of the alert, who could read what is sent")]
     standings = {
-        name: DestinationStatuses(sqlite_engine).of([alert]).get(alert, {}) for name, alert in shared.ids.items()
+        name: DestinationStatuses(sqlite_engine).of([alert]).get(alert, {}) for name, alert in shared_mail.ids.items()
     }
     assert standings["a"] == {}
     assert [one.delivered_count for one in standings["z"].values()] == [1]
@@ -125,16 +123,16 @@ async def test_a_mail_has_the_retries_of_the_most_patient_of_its_alerts(sqlite_e
 
 @pytest.mark.parametrize("leaves", ["deleted", "disabled", "its destination disabled"])
 async def test_what_becomes_of_one_alert_does_not_stop_the_mail_that_waits(sqlite_engine: Engine, leaves: str) -> None:
-    shared, mailbox = Shared(sqlite_engine, table="free"), Mailbox(rcpt=AGAIN)
+    shared_mail, mailbox = Shared(sqlite_engine, table="free"), Mailbox(rcpt=AGAIN)
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"awaitingRetry": 1})
     if leaves == "deleted":
-        shared.delete("a")
+        shared_mail.delete("a")
     else:
         path = "/enabled" if leaves == "disabled" else "/destinations/0/enabled"
         off = [{"op": "add", "path": path, "value": False}]
-        shared.small.company.writes.patch("eventsubscription", Key.by_id(shared.ids["a"]), off, actor=SYSTEM)
-    shared.try_again()
+        shared_mail.small.company.writes.patch("eventsubscription", Key.by_id(shared_mail.ids["a"]), off, actor=SYSTEM)
+    shared_mail.try_again()
     open_again = Mailbox()
     async with mailing(sqlite_engine, open_again):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
@@ -146,7 +144,10 @@ async def test_what_becomes_of_one_alert_does_not_stop_the_mail_that_waits(sqlit
         "its destination disabled": "the destination is disabled",
     }
     assert dropped_reasons(sqlite_engine) == [("a", "disabled", says[leaves])]
-    states = [one.status for one in DestinationStatuses(sqlite_engine).of([shared.ids["z"]])[shared.ids["z"]].values()]
+    states = [
+        standing.status
+        for standing in DestinationStatuses(sqlite_engine).of([shared_mail.ids["z"]])[shared_mail.ids["z"]].values()
+    ]
     assert states == [SubscriptionState.ACTIVE]
 
 

@@ -115,12 +115,12 @@ async def test_an_address_that_fails_pauses_nobody_else(sqlite_engine: Engine) -
 async def test_an_address_that_hangs_delays_nobody_else_of_its_destination(store_engine: Engine) -> None:
     company, receivers, release = SmallCompany(store_engine), Receivers(), asyncio.Event()
     alert_id = company.alert("owned", [owners("Webhook")], resources=("table",), poll_interval_s=0)
-    begun: list[str] = []
+    begun_paths: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:
         if request.path != "/dia":
             return await receivers.post(request)
-        begun.append(request.path)
+        begun_paths.append(request.path)
         await release.wait()
         return web.Response(text="ok")
 
@@ -133,7 +133,7 @@ async def test_an_address_that_hangs_delays_nobody_else_of_its_destination(store
         notify_all(store_engine)
         async with sending(store_engine, limits=replace(LIMITS, claim=FEW, per_destination=2)):
             await until(lambda: receivers.paths() == ["/shop"])
-            assert len(begun) <= 2, "as many as an address gets at once"
+            assert len(begun_paths) <= 2, "as many as an address gets at once"
             release.set()
             await until(lambda: statuses(store_engine) == {("delivered", 1): MANY + 1})
     assert DestinationStatuses(store_engine).of([alert_id]) == {}

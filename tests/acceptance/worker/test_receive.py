@@ -31,7 +31,7 @@ async def test_arrivals_are_printed_and_can_be_read_back() -> None:
         async with EmailSender(MailServer("127.0.0.1", smtp), MailSettings("tocsin@localhost", url)) as email:
             await email.send(dispatch(), destination(None), now_ms=NOW_MS)
         async with aiohttp.ClientSession() as session, session.get(f"{url}/received") as answer:
-            received = (await answer.json())["received"]
+            arrivals = (await answer.json())["received"]
     line_start = (
         "webhook  /hook  entityUpdated acme.shop.public.orders  webhook-id 0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11"
     )
@@ -42,8 +42,8 @@ async def test_arrivals_are_printed_and_can_be_read_back() -> None:
         'mail     dana@example.com  "orders: column email VARCHAR removed"'
         "  (because you own it (alert schema changes))",
     ]
-    assert [one["line"] for one in received] == lines
-    assert received[0]["event"]["entityType"] == "table"
+    assert [one["line"] for one in arrivals] == lines
+    assert arrivals[0]["event"]["entityType"] == "table"
 
 
 async def test_anything_at_all_may_be_posted_and_only_the_last_are_kept() -> None:

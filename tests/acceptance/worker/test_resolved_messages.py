@@ -157,8 +157,10 @@ async def test_google_chat_puts_it_into_the_first_messages_thread(sqlite_engine:
 async def test_a_mail_about_a_failure_says_since_when_and_what_lies_downstream(sqlite_engine: Engine) -> None:
     company, mailbox = SmallCompany(sqlite_engine), Mailbox()
     company.test_case("orders")
-    failed = "testStatus == 'Failed'"
-    company.alert("Failed", [{"category": "Users", "type": "Email", "config": {"receivers": ["dia"]}}], failed)
+    failed_condition = "testStatus == 'Failed'"
+    company.alert(
+        "Failed", [{"category": "Users", "type": "Email", "config": {"receivers": ["dia"]}}], failed_condition
+    )
     notify_all(sqlite_engine)
     for status in ("Success", "Failed", "Aborted", "Failed"):
         company.result("orders", status)

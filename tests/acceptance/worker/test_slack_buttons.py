@@ -85,11 +85,11 @@ async def test_a_bot_that_no_administrator_uses_gets_nothing_that_acts_for_its_r
     workspace, company = Workspace(), SmallCompany(sqlite_engine)
     people(workspace, "dia")
     company.pipeline("load", owners=[{"type": "user", "name": "dia"}])
-    failed = {"effect": "include", "condition": "pipelineStatus == 'Failed'"}
+    failure_rule = {"effect": "include", "condition": "pipelineStatus == 'Failed'"}
     request = {
         "name": "Mine",
         "alertType": "Observability",
-        "filteringRules": {"resources": ["pipeline"], "rules": [failed]},
+        "filteringRules": {"resources": ["pipeline"], "rules": [failure_rule]},
         "destinations": [{"id": destination_id("Mine"), **bot("Owners", **secret)}],
     }
     company.writes.create("eventsubscription", request, actor=company.actor("ben"))
@@ -133,10 +133,10 @@ async def test_whoever_presses_it_in_slack_acknowledges_in_tocsin(sqlite_engine:
     token = choices(post)["Acknowledge INC-1"]
     with running_workspace(TOKEN) as slack:
         slack.join("UDIA", "dia@example.com")
-        with running_server(sqlite_engine, server_settings(slack_api_url=f"{slack.url}/api")) as served:
-            at_s = served.app.state.parts.clock.now_ms() // 1000
+        with running_server(sqlite_engine, server_settings(slack_api_url=f"{slack.url}/api")) as server:
+            at_s = server.app.state.parts.clock.now_ms() // 1000
             body, headers = press(token, "UDIA", secret=SECRET, at_s=at_s, response_url=f"{slack.url}/reply")
-            with served.client() as nobody:
+            with server.client() as nobody:
                 assert nobody.post("/slack/interactions", content=body, headers=headers).status_code == 200
             assert slack.next_told() == "You have acknowledged INC-1."
     log = AlertIncidentLog(sqlite_engine)

@@ -85,10 +85,10 @@ def records(engine: Engine) -> list[NotificationRecord]:
 
 
 async def test_a_template_words_the_mail_and_the_slack_message(store_engine: Engine) -> None:
-    sent = Sent(store_engine)
-    await sent.send(sent.template())
-    subject, text, html = sent.mail()
-    link = f"https://tocsin.example.org/#/tables/{sent.company.ids['orders']}"
+    sending = Sent(store_engine)
+    await sending.send(sending.template())
+    subject, text, html = sending.mail()
+    link = f"https://tocsin.example.org/#/tables/{sending.company.ids['orders']}"
     assert subject == "dia touched orders"
     assert f"See orders ({link}) & <b>new</b>" in text
     assert (
@@ -97,7 +97,7 @@ async def test_a_template_words_the_mail_and_the_slack_message(store_engine: Eng
     )
     assert "You receive this because" in text
     assert "description" not in text
-    (message,) = sent.workspace.messages
+    (message,) = sending.workspace.messages
     assert message["text"] == "dia touched orders"
     elements = message["blocks"][1]["elements"][0]["elements"]
     assert elements[:3] == [
@@ -105,7 +105,7 @@ async def test_a_template_words_the_mail_and_the_slack_message(store_engine: Eng
         {"type": "link", "url": link, "text": "orders", "style": {"bold": True}},
         {"type": "text", "text": " & \u2039b\u203anew\u2039/b\u203a\n"},
     ]
-    assert sent.errors() == ["", ""]
+    assert sending.errors() == ["", ""]
 
 
 async def test_a_template_that_fails_leaves_the_default_text_and_the_attempt_says_so(store_engine: Engine) -> None:

@@ -30,7 +30,7 @@ async def send_to(to: Destination, *, allow: tuple[str, ...] = LOOPBACK) -> Outc
         return await channel.send(dispatch(target="http://unused.invalid"), to, now_ms=NOW_MS)
 
 
-def answering(status: int, headers: dict[str, str] | None = None, body: str = "") -> Answer:
+def answer_with(status: int, headers: dict[str, str] | None = None, body: str = "") -> Answer:
     async def answer(_request: web.Request) -> web.StreamResponse:
         return web.Response(status=status, headers=headers, text=body)
 
@@ -38,15 +38,15 @@ def answering(status: int, headers: dict[str, str] | None = None, body: str = ""
 
 
 async def test_one_event_arrives_signed_in_three_ways_and_says_why() -> None:
-    arrived: list[tuple[web.Request, bytes]] = []
+    arrivals: list[tuple[web.Request, bytes]] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        arrived.append((request, await request.read()))
+        arrivals.append((request, await request.read()))
         return web.Response(text="thanks")
 
     async with receiver(answer) as url:
         outcome = await send_to(destination(url + "/hook", secret_key="new-secret old-secret"))
-    ((request, body),) = arrived
+    ((request, body),) = arrivals
     assert outcome == Delivered(200, "thanks")
     assert (request.method, request.path) == ("POST", "/hook")
     assert json.loads(body)["eventType"] == "entityUpdated"
@@ -63,10 +63,10 @@ async def test_one_event_arrives_signed_in_three_ways_and_says_why() -> None:
 
 
 async def test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours() -> None:
-    arrived: list[web.Request] = []
+    arrivals: list[web.Request] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        arrived.append(request)
+        arrivals.append(request)
         return web.Response()
 
     async with receiver(answer) as url:
@@ -86,7 +86,7 @@ async def test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours() -
                 auth_type={"type": "bearer", "secretKey": "s"},
             )
         )
-    (request,) = arrived
+    (request,) = arrivals
     assert request.method == "PUT"
     assert dict(request.query) == {"a": "1", "b": "2 3", "token": "&"}
     assert request.headers["Authorization"] == "Bearer XXX"
@@ -111,7 +111,7 @@ async def test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours() -
 )
 async def test_the_answer_decides(status: int, expected: object) -> None:
     """Fault scenario 22."""
-    async with receiver(answering(status, {"Location": "http://127.0.0.1:1/"})) as url:
+    async with receiver(answer_with(status, {"Location": "http://127.0.0.1:1/"})) as url:
         outcome = await send_to(destination(url))
     assert (Delivered if isinstance(outcome, Delivered) else outcome.reason) is expected
     assert outcome.status_code == status
@@ -131,7 +131,7 @@ async def test_redirects_are_not_followed() -> None:
 
 
 async def test_retry_after_travels_with_the_outcome() -> None:
-    async with receiver(answering(429, {"Retry-After": "77"})) as url:
+    async with receiver(answer_with(429, {"Retry-After": "77"})) as url:
         outcome = await send_to(destination(url))
     assert isinstance(outcome, Retry)
     assert outcome.after_s == 77.0
@@ -323,8 +323,8 @@ async def test_no_spelling_of_an_inner_address_is_connected_to(host: str) -> Non
         port = url.rpartition(":")[2]
         outcome = await send_to(destination(f"http://{host}:{port}/hook"), allow=())
     assert isinstance(outcome, Rejected | Retry)
-    unresolved = {OutcomeReason.CONNECTION_FAILED} if host in UNKNOWN_TO_SOME else set()
-    assert outcome.reason in {OutcomeReason.EGRESS_REFUSED, OutcomeReason.BAD_URL, *unresolved}
+    further_reasons = {OutcomeReason.CONNECTION_FAILED} if host in UNKNOWN_TO_SOME else set()
+    assert outcome.reason in {OutcomeReason.EGRESS_REFUSED, OutcomeReason.BAD_URL, *further_reasons}
     assert paths == []
 
 

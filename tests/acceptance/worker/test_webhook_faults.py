@@ -44,7 +44,7 @@ async def outcome_of(to: Destination) -> object:
     return OutcomeReason.OK if isinstance(outcome, Delivered) else outcome.reason
 
 
-def dripping(head: bytes, drop: bytes) -> Talk:
+def drip(head: bytes, drop: bytes) -> Talk:
     """Answer ``head`` and then ``drop`` for ever, ten times a second: no single read takes long."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -58,7 +58,7 @@ def dripping(head: bytes, drop: bytes) -> Talk:
     return talk
 
 
-def flooding(head: bytes, wave: bytes) -> Talk:
+def flood(head: bytes, wave: bytes) -> Talk:
     """Answer ``head`` and then ``wave`` for ever, as fast as it is taken."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -71,7 +71,7 @@ def flooding(head: bytes, wave: bytes) -> Talk:
     return talk
 
 
-async def taking_nothing(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+async def take_nothing(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
     await asyncio.Event().wait()
 
 
@@ -83,21 +83,21 @@ async def resetting_after_the_body(reader: asyncio.StreamReader, writer: asyncio
 
 CHUNK = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
 FAULTS: dict[str, tuple[Talk, OutcomeReason]] = {
-    "never reads nor answers": (taking_nothing, OutcomeReason.TIMEOUT),
+    "never reads nor answers": (take_nothing, OutcomeReason.TIMEOUT),
     "resets after the body": (resetting_after_the_body, OutcomeReason.CONNECTION_FAILED),
-    "drips its status line": (dripping(b"HTTP/1.1 200 ", b"x"), OutcomeReason.TIMEOUT),
-    "drips its headers": (dripping(OK, b"X-A: b\r\n"), OutcomeReason.TIMEOUT),
-    "drips its body": (dripping(OK + b"Content-Length: 9999\r\n\r\n", b"x"), OutcomeReason.OK),
-    "drips the body of an error": (dripping(b"HTTP/1.1 503 No\r\n\r\n", b"x"), OutcomeReason.SERVER_ERROR),
-    "floods one header": (flooding(OK + b"X-A: ", b"x" * 65_536), OutcomeReason.CONNECTION_FAILED),
-    "floods its body": (flooding(OK + b"\r\n", b"x" * 65_536), OutcomeReason.OK),
-    "floods chunks": (flooding(OK + b"Transfer-Encoding: chunked\r\n\r\n", CHUNK), OutcomeReason.OK),
+    "drips its status line": (drip(b"HTTP/1.1 200 ", b"x"), OutcomeReason.TIMEOUT),
+    "drips its headers": (drip(OK, b"X-A: b\r\n"), OutcomeReason.TIMEOUT),
+    "drips its body": (drip(OK + b"Content-Length: 9999\r\n\r\n", b"x"), OutcomeReason.OK),
+    "drips the body of an error": (drip(b"HTTP/1.1 503 No\r\n\r\n", b"x"), OutcomeReason.SERVER_ERROR),
+    "floods one header": (flood(OK + b"X-A: ", b"x" * 65_536), OutcomeReason.CONNECTION_FAILED),
+    "floods its body": (flood(OK + b"\r\n", b"x" * 65_536), OutcomeReason.OK),
+    "floods chunks": (flood(OK + b"Transfer-Encoding: chunked\r\n\r\n", CHUNK), OutcomeReason.OK),
     "states a length beyond reason": (
-        flooding(OK + b"Content-Length: 9" + b"0" * 17 + b"\r\n\r\n", b"x" * 65_536),
+        flood(OK + b"Content-Length: 9" + b"0" * 17 + b"\r\n\r\n", b"x" * 65_536),
         OutcomeReason.OK,
     ),
     "breaks its chunks": (
-        dripping(OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", b""),
+        drip(OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", b""),
         OutcomeReason.CONNECTION_FAILED,
     ),
 }
@@ -125,7 +125,7 @@ async def test_a_bomb_is_kept_as_it_came(encoding: str) -> None:
 
 
 async def test_a_tls_handshake_that_never_ends_is_a_timeout() -> None:
-    async with talking(taking_nothing) as url:
+    async with talking(take_nothing) as url:
         to = destination(url.replace("http", "https"), timeout=1, read_timeout=1)
         assert await outcome_of(to) is OutcomeReason.TIMEOUT
 

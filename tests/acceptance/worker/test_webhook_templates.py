@@ -107,8 +107,8 @@ async def test_templates_that_take_all_their_time_hold_up_nobody_else() -> None:
         plain = Destination.model_validate(
             {"id": "p", "category": "External", "type": "Webhook", "config": {"endpoint": f"{url}/plain"}}
         )
-        filled_in = plain.config.model_copy(update={"endpoint": f"{url}/own", "body_template": '"{{headline}}"'})
-        own_destination = plain.model_copy(update={"config": filled_in})
+        templated_config = plain.config.model_copy(update={"endpoint": f"{url}/own", "body_template": '"{{headline}}"'})
+        own_destination = plain.model_copy(update={"config": templated_config})
         many = [
             replace(dispatch(reasons=(slow,)), payer=RenderingAccount(f"alert {number}", "eve"))
             for number in range(100)

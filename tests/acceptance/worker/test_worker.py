@@ -129,12 +129,12 @@ def statuses(engine: Engine) -> Counter[str]:
     return Counter(status for status, _ in states(engine).values())
 
 
-def to(receiver: Receiver, path: str, name: str = "d", **fields: Any) -> dict[str, object]:
+def destination_at(receiver: Receiver, path: str, name: str = "d", **fields: Any) -> dict[str, object]:
     return {"id": name, "config": {"endpoint": receiver.url + path}, **fields}
 
 
 async def test_every_message_arrives_once_and_is_recorded(store_engine: Engine, receiver: Receiver) -> None:
-    add_alert(store_engine, [to(receiver, "/hook")])
+    add_alert(store_engine, [destination_at(receiver, "/hook")])
     ids = add_messages(store_engine, 200)
     async with working(store_engine):
         await until(lambda: statuses(store_engine) == {"delivered": 200})
@@ -150,7 +150,7 @@ async def test_outcomes_are_recorded_in_groups(sqlite_engine: Engine, receiver: 
             self.groups.append(len(finished))
             return super().record(session_id, finished, now_ms=now_ms)
 
-    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/hook")])
     add_messages(sqlite_engine, 50)
     async with working(sqlite_engine, replace(LIMITS, per_destination=1), messages=Counting(sqlite_engine)):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 50})
@@ -159,7 +159,7 @@ async def test_outcomes_are_recorded_in_groups(sqlite_engine: Engine, receiver: 
 
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(store_engine: Engine, receiver: Receiver) -> None:
-    add_alert(store_engine, [to(receiver, "/a", "a"), to(receiver, "/b", "b")])
+    add_alert(store_engine, [destination_at(receiver, "/a", "a"), destination_at(receiver, "/b", "b")])
     ids = [one for name in "ab" for one in add_messages(store_engine, 150, destination_id=name)]
     async with working(store_engine, owner="one"), working(store_engine, owner="two"):
         await until(lambda: statuses(store_engine) == {"delivered": 300})
@@ -168,7 +168,9 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(store_engine: E
 
 async def test_one_slow_receiver_delays_nobody_else(sqlite_engine: Engine, receiver: Receiver) -> None:
     """Fault scenario 17."""
-    add_alert(sqlite_engine, [to(receiver, "/slow", "a-slow"), to(receiver, "/hook", "b-swift")])
+    add_alert(
+        sqlite_engine, [destination_at(receiver, "/slow", "a-slow"), destination_at(receiver, "/hook", "b-swift")]
+    )
     add_messages(sqlite_engine, 500, destination_id="a-slow")
     swift = add_messages(sqlite_engine, 200, destination_id="b-swift")
     limits = replace(LIMITS, grace_s=0.1)
@@ -182,7 +184,7 @@ async def test_one_slow_receiver_delays_nobody_else(sqlite_engine: Engine, recei
 async def test_no_destination_gets_more_requests_at_once_than_allowed(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
-    add_alert(sqlite_engine, [to(receiver, "/held")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/held")])
     add_messages(sqlite_engine, 40)
     receiver.open.clear()
     async with working(sqlite_engine, replace(LIMITS, per_destination=3)):
@@ -196,19 +198,19 @@ async def test_no_destination_gets_more_requests_at_once_than_allowed(
 async def test_a_replay_goes_out_behind_what_is_live_with_the_same_ids(
     store_engine: Engine, receiver: Receiver
 ) -> None:
-    add_alert(store_engine, [to(receiver, "/held")])
+    add_alert(store_engine, [destination_at(receiver, "/held")])
     dead = add_messages(store_engine, 20, name="dead", status="failed", attempt_count=1)
     with writing(store_engine) as connection:
-        tried = {"number": 1, "started_at_ms": 1, "duration_ms": 1, "outcome": "rejected", "reason": "badUrl"}
-        connection.execute(attempt.insert(), [{**tried, "message_id": one, "detail": ""} for one in dead])
+        attempt_row = {"number": 1, "started_at_ms": 1, "duration_ms": 1, "outcome": "rejected", "reason": "badUrl"}
+        connection.execute(attempt.insert(), [{**attempt_row, "message_id": one, "detail": ""} for one in dead])
     live = add_messages(store_engine, 60, name="live")
     replays = Replays(store_engine)
     replays.add(Replay("r", "ana", NOW_MS + 1_000, Selection(), ReplayState.COLLECTING))
     async with working(store_engine, replace(LIMITS, per_destination=4, claim=16)):
         await until(lambda: statuses(store_engine) == {"delivered": 80})
-    arrived = receiver.ids("/held")
-    assert sorted(arrived) == sorted([*dead, *live])
-    assert set(arrived[:48]) <= set(live), "a claim takes replays only when nothing live is left for it"
+    arrived_ids = receiver.ids("/held")
+    assert sorted(arrived_ids) == sorted([*dead, *live])
+    assert set(arrived_ids[:48]) <= set(live), "a claim takes replays only when nothing live is left for it"
     replay = replays.find("r")
     assert replay is not None
     assert (replay.state, replay.total_count, replay.delivered_count) == (ReplayState.DONE, 20, 20)
@@ -218,7 +220,10 @@ async def test_a_receivers_answer_is_kept_without_the_secrets_that_it_repeats(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
     headers = {"X-Api-Key": "canary-secret"}
-    add_alert(sqlite_engine, [to(receiver, "/echo", config={"endpoint": f"{receiver.url}/echo", "headers": headers})])
+    add_alert(
+        sqlite_engine,
+        [destination_at(receiver, "/echo", config={"endpoint": f"{receiver.url}/echo", "headers": headers})],
+    )
     (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
         await until(lambda: states(sqlite_engine)[message_id][0] == "delivered")
@@ -230,7 +235,7 @@ async def test_a_receivers_answer_is_kept_without_the_secrets_that_it_repeats(
 async def test_stopping_finishes_what_is_in_flight_and_gives_back_the_rest(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
-    add_alert(sqlite_engine, [to(receiver, "/held")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/held")])
     add_messages(sqlite_engine, 40)
     receiver.open.clear()
     async with working(sqlite_engine):
@@ -246,7 +251,7 @@ def _is_to_be_retried(engine: Engine, message_id: str, tried: int) -> bool:
 
 
 async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, receiver: Receiver) -> None:
-    add_alert(sqlite_engine, [to(receiver, "/status/503")], retries=2)
+    add_alert(sqlite_engine, [destination_at(receiver, "/status/503")], retries=2)
     (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
         for tried in (1, 2):
@@ -261,7 +266,7 @@ async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, r
 @pytest.mark.parametrize("path", ["/status/503", None])
 async def test_without_retries_one_attempt_is_all(sqlite_engine: Engine, receiver: Receiver, path: str | None) -> None:
     away: dict[str, object] = {"id": "d", "config": {"endpoint": "http://127.0.0.1:1/hook"}}
-    add_alert(sqlite_engine, [to(receiver, path) if path else away], retries=0)
+    add_alert(sqlite_engine, [destination_at(receiver, path) if path else away], retries=0)
     (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
         await until(lambda: states(sqlite_engine)[message_id] == ("retryLimitReached", 1))
@@ -281,7 +286,7 @@ async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, rec
             standing = DestinationStatuses(sqlite_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"]
             assert (standing.status, standing.last_failed_reason) == ("failed", "connectionFailed")
             assert standing.next_attempt_ms is not None
-    add_alert(sqlite_engine, [to(receiver, "/hook")])  # it is back
+    add_alert(sqlite_engine, [destination_at(receiver, "/hook")])  # it is back
     with writing(sqlite_engine) as connection:
         connection.execute(update(message).values(due_at_ms=0))  # its wait is over
     async with working(sqlite_engine):
@@ -292,7 +297,7 @@ async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, rec
 async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
-    add_alert(store_engine, [to(receiver, "/hook")])
+    add_alert(store_engine, [destination_at(receiver, "/hook")])
     Subscriptions(store_engine).keep_secrets(SUBSCRIPTION, {"d": {"secretKey": "k"}})
     (message_id,) = add_messages(store_engine, 1)
     elsewhere = open_engine(store_url)
@@ -314,7 +319,7 @@ async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
 async def test_gone_stops_a_destination_and_what_waits_goes_out_when_it_is_resumed(
     store_engine: Engine, receiver: Receiver, how: str
 ) -> None:
-    add_alert(store_engine, [to(receiver, "/status/410")], retries=0)
+    add_alert(store_engine, [destination_at(receiver, "/status/410")], retries=0)
     ids = add_messages(store_engine, 30)
     limits = replace(LIMITS, per_destination=1, claim=1)
     async with working(store_engine, limits):
@@ -324,7 +329,7 @@ async def test_gone_stops_a_destination_and_what_waits_goes_out_when_it_is_resum
     assert len(receiver.arrived) == 1
     standing = DestinationStatuses(store_engine).of([SUBSCRIPTION])[SUBSCRIPTION]["d"]
     assert (standing.status, standing.last_failed_status_code, standing.next_attempt_ms) == ("awaitingRetry", 410, None)
-    add_alert(store_engine, [to(receiver, "/hook")], retries=0)
+    add_alert(store_engine, [destination_at(receiver, "/hook")], retries=0)
     if how == "resumed":
         DestinationStatuses(store_engine).resume(SUBSCRIPTION, "d", now_ms=SystemClock().now_ms())
     else:
@@ -344,7 +349,7 @@ async def test_what_was_switched_off_meanwhile_gets_nothing(
     if how != "alert deleted":
         name = "other" if how == "destination removed" else "d"
         enabled = how != "destination off"
-        add_alert(sqlite_engine, [to(receiver, "/hook", name, enabled=enabled)], enabled=how != "alert off")
+        add_alert(sqlite_engine, [destination_at(receiver, "/hook", name, enabled=enabled)], enabled=how != "alert off")
     add_messages(sqlite_engine, 3)
     async with working(sqlite_engine):
         await until(lambda: statuses(sqlite_engine) == {"failed": 3})
@@ -359,7 +364,7 @@ async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, 
         async def send(self, *_: Any, **__: Any) -> Outcome:
             raise KeyError("a bug")
 
-    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/hook")])
     (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine, senders={Channel.WEBHOOK: Broken()}):
         await until(lambda: states(sqlite_engine)[message_id] == ("awaitingRetry", 1))
@@ -370,7 +375,7 @@ async def test_a_slow_answer_keeps_its_lease_and_is_not_asked_for_twice(
     store_engine: Engine, receiver: Receiver
 ) -> None:
     """Fault scenario 13."""
-    add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
+    add_alert(store_engine, [destination_at(receiver, "/held", readTimeout=30)])
     (message_id,) = add_messages(store_engine, 1)
     receiver.open.clear()
     limits = replace(LIMITS, lease_s=1.5)
@@ -404,7 +409,7 @@ async def test_a_store_that_is_away_between_claim_and_sending_costs_no_try(
             away_once("permitted")
             return super().permitted_part(dispatch, now_ms=now_ms)
 
-    add_alert(sqlite_engine, [to(receiver, "/hook")], retries=0)
+    add_alert(sqlite_engine, [destination_at(receiver, "/hook")], retries=0)
     ids = add_messages(sqlite_engine, 3)
     async with working(sqlite_engine, routes=AwayRoutes(sqlite_engine), permitted=AwayPermitted(sqlite_engine)):
         await until(lambda: sum(statuses(sqlite_engine).values()) - statuses(sqlite_engine)["pending"] == 3)
@@ -422,7 +427,7 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine:
                 raise ConnectionError("the store is away")
             return super().record(*args, **options)
 
-    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/hook")])
     (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine, messages=Away(sqlite_engine)):
         await until(lambda: states(sqlite_engine)[message_id] == ("delivered", 1))
@@ -459,7 +464,7 @@ async def test_a_killed_workers_messages_come_back_under_the_same_ids(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
     """Fault scenario 10."""
-    add_alert(store_engine, [to(receiver, "/held")])
+    add_alert(store_engine, [destination_at(receiver, "/held")])
     ids = add_messages(store_engine, 20)
     receiver.open.clear()
     process = victim(store_url)
@@ -468,21 +473,21 @@ async def test_a_killed_workers_messages_come_back_under_the_same_ids(
     finally:
         process.kill()
         await asyncio.to_thread(process.wait)
-    killed_at = time.monotonic()
+    kill_s = time.monotonic()
     receiver.open.set()
     async with working(store_engine):
         await until(lambda: statuses(store_engine) == {"delivered": 20})
-    assert time.monotonic() - killed_at < 15
-    arrived = Counter(receiver.ids("/held"))
-    assert set(arrived) == set(ids)
-    assert sorted(arrived.values()) == [1] * 12 + [2] * 8
+    assert time.monotonic() - kill_s < 15
+    arrival_counts = Counter(receiver.ids("/held"))
+    assert set(arrival_counts) == set(ids)
+    assert sorted(arrival_counts.values()) == [1] * 12 + [2] * 8
     assert set(states(store_engine).values()) == {("delivered", 1)}
 
 
 async def test_a_worker_ends_well_when_it_is_asked_to(
     sqlite_engine: Engine, sqlite_url: str, receiver: Receiver
 ) -> None:
-    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/hook")])
     add_messages(sqlite_engine, 5)
     process = victim(sqlite_url)
     try:
@@ -497,7 +502,7 @@ async def test_a_worker_ends_well_when_it_is_asked_to(
 @contextlib.asynccontextmanager
 async def paused_victim(engine: Engine, url: str, receiver: Receiver) -> AsyncIterator[subprocess.Popen[bytes]]:
     """Yield a worker that has 64 messages, eight of them under way, and was stopped for longer than its lease."""
-    add_alert(engine, [to(receiver, "/held")])
+    add_alert(engine, [destination_at(receiver, "/held")])
     receiver.open.clear()
     process = victim(url)
     try:
@@ -553,7 +558,7 @@ class SetClock:
 @ON_ONE_STORE
 async def test_a_clock_that_is_set_sends_no_copies(store_engine: Engine, receiver: Receiver) -> None:
     """Fault scenario 6."""
-    add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
+    add_alert(store_engine, [destination_at(receiver, "/held", readTimeout=30)])
     ids = add_messages(store_engine, 40)
     receiver.open.clear()
     clock = SetClock()
@@ -571,7 +576,7 @@ async def test_a_retry_that_a_wrong_clock_put_off_is_tried_after_its_wait(
     sqlite_engine: Engine, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tocsin.delivery.transport.retry.WAITS_S", (1.0, 300.0))
-    add_alert(sqlite_engine, [to(receiver, "/status/503")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/status/503")])
     (message_id,) = add_messages(sqlite_engine, 1)
     clock = SetClock()
     clock.set_by_ms = 24 * 3_600_000
@@ -597,7 +602,7 @@ async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
                 raise ConnectionError("the answer is lost")
             return claimed
 
-    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/hook")])
     ids = add_messages(sqlite_engine, 20)
     async with working(sqlite_engine, messages=Forgetful(sqlite_engine)):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 20})
@@ -625,14 +630,18 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
                 for reason in dispatch.first.reasons
             )
 
-    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    add_alert(sqlite_engine, [destination_at(receiver, "/hook")])
     (message_id,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine, permitted=Hidden()):
         await until(lambda: states(sqlite_engine)[message_id] == ("failed", 1))
     assert receiver.arrived == []
     with reading(sqlite_engine) as connection:
-        (tried,) = connection.execute(select(attempt)).all()
-    assert (tried.outcome, tried.reason, tried.detail) == ("rejected", "mayNotView", "not sent: a policy hides it")
+        (attempt_row,) = connection.execute(select(attempt)).all()
+    assert (attempt_row.outcome, attempt_row.reason, attempt_row.detail) == (
+        "rejected",
+        "mayNotView",
+        "not sent: a policy hides it",
+    )
     assert "d" not in DestinationStatuses(sqlite_engine).of([SUBSCRIPTION]).get(SUBSCRIPTION, {}), (
         "it says nothing of the destination"
     )

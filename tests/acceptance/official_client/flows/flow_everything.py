@@ -19,8 +19,8 @@ def run(metadata: Any) -> object:
         assert read.id == entity.id, kind
         assert metadata.get_by_id(kind, entity.id).name == entity.name
         assert metadata.get_entity_reference(kind, fqn_of(entity)).id == entity.id
-        listed = metadata.list_entities(kind, fields=["*"], limit=1)
-        assert listed.total >= 1, kind
+        entity_page = metadata.list_entities(kind, fields=["*"], limit=1)
+        assert entity_page.total >= 1, kind
         assert str(entity.id.root) in {str(one.id.root) for one in metadata.list_all_entities(kind, limit=2)}, kind
         assert len(metadata.get_list_entity_versions(entity.id, kind).versions) == 1
         assert metadata.get_entity_version(kind, entity.id, 0.1).id == entity.id

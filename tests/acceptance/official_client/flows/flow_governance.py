@@ -29,8 +29,8 @@ def run(metadata: Any) -> object:
     product = entities["DataProduct Orders360"]
     assets = [EntityReference(id=table.id, type="table")]
     metadata.add_assets_to_data_product("Orders360", assets)
-    listed = metadata.get_data_product_assets("Orders360")
-    assert [one["id"] for one in listed["data"]] == [str(table.id.root)], listed
+    asset_page = metadata.get_data_product_assets("Orders360")
+    assert [one["id"] for one in asset_page["data"]] == [str(table.id.root)], asset_page
     metadata.remove_assets_from_data_product("Orders360", assets)
     assert product.domains.root[0].name == "Sales"
     assert {one["name"] for one in metadata.get_domain_assets("Sales")["data"]} >= {"orders"}

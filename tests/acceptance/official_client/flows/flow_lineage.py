@@ -18,8 +18,8 @@ def run(metadata: Any) -> object:
     entities = create_everything(metadata)
     orders, customers = entities["Table orders"], entities["Table customers"]
     nightly, sales = entities["Pipeline nightly"], entities["Dashboard sales"]
-    answered = metadata.add_lineage(_request(customers, orders, "email", pipeline=nightly))
-    assert answered["downstreamEdges"], answered
+    answer = metadata.add_lineage(_request(customers, orders, "email", pipeline=nightly))
+    assert answer["downstreamEdges"], answer
     metadata.add_lineage(_request(customers, orders, "id", pipeline=nightly), check_patch=True)
     edge = metadata.get_lineage_edge(str(customers.id.root), str(orders.id.root))["edge"]
     assert edge["pipeline"]["id"] == str(nightly.id.root), edge

@@ -44,10 +44,10 @@ def run(metadata: Any) -> object:
     schema = _entity(DatabaseSchema, "public", "pg.shop.public", serviceType="Postgres", **above)
     above |= {"databaseSchema": _ref("databaseSchema", schema), "serviceType": "Postgres"}
     labels = [_label("Care.Fragile", "Classification"), _label("Words.Customer", "Glossary")]
-    governed = {"owners": [_ref("user", user)], "domains": [_ref("domain", domain) | {"inherited": True}]}
+    governance = {"owners": [_ref("user", user)], "domains": [_ref("domain", domain) | {"inherited": True}]}
     fields = {"description": "What was ordered.", "tableType": "Regular", "columns": _COLUMNS, "tags": labels}
     fields |= _SEEN | {"followers": [_ref("user", user)]}
-    orders = _entity(Table, "orders", "pg.shop.public.orders", **above, **governed, **fields)
+    orders = _entity(Table, "orders", "pg.shop.public.orders", **above, **governance, **fields)
     old = _entity(Table, "old", "pg.shop.public.old", **above, columns=_COLUMNS[:1])
     lists = {
         "users": [user],
@@ -61,11 +61,16 @@ def run(metadata: Any) -> object:
         "databaseSchemas": [schema],
         "tables": [orders, old],
     }
-    changed = orders | {"description": "All orders.", "version": 0.2, "updatedAt": CHANGED_MS, "updatedBy": "ana"}
+    changed_orders = orders | {
+        "description": "All orders.",
+        "version": 0.2,
+        "updatedAt": CHANGED_MS,
+        "updatedBy": "ana",
+    }
     change = {"previousVersion": 0.1, "fieldsAdded": [], "fieldsDeleted": []}
     change["fieldsUpdated"] = [{"name": "description", "oldValue": "What was ordered.", "newValue": "All orders."}]
     events = [
-        _event("entityUpdated", "table", changed, changeDescription=change, incrementalChangeDescription=change),
+        _event("entityUpdated", "table", changed_orders, changeDescription=change, incrementalChangeDescription=change),
         _event("entitySoftDeleted", "table", old | {"deleted": True, "updatedAt": CHANGED_MS + 1, "version": 0.2}),
     ]
     runner = _entity(PipelineService, "air", serviceType="Airflow")

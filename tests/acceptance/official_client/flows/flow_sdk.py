@@ -22,8 +22,8 @@ def run(metadata: Any) -> object:
     assert str(table.id.root) == str(customers)
     assert [tag.tagFQN.root for tag in Tables.add_tag(customers, "Care.Fragile").tags] == ["Care.Fragile"]
     Tables.update_column_description(customers, ColumnName("email"), "Where to write to them.")
-    followed = Tables.add_followers(customers, [olga])
-    assert [one.name for one in followed.followers.root] == ["olga"]
+    followed_table = Tables.add_followers(customers, [olga])
+    assert [one.name for one in followed_table.followers.root] == ["olga"]
     assert not Tables.remove_followers(customers, [olga]).followers.root
     versions = [json.loads(text)["version"] for text in Tables.get_versions(customers)]
     assert Tables.get_specific_version(customers, "0.1").version.root == 0.1

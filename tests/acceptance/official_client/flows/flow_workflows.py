@@ -45,8 +45,8 @@ def run(metadata: Any) -> object:
         _await_search(metadata)
         run_workflow(MetadataWorkflow, source=source("sqlite-lineage", path, {"type": "DatabaseLineage"}), sink=SINK)
         profiler = {"type": "orm-profiler", "config": {}}
-        profiled = source("sqlite", path, {"type": "Profiler"})
-        run_workflow(ProfilerWorkflow, source=profiled, processor=profiler, sink=SINK)
+        profile_source = source("sqlite", path, {"type": "Profiler"})
+        run_workflow(ProfilerWorkflow, source=profile_source, processor=profiler, sink=SINK)
         _run_tests(path)
         _report_usage(path, Path(folder))
         for _ in range(2):  # the second time there is nothing new

@@ -22,7 +22,7 @@ OfType = Callable[[CheckSetup, type, Any], None]
 """A check of a type: the setup, the class, and an entity of that class."""
 
 
-def _each(methods: str, claim: str, *, but: frozenset[str] = frozenset()) -> Callable[[OfType], OfType]:
+def _for_each_type(methods: str, claim: str, *, but: frozenset[str] = frozenset()) -> Callable[[OfType], OfType]:
     """Register a check once for every type but some."""
 
     def register(work: OfType) -> OfType:
@@ -61,7 +61,7 @@ def new(setup: CheckSetup, type_name: str, prefix: str) -> Any:
     return put(setup.metadata, *request_of(setup, type_name, setup.name(prefix)))
 
 
-@_each("create_or_update", "makes it, version 0.1, with the name that was sent")
+@_for_each_type("create_or_update", "makes it, version 0.1, with the name that was sent")
 def _create(setup: CheckSetup, kind: type, stored: Any) -> None:
     name = setup.name("made")
     created = put(setup.metadata, *request_of(setup, kind.__name__, name))
@@ -70,7 +70,7 @@ def _create(setup: CheckSetup, kind: type, stored: Any) -> None:
     assert created.id != stored.id
 
 
-@_each("create_or_update", "unchanged the second time, it stays the version that it was")
+@_for_each_type("create_or_update", "unchanged the second time, it stays the version that it was")
 def _put_again(setup: CheckSetup, kind: type, stored: Any) -> None:
     del stored
     request = request_of(setup, kind.__name__, setup.name("twice"))
@@ -78,7 +78,7 @@ def _put_again(setup: CheckSetup, kind: type, stored: Any) -> None:
     assert (second.id, second.version) == (first.id, first.version), second.changeDescription
 
 
-@_each("create", "refuses a name that is taken with 409")
+@_for_each_type("create", "refuses a name that is taken with 409")
 def _create_again(setup: CheckSetup, kind: type, stored: Any) -> None:
     request, name, fields = request_of(setup, kind.__name__, text(stored.name))
     if "service" in request.model_fields and "service" not in fields:
@@ -86,31 +86,31 @@ def _create_again(setup: CheckSetup, kind: type, stored: Any) -> None:
     assert status_of_refusal(lambda: setup.metadata.create(request(name=name, **fields))) == 409
 
 
-@_each("get_by_name", "reads it with all fields")
+@_for_each_type("get_by_name", "reads it with all fields")
 def _by_name(setup: CheckSetup, kind: type, stored: Any) -> None:
     read = setup.metadata.get_by_name(kind, fqn_of(stored), fields=["*"])
     assert (type(read), read.id, text(read.name)) == (kind, stored.id, text(stored.name))
 
 
-@_each("get_by_name get_by_id", "None for a name and an id that nobody has")
+@_for_each_type("get_by_name get_by_id", "None for a name and an id that nobody has")
 def _none(setup: CheckSetup, kind: type, stored: Any) -> None:
     assert setup.metadata.get_by_name(kind, fqn_of(stored) + "_not") is None
     assert setup.metadata.get_by_id(kind, _NEVER_SEEN) is None
 
 
-@_each("get_by_id", "reads it with all fields")
+@_for_each_type("get_by_id", "reads it with all fields")
 def _by_id(setup: CheckSetup, kind: type, stored: Any) -> None:
     read = setup.metadata.get_by_id(kind, stored.id, fields=["*"])
     assert (type(read), read.id, text(read.name)) == (kind, stored.id, text(stored.name))
 
 
-@_each("get_entity_reference", "names its type, id and FQN")
+@_for_each_type("get_entity_reference", "names its type, id and FQN")
 def _reference(setup: CheckSetup, kind: type, stored: Any) -> None:
     read = setup.metadata.get_entity_reference(kind, fqn_of(stored))
     assert (read.id, read.fullyQualifiedName) == (stored.id, fqn_of(stored))
 
 
-@_each("list_entities", "pages forth and back, each entity once")
+@_for_each_type("list_entities", "pages forth and back, each entity once")
 def _pages(setup: CheckSetup, kind: type, stored: Any) -> None:
     del stored
     new(setup, kind.__name__, "paged")
@@ -123,14 +123,14 @@ def _pages(setup: CheckSetup, kind: type, stored: Any) -> None:
     assert first.total == second.total >= 2
 
 
-@_each("list_all_entities", "yields every entity once, with all fields")
+@_for_each_type("list_all_entities", "yields every entity once, with all fields")
 def _all(setup: CheckSetup, kind: type, stored: Any) -> None:
     ids = [id_of(one) for one in setup.metadata.list_all_entities(kind, fields=["*"], limit=20)]
     assert len(set(ids)) == len(ids) == setup.metadata.list_entities(kind, limit=1).total
     assert id_of(stored) in ids
 
 
-@_each("patch_description get_by_id", "with force, what is there is replaced; without, it stays")
+@_for_each_type("patch_description get_by_id", "with force, what is there is replaced; without, it stays")
 def _description_is_patched(setup: CheckSetup, kind: type, stored: Any) -> None:
     del stored
     created = new(setup, kind.__name__, "described")
@@ -143,7 +143,7 @@ def _description_is_patched(setup: CheckSetup, kind: type, stored: Any) -> None:
     assert text(setup.metadata.get_by_id(kind, created.id).description) == "Said anew."
 
 
-@_each("patch", "a display name makes version 0.2 and says what changed")
+@_for_each_type("patch", "a display name makes version 0.2 and says what changed")
 def _display_name_is_patched(setup: CheckSetup, kind: type, stored: Any) -> None:
     del stored
     source = new(setup, kind.__name__, "displayed")
@@ -155,7 +155,7 @@ def _display_name_is_patched(setup: CheckSetup, kind: type, stored: Any) -> None
     assert "displayName" in {text(one.name) for one in [*changed.fieldsAdded, *changed.fieldsUpdated]}
 
 
-@_each("get_list_entity_versions list_versions patch", "all versions, newest first, each of the type")
+@_for_each_type("get_list_entity_versions list_versions patch", "all versions, newest first, each of the type")
 def _versions(setup: CheckSetup, kind: type, stored: Any) -> None:
     del stored
     source = new(setup, kind.__name__, "versioned")
@@ -170,14 +170,14 @@ def _versions(setup: CheckSetup, kind: type, stored: Any) -> None:
         assert [one.version.root for one in versions] == [0.2, 0.1]
 
 
-@_each("get_entity_version", "the first version, as it was")
+@_for_each_type("get_entity_version", "the first version, as it was")
 def _first_version(setup: CheckSetup, kind: type, stored: Any) -> None:
     read = setup.metadata.get_entity_version(kind, stored.id, 0.1)
     assert (type(read), read.id, read.version.root) == (kind, stored.id, 0.1)
     assert setup.metadata.get_entity_version(kind, stored.id, 9.9) is None
 
 
-@_each("delete get_by_name", "for good: it cannot be read, even among deleted ones")
+@_for_each_type("delete get_by_name", "for good: it cannot be read, even among deleted ones")
 def _hard_delete(setup: CheckSetup, kind: type, stored: Any) -> None:
     del stored
     created = new(setup, kind.__name__, "gone")
@@ -185,7 +185,7 @@ def _hard_delete(setup: CheckSetup, kind: type, stored: Any) -> None:
     assert setup.metadata.get_by_name(kind, fqn_of(created), fields=["*"], include="all") is None
 
 
-@_each(
+@_for_each_type(
     "delete get_by_name restore",
     "softly: it is hidden until it is restored",
     but=_GONE_FOR_GOOD | {"EventSubscription"},

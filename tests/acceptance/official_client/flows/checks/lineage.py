@@ -84,7 +84,7 @@ def _upstream(setup: CheckSetup) -> None:
 
 
 @check("get_lineage_by_name", "None for what is not there")
-def _nothing(setup: CheckSetup) -> None:
+def _no_lineage(setup: CheckSetup) -> None:
     assert setup.metadata.get_lineage_by_name(Table, "pg.shop.public.nowhere") is None
 
 

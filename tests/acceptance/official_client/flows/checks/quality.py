@@ -102,17 +102,17 @@ def _incident(setup: CheckSetup) -> None:
     case = _case(setup)
     _report(setup, case, TestCaseStatus.Failed)
     assert setup.metadata.get_by_id(TestCase, case.id, fields=["incidentId"]).incidentId is not None
-    acknowledged = _set(setup, case, Step.Ack)
-    assigned = _set(setup, case, Step.Assigned, Assigned(assignee=setup.ref("User olga")))
-    assert assigned.testCaseResolutionStatusDetails.assignee.name == "olga"
+    acknowledgement = _set(setup, case, Step.Ack)
+    assignment = _set(setup, case, Step.Assigned, Assigned(assignee=setup.ref("User olga")))
+    assert assignment.testCaseResolutionStatusDetails.assignee.name == "olga"
     reason = Resolved(
         testCaseFailureReason=TestCaseFailureReasonType.MissingData,
         testCaseFailureComment="It came late.",
         resolvedBy=setup.ref("User olga"),
     )
-    resolved = _set(setup, case, Step.Resolved, reason)
-    assert resolved.testCaseResolutionStatusType is Step.Resolved
-    assert acknowledged.stateId == assigned.stateId == resolved.stateId
+    resolution = _set(setup, case, Step.Resolved, reason)
+    assert resolution.testCaseResolutionStatusType is Step.Resolved
+    assert acknowledgement.stateId == assignment.stateId == resolution.stateId
 
 
 @check("get_or_create_test_definition", "a definition of the server, and one of one's own")

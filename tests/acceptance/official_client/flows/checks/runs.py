@@ -86,7 +86,7 @@ def _no_run(setup: CheckSetup) -> None:
 
 
 @check("get_pipeline_status_between_ts create_or_update_pipeline_status", "the runs of a time range, a run once")
-def _between(setup: CheckSetup) -> None:
+def _runs_between(setup: CheckSetup) -> None:
     run_id = str(uuid.uuid4())
     fqn = _report_run(setup, run_id, PipelineState.running)
     ended_run = IngestionStatus(runId=run_id, pipelineState=PipelineState.failed, timestamp=Timestamp(NOW))

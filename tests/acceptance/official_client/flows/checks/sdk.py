@@ -44,9 +44,9 @@ def _lists(setup: CheckSetup) -> None:
 def _entity(setup: CheckSetup) -> None:
     _connect()
     table = setup.table()
-    changed = sdk.Tables.retrieve(id_of(table)).model_copy(deep=True)
-    changed.description = "New."
-    assert text(sdk.Tables.update(changed).description) == "New."
+    changed_table = sdk.Tables.retrieve(id_of(table)).model_copy(deep=True)
+    changed_table.description = "New."
+    assert text(sdk.Tables.update(changed_table).description) == "New."
     first = sdk.Tables.list(limit=1)
     assert sdk.Tables.list(limit=1, after=first.after).entities[0].id != first.entities[0].id
     assert table.id in [one.id for one in sdk.Tables.list_all(batch_size=50)]
@@ -88,11 +88,11 @@ def _property(setup: CheckSetup) -> None:
     assert (value["href"].rpartition("/")[2], value["deleted"]) == (id_of(person), False)
     read = sdk.Tables.retrieve(id_of(table), fields=["extension"]).model_copy(deep=True)
     read.description = "Changed."
-    changed = sdk.Tables.update(read).changeDescription
-    assert [text(one.name) for one in changed.fieldsAdded + changed.fieldsUpdated] == ["description"]
+    change = sdk.Tables.update(read).changeDescription
+    assert [text(one.name) for one in change.fieldsAdded + change.fieldsUpdated] == ["description"]
     by_name = sdk.Tables.update_custom_properties_by_name(text(table.fullyQualifiedName))
-    cleared = by_name.clear_all().execute()
-    assert not getattr(cleared.extension, "root", None)
+    cleared_table = by_name.clear_all().execute()
+    assert not getattr(cleared_table.extension, "root", None)
 
 
 @check("", "the newer API: a data product gets an asset, and loses it")

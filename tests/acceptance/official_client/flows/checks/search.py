@@ -48,7 +48,7 @@ def _by_pattern(setup: CheckSetup) -> None:
 
 
 @check("es_search_from_fqn", "None for what is not there")
-def _nothing(setup: CheckSetup) -> None:
+def _no_hit(setup: CheckSetup) -> None:
     assert setup.metadata.es_search_from_fqn(Table, "pg.shop.public.nowhere") is None
 
 
@@ -175,12 +175,16 @@ def _fluent(setup: CheckSetup) -> None:
     Search.set_default_client(setup.metadata.metadata)
     name = text(table.name)
     filters = {"service.displayName.keyword": "pg"}
-    searched = Search.search(name, index="table_search_index", filters=filters, sort_field="_score", sort_order="desc")
-    assert [hit["_id"] for hit in searched["hits"]["hits"]] == [id_of(table)]
-    assert searched["aggregations"]["sterms#entityType"]["buckets"] == [{"key": "table", "doc_count": 1}]
-    counted = Search.aggregate(name, index="table_search_index", field="entityType")
-    assert counted["aggregations"]["sterms#entityType"]["buckets"] == [{"key": "table", "doc_count": 1}]
+    search_result = Search.search(
+        name, index="table_search_index", filters=filters, sort_field="_score", sort_order="desc"
+    )
+    assert [hit["_id"] for hit in search_result["hits"]["hits"]] == [id_of(table)]
+    assert search_result["aggregations"]["sterms#entityType"]["buckets"] == [{"key": "table", "doc_count": 1}]
+    aggregation = Search.aggregate(name, index="table_search_index", field="entityType")
+    assert aggregation["aggregations"]["sterms#entityType"]["buckets"] == [{"key": "table", "doc_count": 1}]
     assert Search.suggest(name) == []
-    built = Search.builder().query(name).index("table_search_index").size(1).include_aggregations(False).execute()
-    assert [hit["_id"] for hit in built["hits"]["hits"]] == [id_of(table)]
-    assert "aggregations" not in built
+    builder_result = (
+        Search.builder().query(name).index("table_search_index").size(1).include_aggregations(False).execute()
+    )
+    assert [hit["_id"] for hit in builder_result["hits"]["hits"]] == [id_of(table)]
+    assert "aggregations" not in builder_result

@@ -92,7 +92,7 @@ def _profiler(setup: CheckSetup) -> None:
 
 
 @check("get_settings_by_name", "the same by name")
-def _setting(setup: CheckSetup) -> None:
+def _profiler_by_name(setup: CheckSetup) -> None:
     settings = setup.metadata.get_settings_by_name(SettingType.profilerConfiguration)
     assert settings.config_type is SettingType.profilerConfiguration
 

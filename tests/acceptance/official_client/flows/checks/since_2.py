@@ -178,14 +178,14 @@ def _context(setup: CheckSetup) -> None:
 )
 def _incident_task(setup: CheckSetup) -> None:
     case = failing_case(setup)
-    listed = setup.metadata.list_tasks(
+    task_page = setup.metadata.list_tasks(
         category=TaskCategory.Incident, status=TaskEntityStatus.Open, about_entity=text(case.fullyQualifiedName)
     )
-    (task,) = listed.entities
-    assert (listed.total, text(task.about.fullyQualifiedName)) == (1, text(case.fullyQualifiedName))
+    (task,) = task_page.entities
+    assert (task_page.total, text(task.about.fullyQualifiedName)) == (1, text(case.fullyQualifiedName))
     assert [one.id for one in task.availableTransitions] == ["ack", "assign", "resolve"]
-    acknowledged = setup.metadata.resolve_task(id_of(task), ResolveTaskRequest(transitionId="ack"))
-    assert (acknowledged.status, acknowledged.workflowStageId) == (TaskEntityStatus.InProgress, "ack")
+    acknowledged_task = setup.metadata.resolve_task(id_of(task), ResolveTaskRequest(transitionId="ack"))
+    assert (acknowledged_task.status, acknowledged_task.workflowStageId) == (TaskEntityStatus.InProgress, "ack")
     reason = {"testCaseFailureReason": "MissingData"}
     request = ResolveTaskRequest(transitionId="resolve", comment="the feed was late", payload=reason)
     assert setup.metadata.resolve_task(id_of(task), request).resolution.comment == "the feed was late"

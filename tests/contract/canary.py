@@ -141,8 +141,8 @@ def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
     query = create_entity(
         client, "/queries", name=CANARY, query=f"select {CANARY}_id", service="warehouse", description=CANARY
     )
-    used = [{"id": one["id"], "type": "table"} for one in (secret, orders)]
-    assert client.put(f"/queries/{query['id']}/usage", json=used).is_success
+    usage = [{"id": one["id"], "type": "table"} for one in (secret, orders)]
+    assert client.put(f"/queries/{query['id']}/usage", json=usage).is_success
     aviary.hidden["queries"].append(query)
     for at, (from_, to) in enumerate([(secret, orders), (orders, secret), (orders, report), (secret, report)]):
         column = from_["columns"][0]["name"], to["columns"][0]["name"]
@@ -199,11 +199,11 @@ def _add_tests(aviary: Canaries, client: httpx.Client) -> None:
         assert client.post(path, json=result).is_success
         (aviary.hidden if name == CANARY else aviary.open)["dataQuality/testCases"].append(case)
     aviary.steps = client.get("/dataQuality/testCases/testCaseIncidentStatus").json()["data"]
-    mixed = create_entity(client, "/dataQuality/testSuites", name="mixed")
+    mixed_suite = create_entity(client, "/dataQuality/testSuites", name="mixed")
     ids = [case["id"] for case in cases.values()]
-    body = {"testSuiteId": mixed["id"], "testCaseIds": ids}
+    body = {"testSuiteId": mixed_suite["id"], "testCaseIds": ids}
     assert client.put("/dataQuality/testCases/logicalTestCases", json=body).is_success
-    aviary.open["dataQuality/testSuites"].append(mixed)
+    aviary.open["dataQuality/testSuites"].append(mixed_suite)
     suites = client.get("/dataQuality/testSuites", params={"limit": 100}).json()["data"]
     aviary.hidden["dataQuality/testSuites"] += [one for one in suites if CANARY in one["fullyQualifiedName"]]
 
@@ -258,8 +258,8 @@ def _add_watchers(aviary: Canaries, client: httpx.Client, mallory: httpx.Client)
             {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["mallory"]}},
         ],
     }
-    observed = {"resources": ["table", "container", "testCase"], "rules": []}
-    failures = {**everything, "name": "Failures", "alertType": "Observability", "filteringRules": observed}
+    observed_filter = {"resources": ["table", "container", "testCase"], "rules": []}
+    failures = {**everything, "name": "Failures", "alertType": "Observability", "filteringRules": observed_filter}
     for alert in (everything, failures):
         aviary.open["events/subscriptions"].append(create_entity(client, "/events/subscriptions", **alert))
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/hook"}}

@@ -44,12 +44,12 @@ class Described:
         template = self._template(path, method)
         if template is None:
             return f"{method} {path} is not in the document"
-        described = self.document["paths"][template][method]["responses"].get(str(answer.status_code))
-        if described is None:
+        response = self.document["paths"][template][method]["responses"].get(str(answer.status_code))
+        if response is None:
             return f"{method} {template}: {answer.status_code} is not in the document: {answer.text[:200]}"
-        if "$ref" in described:
-            described = self.document["components"]["responses"][described["$ref"].rpartition("/")[2]]
-        content = described.get("content", {})
+        if "$ref" in response:
+            response = self.document["components"]["responses"][response["$ref"].rpartition("/")[2]]
+        content = response.get("content", {})
         media = answer.headers.get("content-type", "").partition(";")[0]
         if not content and not answer.content:
             return None

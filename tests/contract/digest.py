@@ -154,7 +154,9 @@ def digest() -> str:
     """Return the file's contents: one line for each shape and each type."""
     reads = Digest()
     types = {name: reads.fields(schema) for name, schema in SCHEMAS.items()}
-    required = {name: json.loads((ROOT / schema).read_text()).get("required", []) for name, schema in SCHEMAS.items()}
+    required_keys = {
+        name: json.loads((ROOT / schema).read_text()).get("required", []) for name, schema in SCHEMAS.items()
+    }
     types["type"]["name"] = {"text": {"pattern": r"^[\w-]+$"}}  # upstream's own types have hyphens: date-cp
     types["testCase"]["testSuites"] = {
         "list": {"use": "entityReference"}
@@ -170,7 +172,14 @@ def digest() -> str:
     _extend_messages(reads.named)
     shapes = {name: shape for name, shape in reads.named.items() if not isinstance(shape, str)}
     return "\n".join(
-        ["{", _section("required", required) + ",", _section("types", types) + ",", _section("shapes", shapes), "}", ""]
+        [
+            "{",
+            _section("required", required_keys) + ",",
+            _section("types", types) + ",",
+            _section("shapes", shapes),
+            "}",
+            "",
+        ]
     )
 
 
@@ -222,9 +231,9 @@ def _extend_messages(shapes: dict[str, Json]) -> None:
     }
     del shapes["updateColumn"]["fields"]["extension"]
     shapes["changePasswordRequest"]["required"] = ["newPassword"]
-    rendered = shapes["notificationTemplateRenderRequest"]
-    rendered["fields"] |= {"eventId": {"use": "uuid"}, "channel": {"enum": sorted(WORDED)}}
-    rendered["required"] = ["templateSubject", "templateBody"]
+    render_request = shapes["notificationTemplateRenderRequest"]
+    render_request["fields"] |= {"eventId": {"use": "uuid"}, "channel": {"enum": sorted(WORDED)}}
+    render_request["required"] = ["templateSubject", "templateBody"]
     for name in ("createPost", "createThread"):
         shapes[name]["fields"]["message"] = {"text": {"minLength": 1, "maxLength": LONGEST_MESSAGE}}
 

@@ -61,9 +61,9 @@ def life(client: httpx.Client) -> None:
     assert (notebook["fullyQualifiedName"], notebook["notebookFolder"]["id"]) == ("f.n", folder["id"])
     assert expect_status(client.put("/notebooks", json=body))["version"] == 0.1
     changes = [{"op": "add", "path": "/description", "value": "Sales."}, {"op": "remove", "path": "/cells/1"}]
-    changed = expect_status(client.patch(path, content=json.dumps(changes), headers=PATCH))
-    dropped = [{"name": "cells", "oldValue": [{"name": "plot"}]}]
-    assert (changed["version"], changed["changeDescription"]["fieldsDeleted"]) == (1.1, dropped)
+    changed_document = expect_status(client.patch(path, content=json.dumps(changes), headers=PATCH))
+    deletions = [{"name": "cells", "oldValue": [{"name": "plot"}]}]
+    assert (changed_document["version"], changed_document["changeDescription"]["fieldsDeleted"]) == (1.1, deletions)
     me = expect_status(client.get("/users/loggedInUser"))["id"]
     expect_status(client.put(f"{path}/followers", json=me))
     assert [entry["id"] for entry in expect_status(client.get(f"{path}?fields=followers"))["followers"]] == [me]

@@ -197,8 +197,8 @@ def value_of(base: Path, node: Json, depth: int = 0) -> Json:
     if node.get("type") in _PLAIN:
         return _PLAIN[node["type"]](node)
     values = {key: value_of(base, inner, depth + 1) for key, inner in node.get("properties", {}).items()}
-    filled = {key: value for key, value in values.items() if value is not None}
-    return filled if filled.keys() >= set(node.get("required", ())) else None
+    filled_values = {key: value for key, value in values.items() if value is not None}
+    return filled_values if filled_values.keys() >= set(node.get("required", ())) else None
 
 
 def _value_of_reference(base: Path, reference: str, depth: int) -> Json:

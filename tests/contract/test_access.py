@@ -52,9 +52,9 @@ def test_a_plain_user_describes_and_tags_and_follows_and_does_no_more(served: Se
         assert send_patch(alice, path, {"op": "add", "path": "/description", "value": "x"}).status_code == 200
         assert send_patch(alice, path, {"op": "add", "path": "/columns/0/description", "value": "x"}).status_code == 200
         assert alice.put(f"{path}/followers/{user_id}").status_code == 200
-        refused = send_patch(alice, path, {"op": "add", "path": "/displayName", "value": "x"})
-        assert refused.status_code == 403
-        assert "EditDisplayName" in refused.json()["message"]
+        refusal = send_patch(alice, path, {"op": "add", "path": "/displayName", "value": "x"})
+        assert refusal.status_code == 403
+        assert "EditDisplayName" in refusal.json()["message"]
         assert send_patch(alice, path, {"op": "remove", "path": "/columns/0"}).status_code == 403
         assert alice.delete(path).status_code == 403
         request = {"name": "t", "databaseSchema": "warehouse.shop.public", "columns": orders["columns"]}
@@ -77,14 +77,14 @@ def test_what_one_may_not_see_is_nowhere(
     index_all(sqlite_engine)
     user_id, alice = served.person("alice")
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
-    hidden = tables[1]
+    hidden_table = tables[1]
     with alice:
-        for path in (f"/tables/{hidden['id']}", f"/tables/name/{hidden['fullyQualifiedName']}"):
+        for path in (f"/tables/{hidden_table['id']}", f"/tables/name/{hidden_table['fullyQualifiedName']}"):
             assert alice.get(path).status_code == 403
-        assert alice.get(f"/tables/{hidden['id']}/versions").status_code == 403
-        assert alice.put(f"/tables/{hidden['id']}/followers/{user_id}").status_code == 403
-        written = alice.get("/tables/history", params={"startTs": 0, "endTs": hidden["updatedAt"] + 10**6}).json()
-        assert {one["name"] for one in written["data"]} == {"orders"}
+        assert alice.get(f"/tables/{hidden_table['id']}/versions").status_code == 403
+        assert alice.put(f"/tables/{hidden_table['id']}/followers/{user_id}").status_code == 403
+        history = alice.get("/tables/history", params={"startTs": 0, "endTs": hidden_table["updatedAt"] + 10**6}).json()
+        assert {one["name"] for one in history["data"]} == {"orders"}
         page = alice.get("/tables?limit=1").json()
         assert ([one["name"] for one in page["data"]], page["paging"]) == (["orders"], {"total": 1})
         events = alice.get("/events?entityType=table&limit=100").json()["data"]
@@ -181,18 +181,18 @@ def test_a_domain_that_comes_from_above_opens_and_closes_what_lies_below(
         assert [one["name"] for one in alice.get("/tables").json()["data"]] == ["orders"]
         hits = alice.get("/search/query?q=*&index=table_search_index").json()["hits"]["hits"]
         assert [hit["_source"]["name"] for hit in hits] == ["orders"]
-        described = {"op": "add", "path": "/description", "value": "x"}
-        assert send_patch(alice, f"/tables/{orders['id']}", described).status_code == 200
-        assert send_patch(alice, f"/tables/{customers['id']}", described).status_code == 403
+        description_operation = {"op": "add", "path": "/description", "value": "x"}
+        assert send_patch(alice, f"/tables/{orders['id']}", description_operation).status_code == 200
+        assert send_patch(alice, f"/tables/{customers['id']}", description_operation).status_code == 403
         new = {"name": "new", "databaseSchema": "warehouse.shop.public", "columns": []}
         assert alice.put("/tables/bulk", json=[new]).json()["numberOfRowsPassed"] == 1
         operations = alice.get(f"/permissions/table/{orders['id']}").json()["permissions"]
         assert {"deny"} != {one["access"] for one in operations}
         away = administrator.get("/domains/name/Web").json()
-        moved = {"op": "add", "path": "/domains", "value": [{"id": away["id"], "type": "domain"}]}
-        assert send_patch(administrator, path, moved).status_code == 200
+        domain_operation = {"op": "add", "path": "/domains", "value": [{"id": away["id"], "type": "domain"}]}
+        assert send_patch(administrator, path, domain_operation).status_code == 200
         assert alice.get(f"/tables/{orders['id']}").status_code == 403
-        assert send_patch(alice, f"/tables/{orders['id']}", described).status_code == 403
+        assert send_patch(alice, f"/tables/{orders['id']}", description_operation).status_code == 403
         assert alice.post("/tables", json=new | {"name": "more"}).status_code == 403
         assert alice.get("/tables").json()["paging"]["total"] == 0
 
@@ -240,12 +240,12 @@ def test_a_refused_access_is_an_event_on_the_policy_and_a_loop_of_them_is_one(
         return administrator.get("/events?eventType=policyViolation&format=tocsin").json()["data"]
 
     until(lambda: len(violations()) == 2, within_s=10)
-    denied, not_allowed = violations()
-    (change,) = denied["changeDescription"]["fieldsAdded"]
-    notified = change["newValue"] if isinstance(change["newValue"], dict) else json.loads(change["newValue"])
-    assert (denied["entityType"], denied["entityId"], denied["userName"]) == ("policy", policy["id"], "alice")
-    assert (notified["operation"], notified["tags"], notified["rule"]) == ("ViewBasic", ["PII.Sensitive"], "r0")
-    assert notified["entity"]["fullyQualifiedName"] == tables[1]["fullyQualifiedName"]
+    denial, not_allowed = violations()
+    (change,) = denial["changeDescription"]["fieldsAdded"]
+    violation = change["newValue"] if isinstance(change["newValue"], dict) else json.loads(change["newValue"])
+    assert (denial["entityType"], denial["entityId"], denial["userName"]) == ("policy", policy["id"], "alice")
+    assert (violation["operation"], violation["tags"], violation["rule"]) == ("ViewBasic", ["PII.Sensitive"], "r0")
+    assert violation["entity"]["fullyQualifiedName"] == tables[1]["fullyQualifiedName"]
     assert not_allowed["entityFullyQualifiedName"] == "OrganizationPolicy"
     served.app.state.parts.access.refusals.close()
     last = violations()[-1]["changeDescription"]["fieldsAdded"][0]["newValue"]

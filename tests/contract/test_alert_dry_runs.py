@@ -59,17 +59,17 @@ def test_a_change_is_returned_and_not_made(administrator: httpx.Client) -> None:
 
 
 def test_secrets_that_would_change_are_named_and_stay(served: Served, administrator: httpx.Client) -> None:
-    created = put(administrator, ALERT).json()
+    created_alert = put(administrator, ALERT).json()
     subscriptions = served.app.state.parts.subscriptions
-    secrets = subscriptions.secrets_of(created["id"])
-    changed = hook_alert(endpoint="https://example.org/hook/t2", secretKey="two", headers={"X-Key": "one"})
-    answer = put(administrator, changed, **DRY)
+    secrets = subscriptions.secrets_of(created_alert["id"])
+    changed_alert = hook_alert(endpoint="https://example.org/hook/t2", secretKey="two", headers={"X-Key": "one"})
+    answer = put(administrator, changed_alert, **DRY)
     assert sorted(json.loads(answer.headers["x-tocsin-changed-secrets"])) == [
         "destinations[0].config.endpoint",
         "destinations[0].config.secretKey",
     ]
     assert "two" not in answer.text
-    assert subscriptions.secrets_of(created["id"]) == secrets
+    assert subscriptions.secrets_of(created_alert["id"]) == secrets
     assert "x-tocsin-changed-secrets" not in put(administrator, hook_alert(secretKey="two")).headers
     assert "x-tocsin-changed-secrets" not in put(administrator, hook_alert(secretKey="*********"), **DRY).headers
 

@@ -95,9 +95,9 @@ def test_the_numbers_of_an_administrators_alert_leave_out_what_is_hidden(
     administrator: httpx.Client, orders: Json, mallory: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     user_id, client = mallory
-    owned = [{"id": user_id, "type": "user"}]
+    owners = [{"id": user_id, "type": "user"}]
     people = table(administrator, "people", tags=_HIDDEN)
-    alerts = [create_entity(administrator, PATH, **_alert(word, owners=owned)) for word in ("salary", "nonsense")]
+    alerts = [create_entity(administrator, PATH, **_alert(word, owners=owners)) for word in ("salary", "nonsense")]
     change = {"op": "add", "path": "/description", "value": "The salary of everybody."}
     assert send_patch(administrator, f"/tables/{people['id']}", change).is_success
     unread = counts_of(client, alerts[0]), counts_of(client, alerts[1])
@@ -107,8 +107,8 @@ def test_the_numbers_of_an_administrators_alert_leave_out_what_is_hidden(
     read = counts_of(client, alerts[0]), counts_of(client, alerts[1])
     assert (unread[0], read[0]) == (unread[1], read[1])
     for alert in alerts:
-        described = {"op": "add", "path": "/description", "value": "Mine."}
-        assert send_patch(client, f"{PATH}/{alert['id']}", described).is_success
+        description_operation = {"op": "add", "path": "/description", "value": "Mine."}
+        assert send_patch(client, f"{PATH}/{alert['id']}", description_operation).is_success
     first, second = (counts_of(client, alert) for alert in alerts)
     for of_status in ("status", "destinations", "listed"):  # attempts of this test are made in the future
         first.pop(of_status), second.pop(of_status)
@@ -173,8 +173,10 @@ def test_whoever_takes_an_alert_over_is_its_only_editor(
     assert answer.json()["withheldForFormer"] == 1
     assert _hidden_events(administrator, sqlite_engine, people, "Her salary.") == 1
     assert client.get(f"{PATH}/{alert['id']}/eventsRecord").json()["totalEventsCount"] == 0
-    described = {"op": "add", "path": "/description", "value": "Mine again."}
-    assert send_patch(client, f"{PATH}/{alert['id']}", described).is_success, "who made it is still one of its owners"
+    description_operation = {"op": "add", "path": "/description", "value": "Mine again."}
+    assert send_patch(client, f"{PATH}/{alert['id']}", description_operation).is_success, (
+        "who made it is still one of its owners"
+    )
     assert _hidden_events(administrator, sqlite_engine, people, "His salary.") == 0, "and an editor again"
 
 
@@ -232,11 +234,11 @@ def test_owners_and_administrators_are_told_that_an_editor_may_view_less(
     assert job.look() == 0, "more is no loss"
     assert administrator.delete(f"/users/{user_id}").is_success
     assert editors.EditorsJob(sqlite_engine).look() == 1
-    narrowed = [("editorView", "everything", "part"), ("editorView", "everything", "deleted")]
-    assert _narrowings(administrator, alert) == narrowed
+    narrowings = [("editorView", "everything", "part"), ("editorView", "everything", "deleted")]
+    assert _narrowings(administrator, alert) == narrowings
     notify_all(sqlite_engine)
     with cleo:
-        assert _narrowings(cleo, alert) == narrowed, "whoever may view the alert sees why it covers less"
+        assert _narrowings(cleo, alert) == narrowings, "whoever may view the alert sees why it covers less"
         assert cleo.get(f"{PATH}/{alert['id']}/editors").status_code == 403
         assert cleo.get(f"/users/{cleo_id}/notifications").json()["data"] == [], "nobody else is told"
     admin = administrator.get("/users/name/admin").json()["id"]
@@ -283,8 +285,8 @@ def test_an_alert_tells_nothing_of_what_a_visible_asset_refers_to(
     assert counts_of(client, alerts[0]) == counts_of(client, alerts[1]), "before the pipeline looks"
     notify_all(sqlite_engine)
     assert counts_of(client, alerts[0]) == counts_of(client, alerts[1]), "after it looked"
-    counted = client.get(f"{PATH}/{plain['id']}/eventsRecord").json()["totalEventsCount"]
-    assert counted == 1, "a condition that reads no references matches as ever"
+    event_count = client.get(f"{PATH}/{plain['id']}/eventsRecord").json()["totalEventsCount"]
+    assert event_count == 1, "a condition that reads no references matches as ever"
 
 
 def _rule(condition: str) -> Json:

@@ -55,18 +55,22 @@ def test_an_alert_keeps_it_from_creation_on(client: httpx.Client, field: str) ->
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("by", ["patch", "put"])
 def test_an_alert_gets_and_loses_it_later_each_time_with_a_version(client: httpx.Client, field: str, by: str) -> None:
-    created = create(client)
+    created_alert = create(client)
     value = _reference(client) if field == "domains" and by == "patch" else FIELDS[field]
     if by == "patch":
-        changed = send_patch(client, f"{PATH}/{created['id']}", {"op": "add", "path": f"/{field}", "value": value})
+        change_answer = send_patch(
+            client, f"{PATH}/{created_alert['id']}", {"op": "add", "path": f"/{field}", "value": value}
+        )
     else:
-        changed = client.put(PATH, json=alert(**{field: value}))
-    assert (changed.status_code, changed.json()["version"]) == (200, 0.2), changed.text
-    assert _plain(field, changed.json()) == _expected_value(field)
-    reduced = send_patch(client, f"{PATH}/{created['id']}", {"op": "remove", "path": f"/{field}"})
-    assert (reduced.status_code, reduced.json()["version"]) == (200, 0.3), reduced.text
-    assert not reduced.json().get(field)
-    versions = [client.get(f"{PATH}/{created['id']}/versions/{number}").json() for number in ("0.1", "0.2", "0.3")]
+        change_answer = client.put(PATH, json=alert(**{field: value}))
+    assert (change_answer.status_code, change_answer.json()["version"]) == (200, 0.2), change_answer.text
+    assert _plain(field, change_answer.json()) == _expected_value(field)
+    removal_answer = send_patch(client, f"{PATH}/{created_alert['id']}", {"op": "remove", "path": f"/{field}"})
+    assert (removal_answer.status_code, removal_answer.json()["version"]) == (200, 0.3), removal_answer.text
+    assert not removal_answer.json().get(field)
+    versions = [
+        client.get(f"{PATH}/{created_alert['id']}/versions/{number}").json() for number in ("0.1", "0.2", "0.3")
+    ]
     assert [bool(one.get(field)) for one in versions] == [False, True, False]
     assert _plain(field, versions[1]) == _expected_value(field)
 
@@ -106,14 +110,16 @@ def test_what_is_not_defined_or_no_such_value_is_refused_with_its_place(
     if by == "post":
         answer = client.post(PATH, json=alert(**fields))
     else:
-        created = create(client)
+        created_alert = create(client)
         (key, value), *_ = fields.items()
         operation = {"op": "add", "path": f"/{key}", "value": value}
         put = by == "put"
         answer = (
-            client.put(PATH, json=alert(**fields)) if put else send_patch(client, f"{PATH}/{created['id']}", operation)
+            client.put(PATH, json=alert(**fields))
+            if put
+            else send_patch(client, f"{PATH}/{created_alert['id']}", operation)
         )
-        assert client.get(f"{PATH}/{created['id']}").json()["version"] == 0.1
+        assert client.get(f"{PATH}/{created_alert['id']}").json()["version"] == 0.1
     assert answer.status_code == status, answer.text
     assert place in answer.text
     if by == "post":
@@ -186,13 +192,17 @@ def test_an_alert_without_domains_has_those_of_its_owners(client: httpx.Client) 
     member = {"name": "ann", "email": "ann@example.org", "teams": [team["id"]]}
     ann = client.post("/users", json=member).json()
     for owner in ({"id": team["id"], "type": "team"}, {"id": ann["id"], "type": "user"}):
-        created = create(client, name=f"of-{owner['type']}", owners=[owner])
-        assert domain_names(created["id"]) == [("finance", True)]
-        assert "domains" not in client.get(f"{PATH}/{created['id']}", params={"fields": "owners"}).json()
-    read = client.get(f"{PATH}/{created['id']}", params={"fields": "*"}).json()
+        created_alert = create(client, name=f"of-{owner['type']}", owners=[owner])
+        assert domain_names(created_alert["id"]) == [("finance", True)]
+        assert "domains" not in client.get(f"{PATH}/{created_alert['id']}", params={"fields": "owners"}).json()
+    read = client.get(f"{PATH}/{created_alert['id']}", params={"fields": "*"}).json()
     again = client.put(PATH, json=read)
-    assert (again.status_code, again.json()["version"], domain_names(created["id"])) == (200, 0.1, [("finance", True)])
+    assert (again.status_code, again.json()["version"], domain_names(created_alert["id"])) == (
+        200,
+        0.1,
+        [("finance", True)],
+    )
     domains_change = {"op": "add", "path": "/domains", "value": [{"id": sales["id"], "type": "domain"}]}
-    assert send_patch(client, f"{PATH}/{created['id']}", domains_change).status_code == 200
-    assert domain_names(created["id"]) == [("sales", False)]
-    assert finance["id"] not in client.get(f"{PATH}/{created['id']}").text
+    assert send_patch(client, f"{PATH}/{created_alert['id']}", domains_change).status_code == 200
+    assert domain_names(created_alert["id"]) == [("sales", False)]
+    assert finance["id"] not in client.get(f"{PATH}/{created_alert['id']}").text

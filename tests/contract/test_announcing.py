@@ -38,9 +38,9 @@ def test_the_same_announcement_again_is_the_request_that_there_is(
         assert (again.status_code, again.json()["id"], "firstConsumers" in again.json()) == (200, first["id"], False)
     assert len(administrator.get("/changes/CR-1/timeline").json()["data"]) == 1
     assert len(administrator.get("/events?eventType=changeRequestUpdated").json()["data"]) == 1
-    refused = post(administrator, orders, why="another", remindEveryDays=1)
-    assert refused.status_code == 409
-    assert refused.json()["message"] == (
+    refusal = post(administrator, orders, why="another", remindEveryDays=1)
+    assert refusal.status_code == 409
+    assert refusal.json()["message"] == (
         "CR-1 already announces a change of it that differs in why and remindEveryDays; withdraw or move CR-1"
     )
     assert administrator.put("/changes/CR-1/withdraw").is_success
@@ -82,8 +82,8 @@ def test_what_is_deleted_for_good_is_not_announced_again(
         {"date": orders["updatedAt"] + 8 * _DAY_MS},
         {"entity": by_name | {"type": "topic"}},
     ):
-        refused = post(administrator, orders, **{**fields, "entity": by_name, **other_fields})
-        assert (refused.status_code, "not found" in refused.json()["message"]) == (404, True)
+        refusal = post(administrator, orders, **{**fields, "entity": by_name, **other_fields})
+        assert (refusal.status_code, "not found" in refusal.json()["message"]) == (404, True)
     may_not_edit = world["as_ann"].post("/changes", json=announcement(orders, **fields, entity=by_name))
     assert may_not_edit.status_code == 403
     restrict(administrator, world["ann"], {"effect": "deny", "resources": ["table"]})
@@ -163,9 +163,9 @@ def test_a_file_is_announced_once_and_what_is_listed_is_such_a_file(
 """,
     )
     with client:
-        planned = plan_changes(client, read_changes(files))
+        plan = plan_changes(client, read_changes(files))
         assert administrator.get("/changes").json()["data"] == []
-        results = announce_planned(client, planned)
+        results = announce_planned(client, plan)
         assert [(one.outcome, one.request["name"]) for one in results] == [
             (FileOutcome.ANNOUNCED, "CR-1"),
             (FileOutcome.ANNOUNCED, "CR-2"),
@@ -189,11 +189,11 @@ def test_a_crash_between_two_changes_of_a_file_leaves_the_rest_to_the_next_run(
     )
     files = write_changes(tmp_path, text)
     with client:
-        planned = plan_changes(client, read_changes(files))
+        plan = plan_changes(client, read_changes(files))
         announce(administrator, world["counts"], column=None, why="first")
-        with pytest.raises(Conflict, match=r"CR-1 already announces a change of it that differs in .*why") as refused:
-            announce_planned(client, planned)
-        assert refused.value.__notes__ == ["Announced before that: CR-2. Nothing is announced twice."]
+        with pytest.raises(Conflict, match=r"CR-1 already announces a change of it that differs in .*why") as refusal:
+            announce_planned(client, plan)
+        assert refusal.value.__notes__ == ["Announced before that: CR-2. Nothing is announced twice."]
         administrator.put("/changes/CR-1/withdraw")
         again = announce_planned(client, plan_changes(client, read_changes(files)))
     assert [(one.outcome, one.request["name"]) for one in again] == [
@@ -221,9 +221,9 @@ def test_a_file_announces_nothing_if_one_of_it_is_refused(
 - 5
 """,
     )
-    with client, pytest.raises(InvalidInput, match="3 changes are refused, so nothing was announced:") as refused:
+    with client, pytest.raises(InvalidInput, match="3 changes are refused, so nothing was announced:") as refusal:
         plan_changes(client, read_changes(files))
-    lines = "\n".join(refused.value.__notes__).replace(files[0], "F").split("\n")
+    lines = "\n".join(refusal.value.__notes__).replace(files[0], "F").split("\n")
     assert [line.split(": ")[0] for line in lines] == ["F:3:3", "F:4:3", "F:7:12", "F:11:3"], lines
     assert "did you mean email?" in lines[1]
     assert administrator.get("/changes").json()["data"] == []

@@ -17,7 +17,7 @@ LISTS = ("owners", "domains", "tags", "dataProducts")
 
 
 @pytest.fixture
-def served_with(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Callable[..., httpx.Client]]:
+def start_server_with(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Callable[..., httpx.Client]]:
     """Start a server with other settings; return a client that is logged in as the administrator."""
     with ExitStack() as running:
 
@@ -96,9 +96,9 @@ def test_references_that_are_sent_back_as_they_were_shown_change_nothing(
 
 @pytest.mark.parametrize("event_format", ["default", "openmetadata"])
 def test_lists_in_changes_are_texts_for_clients_of_openmetadata(
-    served_with: Callable[..., httpx.Client], event_format: str
+    start_server_with: Callable[..., httpx.Client], event_format: str
 ) -> None:
-    administrator = served_with(event_format=event_format)
+    administrator = start_server_with(event_format=event_format)
     path = f"/tables/{warehouse(administrator)['id']}"
     label = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
     answers = [send_patch(administrator, path, label), administrator.get(path).json()]
@@ -129,9 +129,9 @@ def test_rules_of_policies_are_shown_as_they_were_sent(administrator: httpx.Clie
 
 @pytest.mark.parametrize("api_version", ["1.13.0", "2.0.0", "2.1.0"])
 def test_ingestion_pipelines_show_their_last_runs_as_clients_of_that_version_read_them(
-    served_with: Callable[..., httpx.Client], api_version: str
+    start_server_with: Callable[..., httpx.Client], api_version: str
 ) -> None:
-    administrator = served_with(api_version=api_version)
+    administrator = start_server_with(api_version=api_version)
     service = warehouse(administrator)["service"]
     config = {"sourceConfig": {"config": {}}, "airflowConfig": {}, "pipelineType": "metadata"}
     request = {"name": "nightly", "service": {"id": service["id"], "type": "databaseService"}, **config}
@@ -141,13 +141,13 @@ def test_ingestion_pipelines_show_their_last_runs_as_clients_of_that_version_rea
     for number in range(7):
         for state in ("running", "success"):
             run = {"runId": f"run-{number}", "pipelineState": state, "timestamp": 1_700_000_000_000 + number}
-            reported = f"/services/ingestionPipelines/{pipeline['fullyQualifiedName']}/pipelineStatus"
-            assert administrator.put(reported, json=run).is_success
+            report_path = f"/services/ingestionPipelines/{pipeline['fullyQualifiedName']}/pipelineStatus"
+            assert administrator.put(report_path, json=run).is_success
     documents = [administrator.get(path).json(), *administrator.get("/services/ingestionPipelines").json()["data"]]
     for document in documents:
         runs = document["pipelineStatuses"]
-        listed = [runs] if api_version == "1.13.0" else runs
-        assert [(run["runId"], run["pipelineState"]) for run in listed] == [
-            (f"run-{number}", "success") for number in range(6, 6 - len(listed), -1)
+        listed_runs = [runs] if api_version == "1.13.0" else runs
+        assert [(run["runId"], run["pipelineState"]) for run in listed_runs] == [
+            (f"run-{number}", "success") for number in range(6, 6 - len(listed_runs), -1)
         ]
-        assert len(listed) == (1 if api_version == "1.13.0" else 5)
+        assert len(listed_runs) == (1 if api_version == "1.13.0" else 5)

@@ -47,8 +47,8 @@ def test_an_asset_joins_and_leaves(
     body = {"assets": [{"id": orders["id"], "type": "table"}]}
     assert _totals(administrator, collection, name, groups) == [0, 0]
     for _ in range(2):
-        added = administrator.put(f"/{collection}/{groups[collection]}/assets/add", json=body)
-        assert (added.status_code, added.json()["numberOfRowsPassed"]) == (200, 1), added.text
+        add_answer = administrator.put(f"/{collection}/{groups[collection]}/assets/add", json=body)
+        assert (add_answer.status_code, add_answer.json()["numberOfRowsPassed"]) == (200, 1), add_answer.text
     assert _totals(administrator, collection, name, groups) == [1, 1]
     assert len(administrator.get(f"/tables/{orders['id']}?fields={field}").json()[field]) == 1
     for _ in range(2):

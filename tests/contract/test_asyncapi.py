@@ -106,11 +106,11 @@ def test_its_parser_finds_nothing_wrong_with_the_document() -> None:
         ingest_topic="others",
         public_url="https://tocsin.example.org",
     )
-    documented = (with_topics, Settings()) if SOAK else (with_topics,)
-    documents = json.dumps([asyncapi_document(settings) for settings in documented]).encode()
+    documented_settings = (with_topics, Settings()) if SOAK else (with_topics,)
+    documents = json.dumps([asyncapi_document(settings) for settings in documented_settings]).encode()
     words = ["node", "-e", PROGRAM, str(modules)]
     ran = subprocess.run(words, input=documents, capture_output=True, timeout=60, check=True)
-    assert json.loads(ran.stdout) == [{"isRead": True, "problems": []}] * len(documented)
+    assert json.loads(ran.stdout) == [{"isRead": True, "problems": []}] * len(documented_settings)
 
 
 def test_the_document_is_that_of_the_settings_without_addresses_or_secrets() -> None:
@@ -159,8 +159,12 @@ def logged_events(served: Served, administrator: httpx.Client, orders: Json) -> 
     announcements = (Announcement(request="CR-1", outcome=ChangeOutcome.EARLY, field="columns.email"),)
     breaking_event = change_event(breaking_reasons=reasons, announcements=announcements)
     further = [wide_event, nobody_event, breaking_event, change_event(reason="für Zoë")]
-    imported = (ImportedCount(entity_type="table", created=312, updated=14),)
-    further += [change_event(below_count=2), change_event(imported=imported), change_event(part_of=wide_event.id)]
+    imported_counts = (ImportedCount(entity_type="table", created=312, updated=14),)
+    further += [
+        change_event(below_count=2),
+        change_event(imported=imported_counts),
+        change_event(part_of=wide_event.id),
+    ]
     return [*events, *of_types, *(LoggedEvent(9_900 + at, event, {}) for at, event in enumerate(further))]
 
 
@@ -216,8 +220,8 @@ async def test_requests_of_webhooks_are_as_the_document_says(
         )
         receiver = Recorder()
         events = [logged.event for logged in logged_events]
-        sent = _message_of(events, is_array=is_array)
-        await WebhookSender(receiver, source=SOURCE).send(sent, destination, now_ms=NOW_MS)
+        sent_message = _message_of(events, is_array=is_array)
+        await WebhookSender(receiver, source=SOURCE).send(sent_message, destination, now_ms=NOW_MS)
         for request in _requests_of(receiver):
             payload = _payload_of(request)
             messages.check(name, payload, request.headers)

@@ -45,8 +45,8 @@ def test_an_alert_sends_no_more_than_all_its_editors_may_see(
             create_entity(mallory, "/events/subscriptions", **_hook("ours"))
             assert administrator.delete(f"/users/{mallory_id}?hardDelete=true").is_success
     before = message_count(sqlite_engine)
-    changed = {"op": "add", "path": "/description", "value": "Who they are."}
-    assert send_patch(administrator, f"/tables/{people['id']}", changed).is_success
+    description_operation = {"op": "add", "path": "/description", "value": "Who they are."}
+    assert send_patch(administrator, f"/tables/{people['id']}", description_operation).is_success
     assert message_count(sqlite_engine) == before, "of what mallory may not see, the webhook hears nothing"
-    assert send_patch(administrator, f"/tables/{orders['id']}", changed).is_success
+    assert send_patch(administrator, f"/tables/{orders['id']}", description_operation).is_success
     assert message_count(sqlite_engine) == before + is_edited, "of what she may see, it does while she is there"

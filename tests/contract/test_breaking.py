@@ -61,9 +61,9 @@ def test_an_explanation_names_what_reads_a_breaking_change_to_who_may_see_it(
     served: Served, administrator: httpx.Client, orders: Json
 ) -> None:
     first, second = (column["name"] for column in orders["columns"][:2])
-    hidden = table(administrator, "payroll", tags=[{"tagFQN": "PII.Sensitive"}])
+    hidden_table = table(administrator, "payroll", tags=[{"tagFQN": "PII.Sensitive"}])
     columns = {"by_lineage": None, "of_first": first, "of_second": second}
-    for reader in (*(table(administrator, name) | {"reads": column} for name, column in columns.items()), hidden):
+    for reader in (*(table(administrator, name) | {"reads": column} for name, column in columns.items()), hidden_table):
         to_column: Json = {"fromColumns": [f"{orders['fullyQualifiedName']}.{reader.get('reads')}"]}
         to_column["toColumn"] = f"{reader['fullyQualifiedName']}.{reader['columns'][0]['name']}"
         details = {"columnsLineage": [to_column]} if reader.get("reads") else {}

@@ -15,8 +15,8 @@ def rows(*names: str, **fields: object) -> list[Json]:
 
 
 def test_it_says_what_came_of_every_row(administrator: httpx.Client, orders: Json) -> None:
-    sent = [*rows("a", "b"), *rows("c", colour="red"), "nothing", *rows("orders", description="Sales.")]
-    answer = administrator.put("/tables/bulk?async=false", json=sent)
+    sent_rows = [*rows("a", "b"), *rows("c", colour="red"), "nothing", *rows("orders", description="Sales.")]
+    answer = administrator.put("/tables/bulk?async=false", json=sent_rows)
     assert answer.status_code == 200
     result = answer.json()
     assert (result["dryRun"], result["status"]) == (False, "partialSuccess")

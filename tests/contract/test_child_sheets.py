@@ -49,7 +49,7 @@ def test_what_lies_under_an_asset_goes_out_and_comes_back(
         .splitlines()[1]
         .endswith(f"unchanged,{name},,,,,,,,,,,")
     )
-    changed = row | {
+    changed_row = row | {
         "displayName": "Shop!",
         "description": "All of it.",
         "owner": "user:admin",
@@ -58,9 +58,13 @@ def test_what_lies_under_an_asset_goes_out_and_comes_back(
         "certification": "Certification.Gold",
         "domains": "Sales",
     }
-    records = [changed, changed | {"name": "fresh"}, row | {"name": "bad", "tags": "No.Such"}]
-    tried = import_rows(administrator, path, records, dryRun="true")
-    assert (tried["status"], tried["numberOfRowsPassed"], tried["numberOfRowsFailed"]) == ("partialSuccess", 2, 1)
+    records = [changed_row, changed_row | {"name": "fresh"}, row | {"name": "bad", "tags": "No.Such"}]
+    rehearsal = import_rows(administrator, path, records, dryRun="true")
+    assert (rehearsal["status"], rehearsal["numberOfRowsPassed"], rehearsal["numberOfRowsFailed"]) == (
+        "partialSuccess",
+        2,
+        1,
+    )
     assert administrator.get(f"/{below}/name/{fresh}").status_code == 404
     assert import_rows(administrator, path, records)["numberOfRowsPassed"] == 2
     shown_entity = administrator.get(f"/{below}/name/{fresh}?fields=*").json()

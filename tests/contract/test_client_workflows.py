@@ -41,9 +41,9 @@ def test_a_run_that_has_not_reported_yet_is_an_empty_answer(administrator: httpx
         "sourceConfig": {"config": {}},
         "airflowConfig": {},
     }
-    created = administrator.put("/services/ingestionPipelines", json=body)
-    assert created.status_code == 201, created.text
-    path = f"/services/ingestionPipelines/{created.json()['fullyQualifiedName']}/pipelineStatus"
+    creation = administrator.put("/services/ingestionPipelines", json=body)
+    assert creation.status_code == 201, creation.text
+    path = f"/services/ingestionPipelines/{creation.json()['fullyQualifiedName']}/pipelineStatus"
     run_id = str(uuid.uuid4())
     before = administrator.get(f"{path}/{run_id}")
     assert (before.status_code, before.content) == (204, b"")
@@ -68,8 +68,8 @@ def test_the_cost_of_a_query_is_kept_per_moment(administrator: httpx.Client, ord
         response = administrator.post("/queryCostRecord", json=body | {"cost": cost})
         assert response.status_code == 201, response.text
         assert problems("entity/data/queryCostRecord.json", response.json()) == []
-    listed = administrator.get(f"/queries/{query_id}/costs").json()
-    assert [(one["cost"], one["count"], one["totalDuration"]) for one in listed["data"]] == [(2.5, 3, 0)]
+    cost_page = administrator.get(f"/queries/{query_id}/costs").json()
+    assert [(one["cost"], one["count"], one["totalDuration"]) for one in cost_page["data"]] == [(2.5, 3, 0)]
     version = administrator.get(f"/queries/{query_id}").json()["version"]
     assert version == 0.1
 
@@ -161,9 +161,9 @@ def test_a_list_that_may_be_cut_off_deletes_nothing(administrator: httpx.Client,
     def delete_stale(**parameters: int) -> httpx.Response:
         return administrator.request("DELETE", "/tables/deleteStale", json=body, params=parameters)
 
-    refused = delete_stale()
-    assert refused.status_code == 400
-    assert refused.json()["message"] == (
+    refusal = delete_stale()
+    assert refusal.status_code == 400
+    assert refusal.json()["message"] == (
         "seenFqns: 12 of 21 would be deleted, more than 20 %; if the list is complete, send maxDeletedPercent=100"
     )
     assert delete_stale(maxDeletedPercent=57).status_code == 400

@@ -40,9 +40,9 @@ def test_a_valid_condition_may_get_warnings(administrator: httpx.Client) -> None
         warning["kind"]
         for warning in validate_condition(administrator, "tier == 'Tier.a' && tier == 'Tier.b'")["warnings"]
     ] == ["neverTrue"]
-    unindexed = validate_condition(administrator, "entity.name.startsWith('a')")
-    assert unindexed["indexedBy"] == []
-    assert [one["kind"] for one in unindexed["warnings"]] == ["unindexed"]
+    unindexed_condition = validate_condition(administrator, "entity.name.startsWith('a')")
+    assert unindexed_condition["indexedBy"] == []
+    assert [one["kind"] for one in unindexed_condition["warnings"]] == ["unindexed"]
     assert validate_condition(administrator, "user.isMemberOf('a')")["asksOfPeople"] == ["isMemberOf:a"]
 
 
@@ -59,7 +59,7 @@ def test_upstreams_validation_answers_nothing_or_400(administrator: httpx.Client
     assert "matchAnyFieldChange" in answer.json()["message"]
 
 
-def waiting_for(condition: str, resource: str, effect: str = "include") -> Json:
+def alert_request(condition: str, resource: str, effect: str = "include") -> Json:
     """Return the request for an alert with one rule."""
     rules = {"resources": [resource], "rules": [{"effect": effect, "condition": condition}]}
     return {"name": "Waiting", "alertType": "Notification", "filteringRules": rules, "destinations": BELL}
@@ -77,7 +77,7 @@ def waiting_for(condition: str, resource: str, effect: str = "include") -> Json:
 def test_a_new_alert_on_types_of_events_that_its_resources_lack_is_refused(
     administrator: httpx.Client, condition: str, resource: str, says: str
 ) -> None:
-    answer = administrator.post("/events/subscriptions", json=waiting_for(condition, resource))
+    answer = administrator.post("/events/subscriptions", json=alert_request(condition, resource))
     assert (answer.status_code, answer.json()["code"]) == (400, 400)
     assert "filteringRules.rules[0].condition" in answer.json()["message"]
     assert says in answer.json()["message"]
@@ -102,7 +102,7 @@ def test_a_named_filter_on_types_of_events_that_its_resources_lack_is_refused(ad
 def test_an_alert_that_asks_for_more_than_such_types_is_remarked_on(
     administrator: httpx.Client, condition: str, effect: str, kinds: list[str]
 ) -> None:
-    answer = administrator.post("/events/subscriptions", json=waiting_for(condition, "domain", effect))
+    answer = administrator.post("/events/subscriptions", json=alert_request(condition, "domain", effect))
     assert answer.status_code == 201, answer.text
     assert [one["kind"] for one in json.loads(answer.headers["X-Tocsin-Remarks"])] == kinds
 
@@ -110,7 +110,7 @@ def test_an_alert_that_asks_for_more_than_such_types_is_remarked_on(
 def test_a_stored_alert_on_such_types_stays_and_can_be_written(
     administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:
-    sound = waiting_for("eventType == 'entityDeleted'", "domain")
+    sound = alert_request("eventType == 'entityDeleted'", "domain")
     alert = administrator.post("/events/subscriptions", json=sound).json()
     with sqlite_engine.begin() as connection:
         changed = "UPDATE entity SET document = replace(document, 'entityDeleted', 'entityRestored') WHERE id = :id"

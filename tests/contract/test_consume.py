@@ -110,6 +110,6 @@ def test_a_killed_consumer_gets_again_what_it_had_not_committed(
     words = [sys.executable, "-m", "tocsin", "events", "consume", *options]
     codes = [subprocess.run(words, cwd=tmp_path, env=environment, check=False).returncode for _ in range(3)]
     assert codes == [-9, -9, 0]
-    handled = [name for line in (tmp_path / "names").read_text().splitlines() for name in json.loads(line)]
-    assert Counter(handled).keys() == set(domain_names)
-    assert [name for number, name in enumerate(handled) if name not in handled[:number]] == domain_names
+    handled_names = [name for line in (tmp_path / "names").read_text().splitlines() for name in json.loads(line)]
+    assert Counter(handled_names).keys() == set(domain_names)
+    assert [name for number, name in enumerate(handled_names) if name not in handled_names[:number]] == domain_names

@@ -35,8 +35,8 @@ def test_a_consumer_commits_its_position_and_another_with_an_old_one_conflicts(a
         "committedAt": None,
     }
     assert commit(administrator, 3, 0).json()["offset"] == 3
-    refused = commit(administrator, 4, 0)
-    assert (refused.status_code, "is at 3, not at 0" in refused.json()["message"]) == (409, True)
+    refusal = commit(administrator, 4, 0)
+    assert (refusal.status_code, "is at 3, not at 0" in refusal.json()["message"]) == (409, True)
     assert administrator.get(f"{ROOT}/warehouse").json()["committedAt"] is not None
     assert register(administrator)["offset"] == 3, "registering again leaves the position"
     assert administrator.delete(f"{ROOT}/warehouse").status_code == 200

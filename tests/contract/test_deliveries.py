@@ -145,21 +145,21 @@ def test_one_is_read_with_its_request_and_answers_and_without_secrets(
 def test_a_replay_of_one_is_followed_to_its_end(
     administrator: httpx.Client, letters: list[Json], outbox: Outbox
 ) -> None:
-    started = start_replay(administrator, message=letters[0]["id"])
-    path = f"{PATH}/replays/{started['id']}"
+    started_replay = start_replay(administrator, message=letters[0]["id"])
+    path = f"{PATH}/replays/{started_replay['id']}"
     waiting = {"total": 1, "waiting": 1, "delivered": 0, "failed": 0, "takenBack": 0}
-    assert (started["state"], started["progress"]) == ("sending", waiting)
+    assert (started_replay["state"], started_replay["progress"]) == ("sending", waiting)
     again = administrator.post(f"{PATH}/replays", json={"message": letters[0]["id"]})
     assert (again.status_code, "awaitingReplay" in again.json()["message"]) == (409, True)
     assert len(messages_of(administrator)) == 2
     assert outbox.end(Delivered(200)) == 1
-    ended = administrator.get(path).json()
-    assert (ended["state"], ended["progress"]["delivered"]) == ("done", 1)
+    ended_replay = administrator.get(path).json()
+    assert (ended_replay["state"], ended_replay["progress"]["delivered"]) == ("done", 1)
     assert administrator.get(f"{PATH}/{letters[0]['id']}").json()["status"] == "delivered"
-    refused = administrator.post(f"{PATH}/replays", json={"message": letters[0]["id"]})
-    assert (refused.status_code, "delivered: true" in refused.json()["message"]) == (409, True)
+    refusal = administrator.post(f"{PATH}/replays", json={"message": letters[0]["id"]})
+    assert (refusal.status_code, "delivered: true" in refusal.json()["message"]) == (409, True)
     assert start_replay(administrator, message=letters[0]["id"], delivered=True)["progress"]["total"] == 1
-    assert [one["id"] for one in administrator.get(f"{PATH}/replays").json()["data"]][-1] == started["id"]
+    assert [one["id"] for one in administrator.get(f"{PATH}/replays").json()["data"]][-1] == started_replay["id"]
 
 
 def test_a_replay_of_an_alert_is_cancelled(administrator: httpx.Client, letters: list[Json], outbox: Outbox) -> None:
@@ -211,9 +211,9 @@ def test_only_editors_of_the_alert_see_and_replay_its_messages(
     assert ana.post(f"{PATH}/replays", json={"message": message_id}).status_code == 403
     assert ana.post(f"{PATH}/replays", json={"alert": "Hooks"}).status_code == 403
     assert ana.post(f"{PATH}/replays", json={"since": "2020-01-01"}).json()["progress"]["total"] == 0
-    started = start_replay(administrator, message=message_id)
-    assert ana.get(f"{PATH}/replays/{started['id']}").status_code == 404
-    assert ana.delete(f"{PATH}/replays/{started['id']}").status_code == 404
+    started_replay = start_replay(administrator, message=message_id)
+    assert ana.get(f"{PATH}/replays/{started_replay['id']}").status_code == 404
+    assert ana.delete(f"{PATH}/replays/{started_replay['id']}").status_code == 404
     assert ana.post("/events/subscriptions", json=_alert("Anas")).status_code == 201
     table(administrator, "four")
     notify_all(sqlite_engine)

@@ -31,7 +31,7 @@ def label(administrator: httpx.Client, table: Json) -> None:
 
 
 @pytest.fixture
-def labelled(administrator: httpx.Client, orders: Json) -> Json:
+def labelled_table(administrator: httpx.Client, orders: Json) -> Json:
     """A table with a tag and a term whose names contain dots."""
     label(administrator, orders)
     return orders
@@ -86,15 +86,15 @@ def test_conditions_name_labels_with_their_quotes_and_follow_renames(
     notify_all(sqlite_engine)
     with ann:
         inbox = ann.get(f"/users/{ann_id}/notifications").json()["data"]
-    notified = {reason["subscriptionId"] for one in inbox for reason in one["reasons"]}
-    assert [condition for condition, made_alert in alerts.items() if made_alert["id"] not in notified] == []
+    notifying_alert_ids = {reason["subscriptionId"] for one in inbox for reason in one["reasons"]}
+    assert [condition for condition, made_alert in alerts.items() if made_alert["id"] not in notifying_alert_ids] == []
     if not is_renamed_first:
         rename(administrator)
     assert {old: condition_of(administrator, made_alert) for old, made_alert in alerts.items()} == CONDITIONS
 
 
 def test_assets_show_the_new_names_and_policies_and_lists_follow(
-    administrator: httpx.Client, labelled: Json, sqlite_engine: Engine
+    administrator: httpx.Client, labelled_table: Json, sqlite_engine: Engine
 ) -> None:
     rule = {"name": "r", "effect": "deny", "operations": ["EditAll"], "resources": ["table"]}
     rule["condition"] = f"matchAnyTag('{TAG}', '{TERM}')"
@@ -107,13 +107,13 @@ def test_assets_show_the_new_names_and_policies_and_lists_follow(
     assert read["rules"][0]["condition"] == f"matchAnyTag('{NEW_TAG}', '{NEW_TERM}')"
     for path in (f"/tags/name/{NEW_TAG}", f"/glossaryTerms/name/{NEW_TERM}"):
         assets = administrator.get(f"{path}/assets").json()["data"]
-        assert [one["id"] for one in assets] == [labelled["id"]]
+        assert [one["id"] for one in assets] == [labelled_table["id"]]
     for path in (f"/tags/name/{TAG}", f"/glossaryTerms/name/{TERM}"):
         assert administrator.get(path).status_code == 404
     assert inspect(sqlite_engine, deep=True).findings == []
 
 
-def test_a_name_gets_and_loses_its_quotes(administrator: httpx.Client, labelled: Json) -> None:
+def test_a_name_gets_and_loses_its_quotes(administrator: httpx.Client, labelled_table: Json) -> None:
     condition = f"matchAnyTag('{TAG}') && tags.startsWith('\"Data.EU\".')"
     made_alert = alert(administrator, "ours", condition)
     for path, name, root in (('"Data.EU"', "Data", "Data"), ("Data", "Data.US", '"Data.US"')):
@@ -128,7 +128,7 @@ def test_a_name_gets_and_loses_its_quotes(administrator: httpx.Client, labelled:
 
 
 def test_a_deletion_for_good_leaves_no_label_with_quotes(
-    administrator: httpx.Client, labelled: Json, sqlite_engine: Engine
+    administrator: httpx.Client, labelled_table: Json, sqlite_engine: Engine
 ) -> None:
     rule = {"name": "r", "effect": "allow", "operations": ["EditAll"], "resources": ["table"]}
     policy = create_entity(administrator, "/policies", name="p", rules=[rule | {"condition": f"matchAnyTag('{TAG}')"}])

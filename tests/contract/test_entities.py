@@ -146,8 +146,8 @@ def test_the_children_of_a_container_are_paged(administrator: httpx.Client, orde
     assert pages[1]["paging"] == {"offset": 2, "limit": 2, "total": 3}
     assert pages[0]["data"][0]["service"]["name"] == "s3"
     assert administrator.get("/containers/name/nowhere/children").status_code == 404
-    refused = administrator.get(f"/tables/name/{orders['fullyQualifiedName']}/children")
-    assert (refused.status_code, "have no children" in refused.text) == (404, True)
+    refusal = administrator.get(f"/tables/name/{orders['fullyQualifiedName']}/children")
+    assert (refusal.status_code, "have no children" in refusal.text) == (404, True)
 
 
 def test_the_ancestors_of_a_container_are_listed_from_the_outermost(

@@ -71,9 +71,11 @@ def test_every_event_can_be_read_as_the_schema_of_the_seed_has_it(administrator:
     assert administrator.put("/tables/restore", json={"id": orders["id"]}).is_success
     assert administrator.delete(f"/tables/{orders['id']}?hardDelete=true").is_success
     validator = seedschema.seed_validator()
-    logged, in_seed_format = (administrator.get(f"/events?format={one}").json()["data"] for one in ("default", "seed"))
-    assert {"entityRestored", "entityDeleted"} <= {event["eventType"] for event in logged}
-    for event, document in zip(logged, in_seed_format, strict=True):
+    logged_events, in_seed_format = (
+        administrator.get(f"/events?format={form}").json()["data"] for form in ("default", "seed")
+    )
+    assert {"entityRestored", "entityDeleted"} <= {event["eventType"] for event in logged_events}
+    for event, document in zip(logged_events, in_seed_format, strict=True):
         validator.validate(document)
         assert document["entityId"] == event["entityId"]
         assert administrator.get(f"/events/{event['id']}?format=seed").json() == document
@@ -157,8 +159,8 @@ def test_types_of_events_have_the_names_of_upstreams_2_0(administrator: httpx.Cl
         matching = administrator.get(f"/events?{query}").json()["data"]
         return [(event["eventType"], _changed_names(event)) for event in matching]
 
-    added, task_made = ("entityUpdated", ["lineage"]), ("threadCreated", ["Task"])
-    assert set(map(str, types_and_fields("eventType=entityLineageAdded"))) == {str(added)}
+    lineage_addition, task_made = ("entityUpdated", ["lineage"]), ("threadCreated", ["Task"])
+    assert set(map(str, types_and_fields("eventType=entityLineageAdded"))) == {str(lineage_addition)}
     assert len(types_and_fields("eventType=entityLineageAdded,entityLineageDeleted")) > len(
         types_and_fields("eventType=entityLineageAdded")
     )
@@ -287,12 +289,12 @@ def test_a_failed_test_is_reported_and_read(administrator: httpx.Client, orders:
     assert case.status_code == 201, case.text
     fqn = case.json()["fullyQualifiedName"]
     result = {"timestamp": 1_700_000_000_000, "testCaseStatus": "Failed", "result": "3 nulls"}
-    posted = (
+    report_answer = (
         administrator.post(f"/dataQuality/testCases/testCaseResults/{fqn}", json=result)
         if form == "post"
         else administrator.put(f"/dataQuality/testCases/{fqn}/testCaseResult", json=result)
     )
-    assert posted.status_code == 200, posted.text
+    assert report_answer.status_code == 200, report_answer.text
     read = administrator.get(f"/dataQuality/testCases/testCaseResults/{fqn}?startTs=0").json()
     assert [one["testCaseStatus"] for one in read["data"]] == ["Failed"]
     events = administrator.get("/events?eventType=testCaseFailure&format=tocsin").json()["data"]

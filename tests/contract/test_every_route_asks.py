@@ -77,7 +77,7 @@ _REFUSED = {403, 404}
 
 
 @pytest.fixture
-def denied(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[tuple[str, httpx.Client]]:
+def denied_person(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[tuple[str, httpx.Client]]:
     """Somebody whom a policy denies everything."""
     domain = {"name": "Sales", "domainType": "Aggregate", "description": "x"}
     assert administrator.post("/domains", json=domain).status_code == 201
@@ -88,9 +88,9 @@ def denied(served: Served, administrator: httpx.Client, orders: Json) -> Iterato
 
 
 def test_every_route_refuses_or_shows_nothing_to_who_may_nothing(
-    served: Served, denied: tuple[str, httpx.Client], orders: Json
+    served: Served, denied_person: tuple[str, httpx.Client], orders: Json
 ) -> None:
-    _, client = denied
+    _, client = denied_person
     answered: list[str] = []
     for method, path in _routes(served):
         if f"{method} {path}" in OPEN or f"{method} {path}" in OWN or path.endswith("/stream"):
@@ -146,8 +146,8 @@ def _filled_path(path: str, orders: Json) -> str:
     values |= {"entity_type": "table", "resource": "table", "from_type": "table", "to_type": "table"}
     values |= {"from_fqn": orders["fullyQualifiedName"], "to_fqn": orders["fullyQualifiedName"]}
     values |= {"fqn": f"{fqn}.id"} if path.endswith("/columnProfile") else {}
-    filled = re.sub(r"\{([^}]+)\}", lambda found: str(values.get(found[1], orders["id"])), path)
-    return filled + _QUERIES.get(path, "").format(**orders)
+    filled_path = re.sub(r"\{([^}]+)\}", lambda found: str(values.get(found[1], orders["id"])), path)
+    return filled_path + _QUERIES.get(path, "").format(**orders)
 
 
 def _body(method: str, path: str, orders: Json) -> Json:

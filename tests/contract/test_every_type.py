@@ -101,9 +101,9 @@ def test_a_read_has_a_tag_and_a_write_heeds_it(client: httpx.Client, entities: d
             "list": f'"bogus", {read.headers["ETag"]}',
         }
         where = path if number % 2 else by_name
-        written = send_patch(client, where, f"Text {number}.", **{"If-Match": present[form]})
-        assert written.status_code == 200, (form, written.text)
-        assert written.headers["ETag"] == client.get(path).headers["ETag"] != read.headers["ETag"]
+        write_answer = send_patch(client, where, f"Text {number}.", **{"If-Match": present[form]})
+        assert write_answer.status_code == 200, (form, write_answer.text)
+        assert write_answer.headers["ETag"] == client.get(path).headers["ETag"] != read.headers["ETag"]
         if form != "star":
             for at in (path, by_name):
                 assert_refused(send_patch(client, at, "Too late.", **{"If-Match": present[form]}), 412)
@@ -286,7 +286,7 @@ def test_the_table_of_producers_says_which_events_a_thread_has(client: httpx.Cli
         operations = [{"op": "replace", "path": "/message", "value": "Why not?"}]
         assert client.patch(path, content=json.dumps(operations), headers=PATCH).status_code == 200
         assert client.delete(path).status_code == 200
-        written = client.get("/events", params={"entityId": thread["id"]}).json()["data"]
-        types = {one["eventType"] for one in written}
+        thread_events = client.get("/events", params={"entityId": thread["id"]}).json()["data"]
+        types = {one["eventType"] for one in thread_events}
         assert types & LIFE == {kind for kind in LIFE if produces(thread["type"].lower(), kind)} == {"entityDeleted"}
         assert all(produces(thread["type"].lower(), kind) for kind in types)

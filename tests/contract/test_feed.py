@@ -80,16 +80,16 @@ def test_threads_and_their_events_are_what_the_schemas_say(
     for thread in threads:
         assert problems("entity/feed/thread.json", thread) == []
         assert problems("entity/feed/thread.json", client.get(f"/feed/{thread['id']}").json()) == []
-    listed = client.get("/feed?limit=50").json()
-    assert listed["paging"]["total"] == 3
-    assert [problem for one in listed["data"] for problem in problems("entity/feed/thread.json", one)] == []
-    notified = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
-    assert [problem for one in notified for problem in problems("type/changeEvent.json", one)] == []
-    for notification in notified:
+    thread_page = client.get("/feed?limit=50").json()
+    assert thread_page["paging"]["total"] == 3
+    assert [problem for one in thread_page["data"] for problem in problems("entity/feed/thread.json", one)] == []
+    thread_events = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
+    assert [problem for one in thread_events for problem in problems("type/changeEvent.json", one)] == []
+    for notification in thread_events:
         assert problems("entity/feed/thread.json", json.loads(notification["entity"])) == []
     kinds = ["threadCreated"] * 3 + ["postCreated", "threadUpdated", "taskResolved"]
-    assert [one["eventType"] for one in notified] == kinds
-    assert {one["entityFullyQualifiedName"] for one in notified} == {orders["fullyQualifiedName"]}
+    assert [one["eventType"] for one in thread_events] == kinds
+    assert {one["entityFullyQualifiedName"] for one in thread_events} == {orders["fullyQualifiedName"]}
     counts = client.get("/feed/count", params={"entityLink": ORDERS}).json()
     assert [problem for one in counts for problem in problems("api/feed/threadCount.json", one)] == []
     assert {one["entityLink"]: one["totalTaskCount"] for one in counts} == {ORDERS: 0, EMAIL: 1}
@@ -165,11 +165,11 @@ def test_only_authors_edit_their_words(
 ) -> None:
     thread = begin(alice[1])
     post = alice[1].post(f"/feed/{thread['id']}/posts", json={"message": "Mine"}).json()["posts"][0]
-    changed = {"op": "replace", "path": "/message", "value": "Yours"}
+    message_operation = {"op": "replace", "path": "/message", "value": "Yours"}
     for path in (f"/feed/{thread['id']}", f"/feed/{thread['id']}/posts/{post['id']}"):
-        assert patch(bob[1], path, changed).status_code == 403
+        assert patch(bob[1], path, message_operation).status_code == 403
         assert bob[1].delete(path).status_code == 403
-        assert patch(alice[1], path, changed).json()["message"] == "Yours"
+        assert patch(alice[1], path, message_operation).json()["message"] == "Yours"
     reaction = {"op": "add", "path": "/reactions/0", "value": {"reactionType": "eyes", "user": {"id": bob[0]}}}
     assert patch(alice[1], f"/feed/{thread['id']}", reaction).status_code == 403
     assert patch(bob[1], f"/feed/{thread['id']}", reaction).json()["reactions"][0]["user"]["name"] == "bob"
@@ -294,11 +294,11 @@ def test_threads_are_as_hidden_as_their_asset(
     assert client.post(f"{path}/posts", json={"message": "x"}).status_code == 404
     assert client.post("/feed", json={"about": ORDERS, "message": "x"}).status_code == 403
     assert client.get("/feed/count", params={"entityLink": ORDERS}).status_code == 403
-    notified = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
-    assert [one["entityId"] for one in notified] == [elsewhere["id"]]
+    thread_events = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
+    assert [one["entityId"] for one in thread_events] == [elsewhere["id"]]
     administrator.delete(f"/tables/{orders['id']}?hardDelete=true")
-    notified = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
-    assert [one["entityId"] for one in notified] == [elsewhere["id"]], "what is gone stays as hidden as it was"
+    thread_events = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
+    assert [one["entityId"] for one in thread_events] == [elsewhere["id"]], "what is gone stays as hidden as it was"
 
 
 def test_whoever_may_not_edit_the_asset_cannot_resolve_a_task_about_it(

@@ -38,16 +38,16 @@ def test_following_answers_with_the_change_event(alice: tuple[str, httpx.Client]
     assert answer.status_code == 200
     event = answer.json()
     assert (event["eventType"], event["entityId"]) == ("entityUpdated", orders["id"])
-    added = event["changeDescription"]["fieldsAdded"][0]
-    assert (added["name"], added["newValue"][0]["id"]) == ("followers", user_id)
+    addition = event["changeDescription"]["fieldsAdded"][0]
+    assert (addition["name"], addition["newValue"][0]["id"]) == ("followers", user_id)
     assert event["previousVersion"] == event["currentVersion"] == 0.1
-    listed = client.get(path).json()
-    assert [(one["id"], one["type"], one["name"]) for one in listed["data"]] == [(user_id, "user", "alice")]
-    assert listed == {
+    follower_page = client.get(path).json()
+    assert [(one["id"], one["type"], one["name"]) for one in follower_page["data"]] == [(user_id, "user", "alice")]
+    assert follower_page == {
         "entityType": "table",
         "entityId": orders["id"],
-        "followers": listed["data"],
-        "data": listed["data"],
+        "followers": follower_page["data"],
+        "data": follower_page["data"],
     }
     followers = client.get(f"/tables/{orders['id']}?fields=followers").json()["followers"]
     assert [one["id"] for one in followers] == [user_id]
@@ -109,13 +109,13 @@ def test_nobody_is_made_to_follow_what_they_may_not_view(
     administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
 ) -> None:
     user_id, client = alice
-    hidden = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
+    hidden_table = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
-    path = f"/tables/{hidden['id']}/followers"
+    path = f"/tables/{hidden_table['id']}/followers"
     for answer in (administrator.put(f"{path}/{user_id}"), administrator.put(path, json=user_id)):
         assert (answer.status_code, answer.json()["code"]) == (403, 403)
         assert answer.json()["message"].startswith("alice may not view this table, so cannot follow it")
-    several = {"entities": [{"id": one["id"], "type": "table"} for one in (hidden, orders)]}
+    several = {"entities": [{"id": one["id"], "type": "table"} for one in (hidden_table, orders)]}
     bulk = administrator.put(f"/users/{user_id}/follows/bulk", json=several).json()
     assert (bulk["numberOfRowsPassed"], bulk["numberOfRowsFailed"]) == (1, 1)
     assert administrator.get(path).json()["data"] == []
@@ -186,15 +186,15 @@ def test_activity_lists_the_changes_of_what_one_follows_newest_first(
     assert activity["data"][0]["title"].startswith("orders: description")
     assert "after" in activity["paging"]
     all_entries = client.get(f"/users/{user_id}/activity").json()["data"]
-    for since, expected in (
+    for since, expected_events in (
         ("24h", all_entries),
         ("2020-01-31", all_entries),
         ("0", all_entries),
         ("99999999999999", []),
     ):
-        assert client.get(f"/users/{user_id}/activity", params={"since": since}).json()["data"] == expected
-    refused = client.get(f"/users/{user_id}/activity?since=yesterday")
-    assert (refused.status_code, refused.json()["message"].startswith("since: must be epoch milliseconds")) == (
+        assert client.get(f"/users/{user_id}/activity", params={"since": since}).json()["data"] == expected_events
+    refusal = client.get(f"/users/{user_id}/activity?since=yesterday")
+    assert (refusal.status_code, refusal.json()["message"].startswith("since: must be epoch milliseconds")) == (
         400,
         True,
     )

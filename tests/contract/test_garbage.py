@@ -62,7 +62,7 @@ QUERIES = st.dictionaries(
 
 
 @pytest.fixture
-def furnished(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[tuple[Served, httpx.Client, Json]]:
+def furnished_server(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[tuple[Served, httpx.Client, Json]]:
     with (
         running_server(sqlite_engine, password=started_store.password, token=started_store.token) as served,
         served.administrator() as client,
@@ -78,9 +78,9 @@ def check(answer: httpx.Response) -> None:
         assert isinstance(answer.json()["message"], str)
 
 
-def test_no_path_and_no_body_breaks_the_server(furnished: tuple[Served, httpx.Client, Json]) -> None:
+def test_no_path_and_no_body_breaks_the_server(furnished_server: tuple[Served, httpx.Client, Json]) -> None:
     """Fault scenario 7."""
-    served, client, orders = furnished
+    server, client, orders = furnished_server
     me = client.get("/users/loggedInUser").json()["id"]
 
     @FUZZ
@@ -89,15 +89,15 @@ def test_no_path_and_no_body_breaks_the_server(furnished: tuple[Served, httpx.Cl
         ids_by_segment = {"{id}": orders["id"], "{me}": me}
         path = "/".join(quote(ids_by_segment.get(segment, segment), safe="") for segment in segments)
         if not (method == "GET" and path.endswith("stream")):
-            address = f"{served.url}/api/v1/{path}"  # httpx itself refuses a relative address that begins with //
+            address = f"{server.url}/api/v1/{path}"  # httpx itself refuses a relative address that begins with //
             check(client.request(method, address, params=query, content=json.dumps(body)))
 
     send()
 
 
-def test_no_document_breaks_a_write(furnished: tuple[Served, httpx.Client, Json]) -> None:
+def test_no_document_breaks_a_write(furnished_server: tuple[Served, httpx.Client, Json]) -> None:
     """Fault scenario 7."""
-    _, client, _ = furnished
+    _, client, _ = furnished_server
 
     @FUZZ
     @given(
@@ -119,8 +119,8 @@ def test_no_document_breaks_a_write(furnished: tuple[Served, httpx.Client, Json]
     send()
 
 
-def test_no_patch_breaks_a_write(furnished: tuple[Served, httpx.Client, Json]) -> None:
-    _, client, orders = furnished
+def test_no_patch_breaks_a_write(furnished_server: tuple[Served, httpx.Client, Json]) -> None:
+    _, client, orders = furnished_server
     alert = client.get("/events/subscriptions/name/ActivityFeedAlert").json()
     operation = st.fixed_dictionaries(
         {"op": st.sampled_from(["add", "remove", "replace", "move", "copy", "test", "spoon"]), "path": PATHS},

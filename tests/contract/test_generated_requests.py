@@ -90,7 +90,7 @@ def test_generated_requests_are_answered_as_described(
             problems.append(f"{case.as_curl_command()[:500]}: {[str(one)[:300] for one in failures.exceptions]}")
 
     for operation in operations:
-        bounded = settings(
+        bounded_settings = settings(
             max_examples=_EXAMPLES,
             derandomize=True,
             database=None,
@@ -100,7 +100,7 @@ def test_generated_requests_are_answered_as_described(
         )
         cases = operation.as_strategy(generation_mode=mode)
         try:
-            bounded(given(case=cases)(check))()
+            bounded_settings(given(case=cases)(check))()
         except Unsatisfiable:  # an operation that reads nothing takes nothing wrong
             assert mode.is_negative
     assert problems == []

@@ -14,15 +14,15 @@ def test_a_query_does_not_show_itself_because_its_hidden_table_went_for_good(
 ) -> None:
     user_id, mallory = served.person("mallory")
     _, zoe = served.person("zoe")
-    hidden = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
+    hidden_table = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     queries: list[Json] = []
-    for name, uses in (("alone", [hidden]), ("both", [hidden, orders]), ("open", [orders])):
+    for name, uses in (("alone", [hidden_table]), ("both", [hidden_table, orders]), ("open", [orders])):
         query = create_entity(
             administrator, "/queries", name=name, query=f"select salary -- {name}", service="warehouse"
         )
-        used = [{"id": one["id"], "type": "table"} for one in uses]
-        assert administrator.put(f"/queries/{query['id']}/usage", json=used).is_success
+        usage = [{"id": one["id"], "type": "table"} for one in uses]
+        assert administrator.put(f"/queries/{query['id']}/usage", json=usage).is_success
         queries.append(query)
 
     def names_shown(client: httpx.Client) -> list[Json]:
@@ -41,6 +41,6 @@ def test_a_query_does_not_show_itself_because_its_hidden_table_went_for_good(
 
     with mallory, zoe:
         assert names_shown(mallory) == [["open"]] * 5
-        assert administrator.delete(f"/tables/{hidden['id']}?hardDelete=true").is_success
+        assert administrator.delete(f"/tables/{hidden_table['id']}?hardDelete=true").is_success
         assert names_shown(mallory) == [["open"]] * 5, "no more than before"
         assert names_shown(zoe) == [["alone", "both", "open"]] * 5

@@ -33,8 +33,8 @@ def test_incidents_of_test_cases_that_may_not_be_seen(administrator: httpx.Clien
         fqn = create_entity(administrator, _CASES, name="no_nulls", entityLink=link, **case_fields)[
             "fullyQualifiedName"
         ]
-        failed = {"timestamp": 1, "testCaseStatus": "Failed"}
-        assert administrator.post(f"{_CASES}/testCaseResults/{fqn}", json=failed).is_success
+        failed_result = {"timestamp": 1, "testCaseStatus": "Failed"}
+        assert administrator.post(f"{_CASES}/testCaseResults/{fqn}", json=failed_result).is_success
     assert administrator.get(_INCIDENTS).json()["paging"]["total"] == 2
     for query in ("", "?latest=true", "?limit=1"):
         page = alice.get(_INCIDENTS + query).json()
@@ -107,8 +107,8 @@ def test_filters_by_the_name_of_what_may_not_be_seen(served: Served, administrat
     assert administrator.put("/dataProducts/Price/assets/add", json={"assets": [asset]}).is_success
     assert administrator.patch(f"/tables/{orders['id']}", json=patch).is_success
     user_id, client = served.person("carla")
-    hidden = ["domain", "dataProduct", "tag", "team"]
-    restrict(administrator, user_id, {"effect": "deny", "resources": hidden})
+    hidden_types = ["domain", "dataProduct", "tag", "team"]
+    restrict(administrator, user_id, {"effect": "deny", "resources": hidden_types})
     filters = ("domain=Takeover", "dataProduct=Price", "tags=Deal.Open", "tier=Deal.Open", "owner=lawyers")
     with client:
         assert client.get("/tables").json()["paging"]["total"] == 1
@@ -135,9 +135,11 @@ def test_the_condition_of_an_alert_is_read_by_those_who_may_view_the_alert_and_b
         destinations=[{"category": "Followers", "type": "ActivityFeed"}],
     )
     is_readable: dict[str, set[bool]] = {}
-    for hidden in ("table", "eventsubscription"):
-        user_id, client = served.person(f"without-{hidden}")
-        restrict(administrator, user_id, {"effect": "deny", "resources": ["table", hidden], "operations": ["ViewAll"]})
+    for hidden_type in ("table", "eventsubscription"):
+        user_id, client = served.person(f"without-{hidden_type}")
+        restrict(
+            administrator, user_id, {"effect": "deny", "resources": ["table", hidden_type], "operations": ["ViewAll"]}
+        )
         with client:
             assert client.get(f"/tables/{orders['id']}").status_code == 403
             answers = [
@@ -145,5 +147,5 @@ def test_the_condition_of_an_alert_is_read_by_those_who_may_view_the_alert_and_b
                 client.get("/events/subscriptions", params={"limit": 100}),
                 client.get("/events", params={"timestamp": 0, "limit": 1_000}),
             ]
-            is_readable[hidden] = {orders["fullyQualifiedName"] in answer.text for answer in answers}
+            is_readable[hidden_type] = {orders["fullyQualifiedName"] in answer.text for answer in answers}
     assert is_readable == {"table": {True}, "eventsubscription": {False}}

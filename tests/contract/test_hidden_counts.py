@@ -51,14 +51,14 @@ def test_what_may_not_be_seen_is_not_counted(
     inbox, noise = f"/users/{user_id}/notifications", f"/events/subscriptions/{alert['id']}/noise"
 
     def counts() -> list[Json]:
-        mixed = mallory.get(f"/dataQuality/testSuites/{suite['id']}?fields=summary").json()["summary"]
+        suite_summary = mallory.get(f"/dataQuality/testSuites/{suite['id']}?fields=summary").json()["summary"]
         graph = mallory.get("/lineage/getLineage", params={"fqn": orders["fullyQualifiedName"]}).json()
-        answered = mallory.get(inbox).json()
+        inbox_page = mallory.get(inbox).json()
         of_alert, of_all = (mallory.get(path).json() for path in (noise, "/events/subscriptions/noise"))
         return [
-            (mixed["total"], mixed["failed"]),
+            (suite_summary["total"], suite_summary["failed"]),
             graph["nodes"][orders["fullyQualifiedName"]]["paging"]["entityUpstreamCount"],
-            (answered["paging"]["total"], answered["counts"]),
+            (inbox_page["paging"]["total"], inbox_page["counts"]),
             (
                 of_alert["fired"],
                 of_alert["notifiedInApp"],
@@ -73,7 +73,9 @@ def test_what_may_not_be_seen_is_not_counted(
     notify_all(sqlite_engine)
     reduced_counts = counts()
     mallory.close()
-    fired = full_counts[3][0]
+    fired_count = full_counts[3][0]
     assert full_counts[:3] == [(2, 2), 1, (2, {"unread": 2, "total": 2})]
     assert reduced_counts[:3] == [(1, 1), 0, (1, {"unread": 1, "total": 1})]
-    assert reduced_counts[3] == (fired // 2, 1, [fired // 2]), "and of the change that hid it, nothing fired either"
+    assert reduced_counts[3] == (fired_count // 2, 1, [fired_count // 2]), (
+        "and of the change that hid it, nothing fired either"
+    )

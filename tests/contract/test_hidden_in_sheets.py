@@ -32,11 +32,11 @@ def test_a_sheet_of_tables_shows_no_hidden_reference_and_keeps_it(
         for domains, remaining_domains in (("", {_NAME}), ("Open", {_NAME, "Open"})):
             records = list(csv.DictReader(io.StringIO(text)))
             records = [one | {"description": f"Orders. {domains}", "domains": domains} for one in records[:1]]
-            written = io.StringIO()
-            writer = csv.DictWriter(written, records[0].keys())
+            buffer = io.StringIO()
+            writer = csv.DictWriter(buffer, records[0].keys())
             writer.writeheader()
             writer.writerows(records)
-            answer = mallory.put(f"{sheet}/import{query}", content=written.getvalue())
+            answer = mallory.put(f"{sheet}/import{query}", content=buffer.getvalue())
             assert answer.json()["numberOfRowsPassed"] == 1, answer.text
             now = administrator.get(path, params={"fields": "domains"}).json()
             assert (now["description"], {one["name"] for one in now["domains"]}) == (
@@ -52,8 +52,8 @@ def test_a_sheet_of_terms_shows_no_hidden_term_and_keeps_it(served: Served, admi
     secret = create_entity(administrator, "/glossaryTerms", name=_NAME, description="x", glossary=_NAME, tags=_HIDDEN)
     owner = [{"id": user_id, "type": "user"}]
     term = create_entity(administrator, "/glossaryTerms", name="Client", description="x", glossary="Shop", owners=owner)
-    related = {"op": "add", "path": "/relatedTerms", "value": [{"id": secret["id"], "type": "glossaryTerm"}]}
-    assert send_patch(administrator, f"/glossaryTerms/{term['id']}", related).is_success
+    relation_operation = {"op": "add", "path": "/relatedTerms", "value": [{"id": secret["id"], "type": "glossaryTerm"}]}
+    assert send_patch(administrator, f"/glossaryTerms/{term['id']}", relation_operation).is_success
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     with mallory:
         text = mallory.get("/glossaries/name/Shop/export").text

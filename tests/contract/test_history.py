@@ -22,31 +22,31 @@ def _describe(client: httpx.Client, orders: Json, text: str) -> Json:
 
 
 @pytest.fixture
-def edited(administrator: httpx.Client, orders: Json) -> Json:
+def edited_table(administrator: httpx.Client, orders: Json) -> Json:
     """``orders`` at version 0.3, described twice."""
     _describe(administrator, orders, "first")
     return _describe(administrator, orders, "second")
 
 
-def test_a_dry_run_says_what_a_rollback_would_do(administrator: httpx.Client, edited: Json) -> None:
-    preview = administrator.post(f"/tables/{edited['id']}/rollback", json={"version": 0.1, "dryRun": True}).json()
+def test_a_dry_run_says_what_a_rollback_would_do(administrator: httpx.Client, edited_table: Json) -> None:
+    preview = administrator.post(f"/tables/{edited_table['id']}/rollback", json={"version": 0.1, "dryRun": True}).json()
     assert (preview["dryRun"], preview["leftOut"], preview["entity"]["version"]) == (True, [], 0.4)
     assert preview["changeDescription"]["fieldsDeleted"] == [{"name": "description", "oldValue": "second"}]
-    assert administrator.get(f"/tables/{edited['id']}").json()["version"] == 0.3
+    assert administrator.get(f"/tables/{edited_table['id']}").json()["version"] == 0.3
 
 
 @pytest.mark.parametrize("version", [0.2, "0.2"])
-def test_a_rollback_by_name_is_a_new_version(administrator: httpx.Client, edited: Json, version: object) -> None:
+def test_a_rollback_by_name_is_a_new_version(administrator: httpx.Client, edited_table: Json, version: object) -> None:
     rollback = administrator.post(f"{NAME}/rollback", json={"version": version})
     assert rollback.status_code == 200
     assert rollback.json()["entity"]["description"] == "first"
-    read = administrator.get(f"/tables/{edited['id']}")
+    read = administrator.get(f"/tables/{edited_table['id']}")
     assert (read.json()["version"], read.headers["ETag"]) == (0.4, rollback.headers["ETag"])
 
 
-def test_a_rollback_minds_if_match(administrator: httpx.Client, edited: Json) -> None:
-    tag = administrator.get(f"/tables/{edited['id']}").headers["ETag"]
-    path, body = f"/tables/{edited['id']}/rollback", {"version": 0.1}
+def test_a_rollback_minds_if_match(administrator: httpx.Client, edited_table: Json) -> None:
+    tag = administrator.get(f"/tables/{edited_table['id']}").headers["ETag"]
+    path, body = f"/tables/{edited_table['id']}/rollback", {"version": 0.1}
     assert administrator.post(path, json=body, headers={"If-Match": '"stale"'}).status_code == 412
     assert administrator.post(path, json=body, headers={"If-Match": tag}).status_code == 200
 
@@ -65,8 +65,10 @@ def test_a_rollback_minds_if_match(administrator: httpx.Client, edited: Json) ->
         ([], 400),
     ],
 )
-def test_a_rollback_to_nowhere_is_refused(administrator: httpx.Client, edited: Json, body: Json, status: int) -> None:
-    answer = administrator.post(f"/tables/{edited['id']}/rollback", json=body)
+def test_a_rollback_to_nowhere_is_refused(
+    administrator: httpx.Client, edited_table: Json, body: Json, status: int
+) -> None:
+    answer = administrator.post(f"/tables/{edited_table['id']}/rollback", json=body)
     assert (answer.status_code, answer.json()["code"]) == (status, status)
 
 
@@ -76,8 +78,8 @@ def test_only_administrators_bring_people_back(served: Served, administrator: ht
         assert client.post(f"/users/{user_id}/rollback", json={"version": 0.1}).status_code == 403
 
 
-def test_two_versions_are_compared_in_either_direction(administrator: httpx.Client, edited: Json) -> None:
-    path = f"/tables/{edited['id']}/diff"
+def test_two_versions_are_compared_in_either_direction(administrator: httpx.Client, edited_table: Json) -> None:
+    path = f"/tables/{edited_table['id']}/diff"
     newest = administrator.get(path).json()
     assert newest == administrator.get(f"{NAME}/diff?from=0.2&to=0.3").json()
     assert newest == {
@@ -94,7 +96,7 @@ def test_two_versions_are_compared_in_either_direction(administrator: httpx.Clie
     assert administrator.get(f"{path}?from=x").status_code == 400
     unknown = administrator.get(f"{path}?from=7.7")
     assert unknown.status_code == 404
-    assert unknown.json()["message"] == f"table {edited['fullyQualifiedName']} has no version 7.7"
+    assert unknown.json()["message"] == f"table {edited_table['fullyQualifiedName']} has no version 7.7"
     assert administrator.get(f"{path}?to=0.1").status_code == 404
 
 
@@ -133,14 +135,14 @@ def test_a_glossary_is_renamed_with_its_terms_and_labels(administrator: httpx.Cl
         ids[request["name"]] = answer.json()["id"]
     label = {"tagFQN": "Business.Revenue", "source": "Glossary", "labelType": "Manual", "state": "Confirmed"}
     _patch(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/tags", "value": [label]})
-    renamed = _patch(administrator, f"/glossaries/{ids['Business']}", _NAMED | {"value": "Trade"})
-    assert (renamed.json()["fullyQualifiedName"], renamed.json()["version"]) == ("Trade", 0.2)
+    rename_answer = _patch(administrator, f"/glossaries/{ids['Business']}", _NAMED | {"value": "Trade"})
+    assert (rename_answer.json()["fullyQualifiedName"], rename_answer.json()["version"]) == ("Trade", 0.2)
     assert administrator.get("/glossaryTerms/name/Trade.Revenue").json()["id"] == ids["Revenue"]
     assert administrator.get("/glossaryTerms/name/Business.Revenue").status_code == 404
     tags = administrator.get(f"/tables/{orders['id']}?fields=tags").json()["tags"]
     assert [label["tagFQN"] for label in tags] == ["Trade.Revenue"]
-    for refused, status in (("Taken", 409), ("", 400), (7, 400), ("x" * 300, 400)):
-        answer = _patch(administrator, f"/glossaries/{ids['Business']}", _NAMED | {"value": refused}, status)
+    for refused_name, status in (("Taken", 409), ("", 400), (7, 400), ("x" * 300, 400)):
+        answer = _patch(administrator, f"/glossaries/{ids['Business']}", _NAMED | {"value": refused_name}, status)
         assert answer.json()["code"] == status
 
 

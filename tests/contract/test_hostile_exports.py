@@ -35,17 +35,17 @@ def test_what_people_write_stays_text(administrator: httpx.Client, orders: Json)
     assert [
         (row["id"], key) for row in csv_rows for key, cell in row.items() if _RUNS.match(cell) and cell[0] != "'"
     ] == []
-    reasoned = [(row, one) for row, one in zip(csv_rows, events, strict=True) if one.get("reason")]
-    assert [event["reason"] for _, event in reasoned] == texts
-    assert [row["reason"] for row, _ in reasoned] == [f"'{text}" if _RUNS.match(text) else text for text in texts]
-    assert [row["summary"] for row, event in reasoned if event["reason"] not in row["summary"]] == []
+    reason_pairs = [(row, one) for row, one in zip(csv_rows, events, strict=True) if one.get("reason")]
+    assert [event["reason"] for _, event in reason_pairs] == texts
+    assert [row["reason"] for row, _ in reason_pairs] == [f"'{text}" if _RUNS.match(text) else text for text in texts]
+    assert [row["summary"] for row, event in reason_pairs if event["reason"] not in row["summary"]] == []
 
     query = f"/events?entityId={orders['id']}&limit=1000&format="
     answers = {one: administrator.get(f"{query}{one}") for one in ("jsonld", "turtle", "ntriples")}
     graph = by_oxigraph(answers["jsonld"].content)
     assert_same(graph, read_turtle(answers["turtle"].content))
     assert_same(graph, read_n_triples(answers["ntriples"].content))
-    for _, event in reasoned:
+    for _, event in reason_pairs:
         assert (URIRef(f"urn:uuid:{event['id']}"), RDFS.comment, Literal(event["reason"])) in graph
     assert len(set(answers["ntriples"].content.splitlines())) == len(graph), "a triple a line"
 

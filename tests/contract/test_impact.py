@@ -91,8 +91,8 @@ def test_columns_narrow_it(administrator: httpx.Client, world: dict[str, Json]) 
     assert email["clean"]["affectedColumns"] == ["warehouse.shop.public.clean.email"]
     both = administrator.get(path, params={"columns": "email,warehouse.shop.public.orders.id"}).json()
     assert by_name(both)["sales"]["affectedColumns"] == ["warehouse.shop.public.sales.id"]
-    refused = administrator.get(path, params={"columns": "colour"})
-    assert (refused.status_code, "colour" in refused.json()["message"]) == (400, True)
+    refusal = administrator.get(path, params={"columns": "colour"})
+    assert (refusal.status_code, "colour" in refusal.json()["message"]) == (400, True)
 
 
 def test_depth_and_limit_bound_it(administrator: httpx.Client, world: dict[str, Json]) -> None:

@@ -133,19 +133,19 @@ def test_unread_comes_first_then_the_newest(alice: tuple[str, httpx.Client], tel
     ids = [teller.tell(user_id, name) for name in ("a", "b", "c", "d", "e")]
     for read in (ids[4], ids[0]):
         assert client.put(f"/users/{user_id}/notifications/{read}/read").json()["read"] is True
-    expected = [ids[3], ids[2], ids[1], ids[4], ids[0]]
-    assert [one["id"] for one in client.get(f"/users/{user_id}/notifications").json()["data"]] == expected
-    paged: list[str] = []
+    expected_ids = [ids[3], ids[2], ids[1], ids[4], ids[0]]
+    assert [one["id"] for one in client.get(f"/users/{user_id}/notifications").json()["data"]] == expected_ids
+    paged_ids: list[str] = []
     after = ""
     while True:
         page = client.get(f"/users/{user_id}/notifications?limit=2{after}").json()
-        paged += [one["id"] for one in page["data"]]
+        paged_ids += [one["id"] for one in page["data"]]
         if "after" not in page["paging"]:
             break
         after = f"&after={page['paging']['after']}"
-    assert paged == expected
+    assert paged_ids == expected_ids
     unread = client.get(f"/users/{user_id}/notifications?unread=true").json()
-    assert ([one["id"] for one in unread["data"]], unread["counts"]) == (expected[:3], {"unread": 3, "total": 5})
+    assert ([one["id"] for one in unread["data"]], unread["counts"]) == (expected_ids[:3], {"unread": 3, "total": 5})
 
 
 def test_all_are_marked_read_at_once(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
@@ -248,8 +248,8 @@ def test_parts_of_a_whole_ring_once_with_the_entry_that_the_inbox_has(
     _, second, alone = listener.wait_for(3)
     assert (second["notificationCount"], second["group"], alone["id"]) == (5, first["group"], alone_id)
     assert first["group"] != second["eventId"] != whole_id != first["group"]
-    resumed = Listener(served, user_id, listener.events[0]["id"])
-    assert [one["id"] for one in resumed.wait_for(2)] == [second["id"], alone_id]
+    resumed_listener = Listener(served, user_id, listener.events[0]["id"])
+    assert [one["id"] for one in resumed_listener.wait_for(2)] == [second["id"], alone_id]
 
 
 def test_a_stream_that_goes_on_in_another_store_says_so(

@@ -159,10 +159,10 @@ def test_answers_do_not_tell_whether_a_hidden_entity_exists(served: Served, orde
         "resources": ["table"],
         "condition": "matchAnyTag('PII.Sensitive')",
     }
-    tagged = [{"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}]
+    tag_operations = [{"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}]
     with served.administrator() as administrator:
         headers = {"content-type": "application/json-patch+json"}
-        assert administrator.patch(f"/tables/{orders['id']}", json=tagged, headers=headers).status_code == 200
+        assert administrator.patch(f"/tables/{orders['id']}", json=tag_operations, headers=headers).status_code == 200
     may = {"operations": ["Ingest", "EditAll", "ViewAll", "Delete"]}
 
     def outcomes(client: httpx.Client, name: str) -> list[Json]:
@@ -265,11 +265,11 @@ def test_client_and_command_send_events(
         0,
         ["duplicate", "applied", "applied"],
     )
-    listed = tmp_path / "events.json"
-    listed.write_bytes(orjson.dumps([*events, {}]))
-    sent = CliRunner().invoke(app_of(), ["events", "ingest", str(listed)])
-    assert sent.exit_code == 1
-    assert "refused" in sent.output
+    events_file = tmp_path / "events.json"
+    events_file.write_bytes(orjson.dumps([*events, {}]))
+    ingest_result = CliRunner().invoke(app_of(), ["events", "ingest", str(events_file)])
+    assert ingest_result.exit_code == 1
+    assert "refused" in ingest_result.output
 
 
 _TEXTS = st.text(max_size=8) | st.sampled_from(

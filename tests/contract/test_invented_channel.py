@@ -73,19 +73,19 @@ def alert(**config: str) -> Json:
 def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
     pigeons: InventedChannel, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
-    refused = administrator.post("/events/subscriptions", json=alert())
-    assert (refused.status_code, "destinations[0].config.endpoint" in refused.text) == (400, True)
+    refusal = administrator.post("/events/subscriptions", json=alert())
+    assert (refusal.status_code, "destinations[0].config.endpoint" in refusal.text) == (400, True)
     response = administrator.post("/events/subscriptions", json=alert(endpoint=ADDRESS))
     assert response.status_code == 201, response.text
     assert "secret-loft" not in response.text
-    tried = {"destinations": alert(endpoint=ADDRESS)["destinations"]}
-    assert '"Success"' in administrator.post("/events/subscriptions/testDestination", json=tried).text
+    trial_request = {"destinations": alert(endpoint=ADDRESS)["destinations"]}
+    assert '"Success"' in administrator.post("/events/subscriptions/testDestination", json=trial_request).text
     assert [address for _, address in pigeons.flown] == [ADDRESS]
     pigeons.flown.clear()
     patch = [{"op": "add", "path": "/description", "value": "by air"}]
     headers = {"Content-Type": "application/json-patch+json"}
-    changed = administrator.patch(f"/tables/{orders['id']}", content=json.dumps(patch), headers=headers)
-    assert changed.status_code == 200, changed.text
+    change_answer = administrator.patch(f"/tables/{orders['id']}", content=json.dumps(patch), headers=headers)
+    assert change_answer.status_code == 200, change_answer.text
     notify_all(sqlite_engine)
     asyncio.run(deliver_until(sqlite_engine, lambda: bool(pigeons.flown)))
     assert pigeons.flown == [(orders["fullyQualifiedName"], ADDRESS)]

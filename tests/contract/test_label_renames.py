@@ -18,7 +18,7 @@ TERM, NEW_TERM = "Business.Revenue", "Trade.Revenue"
 
 
 @pytest.fixture
-def labelled(administrator: httpx.Client, orders: Json) -> Json:
+def labelled_table(administrator: httpx.Client, orders: Json) -> Json:
     """A table with a tag, the same tag on a column, and a term."""
     for path, request in (
         ("/classifications", {"name": "Privacy", "description": "x"}),
@@ -29,13 +29,13 @@ def labelled(administrator: httpx.Client, orders: Json) -> Json:
         answer = administrator.post(path, json=request)
         assert answer.status_code == 201, answer.text
     tag, term = {"tagFQN": OLD, "source": "Classification"}, {"tagFQN": TERM, "source": "Glossary"}
-    written = send_patch(
+    write_answer = send_patch(
         administrator,
         f"/tables/{orders['id']}",
         {"op": "add", "path": "/tags", "value": [tag, term]},
         {"op": "add", "path": "/columns/1/tags", "value": [tag]},
     )
-    assert written.status_code == 200, written.text
+    assert write_answer.status_code == 200, write_answer.text
     _wait_for_another_millisecond()
     return read(administrator)
 
@@ -76,7 +76,7 @@ def events(client: httpx.Client, **query: Json) -> list[Json]:
 
 
 def test_a_rename_is_an_event_of_what_is_renamed_and_of_nothing_that_carries_it(
-    administrator: httpx.Client, labelled: Json
+    administrator: httpx.Client, labelled_table: Json
 ) -> None:
     before = {event["id"] for event in events(administrator)}
     tag = administrator.get(ORDERS).headers["ETag"]
@@ -91,35 +91,43 @@ def test_a_rename_is_an_event_of_what_is_renamed_and_of_nothing_that_carries_it(
     assert (names["oldValue"].strip('"'), names["newValue"].strip('"')) == (OLD, NEW)
     now = read(administrator)
     assert labels(now) == {NEW, NEW_TERM}
-    assert (now["version"], now["updatedAt"]) == (labelled["version"], labelled["updatedAt"])
+    assert (now["version"], now["updatedAt"]) == (labelled_table["version"], labelled_table["updatedAt"])
     assert administrator.get(ORDERS).headers["ETag"] != tag
 
 
-def test_an_earlier_moment_has_the_names_of_that_moment(administrator: httpx.Client, labelled: Json) -> None:
+def test_an_earlier_moment_has_the_names_of_that_moment(administrator: httpx.Client, labelled_table: Json) -> None:
     before_ms = SystemClock().now_ms()
     _wait_for_another_millisecond()
     rename_all(administrator)
-    assert labels(read(administrator, asOf=labelled["updatedAt"])) == {OLD, TERM}
+    assert labels(read(administrator, asOf=labelled_table["updatedAt"])) == {OLD, TERM}
     assert labels(read(administrator, asOf=before_ms)) == {OLD, TERM}
     assert labels(read(administrator, asOf=SystemClock().now_ms())) == {NEW, NEW_TERM}
-    old_version = administrator.get(f"/tables/{labelled['id']}/versions/{labelled['version']}").json()
+    old_version = administrator.get(f"/tables/{labelled_table['id']}/versions/{labelled_table['version']}").json()
     assert labels(old_version) == {OLD, TERM}
 
 
 def test_changes_after_a_rename_do_not_mention_it(
-    sqlite_engine: Engine, administrator: httpx.Client, labelled: Json
+    sqlite_engine: Engine, administrator: httpx.Client, labelled_table: Json
 ) -> None:
     rename_all(administrator)
-    changed = send_patch(
-        administrator, f"/tables/{labelled['id']}", {"op": "add", "path": "/description", "value": "Renamed."}
+    changed_table = send_patch(
+        administrator, f"/tables/{labelled_table['id']}", {"op": "add", "path": "/description", "value": "Renamed."}
     ).json()
-    assert [one["name"] for one in changed["changeDescription"]["fieldsAdded"]] == ["description"]
-    assert (changed["changeDescription"]["fieldsUpdated"], changed["changeDescription"]["fieldsDeleted"]) == ([], [])
-    for path in (f"diff?from={labelled['version']}", f"diff?from={changed['version']}&to={labelled['version']}"):
-        difference = administrator.get(f"/tables/{labelled['id']}/{path}").json()
+    assert [one["name"] for one in changed_table["changeDescription"]["fieldsAdded"]] == ["description"]
+    assert (
+        changed_table["changeDescription"]["fieldsUpdated"],
+        changed_table["changeDescription"]["fieldsDeleted"],
+    ) == ([], [])
+    for path in (
+        f"diff?from={labelled_table['version']}",
+        f"diff?from={changed_table['version']}&to={labelled_table['version']}",
+    ):
+        difference = administrator.get(f"/tables/{labelled_table['id']}/{path}").json()
         changed_fields = [one["name"] for key in difference if key.startswith("fields") for one in difference[key]]
         assert changed_fields == ["description"], difference
-    back = administrator.post(f"/tables/{labelled['id']}/rollback", json={"version": labelled["version"]}).json()
+    back = administrator.post(
+        f"/tables/{labelled_table['id']}/rollback", json={"version": labelled_table["version"]}
+    ).json()
     assert back["leftOut"] == []
     assert labels(read(administrator)) == {NEW, NEW_TERM}
     assert inspect(sqlite_engine, deep=True).findings == []
@@ -133,8 +141,8 @@ def test_terms_that_carry_each_other_mention_only_their_names(
         request = {"name": name, "description": "x", "glossary": "Business"}
         assert administrator.post("/glossaryTerms", json=request).status_code == 201
     label = {"tagFQN": "Business.Sales", "source": "Glossary"}
-    tagged = {"op": "add", "path": "/tags", "value": [label]}
-    assert send_patch(administrator, "/glossaryTerms/name/Business.Revenue", tagged).status_code == 200
+    tag_operation = {"op": "add", "path": "/tags", "value": [label]}
+    assert send_patch(administrator, "/glossaryTerms/name/Business.Revenue", tag_operation).status_code == 200
     rename(administrator, "/glossaries/name/Business", "Trade")
     term = administrator.get("/glossaryTerms/name/Trade.Revenue", params={"fields": "tags"}).json()
     assert [one["tagFQN"] for one in term["tags"]] == ["Trade.Sales"]
@@ -144,13 +152,13 @@ def test_terms_that_carry_each_other_mention_only_their_names(
 
 
 def test_a_bot_leaves_the_label_of_a_person_under_its_new_name(
-    served: Served, administrator: httpx.Client, labelled: Json
+    served: Served, administrator: httpx.Client, labelled_table: Json
 ) -> None:
     rename_all(administrator)
     request = {"name": "connector", "email": "connector@example.org", "isBot": True}
     user = administrator.put("/users", json=request).json()
     token = administrator.put(f"/users/generateToken/{user['id']}").json()["JWTToken"]
-    report = {"name": "orders", "databaseSchema": "warehouse.shop.public", "columns": labelled["columns"]}
+    report = {"name": "orders", "databaseSchema": "warehouse.shop.public", "columns": labelled_table["columns"]}
     for column in report["columns"]:
         column["tags"] = []
     with served.client(token) as connector:

@@ -100,7 +100,7 @@ def test_that_a_queue_lags_is_shown_to_those_who_may_view_its_alert(
     served: Served, administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:
     user_id, client = served.person("ann")
-    hidden = create_entity(
+    hidden_alert = create_entity(
         administrator,
         "/events/subscriptions",
         name="Merger",
@@ -111,15 +111,15 @@ def test_that_a_queue_lags_is_shown_to_those_who_may_view_its_alert(
     )
     rule = {"effect": "deny", "operations": ["ViewAll"], "resources": ["eventsubscription"]}
     restrict(administrator, user_id, rule | {"condition": "!noOwner()"})
-    reference = {"id": hidden["id"], "type": "eventsubscription", "name": "Merger"}
+    reference = {"id": hidden_alert["id"], "type": "eventsubscription", "name": "Merger"}
     states, log = LagStates(sqlite_engine), LagLog(SqlCatalogue(sqlite_engine), SystemClock())
-    for reader, alert in ((MATCH_STREAM, None), (f"queue {hidden['id']}", reference)):
+    for reader, alert in ((MATCH_STREAM, None), (f"queue {hidden_alert['id']}", reference)):
         states.put({reader: LagState(9, 1)})
         assert log.begin(ReaderLag(reader, ReaderKind.QUEUE, 9, alert=alert), 4)
     with client:
-        assert client.get(f"/events/subscriptions/{hidden['id']}").status_code == 403
+        assert client.get(f"/events/subscriptions/{hidden_alert['id']}").status_code == 403
         assert lagging_readers(client) == {MATCH_STREAM}
-    assert lagging_readers(administrator) == {MATCH_STREAM, f"queue {hidden['id']}"}
+    assert lagging_readers(administrator) == {MATCH_STREAM, f"queue {hidden_alert['id']}"}
 
 
 def lagging_readers(client: httpx.Client) -> set[str]:

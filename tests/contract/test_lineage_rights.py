@@ -18,10 +18,10 @@ def test_an_operation_on_an_edge_asks_whoever_calls_it(
 ) -> None:
     user_id, mallory = served.person("mallory")
     own_table = table(administrator, "mine", owners=[{"id": user_id, "type": "user"}])
-    hidden = table(administrator, "hidden", tags=[{"tagFQN": "PII.Sensitive"}])
+    hidden_table = table(administrator, "hidden", tags=[{"tagFQN": "PII.Sensitive"}])
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     own_reference, orders_reference, unseen = (
-        {"id": document["id"], "type": "table"} for document in (own_table, orders, hidden)
+        {"id": document["id"], "type": "table"} for document in (own_table, orders, hidden_table)
     )
     writes, actor = served.app.state.parts.writes, Actor(user_id, "mallory")
     for from_, to in ((own_reference, orders_reference), (unseen, own_reference), (own_reference, unseen)):

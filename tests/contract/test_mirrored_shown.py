@@ -77,12 +77,12 @@ class Source:
         domains = [reference("domain", domain)]
         product = self.put("dataProducts", f"{CANARY}_product", description=CANARY, domains=domains)
         secret = self.put("glossaries", f"{CANARY}_words", description=CANARY)
-        fqn, owned = f"{CANARY}_words.{CANARY}", {"owners": self.owners, "description": CANARY}
-        term = self.put("glossaryTerms", CANARY, fqn=fqn, glossary=reference("glossary", secret), **owned)
+        fqn, owner_fields = f"{CANARY}_words.{CANARY}", {"owners": self.owners, "description": CANARY}
+        term = self.put("glossaryTerms", CANARY, fqn=fqn, glossary=reference("glossary", secret), **owner_fields)
         self.glossary = self.put("glossaries", "open", description="Open.")
         fields = {"glossary": reference("glossary", self.glossary), "description": CANARY}
-        related = [reference("glossaryTerm", term)]
-        self.term = self.put("glossaryTerms", "word", fqn="open.word", relatedTerms=related, **fields)
+        related_terms = [reference("glossaryTerm", term)]
+        self.term = self.put("glossaryTerms", "word", fqn="open.word", relatedTerms=related_terms, **fields)
         self.open_table = self.fake.lists["tables"][table_id(0)]
         labels = [a_label(fqn) | {"source": "Glossary"}, a_label("Tier.Tier1")]
         self.open_table |= {"domains": domains, "dataProducts": [reference("dataProduct", product)], "tags": labels}
@@ -217,11 +217,11 @@ def test_nobody_but_an_administrator_takes_the_denial_away(
         organization = administrator.get("/teams/name/Organization?fields=policies").json()
         rename = {"op": "replace", "path": "/name", "value": "Open"}
         disable = {"op": "add", "path": "/enabled", "value": False}
-        hidden = source.tables[0]["id"]
+        hidden_id = source.tables[0]["id"]
         roles = [{"id": role, "type": "role"}]
         for _person_id, person in people.values():
             answers = [
-                send_patch(person, f"/tables/{hidden}", {"op": "replace", "path": "/tags", "value": []}),
+                send_patch(person, f"/tables/{hidden_id}", {"op": "replace", "path": "/tags", "value": []}),
                 send_patch(person, f"/tags/{tag}", rename),
                 send_patch(person, "/classifications/name/Mirrored", rename),
                 person.delete(f"/tags/{tag}?hardDelete=true"),
@@ -232,8 +232,8 @@ def test_nobody_but_an_administrator_takes_the_denial_away(
                 send_patch(person, f"/teams/{team['id']}", {"op": "add", "path": "/defaultRoles", "value": roles}),
                 send_patch(person, f"/teams/{organization['id']}", {"op": "replace", "path": "/policies", "value": []}),
                 person.put(f"/users/generateToken/{mirror_bot}"),
-                person.put(f"/tables/{hidden}/followers/{bob_id}"),
-                person.delete(f"/tables/{hidden}"),
+                person.put(f"/tables/{hidden_id}/followers/{bob_id}"),
+                person.delete(f"/tables/{hidden_id}"),
             ]
             assert [answer.request.url.path for answer in answers if answer.is_success] == []
-            assert person.get(f"/tables/{hidden}").status_code in (403, 404)
+            assert person.get(f"/tables/{hidden_id}").status_code in (403, 404)

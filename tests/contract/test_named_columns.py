@@ -36,18 +36,18 @@ def test_a_column_is_read_by_its_name(administrator: httpx.Client, people: Json)
 def test_a_column_is_changed_by_its_name_as_a_version_of_its_table(administrator: httpx.Client, people: Json) -> None:
     path = f'/columns/name/{FQN}.home."street.no"'
     change = {"displayName": "Street", "description": "Where they live.", "tags": [{"tagFQN": "PII.Sensitive"}]}
-    changed = administrator.put(path, json=change)
-    assert changed.status_code == 200, changed.text
-    assert (changed.json()["displayName"], changed.json()["description"]) == ("Street", "Where they live.")
-    assert [label["tagFQN"] for label in changed.json()["tags"]] == ["PII.Sensitive"]
+    change_answer = administrator.put(path, json=change)
+    assert change_answer.status_code == 200, change_answer.text
+    assert (change_answer.json()["displayName"], change_answer.json()["description"]) == ("Street", "Where they live.")
+    assert [label["tagFQN"] for label in change_answer.json()["tags"]] == ["PII.Sensitive"]
     read = administrator.get(f"/tables/{people['id']}").json()
     assert read["version"] == 0.2
     names = {one["name"] for one in read["changeDescription"]["fieldsAdded"]}
     assert names == {f'columns.home.children."street.no".{key}' for key in change}
-    assert administrator.put(path, json=change).json() == changed.json()
-    emptied = administrator.put(path, json={"displayName": "", "description": "", "tags": []}).json()
-    assert emptied.keys().isdisjoint(("displayName", "description"))
-    assert emptied["tags"] == []
+    assert administrator.put(path, json=change).json() == change_answer.json()
+    emptied_column = administrator.put(path, json={"displayName": "", "description": "", "tags": []}).json()
+    assert emptied_column.keys().isdisjoint(("displayName", "description"))
+    assert emptied_column["tags"] == []
     assert administrator.get(f"/tables/{people['id']}").json()["version"] == 0.3
 
 

@@ -66,8 +66,8 @@ def test_a_renamed_team_is_still_notified(
         {"type": "team", "name": "sales"},
         {"type": "team", "name": "rev'enue"},
     )
-    described = {"op": "add", "path": "/description", "value": "All of them."}
-    assert send_patch(administrator, f"/tables/{orders['id']}", described).is_success
+    description_operation = {"op": "add", "path": "/description", "value": "All of them."}
+    assert send_patch(administrator, f"/tables/{orders['id']}", description_operation).is_success
     notify_all(sqlite_engine)
     with ann:
         assert receivers["id"] in _alerts_in_inbox(ann, ann_id)
@@ -148,8 +148,8 @@ def test_another_team_of_the_name_inherits_no_messages(
     assert after["destinations"][0]["config"]["receivers"] == []
     assert after["destinations"][0]["enabled"] is False, "without receivers it could mean everybody"
     assert _conditions(_read(administrator, asking)) == [f"!isBot() && user.isMemberOf('sales (removed {team['id']})')"]
-    described = {"op": "add", "path": "/description", "value": "All of them."}
-    assert send_patch(administrator, f"/tables/{orders['id']}", described).is_success
+    description_operation = {"op": "add", "path": "/description", "value": "All of them."}
+    assert send_patch(administrator, f"/tables/{orders['id']}", description_operation).is_success
     notify_all(sqlite_engine)
     with ann:
         assert not {alert["id"], asking["id"]} & {*_alerts_in_inbox(ann, ann_id)}
@@ -157,8 +157,8 @@ def test_another_team_of_the_name_inherits_no_messages(
     findings = [one for one in events if one.event_type is EventType.AUDIT_FINDING and one.entity_id == alert["id"]]
     changes = [change for one in findings if one.change_description for change in one.change_description.fields_added]
     assert [change.new_value["about"] for change in changes] == ["team sales"]
-    refused = administrator.post("/teams", json={"name": f"sales (removed {team['id']})", "teamType": "Group"})
-    assert refused.status_code == 400
+    refusal = administrator.post("/teams", json={"name": f"sales (removed {team['id']})", "teamType": "Group"})
+    assert refusal.status_code == 400
 
 
 def _put(client: httpx.Client, body: Json, *, dry_run: bool = False) -> httpx.Response:
@@ -179,11 +179,11 @@ def test_an_alert_file_from_before_a_rename_changes_nothing_and_says_so(
     alert = _put(administrator, _team_alert()).json()
     assert send_patch(administrator, f"/teams/{team['id']}", {**_RENAME, "value": "revenue"}).is_success
     assert send_patch(administrator, "/classifications/name/Secret", {**_RENAME, "value": "Privacy"}).is_success
-    followed = _read(administrator, alert)
+    renamed_alert = _read(administrator, alert)
     for dry_run in (True, False):
         answer = _put(administrator, _team_alert(), dry_run=dry_run)
         assert answer.status_code == 200, answer.text
-        assert answer.json()["version"] == followed["version"]
+        assert answer.json()["version"] == renamed_alert["version"]
         remarks = [(one["kind"], one["field"]) for one in json.loads(answer.headers["X-Tocsin-Remarks"])]
         assert ("renamed", "destinations") in remarks
         assert remarks.count(("renamed", "filteringRules")) == 2
@@ -227,9 +227,9 @@ def test_a_name_for_which_a_policy_has_no_room_is_refused(
     restrict(administrator, user_id, {"effect": "deny", "condition": many})
     label = {"op": "add", "path": "/tags", "value": [{"tagFQN": "Secret.Pay"}]}
     assert send_patch(administrator, f"/tables/{orders['id']}", label).is_success
-    refused = send_patch(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "P" * 120})
-    assert refused.status_code == 400
-    assert "the condition of a policy that names it would exceed" in refused.json()["message"]
+    refusal = send_patch(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "P" * 120})
+    assert refusal.status_code == 400
+    assert "the condition of a policy that names it would exceed" in refusal.json()["message"]
     with mallory:
         assert mallory.get(f"/tables/{orders['id']}").status_code == 403
         assert send_patch(administrator, f"/tags/{tag['id']}", {**_RENAME, "value": "Wages"}).is_success

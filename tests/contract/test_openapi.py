@@ -60,7 +60,7 @@ def document(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="module")
-def described(document: Json) -> Described:
+def api_description(document: Json) -> Described:
     return Described(document)
 
 
@@ -77,37 +77,37 @@ def _first_collection(path: str) -> str | None:
     return next((name for name in BY_COLLECTION if f"{path}/".startswith(f"/api/v1/{name}/")), None)
 
 
-def test_every_operation_has_a_name_of_its_own_and_a_summary(described: Described) -> None:
-    operations = list(described.operations())
+def test_every_operation_has_a_name_of_its_own_and_a_summary(api_description: Described) -> None:
+    operations = list(api_description.operations())
     assert len({operation["operationId"] for _, _, operation in operations}) == len(operations)
     assert [name for name, _, operation in operations if not operation["summary"].strip()] == []
 
 
-def test_every_collection_has_its_own_paths(described: Described, document: Json) -> None:
+def test_every_collection_has_its_own_paths(api_description: Described, document: Json) -> None:
     assert [path for path in document["paths"] if "{collection}" in path] == []
     assert {f"/api/v1/{collection}" for collection in BY_COLLECTION} <= document["paths"].keys()
 
 
-def test_every_operation_that_reads_a_body_describes_it(described: Described) -> None:
-    changing = {name for name, method, _ in described.operations() if method in ("put", "post", "patch")}
-    bodies = {name: operation for name, _, operation in described.operations() if "requestBody" in operation}
+def test_every_operation_that_reads_a_body_describes_it(api_description: Described) -> None:
+    changing = {name for name, method, _ in api_description.operations() if method in ("put", "post", "patch")}
+    bodies = {name: operation for name, _, operation in api_description.operations() if "requestBody" in operation}
     assert changing - bodies.keys() == _WITHOUT_BODY
     for name, operation in bodies.items():
         for media in operation["requestBody"]["content"].values():
-            assert _is_said(media["schema"], described.document), name
+            assert _is_said(media["schema"], api_description.document), name
 
 
-def test_every_operation_describes_its_answer(described: Described) -> None:
-    for name, _, operation in described.operations():
+def test_every_operation_describes_its_answer(api_description: Described) -> None:
+    for name, _, operation in api_description.operations():
         answers = {status: one for status, one in operation["responses"].items() if status < "400"}
         assert answers, name
         media = [media for one in answers.values() for media in one.get("content", {}).values()]
         assert bool(media) == (name not in _WITHOUT_CONTENT), name
-        assert all(_is_said(one["schema"], described.document) for one in media), name
+        assert all(_is_said(one["schema"], api_description.document) for one in media), name
 
 
-def test_every_parameter_has_a_type_and_a_description(described: Described) -> None:
-    for name, _, operation in described.operations():
+def test_every_parameter_has_a_type_and_a_description(api_description: Described) -> None:
+    for name, _, operation in api_description.operations():
         for parameter in operation["parameters"]:
             assert parameter["description"].strip(), (name, parameter)
             assert parameter["schema"].keys() & {"type", "anyOf", "enum", "const"}, (name, parameter)
@@ -119,26 +119,28 @@ def test_paths_differ_in_more_than_names(document: Json) -> None:
     assert len(set(plain)) == len(plain)
 
 
-def test_every_example_is_valid(described: Described, document: Json) -> None:
+def test_every_example_is_valid(api_description: Described, document: Json) -> None:
     for name, schema in document["components"]["schemas"].items():
         for example in schema.get("examples", ()):
-            errors = [error.message for error in described.validator(schema).iter_errors(example)]
+            errors = [error.message for error in api_description.validator(schema).iter_errors(example)]
             assert errors == [], name
 
 
-def test_errors_are_those_that_are_sent(described: Described, administrator: httpx.Client) -> None:
-    for name, _, operation in described.operations():
+def test_errors_are_those_that_are_sent(api_description: Described, administrator: httpx.Client) -> None:
+    for name, _, operation in api_description.operations():
         assert "422" not in operation["responses"], name
         assert operation["responses"]["400"] == {"$ref": "#/components/responses/Error400"}, name
-    shape = described.document["components"]["responses"]["Error400"]["content"]["application/json"]["schema"]
+    shape = api_description.document["components"]["responses"]["Error400"]["content"]["application/json"]["schema"]
     assert shape == {"$ref": "#/components/schemas/Error"}
     refused = administrator.get("/tables", params={"limit": "many"})
     assert (refused.status_code, set(refused.json())) == (400, {"code", "message"})
 
 
-def test_a_token_is_required_where_the_document_says_so(described: Described, administrator: httpx.Client) -> None:
-    assert described.document["security"] == [{"token": []}]
-    is_open = {name for name, _, operation in described.operations() if operation.get("security") == []}
+def test_a_token_is_required_where_the_document_says_so(
+    api_description: Described, administrator: httpx.Client
+) -> None:
+    assert api_description.document["security"] == [{"token": []}]
+    is_open = {name for name, _, operation in api_description.operations() if operation.get("security") == []}
     assert {"get /api/v1/system/version", "post /api/v1/users/login"} <= is_open
     with httpx.Client(base_url=administrator.base_url) as stranger:
         for name in sorted(is_open):
@@ -148,21 +150,25 @@ def test_a_token_is_required_where_the_document_says_so(described: Described, ad
         assert stranger.get("/tables").status_code == 401
 
 
-def test_reads_that_name_something_in_their_query_say_404(described: Described, administrator: httpx.Client) -> None:
+def test_reads_that_name_something_in_their_query_say_404(
+    api_description: Described, administrator: httpx.Client
+) -> None:
     nowhere = "00000000-0000-0000-0000-000000000007"
     other_collections = tuple(f"get /api/v1/{collection}" for collection in BY_COLLECTION if collection != "tables")
-    reads = [one for one in described.operations() if one[1] == "get" and "{" not in one[0]]
+    reads = [one for one in api_description.operations() if one[1] == "get" and "{" not in one[0]]
     naming_reads = [one for one in reads if not one[0].startswith(other_collections)]
     assert {"get /api/v1/tables", "get /api/v1/permissions", "get /api/v1/events"} <= {
         name for name, *_ in naming_reads
     }
     for name, _, operation in naming_reads:
         texts = [one for one in operation["parameters"] if one["schema"].get("type") == "string"]
-        required = {one["name"]: "nothing" for one in texts if one.get("required")}
+        required_values = {one["name"]: "nothing" for one in texts if one.get("required")}
         for parameter in (one["name"] for one in texts):
             for value in ("nothing", nowhere):
-                answer = administrator.get(name.removeprefix("get /api/v1"), params={**required, parameter: value})
-                assert described.problem(answer) is None
+                answer = administrator.get(
+                    name.removeprefix("get /api/v1"), params={**required_values, parameter: value}
+                )
+                assert api_description.problem(answer) is None
 
 
 def _is_said(schema: Json, document: Json) -> bool:

@@ -41,7 +41,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, answers: list[httpx.Respons
 
 
 @pytest.fixture(scope="module")
-def described(client: httpx.Client) -> Described:
+def api_description(client: httpx.Client) -> Described:
     return Described(client.get("/openapi.json").json())
 
 
@@ -52,11 +52,16 @@ def entities(client: httpx.Client) -> dict[str, Json]:
 
 
 @pytest.fixture(autouse=True)
-def checked(answers: list[httpx.Response], described: Described, entities: dict[str, Json]) -> Iterator[None]:
+def check_answers(
+    answers: list[httpx.Response], api_description: Described, entities: dict[str, Json]
+) -> Iterator[None]:
     """Check every answer that a test got."""
     yield
     problems = [
-        problem for answer in answers if "openapi.json" not in str(answer.url) if (problem := described.problem(answer))
+        problem
+        for answer in answers
+        if "openapi.json" not in str(answer.url)
+        if (problem := api_description.problem(answer))
     ]
     answers.clear()
     assert problems == []

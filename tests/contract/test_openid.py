@@ -234,9 +234,9 @@ def test_an_identity_stays_with_the_user_of_its_first_log_in(company: Served, pr
     provider.email = "boss@example.org"
     assert who() == first != boss_id
     with company.administrator() as administrator:
-        moved = [{"op": "replace", "path": "/email", "value": "moved@example.org"}]
+        email_operations = [{"op": "replace", "path": "/email", "value": "moved@example.org"}]
         headers = {"Content-Type": "application/json-patch+json"}
-        assert administrator.patch(f"/users/{first}", json=moved, headers=headers).status_code == 200
+        assert administrator.patch(f"/users/{first}", json=email_operations, headers=headers).status_code == 200
     assert who() == first
 
 

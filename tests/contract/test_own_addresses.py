@@ -43,8 +43,8 @@ def test_addresses_are_sealed_and_shown_to_editors_with_masks(
     if kind == "team":
         team = administrator.post("/teams", json={"name": "crew", "teamType": "Group"}).json()
         path = f"/teams/{team['id']}"
-    written = put(administrator, path, ADDRESSES)
-    assert written.status_code == 200, written.text
+    write_answer = put(administrator, path, ADDRESSES)
+    assert write_answer.status_code == 200, write_answer.text
     profile = administrator.get(path, params={"fields": "profile"}).json()["profile"]
     assert profile["images"] == {"image": IMAGE}
     assert profile["subscription"]["slack"] == {"endpoint": f"https://hooks.slack.com/services/{MASK}"}
@@ -63,8 +63,8 @@ def test_addresses_are_sealed_and_shown_to_editors_with_masks(
     with sqlite_engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     assert TOKEN.encode() not in Path(database).read_bytes()
-    unchanged = put(administrator, path, profile["subscription"])
-    assert (unchanged.status_code, unchanged.json()["version"]) == (200, written.json()["version"])
+    unchanged_answer = put(administrator, path, profile["subscription"])
+    assert (unchanged_answer.status_code, unchanged_answer.json()["version"]) == (200, write_answer.json()["version"])
 
 
 @pytest.mark.parametrize(

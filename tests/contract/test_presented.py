@@ -25,8 +25,8 @@ def test_owners_and_domains_are_inherited_and_marked(served: Served, administrat
     read = administrator.get(f"/tables/{orders['id']}?fields=owners,domains").json()
     assert [(one["name"], one["inherited"]) for one in read["owners"]] == [("alice", True)]
     assert read["domains"] == []
-    listed = administrator.get("/tables?fields=owners").json()["data"]
-    assert [[one["name"] for one in each["owners"]] for each in listed] == [["alice"]]
+    listed_tables = administrator.get("/tables?fields=owners").json()["data"]
+    assert [[one["name"] for one in each["owners"]] for each in listed_tables] == [["alice"]]
     answer = send_patch(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/description", "value": "x"})
     assert answer["owners"][0]["inherited"] is True
     assert "owners" not in administrator.get(f"/tables/{orders['id']}").json()

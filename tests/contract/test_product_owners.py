@@ -83,9 +83,9 @@ def test_the_owners_of_the_domain_are_notified_and_the_explanation_says_so(
         assert f"{name} owns it by inheritance (alert Owned)." in answer["answer"]
         reason = answer["notified"]["data"][0]["reasons"][-1]
         assert reason["sentence"] == f"{name} owns it by inheritance (alert Owned)"
-        (reached,) = answer["alerts"][0]["reached"]["data"]
-        assert reached["ways"][0]["reason"]["sentence"] == reason["sentence"]
-        assert reached["ways"][0]["reason"]["isInherited"] is reason["isInherited"] is True
+        (reached_recipient,) = answer["alerts"][0]["reached"]["data"]
+        assert reached_recipient["ways"][0]["reason"]["sentence"] == reason["sentence"]
+        assert reached_recipient["ways"][0]["reason"]["isInherited"] is reason["isInherited"] is True
 
 
 @pytest.mark.usefixtures("product")

@@ -73,8 +73,8 @@ def test_profiles_are_read_by_table_column_and_statement(administrator: httpx.Cl
     assert (latest["profile"]["rowCount"], latest["columns"][0]["profile"]["timestamp"]) == (3, 3)
     assert administrator.get(f"/tables/name/{_ORDERS}", params={"fields": "profile"}).json()["profile"]["rowCount"] == 3
     assert "profile" not in administrator.get(f"/tables/name/{_ORDERS}").json()
-    listed = administrator.get("/tables", params={"fields": "profile"}).json()["data"]
-    assert [one["profile"]["rowCount"] for one in listed] == [3]
+    listed_tables = administrator.get("/tables", params={"fields": "profile"}).json()["data"]
+    assert [one["profile"]["rowCount"] for one in listed_tables] == [3]
 
 
 def test_a_profile_can_be_forgotten(administrator: httpx.Client, orders: Json) -> None:
@@ -128,13 +128,13 @@ def test_a_sample_is_masked_for_all_but_owners_bots_and_administrators(
 
 def test_profiles_of_all_tables_are_read_by_time_and_kind(administrator: httpx.Client, orders: Json) -> None:
     people = table(administrator, "people")
-    for at_ms, profiled in ((1, orders), (2, people), (3, orders)):
+    for at_ms, profiled_table in ((1, orders), (2, people), (3, orders)):
         profile = {
             "tableProfile": {"timestamp": at_ms, "rowCount": at_ms},
             "columnProfile": [{"name": "id", "timestamp": at_ms}],
             "systemProfile": [{"timestamp": at_ms, "operation": "DELETE"}],
         }
-        assert administrator.put(f"/tables/{profiled['id']}/tableProfile", json=profile).is_success
+        assert administrator.put(f"/tables/{profiled_table['id']}/tableProfile", json=profile).is_success
     first = administrator.get("/entity/profiles/table", params={"endTs": 2, "limit": 4}).json()
     keys = {"id", "entityReference", "timestamp", "profileType", "profileData"}
     assert [set(one) for one in first["data"]] == [keys] * 4
@@ -182,12 +182,12 @@ def test_a_sample_shows_nowhere_else(administrator: httpx.Client, private: Json)
         {"op": "add", "path": "/description", "value": "x"},
     ]
     administrator.patch(f"/tables/{private['id']}", content=json.dumps(change))
-    notified = _events(administrator, private["id"])
-    assert len(notified) == events + 1
+    table_events = _events(administrator, private["id"])
+    assert len(table_events) == events + 1
     versions = administrator.get(f"/tables/{private['id']}/versions").text
     read = administrator.get(f"/tables/{private['id']}?fields=*").text
     search_answer = administrator.get("/search/query", params={"q": "anna@example.org", "index": "all"}).text
-    assert not any("anna@example.org" in text for text in (json.dumps(notified), versions, read))
+    assert not any("anna@example.org" in text for text in (json.dumps(table_events), versions, read))
     assert json.loads(search_answer).get("hits", {"hits": []})["hits"] == []
 
 
@@ -283,8 +283,8 @@ def test_rows_that_failed_a_test_are_masked_like_the_table(
         assert alice.get(path).json()["rows"] == [[1, MASK], [2, MASK]]
         assert alice.get(results).json()["data"][0]["sampleData"] == MASK
         assert alice.get(f"{results}/latest").json()["sampleData"] == MASK
-        renamed = {"columns": ["e"], "rows": [["anna@example.org"]]}
-        assert administrator.put(f"{path}?validate=false", json=renamed).is_success
+        renamed_sample = {"columns": ["e"], "rows": [["anna@example.org"]]}
+        assert administrator.put(f"{path}?validate=false", json=renamed_sample).is_success
         assert alice.get(path).json()["rows"] == [[MASK]]
     assert administrator.get(results).json()["data"][0]["sampleData"] == "anna@example.org"
     assert administrator.delete(path).is_success
@@ -357,8 +357,8 @@ def test_rows_of_a_column_that_was_masked_stay_masked_whatever_has_its_name_now(
     case = administrator.post("/dataQuality/testCases", json=request).json()
     path = f"/dataQuality/testCases/{case['id']}/failedRowsSample"
     assert administrator.put(path, json=_SAMPLE).json()["failedRowsSample"] == _SAMPLE
-    untagged = [{key: value for key, value in column.items() if key != "tags"} for column in private["columns"]]
-    for columns in (untagged[:1], untagged):
+    untagged_columns = [{key: value for key, value in column.items() if key != "tags"} for column in private["columns"]]
+    for columns in (untagged_columns[:1], untagged_columns):
         patch = [{"op": "replace", "path": "/columns", "value": columns}]
         headers = {"Content-Type": "application/json-patch+json"}
         answer = administrator.patch(f"/tables/{private['id']}", content=json.dumps(patch), headers=headers)

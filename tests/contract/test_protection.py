@@ -44,8 +44,8 @@ def test_a_label_that_protects_is_neither_claimed_nor_changed_by_its_owner(
     administrator: httpx.Client, mallory: Attacker, path: str
 ) -> None:
     assert mallory.claim(path).status_code == 403
-    appointed = {"op": "add", "path": "/owners", "value": mallory.me}
-    assert send_patch(administrator, path, appointed).status_code == 200
+    owner_operation = {"op": "add", "path": "/owners", "value": mallory.me}
+    assert send_patch(administrator, path, owner_operation).status_code == 200
     for op in (
         {"op": "replace", "path": "/name", "value": "Other"},
         {"op": "add", "path": "/disabled", "value": True},
@@ -83,12 +83,12 @@ def test_nobody_lifts_what_a_rule_denies_them(administrator: httpx.Client, mallo
     ]
     restrict(administrator, user_id, *rules)
     create_entity(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
-    protected = table(administrator, "kept", tags=[{"tagFQN": "Tier.Tier1"}])
-    path = f"/tables/{protected['id']}"
+    protected_table = table(administrator, "kept", tags=[{"tagFQN": "Tier.Tier1"}])
+    path = f"/tables/{protected_table['id']}"
     with client:
         assert client.delete(path).status_code == 403
-        refused = send_patch(client, path, {"op": "remove", "path": "/tags/0"})
-        assert (refused.status_code, "it would lift the rule r1" in refused.text) == (403, True)
+        refusal = send_patch(client, path, {"op": "remove", "path": "/tags/0"})
+        assert (refusal.status_code, "it would lift the rule r1" in refusal.text) == (403, True)
         for change in (
             {"op": "replace", "path": "/tags", "value": [{"tagFQN": "Tier.Tier2", "source": "Classification"}]},
             {"op": "replace", "path": "/tags", "value": []},

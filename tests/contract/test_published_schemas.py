@@ -73,14 +73,14 @@ def test_alerts_are_valid(nobody: httpx.Client, administrator: httpx.Client, fie
             {"category": "Owners", "type": "Email", "config": {"sendToOwners": True}},
         ],
     }
-    created = administrator.post("/events/subscriptions", json=alert)
-    assert created.status_code == 201, created.text
+    creation = administrator.post("/events/subscriptions", json=alert)
+    assert creation.status_code == 201, creation.text
     validator = validator_of(nobody, _ALERT)
-    listed = administrator.get("/events/subscriptions", params={"fields": fields, "limit": 100}).json()["data"]
-    assert created.json()["id"] in {one["id"] for one in listed}
-    for alert_answer in listed:
+    listed_alerts = administrator.get("/events/subscriptions", params={"fields": fields, "limit": 100}).json()["data"]
+    assert creation.json()["id"] in {one["id"] for one in listed_alerts}
+    for alert_answer in listed_alerts:
         validator.validate(alert_answer)
-    assert list(validator.iter_errors({**listed[0], "alertType": "Sometimes"}))
+    assert list(validator.iter_errors({**listed_alerts[0], "alertType": "Sometimes"}))
 
 
 def test_the_schemas_are_the_seeds(nobody: httpx.Client) -> None:

@@ -87,8 +87,8 @@ def _refusal_of_patch(client: httpx.Client, case: Json, path: str, value: Json) 
 def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: httpx.Client, case: Json) -> None:
     alice_id, alice = served.person("alice")
     alice.close()
-    failed = _fail(administrator, 1)
-    assert problems("tests/testCase.json", failed) == []
+    failed_case = _fail(administrator, 1)
+    assert problems("tests/testCase.json", failed_case) == []
     steps: list[Json] = [
         {"testCaseResolutionStatusType": "Ack", "severity": "Severity2"},
         {
@@ -110,9 +110,11 @@ def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: ht
         assert answer.json()["severity"] == "Severity2"
     read = administrator.get(f"{_INCIDENTS}/{answer.json()['id']}").json()
     assert read == answer.json()
-    answered = administrator.get(f"{_INCIDENTS}/stateId/{failed['incidentId']}").json()["data"]
-    assert [one["testCaseResolutionStatusType"] for one in answered] == ["Resolved", "Assigned", "Ack", "New"]
-    assert [problem for one in answered for problem in problems("tests/testCaseResolutionStatus.json", one)] == []
+    incident_states = administrator.get(f"{_INCIDENTS}/stateId/{failed_case['incidentId']}").json()["data"]
+    assert [one["testCaseResolutionStatusType"] for one in incident_states] == ["Resolved", "Assigned", "Ack", "New"]
+    assert [
+        problem for state in incident_states for problem in problems("tests/testCaseResolutionStatus.json", state)
+    ] == []
     expected_by_query: tuple[tuple[Json, list[str]], ...] = (
         ({"latest": "true"}, ["Resolved"]),
         ({"assignee": "alice"}, ["Assigned"]),
@@ -121,14 +123,14 @@ def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: ht
         ({"originEntityFQN": "nowhere"}, []),
         ({"startTs": 1, "endTs": 2}, []),
     )
-    for query, expected in expected_by_query:
+    for query, expected_states in expected_by_query:
         page = administrator.get(_INCIDENTS, params=query).json()
-        assert [one["testCaseResolutionStatusType"] for one in page["data"]] == expected, query
+        assert [one["testCaseResolutionStatusType"] for one in page["data"]] == expected_states, query
     patch = [{"op": "replace", "path": "/severity", "value": "Severity1"}]
-    corrected = administrator.patch(f"{_INCIDENTS}/{read['id']}", content=json.dumps(patch))
-    assert corrected.json()["severity"] == "Severity1"
+    correction = administrator.patch(f"{_INCIDENTS}/{read['id']}", content=json.dumps(patch))
+    assert correction.json()["severity"] == "Severity1"
     assert "incidentId" not in administrator.get(f"/dataQuality/testCases/{case['id']}").json()
-    assert _fail(administrator, 2)["incidentId"] != failed["incidentId"]
+    assert _fail(administrator, 2)["incidentId"] != failed_case["incidentId"]
 
 
 def test_results_are_read_corrected_and_taken_back(administrator: httpx.Client, case: Json) -> None:
@@ -139,8 +141,8 @@ def test_results_are_read_corrected_and_taken_back(administrator: httpx.Client, 
     aborted_results = administrator.get(_RESULTS, params={"testCaseStatus": "Aborted"}).json()["data"]
     assert [one["timestamp"] for one in aborted_results] == [2]
     patch = [{"op": "replace", "path": "/testCaseStatus", "value": "Failed"}]
-    corrected = administrator.patch(f"{_RESULTS}/3", content=json.dumps(patch))
-    assert (corrected.status_code, corrected.json()["testCaseStatus"]) == (200, "Failed")
+    correction = administrator.patch(f"{_RESULTS}/3", content=json.dumps(patch))
+    assert (correction.status_code, correction.json()["testCaseStatus"]) == (200, "Failed")
     assert administrator.get(f"{_RESULTS}/latest").json()["testCaseStatus"] == "Failed"
     remaining = administrator.delete(f"{_RESULTS}/3").json()
     assert (remaining["testCaseResult"]["timestamp"], remaining["testCaseStatus"]) == (2, "Aborted")
@@ -159,8 +161,8 @@ def test_a_logical_suite_holds_what_is_put_into_it(administrator: httpx.Client, 
     assert problems("tests/testSuite.json", read) == []
     assert [one["id"] for one in read["tests"]] == [case["id"]]
     assert (read["summary"]["failed"], read["summary"]["total"]) == (1, 1)
-    listed = administrator.get("/dataQuality/testSuites", params={"fields": "summary"}).json()["data"]
-    assert [one["summary"]["failed"] for one in listed] == [1, 1]
+    listed_suites = administrator.get("/dataQuality/testSuites", params={"fields": "summary"}).json()["data"]
+    assert [one["summary"]["failed"] for one in listed_suites] == [1, 1]
     shown_case = administrator.get(f"/dataQuality/testCases/{case['id']}", params={"fields": "testSuites"}).json()
     assert problems("tests/testCase.json", shown_case) == []
     assert [one["name"] for one in shown_case["testSuites"]] == [f"{_ORDERS}.testSuite", "nightly"]
@@ -269,9 +271,9 @@ def test_a_success_resolves_the_incident_of_a_test_that_asks_for_it(
             is True
         )
     _fail(administrator, 2_000)
-    opened = administrator.get(path).json()["incidentId"]
+    incident_id = administrator.get(path).json()["incidentId"]
     _report(administrator, 1_000, "Success")
-    assert administrator.get(path).json()["incidentId"] == opened, "an older success says nothing of the present"
+    assert administrator.get(path).json()["incidentId"] == incident_id, "an older success says nothing of the present"
     _report(administrator, 3_000, "Success")
     shown_case, state = administrator.get(path).json(), _last_state(administrator)
     assert shown_case["testCaseStatus"] == "Success"
@@ -281,12 +283,12 @@ def test_a_success_resolves_the_incident_of_a_test_that_asks_for_it(
     )
     if closes:
         details = state["testCaseResolutionStatusDetails"]
-        assert (state["stateId"], details["testCaseFailureComment"]) == (opened, "AutoResolved")
+        assert (state["stateId"], details["testCaseFailureComment"]) == (incident_id, "AutoResolved")
         events = administrator.get("/events", params={"entityId": case["id"], "format": "tocsin"}).json()["data"]
-        changed = [one["name"] for one in events[-1]["changeDescription"]["fieldsUpdated"]]
-        assert changed == ["incidentStatus"]
+        changed_names = [one["name"] for one in events[-1]["changeDescription"]["fieldsUpdated"]]
+        assert changed_names == ["incidentStatus"]
         _fail(administrator, 4_000)
-        assert administrator.get(path).json()["incidentId"] != opened
+        assert administrator.get(path).json()["incidentId"] != incident_id
 
 
 def test_a_test_is_created_with_the_wish_that_its_incidents_end(administrator: httpx.Client, orders: Json) -> None:
@@ -309,8 +311,8 @@ def test_tests_are_listed_by_several_results(administrator: httpx.Client, case: 
     for query in ("testCaseStatus=Failed&testCaseStatus=Aborted", "testCaseStatus=Aborted&testCaseStatus=Failed"):
         assert [one["name"] for one in list_cases(query).json()["data"]] == ["no_nulls"]
     assert list_cases("testCaseStatus=Success&testCaseStatus=Aborted").json()["data"] == []
-    refused = list_cases("testCaseStatus=Failed&testCaseStatus=Broken")
-    assert (refused.status_code, refused.json()["message"]) == (
+    refusal = list_cases("testCaseStatus=Failed&testCaseStatus=Broken")
+    assert (refusal.status_code, refusal.json()["message"]) == (
         400,
         "testCaseStatus: must be one of Success, Failed, Aborted, Queued, not 'Broken'",
     )
@@ -322,8 +324,8 @@ def test_the_state_of_the_last_incident_is_a_field_of_the_test_since_2_0(
 ) -> None:
     settings = server_settings(api_version=api_version)
     with (
-        running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as served,
-        served.administrator() as administrator,
+        running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as server,
+        server.administrator() as administrator,
     ):
         warehouse(administrator)
         request = {"name": "no_nulls", "entityLink": f"<#E::table::{_ORDERS}::columns::email>"}
@@ -334,12 +336,12 @@ def test_the_state_of_the_last_incident_is_a_field_of_the_test_since_2_0(
         assert "incidentStatus" not in administrator.get(path, params={"fields": "incidentStatus"}).json()
         _fail(administrator, 1_000)
         shown_case = administrator.get(path, params={"fields": "incidentStatus"}).json()
-        (listed,) = administrator.get("/dataQuality/testCases", params={"fields": "incidentStatus"}).json()["data"]
+        (listed_case,) = administrator.get("/dataQuality/testCases", params={"fields": "incidentStatus"}).json()["data"]
         assert "incidentStatus" not in administrator.get(path, params={"fields": "*"}).json()
     if api_version == "1.13.0":
-        assert "incidentStatus" not in shown_case.keys() | listed.keys()
+        assert "incidentStatus" not in shown_case.keys() | listed_case.keys()
         return
-    assert shown_case["incidentStatus"] == listed["incidentStatus"]
+    assert shown_case["incidentStatus"] == listed_case["incidentStatus"]
     assert problems("tests/testCaseResolutionStatus.json", shown_case["incidentStatus"]) == []
     assert shown_case["incidentStatus"]["testCaseResolutionStatusType"] == "New"
     assert shown_case["incidentStatus"]["stateId"] == shown_case["incidentId"]

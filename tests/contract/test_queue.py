@@ -110,12 +110,12 @@ def test_status_explanations_and_numbers_say_what_became_of_them(administrator: 
     record = f"{ALERTS}/{queue['id']}/eventsRecord"
     assert administrator.get(record).json()["pendingEventsCount"] == 3
     (item,) = act(administrator, queue, "claim")["data"]
-    explained = f"/events/{item['event']['id']}/explain"
-    waiting = administrator.get(explained).json()["notified"]["data"][0]["message"]
+    explanation_path = f"/events/{item['event']['id']}/explain"
+    waiting = administrator.get(explanation_path).json()["notified"]["data"][0]["message"]
     assert waiting["status"] == "queued"
     act(administrator, queue, "acknowledge", items=leases_of([item]))
-    delivered = administrator.get(explained).json()["notified"]["data"][0]["message"]
-    assert delivered["status"] == "delivered"
+    delivered_message = administrator.get(explanation_path).json()["notified"]["data"][0]["message"]
+    assert delivered_message["status"] == "delivered"
     assert administrator.get(record).json()["pendingEventsCount"] == 2
     (status,) = administrator.get(f"{ALERTS}/{queue['id']}/status").json()["data"]
     assert (status["statusDetails"]["status"], "lastSuccessfulAt" in str(status)) == ("active", True)
@@ -194,11 +194,11 @@ def test_what_its_editor_may_not_view_is_ended(
         domain = administrator.get("/domains/name/Hidden").json()
         tag = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
         assert send_patch(administrator, f"/domains/{domain['id']}", tag).status_code == 200
-        claimed = act(ana, alert, "claim", limit=100)["data"]
-    assert [one["event"]["entityFullyQualifiedName"] for one in claimed] == ["Open"]
+        claimed_items = act(ana, alert, "claim", limit=100)["data"]
+    assert [one["event"]["entityFullyQualifiedName"] for one in claimed_items] == ["Open"]
     query = {"alert": alert["id"], "reason": OutcomeReason.MAY_NOT_VIEW.value}
-    ended = administrator.get("/events/deliveries", params=query).json()["data"]
-    assert [one["events"][0]["entityFullyQualifiedName"] for one in ended] == ["Hidden"]
+    ended_messages = administrator.get("/events/deliveries", params=query).json()["data"]
+    assert [one["events"][0]["entityFullyQualifiedName"] for one in ended_messages] == ["Hidden"]
 
 
 def test_the_queue_of_a_disabled_alert_ends_as_disabled(administrator: httpx.Client, queue: Json) -> None:

@@ -54,17 +54,19 @@ def test_strangers_are_not_mailed_unless_an_administrator_says_so(
     ann: httpx.Client, administrator: httpx.Client
 ) -> None:
     stranger = mail("somebody@elsewhere.example")
-    for refused in (
+    for refusal in (
         create_alert(ann, "Mine", stranger),
         ann.post(f"{ALERTS}/validation/destination", json={"destination": stranger}),
     ):
-        assert refused.status_code == 400
-        assert "external_mail_domains" in refused.json()["message"]
+        assert refusal.status_code == 400
+        assert "external_mail_domains" in refusal.json()["message"]
     assert create_alert(ann, "Mine", mail("ANN@example.org")).status_code == 201
     response = create_alert(administrator, "Theirs", stranger)
     assert response.status_code == 201
-    changed = [{"op": "add", "path": "/destinations/0/config/receivers/-", "value": "else@elsewhere.example"}]
-    assert administrator.patch(f"{ALERTS}/name/Mine", json=changed).status_code == 200
+    receiver_operations = [
+        {"op": "add", "path": "/destinations/0/config/receivers/-", "value": "else@elsewhere.example"}
+    ]
+    assert administrator.patch(f"{ALERTS}/name/Mine", json=receiver_operations).status_code == 200
     another = [{"op": "add", "path": "/destinations/0/config/receivers/-", "value": "third@elsewhere.example"}]
     assert ann.patch(f"{ALERTS}/name/Mine", json=another).status_code == 400
     description = [{"op": "add", "path": "/description", "value": "What an administrator added stays."}]
@@ -83,8 +85,8 @@ def test_one_person_sends_to_no_more_places_outside_than_allowed(
 
     for alert in range(5):
         assert create_alert(ann, f"Hooks{alert}", *hooks(alert, 19)).status_code == 201
-    refused = create_alert(ann, "Hooks5", *hooks(5, 6))
-    assert (refused.status_code, "external_destinations_per_person" in refused.json()["message"]) == (400, True)
+    refusal = create_alert(ann, "Hooks5", *hooks(5, 6))
+    assert (refusal.status_code, "external_destinations_per_person" in refusal.json()["message"]) == (400, True)
     assert create_alert(ann, "Hooks5", *hooks(5, 5)).status_code == 201
     another, third = ([{"op": "add", "path": "/destinations/-", "value": one}] for one in hooks(6, 2))
     assert ann.patch(f"{ALERTS}/name/Hooks5", json=another).status_code == 400
@@ -142,8 +144,8 @@ def test_the_conditions_of_one_persons_alerts_may_not_cost_too_much_together(
 
     chunks = [conditions(alert) for alert in range(3)]
     assert [_costly(ann, f"A{n}", chunks[n]).status_code for n in (0, 1)] == [201, 201]
-    refused = _costly(ann, "A2", chunks[2])
-    assert (refused.status_code, "all alerts that you created" in refused.json()["message"]) == (400, True)
+    refusal = _costly(ann, "A2", chunks[2])
+    assert (refusal.status_code, "all alerts that you created" in refusal.json()["message"]) == (400, True)
     assert _costly(ann, "A2", chunks[2], enabled=False).status_code == 201, "it is not matched"
     enabling = [{"op": "replace", "path": "/enabled", "value": True}]
     assert ann.patch(f"{ALERTS}/name/A2", json=enabling).status_code == 400

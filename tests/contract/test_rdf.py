@@ -27,7 +27,7 @@ _HOSTILE = 'He said "no"\n> \\ <b>\u202e \u2019 \U0001f600 @prefix x: <y> .'
 
 
 @pytest.fixture(scope="module")
-def served_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def local_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     engine = open_engine(f"sqlite:///{tmp_path_factory.mktemp('linked')}/tocsin.db", synchronous="OFF")
     migrate(engine)
     with running_server(engine) as served:
@@ -36,8 +36,8 @@ def served_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def client(served_here: Served) -> Iterator[httpx.Client]:
-    with served_here.administrator() as administrator:
+def client(local_server: Served) -> Iterator[httpx.Client]:
+    with local_server.administrator() as administrator:
         yield administrator
 
 
@@ -138,8 +138,8 @@ def test_an_alert_has_the_names_of_context_and_ontology(client: httpx.Client, en
         assert (subject, RDF.type, URIRef(f"{namespace}EventSubscription")) in graph
 
 
-def test_a_bot_is_a_software_agent(served_here: Served, client: httpx.Client, entities: dict[str, Json]) -> None:
-    bot_id, bot = served_here.person("crawler", isBot=True)
+def test_a_bot_is_a_software_agent(local_server: Served, client: httpx.Client, entities: dict[str, Json]) -> None:
+    bot_id, bot = local_server.person("crawler", isBot=True)
     restrict(client, bot_id, {"effect": "allow", "operations": ["All"]})
     with bot:
         patch = [{"op": "add", "path": "/displayName", "value": "Crawled"}]
@@ -187,35 +187,35 @@ def test_what_may_not_be_seen_is_not_in_the_graph(served: Served, administrator:
                 assert secret["id"] not in shown_answer.text, (path, name)
                 assert "payroll_2026" not in shown_answer.text, (path, name)
         for path in (f"/tables/{secret['id']}", f"/rdf/entity/table/{secret['id']}"):
-            refused = alice.get(path, headers={"Accept": "text/turtle"})
-            assert (refused.status_code, refused.headers["content-type"]) == (403, "application/json")
+            refusal = alice.get(path, headers={"Accept": "text/turtle"})
+            assert (refusal.status_code, refusal.headers["content-type"]) == (403, "application/json")
     with served.client() as nobody:
         assert nobody.get("/tables", params={"format": "turtle"}).status_code == 401
         assert nobody.get("/rdf/ontology").status_code == 200
 
 
 async def test_both_clients_read_all_pages(
-    served_here: Served, client: httpx.Client, entities: dict[str, Json]
+    local_server: Served, client: httpx.Client, entities: dict[str, Json]
 ) -> None:
     del entities
     token = client.headers["Authorization"].removeprefix("Bearer ")
     all_events = read_n_triples(client.get("/events", params={"limit": "1000", "format": "ntriples"}).content)
-    with Client(served_here.url, token) as sync_client:
+    with Client(local_server.url, token) as sync_client:
         texts = list(sync_client.read_rdf("events", format="ntriples", limit=50))
         log_text = sync_client.read_log_as_rdf(0, format="ntriples", limit=1000)
     assert len(texts) > 1
     assert_same(all_events, read_n_triples("".join(texts).encode()))
     assert_same(all_events, read_n_triples(log_text.text.encode()))
     assert log_text.end == len(set(all_events.subjects(RDF.type, _CHANGE_EVENT)))
-    async with AsyncClient(served_here.url, token) as async_client:
+    async with AsyncClient(local_server.url, token) as async_client:
         assert [text async for text in async_client.read_rdf("events", format="ntriples", limit=50)] == texts
 
 
-def test_the_command_line_prints_the_log(served_here: Served, client: httpx.Client, entities: dict[str, Json]) -> None:
+def test_the_command_line_prints_the_log(local_server: Served, client: httpx.Client, entities: dict[str, Json]) -> None:
     del entities
     token = client.headers["Authorization"].removeprefix("Bearer ")
     all_events = graph_of(client, "/events", limit="1000")
-    environment = {"TOCSIN_SERVER": served_here.url, "TOCSIN_TOKEN": token}
+    environment = {"TOCSIN_SERVER": local_server.url, "TOCSIN_TOKEN": token}
     for name, read in (("turtle", read_turtle), ("ntriples", read_n_triples)):
         ended = CliRunner().invoke(app, ["tail", "--since", "start", "--once", "--format", name], env=environment)
         assert ended.exit_code == 0, ended.output

@@ -84,15 +84,15 @@ def test_who_changed_what_a_mart_was_derived_from(
     answers = {(*(one[name].value for name in names), _time_ms(one["when"].value)) for one in _solutions(store, query)}
     origins = upstream_ids(administrator, mart)
     events = administrator.get("/events", params={"limit": 10_000, "format": "default"}).json()["data"]
-    expected = {
+    expected_answers = {
         (event["entityFullyQualifiedName"], event["userName"], change["name"], event["timestamp"])
         for event in events
         if event["entityId"] in origins and begin <= event["timestamp"] < end
         for kind in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
         for change in event.get("changeDescription", {}).get(kind, [])
     }
-    assert answers == expected
-    assert expected, "the sample has no such change: the test would prove nothing"
+    assert answers == expected_answers
+    assert expected_answers, "the sample has no such change: the test would prove nothing"
 
 
 def test_what_bots_changed(store: pyoxigraph.Store) -> None:

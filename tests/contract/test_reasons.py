@@ -70,14 +70,14 @@ def test_every_kind_of_write_may_say_why(administrator: httpx.Client, orders: Js
 
     schema = orders["databaseSchema"]["fullyQualifiedName"]
     request = {"name": "refunds", "databaseSchema": schema, "columns": [{"name": "id", "dataType": "INT"}]}
-    created = administrator.post("/tables", json=request, headers=headers("post")).json()
+    created_table = administrator.post("/tables", json=request, headers=headers("post")).json()
     administrator.put("/tables", json=request | {"description": "Refunds."}, headers=headers("put"))
     administrator.put("/tables/bulk", json=[request | {"description": "All refunds."}], headers=headers("bulk"))
-    administrator.delete(f"/tables/{created['id']}", headers=headers("delete"))
-    administrator.put("/tables/restore", json={"id": created["id"]}, headers=headers("restore"))
-    administrator.post(f"/tables/{created['id']}/rollback", json={"version": 0.1}, headers=headers("rollback"))
+    administrator.delete(f"/tables/{created_table['id']}", headers=headers("delete"))
+    administrator.put("/tables/restore", json={"id": created_table["id"]}, headers=headers("restore"))
+    administrator.post(f"/tables/{created_table['id']}/rollback", json={"version": 0.1}, headers=headers("rollback"))
     words = ["rollback", "restore", "delete", "bulk", "put", "post"]
-    assert reasons(administrator, created) == [f"because of {word}" for word in words]
+    assert reasons(administrator, created_table) == [f"because of {word}" for word in words]
 
 
 def test_what_is_below_a_deleted_entity_has_the_same_reason(administrator: httpx.Client, orders: Json) -> None:

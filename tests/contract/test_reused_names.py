@@ -98,13 +98,13 @@ def test_names_that_can_be_mistaken_for_others_are_refused(
         return administrator.post(path, json={"name": name, **fields})
 
     for name in ("Josh", "\u0458\u043e\u0455\u04bb"):
-        refused = create(name)
-        assert refused.status_code == 409, name
-        assert "looks like the user 'josh'" in refused.json()["message"]
+        refusal = create(name)
+        assert refusal.status_code == 409, name
+        assert "looks like the user 'josh'" in refusal.json()["message"]
     for name in ("jo\u200bsh", "j\u043esh", "\uff4aosh", "system", "System"):
-        refused = create(name)
-        assert refused.status_code == 400, name
-        assert refused.json()["message"].startswith("name: ")
+        refusal = create(name)
+        assert refusal.status_code == 400, name
+        assert refusal.json()["message"].startswith("name: ")
     assert create("joshua").status_code == 201
     response = administrator.post(path, json={"name": "other", "email": "o@example.org", "displayName": "Jo\u200bsh"})
     assert response.status_code == 400

@@ -23,9 +23,9 @@ def test_a_backtest_shows_what_may_be_seen_when_it_is_read(
     zoe_id, zoe = served.person("zoe")
     zoe.close()
     people = table(administrator, "people")
-    logged = [one.event for one in served.app.state.parts.log.read(0, 1000)]
+    logged_events = [one.event for one in served.app.state.parts.log.read(0, 1000)]
     ids = {orders["id"], people["id"]}
-    samples = [one.model_copy(update={"entity": None}).to_wire() for one in logged if one.entity_id in ids]
+    samples = [one.model_copy(update={"entity": None}).to_wire() for one in logged_events if one.entity_id in ids]
     result = {
         "matched": 2,
         "assets": [
@@ -38,19 +38,19 @@ def test_a_backtest_shows_what_may_be_seen_when_it_is_read(
     backtests, now_ms = Backtests(sqlite_engine), SystemClock().now_ms()
     alert = {"name": "x", "alertType": "Notification", "filteringRules": {"resources": ["table"]}}
     backtest = mallory.post("/events/subscriptions/backtest", params={"wait": 0}, json=alert).json()
-    claimed = backtests.claim("pipeline", now_ms=now_ms, lost_after_ms=1000)
-    assert claimed is not None
-    assert backtests.finish(claimed, "pipeline", result, now_ms=now_ms)
+    claimed_backtest = backtests.claim("pipeline", now_ms=now_ms, lost_after_ms=1000)
+    assert claimed_backtest is not None
+    assert backtests.finish(claimed_backtest, "pipeline", result, now_ms=now_ms)
     path = f"/events/subscriptions/backtest/{backtest['id']}"
     assert mallory.get(path).json()["result"] == result
     restrict(administrator, user_id, _DENIED, {"effect": "deny", "resources": ["user"], "condition": "!isOwner()"})
     assert send_patch(administrator, f"/tables/{people['id']}", _HIDE).is_success
     now = mallory.get(path)
     mallory.close()
-    reduced = now.json()["result"]
-    assert [one["id"] for one in reduced["assets"]] == [orders["id"]]
-    assert {one["entityId"] for one in reduced["samples"]} == {orders["id"]}
-    assert reduced["recipients"] == [{"channel": "ActivityFeed", "notified": 2}]
+    reduced_result = now.json()["result"]
+    assert [one["id"] for one in reduced_result["assets"]] == [orders["id"]]
+    assert {one["entityId"] for one in reduced_result["samples"]} == {orders["id"]}
+    assert reduced_result["recipients"] == [{"channel": "ActivityFeed", "notified": 2}]
     assert people["fullyQualifiedName"] not in now.text
 
 
@@ -76,8 +76,8 @@ def test_an_assignee_whom_one_may_not_see_is_not_named(
     about = f"<#E::table::{orders['fullyQualifiedName']}::description>"
     body = {"about": about, "message": "x", "type": "Task", "taskDetails": task}
     with mallory:
-        refused = mallory.post("/feed", json=body)
-        assert refused.status_code == 403
+        refusal = mallory.post("/feed", json=body)
+        assert refusal.status_code == 403
         thread = create_entity(administrator, "/feed", **body)
         assert "kanarienvogel" not in mallory.get(f"/feed/{thread['id']}").text
         assert "kanarienvogel" not in mallory.get("/feed").text
@@ -118,13 +118,13 @@ def test_people_who_may_not_view_an_asset_are_not_notified_of_mentions_and_tasks
     user_id, mallory = served.person("mallory")
     people = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
     restrict(administrator, user_id, _DENIED)
-    notified = [{"category": one, "type": "ActivityFeed"} for one in ("Mentions", "Assignees")]
+    bell_destinations = [{"category": one, "type": "ActivityFeed"} for one in ("Mentions", "Assignees")]
     rules = {"filteringRules": {"resources": ["all"]}, "alertType": "Notification"}
-    create_entity(administrator, "/events/subscriptions", name="People", destinations=notified, **rules)
+    create_entity(administrator, "/events/subscriptions", name="People", destinations=bell_destinations, **rules)
     task = {"type": "RequestDescription", "assignees": [{"id": user_id, "type": "user"}], "oldValue": ""}
-    for commented in (people, orders):
-        link = f"<#E::table::{commented['fullyQualifiedName']}::description>"
-        post = {"about": link, "message": f"<#E::user::mallory> at {commented['name']}"}
+    for commented_table in (people, orders):
+        link = f"<#E::table::{commented_table['fullyQualifiedName']}::description>"
+        post = {"about": link, "message": f"<#E::user::mallory> at {commented_table['name']}"}
         create_entity(administrator, "/feed", **post)
         create_entity(administrator, "/feed", type="Task", taskDetails=task, **post)
     notify_all(sqlite_engine)

@@ -34,18 +34,20 @@ def test_columns_stored_in_upper_case_stay_as_they_are(
     document["columns"][0]["dataTypeDisplay"] = "BIGINT"
     with writing(sqlite_engine) as connection:
         connection.execute(update(entity).where(entity.c.id == orders["id"]).values(document=json.dumps(document)))
-    stored = administrator.get(path).json()
-    assert stored["columns"][0]["dataTypeDisplay"] == "BIGINT"
+    stored_table = administrator.get(path).json()
+    assert stored_table["columns"][0]["dataTypeDisplay"] == "BIGINT"
     for display in ("BIGINT", "bigint"):
-        columns = [stored["columns"][0] | {"dataTypeDisplay": display}, *stored["columns"][1:]]
+        columns = [stored_table["columns"][0] | {"dataTypeDisplay": display}, *stored_table["columns"][1:]]
         plain = [{key: one[key] for key in one if key != "fullyQualifiedName"} for one in columns]
         request = {"name": "orders", "databaseSchema": "warehouse.shop.public", "columns": plain}
         answer = administrator.put("/tables", json=request)
-        assert (answer.status_code, answer.json()["version"]) == (200, stored["version"]), answer.text
-    described = patch(administrator, path, ("add", "/columns/0/description", "The key."))
-    assert described.status_code == 200, described.text
-    assert [one["name"] for one in described.json()["changeDescription"]["fieldsAdded"]] == ["columns.id.description"]
-    assert described.json()["changeDescription"]["fieldsUpdated"] == []
+        assert (answer.status_code, answer.json()["version"]) == (200, stored_table["version"]), answer.text
+    description_answer = patch(administrator, path, ("add", "/columns/0/description", "The key."))
+    assert description_answer.status_code == 200, description_answer.text
+    assert [one["name"] for one in description_answer.json()["changeDescription"]["fieldsAdded"]] == [
+        "columns.id.description"
+    ]
+    assert description_answer.json()["changeDescription"]["fieldsUpdated"] == []
 
 
 @pytest.mark.parametrize("field", ["owners", "charts"])
@@ -65,14 +67,14 @@ def test_another_order_of_references_is_neither_a_version_nor_an_event(
     path = "/dashboards/name/bi.board"
     was = read(administrator, path)
     before = was, count_events(administrator)
-    turned = [{"id": one["id"], "type": one["type"]} for one in reversed(was[field])]
+    reversed_references = [{"id": one["id"], "type": one["type"]} for one in reversed(was[field])]
     for answer in (
-        patch(administrator, path, ("replace", f"/{field}", turned)),
+        patch(administrator, path, ("replace", f"/{field}", reversed_references)),
         administrator.put("/dashboards", json=board | {field: list(reversed(board[field]))}),
     ):
         assert answer.status_code == 200, answer.text
         now = check_silent(administrator, before, path)
-        assert [one["id"] for one in now[field]] == [one["id"] for one in turned]
+        assert [one["id"] for one in now[field]] == [one["id"] for one in reversed_references]
 
 
 def test_patches_of_one_alert_at_the_same_time_are_all_applied(administrator: httpx.Client) -> None:

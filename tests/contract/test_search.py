@@ -93,8 +93,8 @@ def test_what_lies_in_a_domain_or_belongs_to_somebody_by_what_it_lies_in_is_foun
         return sorted(fqn.split(".")[-1] for fqn in fqns(search(administrator, "query", q=q, **parameters)))
 
     belongs(sales)
-    described = [{"op": "add", "path": "/description", "value": "touched while in Sales"}]
-    administrator.patch(f"/tables/{orders['id']}", content=json.dumps(described), headers=PATCH)
+    description_operations = [{"op": "add", "path": "/description", "value": "touched while in Sales"}]
+    administrator.patch(f"/tables/{orders['id']}", content=json.dumps(description_operations), headers=PATCH)
     index_all(sqlite_engine)
     assert names("domain:Sales") == ["orders", "public"]
     assert names("orders -domain:Web") == ["orders"]

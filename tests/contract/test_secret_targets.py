@@ -109,9 +109,9 @@ def test_who_may_view_sees_no_secret_and_no_sign_of_one(
     assert read.keys() == {*CONFIG} - {"pwd", "dsn", "connectionOptions"}
     assert own_config["hostPort"] == f"http://{MASK}@airflow.example.org:8080/home?{MASK}"
     path = f"/events/subscriptions/{alert['id']}"
-    masked = administrator.get(path).json()["destinations"][0]["config"]
-    assert masked["endpoint"] == f"https://{MASK}@hooks.example.org/services/{MASK}?{MASK}"
-    assert set(masked["headers"].values()) | set(masked["queryParams"].values()) == {MASK}
+    masked_config = administrator.get(path).json()["destinations"][0]["config"]
+    assert masked_config["endpoint"] == f"https://{MASK}@hooks.example.org/services/{MASK}?{MASK}"
+    assert set(masked_config["headers"].values()) | set(masked_config["queryParams"].values()) == {MASK}
     for at in ("", "/versions", "/versions/0.1", "/status"):
         response = reader.get(path + at)
         assert response.status_code == 200, response.text
@@ -129,7 +129,7 @@ def test_nothing_at_rest_holds_any(store_engine: Engine, started_store: StartedS
     password = (
         started_store.password if store_engine.dialect.name == "sqlite" else None
     )  # such stores begin started_store here
-    with running_server(store_engine, password=password) as served, served.administrator() as client:
+    with running_server(store_engine, password=password) as server, server.administrator() as client:
         for path, request in (
             (SERVICES, {"name": "pg", "serviceType": "Postgres", "connection": {"config": CONFIG}}),
             ("/services/pipelineServices", airflow),
@@ -190,8 +190,8 @@ def test_a_connection_that_leads_where_it_did_keeps_them(
 
 def test_every_door_asks_for_the_secrets_again(administrator: httpx.Client, service: Json) -> None:
     read = administrator.get(f"{SERVICES}/{service['id']}").json()["connection"]
-    moved = {"config": {**read["config"], "hostPort": "evil.example:5432"}}
-    request = {"name": "pg", "serviceType": "Postgres", "connection": moved}
+    moved_connection = {"config": {**read["config"], "hostPort": "evil.example:5432"}}
+    request = {"name": "pg", "serviceType": "Postgres", "connection": moved_connection}
     assert administrator.put(SERVICES, json=request).status_code == 400
     bulk = administrator.put(f"{SERVICES}/bulk", json=[request])
     assert "send the secret again" in bulk.text, bulk.text
@@ -219,18 +219,22 @@ def test_an_alert_that_goes_elsewhere_asks_for_its_secrets(
     path = f"/events/subscriptions/{alert['id']}"
     subscriptions = served.app.state.parts.subscriptions
     before = subscriptions.with_secrets(alert["id"])
-    moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://evil.example/hook"}
+    endpoint_operation = {
+        "op": "replace",
+        "path": "/destinations/0/config/endpoint",
+        "value": "https://evil.example/hook",
+    }
     for address in (path, "/events/subscriptions/name/hook"):
-        refused = _send_patch(administrator, address, moved)
-        assert (refused.status_code, "send the secret again" in refused.json()["message"]) == (400, True), refused.text
+        refusal = _send_patch(administrator, address, endpoint_operation)
+        assert (refusal.status_code, "send the secret again" in refusal.json()["message"]) == (400, True), refusal.text
     read = administrator.get(path).json()["destinations"]
     for endpoint in ("https://evil.example/hook", read[0]["config"]["endpoint"].replace("hooks.", "evil.")):
         request: Json = {**ALERT, "destinations": [{**read[0], "config": {**read[0]["config"], "endpoint": endpoint}}]}
         assert administrator.put("/events/subscriptions", json=request).status_code == 400
         without_id = {**ALERT, "destinations": [{**request["destinations"][0], "id": None}]}
         assert administrator.put("/events/subscriptions", json=without_id).status_code == 400
-        tried = administrator.post("/events/subscriptions/testDestination", json=request)
-        assert tried.status_code == 400, tried.text
+        trial = administrator.post("/events/subscriptions/testDestination", json=request)
+        assert trial.status_code == 400, trial.text
     assert administrator.put("/events/subscriptions", json={**ALERT, "destinations": read}).status_code == 200
     assert subscriptions.with_secrets(alert["id"]).destinations == before.destinations
 

@@ -159,16 +159,21 @@ def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_reported(
     with _serving(sqlite_url, started_store, f"{new} {old}") as (_, engine):
         assert reseal(engine) == 1 + SIGNING_KEYS
     with _serving(sqlite_url, started_store, wrong) as (administrator, _):
-        masked = administrator.get(f"{path}/name/pg").json()
-        assert MASK in json.dumps(masked["connection"])
-        answered = administrator.put(path, json={**request, "connection": masked["connection"]})
-        assert (answered.status_code, answered.json()["code"]) == (503, 503)
-        assert "secrets_key" in answered.json()["message"]
-        changed = [{"op": "add", "path": "/description", "value": "x"}]
-        answered = administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH)
-        assert answered.status_code == 503, "the mask stands in it, too"
+        masked_service = administrator.get(f"{path}/name/pg").json()
+        assert MASK in json.dumps(masked_service["connection"])
+        answer = administrator.put(path, json={**request, "connection": masked_service["connection"]})
+        assert (answer.status_code, answer.json()["code"]) == (503, 503)
+        assert "secrets_key" in answer.json()["message"]
+        description_operations = [{"op": "add", "path": "/description", "value": "x"}]
+        answer = administrator.patch(f"{path}/name/pg", content=json.dumps(description_operations), headers=PATCH)
+        assert answer.status_code == 503, "the mask stands in it, too"
     with _serving(sqlite_url, started_store, new) as (administrator, engine):
-        assert administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH).status_code == 200
+        assert (
+            administrator.patch(
+                f"{path}/name/pg", content=json.dumps(description_operations), headers=PATCH
+            ).status_code
+            == 200
+        )
         with engine.connect() as connection:
             (text,) = connection.exec_driver_sql("SELECT document FROM attachment WHERE kind = 'secrets'").one()
             assert vault_of(connection).open(json.loads(text))["connection.config.authType.password"] == SECRET

@@ -63,7 +63,7 @@ async def repeat(request: web.Request) -> web.Response:
 
 
 @pytest.fixture
-def sent(
+def dead_letters(
     administrator: httpx.Client, orders: Json, sqlite_engine: Engine, tmp_path: Path
 ) -> Iterator[tuple[Settings, list[Json]]]:
     """Alerts over all channels of which every message became a dead letter; with the settings of the worker."""
@@ -115,13 +115,13 @@ def sent(
 
 
 def test_secrets_of_every_channel_are_found_nowhere(
-    sent: tuple[Settings, list[Json]],
+    dead_letters: tuple[Settings, list[Json]],
     administrator: httpx.Client,
     sqlite_engine: Engine,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    settings, alerts = sent
+    settings, alerts = dead_letters
     with reading(sqlite_engine) as connection:
         details = list(connection.execute(select(attempt.c.detail)).scalars())
     assert len(details) == len(alerts)
@@ -143,8 +143,8 @@ def test_secrets_of_every_channel_are_found_nowhere(
     database = Path(str(sqlite_engine.url.database))
     holding += [file for file in database.parent.glob(f"{database.name}*") if WORD.encode() in file.read_bytes()]
     assert holding == [], "database, journal, backup"
-    printed = capfd.readouterr()
-    assert WORD not in printed.out + printed.err, "logs"
+    output = capfd.readouterr()
+    assert WORD not in output.out + output.err, "logs"
 
 
 def test_every_channel_with_secrets_is_among_them() -> None:

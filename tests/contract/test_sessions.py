@@ -34,15 +34,15 @@ def test_a_session_begins_with_one_event_of_the_user_and_ends_with_one(
         assert alice.post("/users/logout", json={}).status_code == 200
         alice.post("/users/logout", json={})
     assert sessions(administrator, "alice") == ["userLogin", "userLogout"]
-    (begun, ended) = [
+    (begin_event, end_event) = [
         session_event
         for session_event in administrator.get(f"/events?{SESSIONS}&limit=1000").json()["data"]
         if session_event["entityId"] == user_id
     ]
-    for event in (begun, ended):
+    for event in (begin_event, end_event):
         assert (event["entityType"], event["userName"]) == ("user", "alice")
         assert event["previousVersion"] == event["currentVersion"]
-    assert administrator.get(f"/users/{user_id}").json()["version"] == begun["currentVersion"]
+    assert administrator.get(f"/users/{user_id}").json()["version"] == begin_event["currentVersion"]
 
 
 def test_a_refused_log_in_and_other_uses_of_a_password_are_no_session(
@@ -73,10 +73,10 @@ def test_only_who_may_see_the_user_sees_their_sessions(served: Served, administr
         root = administrator.get("/teams/name/Organization?fields=policies").json()
         reference = {"id": response.json()["id"], "type": "policy"}
         operation = {"op": "add", "path": "/policies/-", "value": reference}
-        patched = administrator.patch(
+        patch_answer = administrator.patch(
             f"/teams/{root['id']}", json=[operation], headers={"Content-Type": "application/json-patch+json"}
         )
-        assert patched.status_code == 200, patched.text
+        assert patch_answer.status_code == 200, patch_answer.text
         assert sessions(bob, "alice") == []
 
 

@@ -49,10 +49,10 @@ def test_a_table_goes_out_and_comes_back(administrator: httpx.Client, orders: Js
         "column.glossaryTerms",
     ]
     assert [column[0] for column in columns] == ["id", "email"]
-    changed = answer.text.replace("email,,,", "email,,=1+1,")
-    assert import_sheet(administrator, TABLE, changed, dryRun="true")["dryRun"] is True
+    changed_sheet = answer.text.replace("email,,,", "email,,=1+1,")
+    assert import_sheet(administrator, TABLE, changed_sheet, dryRun="true")["dryRun"] is True
     assert administrator.get(TABLE).json()["version"] == 0.1
-    result = import_sheet(administrator, TABLE, changed)
+    result = import_sheet(administrator, TABLE, changed_sheet)
     assert (result["status"], result["numberOfRowsProcessed"]) == ("success", 2)
     assert [row[:2] for row in rows(result["importResultsCsv"])] == [
         ["status", "details"],
@@ -72,10 +72,10 @@ def test_a_glossary_goes_out_and_comes_back(administrator: httpx.Client, glossar
     text = 'parent,name*,description\r\n,Client,Who buys.\r\n"""Shop. 1"".Client",Best,Who buys most.\r\n'
     result = import_sheet(administrator, glossary, text.encode("utf-8-sig"))
     assert (result["status"], result["numberOfRowsPassed"]) == ("success", 2)
-    exported = administrator.get(f"{glossary}/export").text
-    assert [row[1] for row in rows(exported)[1:]] == ["Client", "Best"]
+    exported_sheet = administrator.get(f"{glossary}/export").text
+    assert [row[1] for row in rows(exported_sheet)[1:]] == ["Client", "Best"]
     before = administrator.get("/events", params={"offset": "latest"}).json()["paging"]["offset"]
-    again = import_sheet(administrator, glossary, exported)
+    again = import_sheet(administrator, glossary, exported_sheet)
     assert (again["status"], again["numberOfRowsFailed"]) == ("success", 0)
     assert administrator.get("/events", params={"offset": "latest"}).json()["paging"]["offset"] == before
 

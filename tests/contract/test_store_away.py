@@ -79,16 +79,16 @@ def test_every_route_says_that_the_store_is_away_and_the_next_request_after_it_i
     cluster: Cluster, how: str
 ) -> None:
     cluster.run("CREATE DATABASE away")
-    with serving(open_engine(cluster.url("away"))) as served, served.administrator() as client:
+    with serving(open_engine(cluster.url("away"))) as server, server.administrator() as client:
         calls = calls_of(client)
         assert len(calls) > 100
         cluster.run("CHECKPOINT")  # the tests' cluster does without the syncs that a stop like this would miss
         cluster.stop(how)
         answers = [(path, answer_to(client, method, path)) for method, path in calls]
-        answered = {path for path, answer in answers if not is_unavailable(answer) and answer.is_success}
-        assert answered <= WITHOUT_THE_STORE
+        answered_paths = {path for path, answer in answers if not is_unavailable(answer) and answer.is_success}
+        assert answered_paths <= WITHOUT_THE_STORE
         assert sum(is_unavailable(answer) for _, answer in answers) > len(calls) / 2, "the others were refused before"
-        log_in = {"email": ADMINISTRATOR["email"], "password": served.password}
+        log_in = {"email": ADMINISTRATOR["email"], "password": server.password}
         assert is_unavailable(client.post("/users/login", json=log_in))
         assert is_unavailable(client.get("/healthcheck"))
         cluster.start()
@@ -140,24 +140,24 @@ def test_a_file_that_is_read_only_or_full_is_no_fault_of_tocsin(
     path = sqlite_url.removeprefix("sqlite:///")
     with open(path, "wb") as file:  # noqa: PTH123  # a path as text
         file.write(started_store.path.read_bytes())
-    engine, stated = open_engine(sqlite_url, synchronous="NORMAL"), [pragma]
+    engine, pragmas = open_engine(sqlite_url, synchronous="NORMAL"), [pragma]
 
     @event.listens_for(engine, "connect")
     def _bind(raw: Any, _record: object) -> None:
-        for pragma in stated:
+        for pragma in pragmas:
             raw.execute(f"PRAGMA {pragma}")
 
     def create(client: httpx.Client, number: int) -> httpx.Response:
         return client.post("/glossaries", json={"name": f"words{number}", "description": "x" * 20_000})
 
     server = running_server(engine, password=started_store.password, token=started_store.token)
-    with server as served, served.administrator() as client:
+    with server as open_server, open_server.administrator() as client:
         assert any(is_unavailable(create(client, number)) for number in range(20))
         assert client.get("/healthcheck").status_code == 200, "what is there can be read"
         if "query_only" in pragma:
             log_in = {"email": ADMINISTRATOR["email"], "password": started_store.password}
             assert is_unavailable(client.post("/users/login", json=log_in))
-        stated.clear()  # somebody made room
+        pragmas.clear()  # somebody made room
         engine.dispose()
         assert create(client, 99).status_code == 201
     engine.dispose()
@@ -167,7 +167,7 @@ def test_health_says_how_far_the_pipeline_is_and_what_it_waits_for(store_engine:
     waits, notes = Waits(store_engine), Notifications(store_engine)
     with writing(store_engine) as connection:
         connection.execute(delete(pipeline_progress))
-    with running_server(store_engine) as served, served.client() as client:
+    with running_server(store_engine) as server, server.client() as client:
         assert client.get("/healthcheck").json()["pipeline"] == []
         notes.advance("match_stream", 1, now_ms=5)
         notes.advance("match_results", 1, now_ms=5)

@@ -57,17 +57,21 @@ def send_patch(client: httpx.Client, path: str, *operations: Json) -> httpx.Resp
 
 
 @pytest.fixture
-def created(administrator: httpx.Client) -> Json:
+def created_alert(administrator: httpx.Client) -> Json:
     answer = administrator.post("/events/subscriptions", json=alert())
     assert answer.status_code == 201, answer.text
     return answer.json()
 
 
-def test_an_alert_gets_the_seeds_defaults_and_ids(created: Json) -> None:
-    assert (created["batchSize"], created["retries"], created["pollInterval"]) == (100, 3, 60)
-    assert (created["enabled"], created["trigger"], created["provider"]) == (True, {"triggerType": "RealTime"}, "user")
-    assert len(created["destinations"][0]["id"]) == 36
-    assert created["version"] == 0.1
+def test_an_alert_gets_the_seeds_defaults_and_ids(created_alert: Json) -> None:
+    assert (created_alert["batchSize"], created_alert["retries"], created_alert["pollInterval"]) == (100, 3, 60)
+    assert (created_alert["enabled"], created_alert["trigger"], created_alert["provider"]) == (
+        True,
+        {"triggerType": "RealTime"},
+        "user",
+    )
+    assert len(created_alert["destinations"][0]["id"]) == 36
+    assert created_alert["version"] == 0.1
 
 
 @pytest.mark.parametrize(
@@ -111,52 +115,56 @@ def test_an_alert_that_becomes_scheduled_gives_up_its_interval(administrator: ht
 
 
 def test_an_older_scheduled_alert_keeps_its_interval(
-    served: Served, administrator: httpx.Client, created: Json
+    served: Served, administrator: httpx.Client, created_alert: Json
 ) -> None:
     stored = {"trigger": {"triggerType": "Scheduled", "scheduleInfo": "Daily"}, "pollInterval": 30}
     changes = [{"op": "add", "path": f"/{key}", "value": value} for key, value in stored.items()]
-    served.app.state.parts.writes.patch("eventsubscription", Key.by_id(created["id"]), changes, actor=SYSTEM)
-    path = f"/events/subscriptions/{created['id']}"
+    served.app.state.parts.writes.patch("eventsubscription", Key.by_id(created_alert["id"]), changes, actor=SYSTEM)
+    path = f"/events/subscriptions/{created_alert['id']}"
     described = send_patch(administrator, path, {"op": "add", "path": "/description", "value": "Changed."})
     assert (described.status_code, described.json().get("pollInterval")) == (200, 30), described.text
     refusal = send_patch(administrator, path, {"op": "replace", "path": "/pollInterval", "value": 31})
     assert refusal.status_code == 400
 
 
-def test_secrets_never_leave(served: Served, administrator: httpx.Client, created: Json) -> None:
-    config = administrator.get(f"/events/subscriptions/{created['id']}").json()["destinations"][0]["config"]
+def test_secrets_never_leave(served: Served, administrator: httpx.Client, created_alert: Json) -> None:
+    config = administrator.get(f"/events/subscriptions/{created_alert['id']}").json()["destinations"][0]["config"]
     assert config["secretKey"] == MASK
     assert config["headers"] == {"Authorization": MASK, "X-Team": MASK}
     everything = [
         administrator.get(path).text
-        for path in ("/events/subscriptions", f"/events/subscriptions/{created['id']}/versions", "/events")
+        for path in ("/events/subscriptions", f"/events/subscriptions/{created_alert['id']}/versions", "/events")
     ]
     assert not any("s3cret" in text or "Bearer XXX" in text for text in everything)
-    stored = served.app.state.parts.subscriptions.with_secrets(created["id"])
+    stored = served.app.state.parts.subscriptions.with_secrets(created_alert["id"])
     assert stored.destinations[0].config.secret_key == "s3cret"
     assert stored.destinations[0].config.headers["Authorization"] == "Bearer XXX"
-    assert stored.created_at_ms == created["updatedAt"]
+    assert stored.created_at_ms == created_alert["updatedAt"]
 
 
 def test_a_mask_that_is_written_back_keeps_the_secret(
-    served: Served, administrator: httpx.Client, created: Json
+    served: Served, administrator: httpx.Client, created_alert: Json
 ) -> None:
     subscriptions = served.app.state.parts.subscriptions
-    path = f"/events/subscriptions/{created['id']}"
-    moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "http://127.0.0.1:9/moved"}
-    assert send_patch(administrator, path, moved).status_code == 200
-    assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "s3cret"
+    path = f"/events/subscriptions/{created_alert['id']}"
+    endpoint_operation = {
+        "op": "replace",
+        "path": "/destinations/0/config/endpoint",
+        "value": "http://127.0.0.1:9/moved",
+    }
+    assert send_patch(administrator, path, endpoint_operation).status_code == 200
+    assert subscriptions.with_secrets(created_alert["id"]).destinations[0].config.secret_key == "s3cret"
     read = administrator.get(path).json()
     again = alert(destinations=read["destinations"], description="Read and put back.")
     assert administrator.put("/events/subscriptions", json=again).status_code == 200
-    assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "s3cret"
-    rotated = {"op": "replace", "path": "/destinations/0/config/secretKey", "value": "n3w"}
-    answer = send_patch(administrator, path, rotated)
+    assert subscriptions.with_secrets(created_alert["id"]).destinations[0].config.secret_key == "s3cret"
+    key_operation = {"op": "replace", "path": "/destinations/0/config/secretKey", "value": "n3w"}
+    answer = send_patch(administrator, path, key_operation)
     assert answer.json()["destinations"][0]["config"]["secretKey"] == MASK
-    assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "n3w"
+    assert subscriptions.with_secrets(created_alert["id"]).destinations[0].config.secret_key == "n3w"
     removal = {"op": "remove", "path": "/destinations/0/config/secretKey"}
     assert send_patch(administrator, path, removal).status_code == 200
-    assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key is None
+    assert subscriptions.with_secrets(created_alert["id"]).destinations[0].config.secret_key is None
 
 
 @pytest.mark.parametrize(
@@ -171,28 +179,30 @@ def test_a_change_of_nothing_but_a_secret_is_a_version_and_resumes_what_is_stopp
     administrator: httpx.Client, sqlite_engine: Engine, key: str, value: Json
 ) -> None:
     secret_path = {**HOOK, "config": {**HOOK["config"], "endpoint": "http://127.0.0.1:9/hook/0ld"}}
-    created = administrator.post("/events/subscriptions", json=alert(destinations=[secret_path])).json()
-    destination_id, path = created["destinations"][0]["id"], f"/events/subscriptions/{created['id']}"
+    created_alert = administrator.post("/events/subscriptions", json=alert(destinations=[secret_path])).json()
+    destination_id, path = created_alert["destinations"][0]["id"], f"/events/subscriptions/{created_alert['id']}"
     with sqlite_engine.begin() as connection:
-        stopped = {"status": "awaitingRetry", "timestamp_ms": 5, "opened_at_ms": 5, "stopped_at_ms": 5}
-        keys = {"subscription_id": created["id"], "destination_id": destination_id}
-        counts = {"delivered_count": 0, "failed_count": 1, "configured_at_ms": created["updatedAt"]}
-        connection.execute(destination_status.insert().values(**keys, **stopped, **counts))
+        stopped_status = {"status": "awaitingRetry", "timestamp_ms": 5, "opened_at_ms": 5, "stopped_at_ms": 5}
+        keys = {"subscription_id": created_alert["id"], "destination_id": destination_id}
+        counts = {"delivered_count": 0, "failed_count": 1, "configured_at_ms": created_alert["updatedAt"]}
+        connection.execute(destination_status.insert().values(**keys, **stopped_status, **counts))
     assert pauses_at(sqlite_engine, 10**13).waiting == {destination_id}
 
     change = {"op": "replace", "path": f"/destinations/0/config/{key}", "value": value}
-    changed = send_patch(administrator, path, change).json()
-    assert (changed["version"], changed["destinations"]) == (0.2, created["destinations"])
-    assert changed["changeDescription"]["fieldsUpdated"] == [{"name": "changedSecrets", "newValue": [destination_id]}]
+    changed_alert = send_patch(administrator, path, change).json()
+    assert (changed_alert["version"], changed_alert["destinations"]) == (0.2, created_alert["destinations"])
+    assert changed_alert["changeDescription"]["fieldsUpdated"] == [
+        {"name": "changedSecrets", "newValue": [destination_id]}
+    ]
     assert pauses_at(sqlite_engine, 10**13).probed == {destination_id}
     assert send_patch(administrator, path, change).json()["version"] == 0.2
     (event,) = (
         update
         for update in administrator.get("/events", params={"entityType": "eventsubscription"}).json()["data"]
-        if update["entityId"] == created["id"] and update["eventType"] == "entityUpdated"
+        if update["entityId"] == created_alert["id"] and update["eventType"] == "entityUpdated"
     )
     assert (event["previousVersion"], event["currentVersion"]) == (0.1, 0.2)
-    assert "n3w-canary" not in json.dumps([changed, event, administrator.get(f"{path}/versions").json()])
+    assert "n3w-canary" not in json.dumps([changed_alert, event, administrator.get(f"{path}/versions").json()])
     assert not inspect(sqlite_engine, deep=True).counts
 
 
@@ -216,27 +226,29 @@ def test_a_mask_without_a_secret_is_refused(administrator: httpx.Client) -> None
 
 
 def test_putting_the_same_alert_again_changes_nothing(
-    served: Served, administrator: httpx.Client, created: Json
+    served: Served, administrator: httpx.Client, created_alert: Json
 ) -> None:
     before = served.app.state.parts.subscriptions.revision()
     again = administrator.put("/events/subscriptions", json=alert())
     assert (again.status_code, again.json()["version"]) == (200, 0.1)
-    assert again.json()["destinations"] == created["destinations"]
+    assert again.json()["destinations"] == created_alert["destinations"]
     assert served.app.state.parts.subscriptions.revision() == before
 
 
 def test_switching_off_is_a_version_and_shows_as_disabled(
-    served: Served, administrator: httpx.Client, created: Json
+    served: Served, administrator: httpx.Client, created_alert: Json
 ) -> None:
     subscriptions = served.app.state.parts.subscriptions
     before = subscriptions.revision()
     answer = send_patch(
-        administrator, f"/events/subscriptions/{created['id']}", {"op": "replace", "path": "/enabled", "value": False}
+        administrator,
+        f"/events/subscriptions/{created_alert['id']}",
+        {"op": "replace", "path": "/enabled", "value": False},
     )
     assert (answer.status_code, answer.json()["version"], answer.json()["enabled"]) == (200, 0.2, False)
     assert subscriptions.revision() != before
-    assert created["id"] not in [one.id for one in subscriptions.list_enabled()]
-    status = administrator.get(f"/events/subscriptions/{created['id']}/status").json()["data"]
+    assert created_alert["id"] not in [one.id for one in subscriptions.list_enabled()]
+    status = administrator.get(f"/events/subscriptions/{created_alert['id']}/status").json()["data"]
     assert [one["statusDetails"]["status"] for one in status] == ["disabled"]
 
 
@@ -255,25 +267,25 @@ def test_the_credentials_of_oauth_go_to_no_other_token_url(administrator: httpx.
 
 
 def test_what_was_sent_to_is_not_disabled_when_it_is_switched_off(
-    administrator: httpx.Client, created: Json, sqlite_engine: Engine
+    administrator: httpx.Client, created_alert: Json, sqlite_engine: Engine
 ) -> None:
     sent = {"status": "active", "timestamp_ms": 5, "last_successful_at_ms": 5, "delivered_count": 1, "failed_count": 0}
-    keys = {"subscription_id": created["id"], "destination_id": created["destinations"][0]["id"]}
+    keys = {"subscription_id": created_alert["id"], "destination_id": created_alert["destinations"][0]["id"]}
     with sqlite_engine.begin() as connection:
         connection.execute(destination_status.insert().values(**keys, **sent))
-    path = f"/events/subscriptions/{created['id']}"
+    path = f"/events/subscriptions/{created_alert['id']}"
     send_patch(administrator, path, {"op": "replace", "path": "/enabled", "value": False})
     (status,) = administrator.get(f"{path}/status").json()["data"]
     assert status["statusDetails"] == {"status": "active", "lastSuccessfulAt": 5, "timestamp": 5}
 
 
 def test_the_status_says_when_a_destination_is_paused(
-    administrator: httpx.Client, created: Json, sqlite_engine: Engine
+    administrator: httpx.Client, created_alert: Json, sqlite_engine: Engine
 ) -> None:
-    path = f"/events/subscriptions/{created['id']}/status"
+    path = f"/events/subscriptions/{created_alert['id']}/status"
     (status,) = administrator.get(path).json()["data"]
     assert status["breaker"] == {"state": "closed"}
-    keys = {"subscription_id": created["id"], "destination_id": created["destinations"][0]["id"]}
+    keys = {"subscription_id": created_alert["id"], "destination_id": created_alert["destinations"][0]["id"]}
     paused = {"status": "awaitingRetry", "timestamp_ms": 5, "next_attempt_ms": 35, "delivered_count": 0}
     with sqlite_engine.begin() as connection:
         connection.execute(
@@ -285,14 +297,24 @@ def test_the_status_says_when_a_destination_is_paused(
 
 
 def test_a_stopped_destination_is_resumed_by_who_may_edit_the_alert(
-    served: Served, administrator: httpx.Client, created: Json, sqlite_engine: Engine
+    served: Served, administrator: httpx.Client, created_alert: Json, sqlite_engine: Engine
 ) -> None:
-    path, destination_id = f"/events/subscriptions/{created['id']}/status", created["destinations"][0]["id"]
-    stopped = {"status": "awaitingRetry", "timestamp_ms": 5, "last_failed_at_ms": 5, "last_failed_reason": "gone"}
+    path, destination_id = f"/events/subscriptions/{created_alert['id']}/status", created_alert["destinations"][0]["id"]
+    stopped_status = {
+        "status": "awaitingRetry",
+        "timestamp_ms": 5,
+        "last_failed_at_ms": 5,
+        "last_failed_reason": "gone",
+    }
     streak = {"failing_since_ms": 5, "failing_count": 1, "failing_percent": 100, "reported_percent": 100}
-    keys = {"subscription_id": created["id"], "destination_id": destination_id, "delivered_count": 0, "failed_count": 0}
+    keys = {
+        "subscription_id": created_alert["id"],
+        "destination_id": destination_id,
+        "delivered_count": 0,
+        "failed_count": 0,
+    }
     with sqlite_engine.begin() as connection:
-        row = {**keys, **stopped, **streak, "opened_at_ms": 5, "stopped_at_ms": 5}
+        row = {**keys, **stopped_status, **streak, "opened_at_ms": 5, "stopped_at_ms": 5}
         connection.execute(destination_status.insert().values(**row))
     (status,) = administrator.get(path).json()["data"]
     assert status["breaker"] == {
@@ -315,13 +337,16 @@ def test_a_stopped_destination_is_resumed_by_who_may_edit_the_alert(
     assert status["breaker"] == {"state": "closed"}
 
 
-def test_status_is_read_for_one_destination_too(administrator: httpx.Client, created: Json) -> None:
-    destination_id = created["destinations"][0]["id"]
-    status = administrator.get(f"/events/subscriptions/{created['id']}/status/{destination_id}").json()
-    assert status == {"status": "active", "timestamp": created["updatedAt"]}
+def test_status_is_read_for_one_destination_too(administrator: httpx.Client, created_alert: Json) -> None:
+    destination_id = created_alert["destinations"][0]["id"]
+    status = administrator.get(f"/events/subscriptions/{created_alert['id']}/status/{destination_id}").json()
+    assert status == {"status": "active", "timestamp": created_alert["updatedAt"]}
     by_name = administrator.get(f"/events/subscriptions/name/SchemaChanges/status/{destination_id}").json()
     assert by_name == status
-    assert administrator.get(f"/events/subscriptions/{created['id']}/status/{created['id']}").status_code == 404
+    assert (
+        administrator.get(f"/events/subscriptions/{created_alert['id']}/status/{created_alert['id']}").status_code
+        == 404
+    )
 
 
 def test_upstreams_create_form_is_understood(administrator: httpx.Client) -> None:
@@ -348,8 +373,8 @@ def test_upstreams_create_form_is_understood(administrator: httpx.Client) -> Non
 def test_a_changed_input_is_compiled_anew_and_rules_by_hand_stay(administrator: httpx.Client) -> None:
     chosen_input = {"filters": [{"name": "filterByFqn", "arguments": [{"name": "fqnList", "input": ["a"]}]}]}
     request = {"name": "Inputs", "alertType": "Notification", "resources": ["table"], "input": chosen_input}
-    created = administrator.post("/events/subscriptions", json=request).json()
-    path = f"/events/subscriptions/{created['id']}"
+    created_alert = administrator.post("/events/subscriptions", json=request).json()
+    path = f"/events/subscriptions/{created_alert['id']}"
     value = {"op": "replace", "path": "/input/filters/0/arguments/0/input", "value": ["b"]}
     answer = send_patch(administrator, path, value)
     assert answer.status_code == 200, answer.text
@@ -661,8 +686,8 @@ def test_what_cannot_work_is_refused_with_its_place(administrator: httpx.Client,
     assert hint in answer.json()["message"]
 
 
-def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, created: Json) -> None:
-    path = f"/events/subscriptions/{created['id']}"
+def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, created_alert: Json) -> None:
+    path = f"/events/subscriptions/{created_alert['id']}"
     channel = {"op": "replace", "path": "/destinations/0/type", "value": "GovernanceWorkflowChangeEvent"}
     assert send_patch(administrator, path, channel).status_code == 400
     condition = {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": "(("}
@@ -671,7 +696,7 @@ def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, creat
     assert administrator.get(path).json()["version"] == 0.1
 
 
-def test_alerts_are_listed_by_type(administrator: httpx.Client, created: Json) -> None:
+def test_alerts_are_listed_by_type(administrator: httpx.Client, created_alert: Json) -> None:
     names = [one["name"] for one in administrator.get("/events/subscriptions?limit=100").json()["data"]]
     assert names == [
         "ActivityFeedAlert",
@@ -691,10 +716,12 @@ def test_alerts_are_listed_by_type(administrator: httpx.Client, created: Json) -
     assert administrator.get("/events/subscriptions?alertType=Loud").status_code == 400
 
 
-def test_deleting_is_for_good_and_takes_the_secrets(served: Served, administrator: httpx.Client, created: Json) -> None:
-    assert administrator.delete(f"/events/subscriptions/{created['id']}").status_code == 200
-    assert administrator.get(f"/events/subscriptions/{created['id']}?include=all").status_code == 404
-    assert served.app.state.parts.subscriptions.secrets_of(created["id"]) == {}
+def test_deleting_is_for_good_and_takes_the_secrets(
+    served: Served, administrator: httpx.Client, created_alert: Json
+) -> None:
+    assert administrator.delete(f"/events/subscriptions/{created_alert['id']}").status_code == 200
+    assert administrator.get(f"/events/subscriptions/{created_alert['id']}?include=all").status_code == 404
+    assert served.app.state.parts.subscriptions.secrets_of(created_alert["id"]) == {}
 
 
 def test_the_systems_alert_can_be_disabled_but_not_deleted(administrator: httpx.Client) -> None:
@@ -705,12 +732,12 @@ def test_the_systems_alert_can_be_disabled_but_not_deleted(administrator: httpx.
 
 
 def test_an_alert_is_changed_only_by_who_owns_or_made_it(
-    served: Served, administrator: httpx.Client, created: Json
+    served: Served, administrator: httpx.Client, created_alert: Json
 ) -> None:
     alice_id, alice = served.person("alice")
     off = {"op": "replace", "path": "/enabled", "value": False}
     with alice:
-        path = f"/events/subscriptions/{created['id']}"
+        path = f"/events/subscriptions/{created_alert['id']}"
         assert send_patch(alice, path, off).status_code == 403
         assert alice.delete(path).status_code == 403
         response = alice.post("/events/subscriptions", json=alert(name="Mine"))

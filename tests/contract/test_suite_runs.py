@@ -91,12 +91,12 @@ def test_a_run_is_one_event_of_the_suite_in_every_format(administrator: httpx.Cl
 def test_the_trigger_is_offered_and_notifies_once_of_each_run(
     administrator: httpx.Client, fqns: list[str], bob: Person, sqlite_engine: Engine
 ) -> None:
-    offered = administrator.get("/events/subscriptions/Observability/resources").json()["data"]
-    (of_suites,) = [one for one in offered if one["name"] == "testSuite"]
+    offered_resources = administrator.get("/events/subscriptions/Observability/resources").json()["data"]
+    (of_suites,) = [one for one in offered_resources if one["name"] == "testSuite"]
     (action,) = [one for one in of_suites["supportedActions"] if one["name"] == ACTION]
     assert (action["condition"], action["arguments"]) == ("matchTestResult(${testResultList})", ["testResultList"])
-    listed = administrator.get("/events/subscriptions/functions").text
-    assert ACTION in listed
+    function_text = administrator.get("/events/subscriptions/functions").text
+    assert ACTION in function_text
     by_input = {"resources": ["testSuite"], "input": {"actions": [action_on("Failed")]}}
     by_hand = {"name": ACTION, "effect": "include", "condition": "matchTestResult({'Failed'})"}
     without_name = {"name": "failed", "effect": "include", "condition": "matchTestResult({'Failed'})"}
@@ -186,9 +186,9 @@ def alice(served: Served, administrator: httpx.Client, orders: Json) -> Iterator
 def test_a_run_with_a_hidden_test_is_hidden(
     administrator: httpx.Client, fqns: list[str], alice: Person, sqlite_engine: Engine
 ) -> None:
-    hidden = add_test(administrator, "people", "secret")
+    hidden_case = add_test(administrator, "people", "secret")
     ids = [administrator.get(f"{CASES}/name/{fqn}").json()["id"] for fqn in fqns]
-    for name, case_ids in (("Open", ids), ("Mixed", [*ids, hidden["id"]])):
+    for name, case_ids in (("Open", ids), ("Mixed", [*ids, hidden_case["id"]])):
         suite = create_entity(administrator, "/dataQuality/testSuites", name=name)
         body = {"testSuiteId": suite["id"], "testCaseIds": case_ids}
         assert administrator.put("/dataQuality/testCases/logicalTestCases", json=body).is_success
@@ -196,7 +196,7 @@ def test_a_run_with_a_hidden_test_is_hidden(
     request = {"resources": ["testSuite"], "input": {"actions": [action_on("Failed")]}, "destinations": to_alice}
     create_entity(administrator, "/events/subscriptions", name="Runs", alertType="Observability", **request)
     notify_all(sqlite_engine)
-    for fqn in (*fqns, hidden["fullyQualifiedName"]):
+    for fqn in (*fqns, hidden_case["fullyQualifiedName"]):
         report(administrator, fqn, "Failed")
     notify_all(sqlite_engine)
     suites = [one["entityFullyQualifiedName"] for one in administrator.get(f"/events?eventType={RUN}").json()["data"]]

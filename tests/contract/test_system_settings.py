@@ -15,19 +15,19 @@ def profiler(client: httpx.Client) -> Json:
 
 
 def test_the_profilers_settings_are_kept_until_they_are_reset(served: Served, administrator: httpx.Client) -> None:
-    sent = METRICS | {"sampleDataConfig": None}
-    written = administrator.put("/system/settings", json=PROFILER | {"config_value": sent})
-    assert (written.status_code, written.json()) == (200, PROFILER | {"config_value": METRICS})
+    sent_metrics = METRICS | {"sampleDataConfig": None}
+    write_answer = administrator.put("/system/settings", json=PROFILER | {"config_value": sent_metrics})
+    assert (write_answer.status_code, write_answer.json()) == (200, PROFILER | {"config_value": METRICS})
     assert profiler(administrator) == METRICS
-    listed = administrator.get("/system/settings").json()
-    assert {one["config_type"]: one["config_value"] for one in listed["data"]} == {
+    listed_settings = administrator.get("/system/settings").json()
+    assert {one["config_type"]: one["config_value"] for one in listed_settings["data"]} == {
         "profilerConfiguration": METRICS,
         "assetCertificationSettings": {"allowedClassification": "Certification", "validityPeriod": "P30D"},
     }
     _, client = served.person("alice")
     with client:
         assert profiler(client) == METRICS
-        assert client.put("/system/settings", json=written.json()).status_code == 403
+        assert client.put("/system/settings", json=write_answer.json()).status_code == 403
         assert client.put("/system/settings/reset/profilerConfiguration").status_code == 403
     assert administrator.put("/system/settings/reset/profilerConfiguration").status_code == 200
     assert profiler(administrator) == {"metricConfiguration": []}

@@ -33,9 +33,13 @@ def test_joins_add_up_for_both_sides(administrator: httpx.Client, orders: Json) 
     people = table(administrator, "people")
     path = f"/tables/{orders['id']}/joins"
     for ago, times in ((0, 2), (1, 3)):
-        joined = [{"fullyQualifiedName": f"{_SCHEMA}.people.id", "joinCount": times}]
+        joined_columns = [{"fullyQualifiedName": f"{_SCHEMA}.people.id", "joinCount": times}]
         direct = [{"fullyQualifiedName": f"{_SCHEMA}.people", "joinCount": 1}]
-        body = {"startDate": _day(ago), "dayCount": 1, "columnJoins": [{"columnName": "id", "joinedWith": joined}]}
+        body = {
+            "startDate": _day(ago),
+            "dayCount": 1,
+            "columnJoins": [{"columnName": "id", "joinedWith": joined_columns}],
+        }
         answer = _put(administrator, path, body | {"directTableJoins": direct})
     total = [{"fullyQualifiedName": f"{_SCHEMA}.people.id", "joinCount": 5}]
     assert answer["joins"]["columnJoins"] == [{"columnName": "id", "joinedWith": total}]
@@ -121,8 +125,8 @@ def test_a_request_for_a_table_may_give_its_profilers_configuration(administrato
         path = f"/tables/name/{_SCHEMA}.{name}"
         assert administrator.get(path, params={"fields": "tableProfilerConfig"}).json()["tableProfilerConfig"] == config
     assert administrator.put("/tables", json=request).is_success
-    unchanged = administrator.get(f"/tables/{orders['id']}", params={"fields": "tableProfilerConfig"}).json()
-    assert unchanged["tableProfilerConfig"] == config, "a request without it leaves it"
+    unchanged_table = administrator.get(f"/tables/{orders['id']}", params={"fields": "tableProfilerConfig"}).json()
+    assert unchanged_table["tableProfilerConfig"] == config, "a request without it leaves it"
     wrong = administrator.put("/tables", json=request | {"tableProfilerConfig": {"excludeColumns": ["spoon"]}})
     assert (wrong.status_code, "spoon" in wrong.json()["message"]) == (400, True)
 
@@ -176,8 +180,8 @@ def test_malformed_observability_is_refused(administrator: httpx.Client, orders:
         answer = administrator.put(path, json=[wrong])
         assert (answer.status_code, answer.json()["code"]) == (status, status), (wrong, answer.text)
     assert administrator.put(path, json={"pipeline": nightly}).status_code == 400
-    mismatched = administrator.put(f"{path}/airflow.nightly", json={"pipeline": hourly})
-    assert (mismatched.status_code, mismatched.json()["message"]) == (
+    mismatch = administrator.put(f"{path}/airflow.nightly", json={"pipeline": hourly})
+    assert (mismatch.status_code, mismatch.json()["message"]) == (
         400,
         "pipeline: must be airflow.nightly, as the path says",
     )

@@ -29,12 +29,12 @@ def test_a_team_shows_its_place_and_can_be_moved(administrator: httpx.Client) ->
     north_now = administrator.get("/teams/name/north", params=fields).json()
     assert (names(north_now["parents"]), names(north_now["children"])) == (["Organization"], ["crew"])
     assert names(north_now["inheritedRoles"]) == ["DataConsumer"]
-    moved = administrator.patch(
+    move_answer = administrator.patch(
         f"/teams/{crew['id']}",
         content=json.dumps([{"op": "remove", "path": "/parents/0"}]),
         headers=PATCH,
     )
-    assert (moved.status_code, names(moved.json()["parents"])) == (200, ["Organization"])
+    assert (move_answer.status_code, names(move_answer.json()["parents"])) == (200, ["Organization"])
     under = administrator.get("/teams?parentTeam=Organization").json()
     assert (names(under["data"]), under["paging"]["total"]) == (["crew", "north"], 2)
     back = [{"op": "add", "path": "/children/0", "value": {"id": crew["id"], "type": "team"}}]
@@ -57,8 +57,8 @@ def test_somebody_has_the_domains_and_roles_of_their_teams(served: Served, admin
     assert names(profile["inheritedRoles"]) == ["DataConsumer"]
     web_domain = create_entity(administrator, "/domains", name="Web", domainType="Aggregate", description="x")
     patch = [{"op": "add", "path": "/domains/1", "value": {"id": web_domain["id"], "type": "domain"}}]
-    changed = administrator.patch(path, content=json.dumps(patch), headers=PATCH)
-    assert changed.status_code == 200, changed.text
+    change_answer = administrator.patch(path, content=json.dumps(patch), headers=PATCH)
+    assert change_answer.status_code == 200, change_answer.text
     assert names(administrator.get(path, params={"fields": "domains"}).json()["domains"]) == ["Web"]
 
 
@@ -163,10 +163,10 @@ def test_whoever_is_in_no_team_is_shown_in_the_organization(served: Served, admi
     assert "teams" not in administrator.get(path).json()
     with alice:
         assert names(alice.get("/users/loggedInUser?fields=teams").json()["teams"]) == ["Organization"]
-    listed = administrator.get("/users?fields=teams&limit=100").json()["data"]
-    assert all(one["teams"] for one in listed)
-    moved = [{"op": "replace", "path": "/teams/0", "value": {"id": team["id"], "type": "team"}}]
-    assert administrator.patch(path, content=json.dumps(moved), headers=PATCH).status_code == 200
+    listed_users = administrator.get("/users?fields=teams&limit=100").json()["data"]
+    assert all(one["teams"] for one in listed_users)
+    team_operations = [{"op": "replace", "path": "/teams/0", "value": {"id": team["id"], "type": "team"}}]
+    assert administrator.patch(path, content=json.dumps(team_operations), headers=PATCH).status_code == 200
     assert teams() == ["crew"]
     root = administrator.get("/teams/name/Organization").json()
     also = [{"op": "add", "path": "/teams/1", "value": {"id": root["id"], "type": "team"}}]

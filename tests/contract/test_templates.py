@@ -177,9 +177,9 @@ def reference_to(template: Json) -> Json:
 def test_only_templates_of_users_can_be_assigned(administrator: httpx.Client) -> None:
     system = administrator.get(f"/notificationTemplates/name/{UPDATED}").json()
     assert (system["provider"], system["isModifiedFromDefault"]) == ("system", False)
-    refused = administrator.post("/events/subscriptions", json={**ALERT, "notificationTemplate": reference_to(system)})
-    assert refused.status_code == 400
-    assert refused.json()["message"].startswith(f"notificationTemplate: {UPDATED} is a system template")
+    refusal = administrator.post("/events/subscriptions", json={**ALERT, "notificationTemplate": reference_to(system)})
+    assert refusal.status_code == 400
+    assert refusal.json()["message"].startswith(f"notificationTemplate: {UPDATED} is a system template")
     response = administrator.post(
         "/events/subscriptions", json={**ALERT, "notificationTemplate": reference_to(make(administrator))}
     )
@@ -212,17 +212,17 @@ def test_a_template_that_alerts_use_is_not_deleted(served: Served, administrator
         assert administrator.post("/events/subscriptions", json=request).status_code == 201
     path = f"/notificationTemplates/{template['id']}"
     for hard in ("true", "false"):
-        refused = administrator.delete(path, params={"hardDelete": hard})
-        assert refused.status_code == 409
-        assert "2 alerts use this template (First, Second)" in refused.json()["message"]
+        refusal = administrator.delete(path, params={"hardDelete": hard})
+        assert refusal.status_code == 409
+        assert "2 alerts use this template (First, Second)" in refusal.json()["message"]
     ben_id, ben = served.person("ben")
     delete = {"name": "d", "effect": "allow", "operations": ["Delete"], "resources": ["notificationTemplate"]}
     hide = {"name": "h", "effect": "deny", "operations": ["ViewAll"], "resources": ["eventsubscription"]}
     restrict(administrator, ben_id, delete, hide)
     with ben:
-        refused = ben.delete(path)
-        assert refused.status_code == 409
-        assert "2 alerts use this template (2 more)" in refused.json()["message"]
+        refusal = ben.delete(path)
+        assert refusal.status_code == 409
+        assert "2 alerts use this template (2 more)" in refusal.json()["message"]
     for name in ("First", "Second"):
         removal = [{"op": "remove", "path": "/notificationTemplate"}]
         assert administrator.patch(f"/events/subscriptions/name/{name}", json=removal).is_success
@@ -236,8 +236,8 @@ def test_a_system_template_is_changed_and_reset_and_never_deleted(served: Served
         {"op": "replace", "path": "/templateBody", "value": "<p>Changed.</p>"},
         {"op": "replace", "path": "/description", "value": "Ours."},
     ]
-    changed = administrator.patch(path, json=patch).json()
-    assert (changed["isModifiedFromDefault"], changed["provider"]) == (True, "system")
+    changed_template = administrator.patch(path, json=patch).json()
+    assert (changed_template["isModifiedFromDefault"], changed_template["provider"]) == (True, "system")
     assert administrator.delete(path).status_code == 403
     ben_id, ben = served.person("ben")
     rule = {"effect": "allow", "operations": ["EditUserNotificationTemplate"], "resources": ["notificationTemplate"]}
@@ -254,9 +254,9 @@ def test_a_system_template_is_changed_and_reset_and_never_deleted(served: Served
         administrator.put(f"/notificationTemplates/name/{UPDATED}/reset").json()["version"] == answer.json()["version"]
     )
     own_template = make(administrator)
-    refused = administrator.put(f"/notificationTemplates/{own_template['id']}/reset")
-    assert refused.status_code == 400
-    assert "Cannot reset template: only SYSTEM templates can be reset to default" in refused.json()["message"]
+    refusal = administrator.put(f"/notificationTemplates/{own_template['id']}/reset")
+    assert refusal.status_code == 400
+    assert "Cannot reset template: only SYSTEM templates can be reset to default" in refusal.json()["message"]
     assert administrator.put(f"/notificationTemplates/{ALERT_ID}/reset").status_code == 404
 
 
@@ -298,10 +298,10 @@ def test_a_template_is_sent_to_oneself_or_where_one_may_send(served: Served, adm
     assert (mail["type"], mail["statusDetails"]["reason"]) == ("Email", "mailDeferred")  # there is no mail server
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://10.0.0.1/x"}}
     send_request = {"renderRequest": request, "destinations": [hook]}
-    (refused,) = administrator.post("/notificationTemplates/send", json=send_request).json()["destinations"]
-    assert refused["statusDetails"]["reason"] == "egressRefused"
-    broken = {"renderRequest": {**request, "templateBody": "{{x"}, "destinations": [hook]}
-    assert administrator.post("/notificationTemplates/send", json=broken).json() == {
+    (refusal,) = administrator.post("/notificationTemplates/send", json=send_request).json()["destinations"]
+    assert refusal["statusDetails"]["reason"] == "egressRefused"
+    broken_request = {"renderRequest": {**request, "templateBody": "{{x"}, "destinations": [hook]}
+    assert administrator.post("/notificationTemplates/send", json=broken_request).json() == {
         "isValid": False,
         "subjectError": None,
         "bodyError": "Line 1, column 1: this tag has no end; write }}",

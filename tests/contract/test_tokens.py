@@ -40,9 +40,9 @@ def test_personal_tokens_are_made_listed_and_revoked(served: Served) -> None:
         other_token = alice.put(
             "/users/security/token", json={"tokenName": "other", "JWTTokenExpiry": "OneHour"}
         ).json()
-        listed = alice.get("/users/security/token").json()["data"]
-        assert [one["tokenName"] for one in listed] == ["notebook", "other"]
-        assert all("jwtToken" not in one for one in listed)
+        listed_tokens = alice.get("/users/security/token").json()["data"]
+        assert [one["tokenName"] for one in listed_tokens] == ["notebook", "other"]
+        assert all("jwtToken" not in one for one in listed_tokens)
         with served.client(token["jwtToken"]) as notebook:
             assert notebook.get("/users/loggedInUser").json()["name"] == "alice"
             remaining = alice.put("/users/security/token/revoke", json={"tokenIds": [token["token"]]}).json()

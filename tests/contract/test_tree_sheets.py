@@ -17,7 +17,7 @@ RECURSIVE = {"recursive": "true"}
 
 
 @pytest.fixture
-def furnished(administrator: httpx.Client, orders: Json) -> Json:
+def furnished_table(administrator: httpx.Client, orders: Json) -> Json:
     """A table with a nested column and a label, and a stored procedure, in addition to ``orders``."""
     inner = {"name": "zip.code", "dataType": "VARCHAR", "dataLength": 5, "tags": [{"tagFQN": "PII.Sensitive"}]}
     columns = [{"name": "address", "dataType": "STRUCT", "description": "Where.", "children": [inner]}]
@@ -49,7 +49,7 @@ UNDER_THE_SCHEMA = [
 
 @pytest.mark.parametrize("collection", PLACES)
 def test_all_under_it_goes_out_and_what_comes_back_changes_nothing(
-    administrator: httpx.Client, furnished: Json, collection: str
+    administrator: httpx.Client, furnished_table: Json, collection: str
 ) -> None:
     path = f"{collection}/name/{PLACES[collection]}"
     records = tree(administrator, path)
@@ -64,7 +64,7 @@ def test_all_under_it_goes_out_and_what_comes_back_changes_nothing(
     assert [one["name"] for one in described["headers"]] == list(records[0])
 
 
-def test_a_table_and_its_columns_are_one_change(administrator: httpx.Client, furnished: Json) -> None:
+def test_a_table_and_its_columns_are_one_change(administrator: httpx.Client, furnished_table: Json) -> None:
     path = "databases/name/warehouse.shop"
     records = tree(administrator, path)
     for row in records:
@@ -74,10 +74,10 @@ def test_a_table_and_its_columns_are_one_change(administrator: httpx.Client, fur
     new |= {"column.dataType": "INT"}
     records.append(dict.fromkeys(records[0], "") | new)
     before = administrator.get("/events?limit=1000").json()["data"]
-    tried = import_rows(administrator, path, records, **RECURSIVE, dryRun="true")
+    rehearsal = import_rows(administrator, path, records, **RECURSIVE, dryRun="true")
     assert administrator.get("/events?limit=1000").json()["data"] == before
     came = import_rows(administrator, path, records, **RECURSIVE)
-    assert tried == came | {"dryRun": True}
+    assert rehearsal == came | {"dryRun": True}
     assert came["importResultsCsv"].count("updated,") == 3
     assert came["importResultsCsv"].count("column created") == 1
     events = administrator.get("/events?limit=1000").json()["data"][len(before) :]
@@ -89,7 +89,7 @@ def test_a_table_and_its_columns_are_one_change(administrator: httpx.Client, fur
     assert read["columns"][0]["children"][0]["description"] == "New."
 
 
-def test_a_whole_service_is_made_from_the_sheet_of_another(administrator: httpx.Client, furnished: Json) -> None:
+def test_a_whole_service_is_made_from_the_sheet_of_another(administrator: httpx.Client, furnished_table: Json) -> None:
     copy = {"name": "copy", "serviceType": "Postgres"}
     assert administrator.post("/services/databaseServices", json=copy).status_code == 201
     records = tree(administrator, "services/databaseServices/name/warehouse")
@@ -135,7 +135,7 @@ def test_what_cannot_be_is_refused_alone(
 
 
 def test_a_row_that_cannot_be_stops_neither_its_table_nor_the_other_columns(
-    administrator: httpx.Client, furnished: Json
+    administrator: httpx.Client, furnished_table: Json
 ) -> None:
     path = "databaseSchemas/name/warehouse.shop.public"
     records = tree(administrator, path)
@@ -152,7 +152,7 @@ def test_a_row_that_cannot_be_stops_neither_its_table_nor_the_other_columns(
 
 
 def test_only_what_may_be_seen_goes_out_and_only_what_may_be_changed_comes_in(
-    served: Served, administrator: httpx.Client, furnished: Json
+    served: Served, administrator: httpx.Client, furnished_table: Json
 ) -> None:
     user_id, alice = served.person("alice")
     hidden = {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')", "resources": ["table"]}

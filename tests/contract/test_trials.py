@@ -70,10 +70,10 @@ def house(started_store: StartedStore, sqlite_engine: Engine) -> Iterator[TrialS
     receiver = Receiver(lambda _line: None)
     with (
         _running(receiver, dev_receiver),
-        running_server(sqlite_engine, settings, password=started_store.password) as served,
-        served.administrator() as client,
+        running_server(sqlite_engine, settings, password=started_store.password) as server,
+        server.administrator() as client,
     ):
-        yield TrialSetup(client, served, receiver, f"http://127.0.0.1:{dev_receiver.http_port}/hook")
+        yield TrialSetup(client, server, receiver, f"http://127.0.0.1:{dev_receiver.http_port}/hook")
 
 
 async def _is_ready() -> bool:
@@ -82,16 +82,16 @@ async def _is_ready() -> bool:
 
 @contextlib.contextmanager
 def _running(receiver: Receiver, at: DevReceiver) -> Iterator[None]:
-    started, loop, stop = Event(), asyncio.new_event_loop(), asyncio.Event()
+    start, loop, stop = Event(), asyncio.new_event_loop(), asyncio.Event()
 
     async def run() -> None:
         async with receiving(receiver, at.http_port, at.smtp_port):
-            started.set()
+            start.set()
             await stop.wait()
 
     thread = Thread(target=loop.run_until_complete, args=(run(),))
     thread.start()
-    assert started.wait(10)
+    assert start.wait(10)
     yield
     loop.call_soon_threadsafe(stop.set)
     thread.join()
@@ -120,8 +120,8 @@ def _is_own(category: Category, channel: Channel) -> bool:
 
 def _check_pair(house: TrialSetup, category: Category, channel: Channel) -> None:
     if not _is_possible(category, channel):
-        refused = house.trial_of(category, channel, endpoint=house.hook, receivers=["admin"])
-        assert refused["code"] == 400, (category, channel)
+        refusal = house.trial_of(category, channel, endpoint=house.hook, receivers=["admin"])
+        assert refusal["code"] == 400, (category, channel)
         return
     external = {"endpoint": house.hook} if channel in HOSTED else {"receivers": [ADMINISTRATOR]}
     if channel is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT:

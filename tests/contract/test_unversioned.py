@@ -83,14 +83,14 @@ def test_a_patch_that_saw_another_order_is_refused(administrator: httpx.Client) 
 def test_members_of_all_kinds_may_stand_in_another_order(administrator: httpx.Client, orders: Json, at: str) -> None:
     path, key = _create_holder(administrator, at)
     before = read(administrator, path), events(administrator)
-    members = _at(before[0], key)
+    members = _value_at(before[0], key)
     answer = patch(administrator, path, ("replace", key, list(reversed(members))))
     assert answer.status_code == 200, answer.text
-    after = _at(check_silent(administrator, before, path), key)
+    after = _value_at(check_silent(administrator, before, path), key)
     assert [one["name"] for one in after] == [one["name"] for one in reversed(members)]
 
 
-def _at(document: Json, pointer: str) -> Any:  # Any: JSON
+def _value_at(document: Json, pointer: str) -> Any:  # Any: JSON
     for key in pointer.split("/")[1:]:
         document = document[int(key) if key.isdigit() else key]
     return document

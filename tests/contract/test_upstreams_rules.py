@@ -133,8 +133,8 @@ def test_terms_inherit_the_reviewers_of_their_glossary(served: Served, administr
         read = administrator.get(f"/glossaryTerms/{term['id']}?fields=reviewers").json()
     for document in (term, read):
         assert [(one["name"], one["inherited"]) for one in document["reviewers"]] == [("alice", True)]
-    sent = {"op": "replace", "path": "/reviewers", "value": read["reviewers"]}
-    assert send_patch(administrator, f"/glossaryTerms/{term['id']}", sent)["version"] == term["version"]
+    reviewers_operation = {"op": "replace", "path": "/reviewers", "value": read["reviewers"]}
+    assert send_patch(administrator, f"/glossaryTerms/{term['id']}", reviewers_operation)["version"] == term["version"]
 
 
 def test_patches_at_the_same_time_are_all_applied(administrator: httpx.Client, orders: Json) -> None:

@@ -49,13 +49,13 @@ def test_a_patch_reads_nothing_of_what_is_hidden_in_a_document(
         for verb in ("copy", "move"):
             mallory_said = send_patch(mallory, path, {"op": verb, "from": pointer, "path": "/description"})
             assert _NAME not in mallory_said.text, pointer
-    tried = [
+    guess_answers = [
         send_patch(mallory, path, {"op": "test", "path": f"/domains/{place}/name", "value": value})
         for place in (0, 1)
         for value in (_NAME, "wrong")
     ]
-    assert len({(one.status_code, one.text) for one in tried[:2]}) == 1
-    assert len({(one.status_code, one.text) for one in tried[2:]}) == 1
+    assert len({(one.status_code, one.text) for one in guess_answers[:2]}) == 1
+    assert len({(one.status_code, one.text) for one in guess_answers[2:]}) == 1
     now = administrator.get(path, params={"fields": "*"}).json()
     assert _NAME not in now.get("description", "")
     assert {one["name"] for one in now["domains"]} == {"Open", _NAME}, "and nothing hidden went"

@@ -25,7 +25,7 @@ def _mail(category: str, **config: Json) -> Json:
     return {"category": category, "type": "Email", "config": config}
 
 
-def _watching(client: httpx.Client, asset: Json) -> dict[str, list[Json]]:
+def _alerts_watching(client: httpx.Client, asset: Json) -> dict[str, list[Json]]:
     answer = client.get(f"/tables/{asset['id']}/alerts")
     assert answer.status_code == 200, answer.text
     provided = {"ActivityFeedAlert", "BrokenAlerts", "ChangeRequests", "EventLag"}
@@ -45,9 +45,9 @@ def test_alerts_that_watch_an_asset_are_listed_with_whom_they_tell(
         _alert(administrator, "Named", "isBot()", _mail("Users", receivers=["ben"]), _mail("Admins"))
         _alert(administrator, "OfBen", "matchAnyOwnerName('ben')", _mail("Owners"))
         off = _alert(administrator, "Off", "true", _mail("Owners"))
-        switched = {"op": "replace", "path": "/enabled", "value": False}
-        assert send_patch(administrator, f"/events/subscriptions/{off['id']}", switched).is_success
-        watching = _watching(administrator, orders)
+        switch_operation = {"op": "replace", "path": "/enabled", "value": False}
+        assert send_patch(administrator, f"/events/subscriptions/{off['id']}", switch_operation).is_success
+        watching = _alerts_watching(administrator, orders)
         assert set(watching) == {"Owned", "Named"}
         tellings = {(name, one["relation"]): one for name, many in watching.items() for one in many}
         assert [one["name"] for one in tellings["Owned", "owner"]["people"]] == ["ann"]
@@ -56,7 +56,7 @@ def test_alerts_that_watch_an_asset_are_listed_with_whom_they_tell(
         assert tellings["Named", "admin"]["people"] == []
         assert (tellings["Owned", "external"]["type"], tellings["Owned", "external"]["total"]) == ("Webhook", 0)
         assert "canary-of-a-path" not in str(watching)
-        assert set(_watching(administrator, table(administrator, "customers"))) == {"Named"}
+        assert set(_alerts_watching(administrator, table(administrator, "customers"))) == {"Named"}
 
 
 def test_what_one_may_not_see_is_not_named(served: Served, administrator: httpx.Client, orders: Json) -> None:
@@ -66,17 +66,17 @@ def test_what_one_may_not_see_is_not_named(served: Served, administrator: httpx.
         assert administrator.put(f"/tables/{orders['id']}/followers", json=ben_id).is_success
         secret = _alert(administrator, "Secret", "true", _mail("Followers"))
         _alert(ann, "OfAnn", "true", _mail("Followers"))
-        assert set(_watching(ann, orders)) == {"Secret", "OfAnn"}
+        assert set(_alerts_watching(ann, orders)) == {"Secret", "OfAnn"}
         tag = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
         assert send_patch(administrator, f"/events/subscriptions/{secret['id']}", tag).is_success
         hides = {"effect": "deny", "resources": ["eventsubscription"], "condition": "matchAnyTag('PII.Sensitive')"}
         policy = restrict(
             administrator, ann_id, hides, {"effect": "deny", "resources": ["user"], "condition": "!isOwner()"}
         )
-        ((name, (telling,)),) = _watching(ann, orders).items()
+        ((name, (telling,)),) = _alerts_watching(ann, orders).items()
         assert (name, telling["people"], telling["total"]) == ("OfAnn", [], 1), "ben is counted, and not named"
         nothing = {"effect": "deny", "resources": ["table"], "name": "r9", "operations": ["All"]}
-        added = {"op": "add", "path": "/rules/-", "value": nothing}
-        assert send_patch(administrator, f"/policies/{policy['id']}", added).is_success
+        rule_operation = {"op": "add", "path": "/rules/-", "value": nothing}
+        assert send_patch(administrator, f"/policies/{policy['id']}", rule_operation).is_success
         assert ann.get(f"/tables/{orders['id']}/alerts").status_code in (403, 404)
-        assert set(_watching(administrator, orders)) == {"Secret"}, "OfAnn covers what ann may view"
+        assert set(_alerts_watching(administrator, orders)) == {"Secret"}, "OfAnn covers what ann may view"

@@ -132,28 +132,30 @@ class Agreement:
                 return differences
 
     def _backtest(self, alert: str, notifications: Notifications, matches: set[str]) -> Iterator[Difference]:
-        caller, deleted = self.replay.caller, self._deleted_people()
-        notifications = {at: reasons for at, reasons in notifications.items() if at[2] not in deleted}
-        request = {"id": caller.ids["alert", alert], "since": _since(self.replay.log.everything(), alert)}
+        caller, deleted_people = self.replay.caller, self._deleted_people()
+        notifications = {at: reasons for at, reasons in notifications.items() if at[2] not in deleted_people}
+        request = {"id": caller.ids["alert", alert], "since": _first_ms_of(self.replay.log.everything(), alert)}
         backtest = caller.ask("POST", f"{_ALERTS}/backtest", json=request)
         while backtest["state"] in ("waiting", "running"):
             backtest = caller.ask("GET", f"{_ALERTS}/backtest/{backtest['id']}", params={"wait": _WAIT_S})
         if backtest["state"] != "done":
             yield Difference(Kind.BACKTEST, 0, f"{alert} {backtest['state']}: {backtest.get('reason')}")
             return
-        stored, answered = (
+        stored_counts, answered_counts = (
             _counts_of_stored(notifications, matches),
             _counts_of_result(backtest["result"]),
         )
         if len(backtest["result"]["recipients"]) >= _MOST_NAMED:
-            stored["recipients"] = {one: stored["recipients"].get(one) for one in answered["recipients"]}
-        yield from _unlike(Kind.BACKTEST, alert, stored, answered)
+            stored_counts["recipients"] = {
+                recipient: stored_counts["recipients"].get(recipient) for recipient in answered_counts["recipients"]
+            }
+        yield from _unlike(Kind.BACKTEST, alert, stored_counts, answered_counts)
 
     def _noise(self, steady: frozenset[str], notifications_by_alert: Rows) -> Iterator[Difference]:
         """Compare the counts of every alert and event, and what the API sums up of them."""
         events = {event.id for event in self.replay.log.everything()}
-        counted = read_firings(self.replay.engine, self.names)
-        per_event = {at: one for at, one in counted.items() if at[0] in steady and at[1] in events}
+        firings = read_firings(self.replay.engine, self.names)
+        per_event = {at: one for at, one in firings.items() if at[0] in steady and at[1] in events}
         due = self._firings(steady, notifications_by_alert)
         for alert, event_id in sorted(due.keys() | per_event.keys()):
             at = (alert, event_id)
@@ -162,9 +164,9 @@ class Agreement:
                 yield Difference(Kind.NOISE, 0, f"{alert}, event {event_id}", right=right, actual=actual)
         answer = self.replay.caller.ask("GET", f"{_ALERTS}/noise", params={"limit": 100, "since": "90d"})
         for alert in sorted(steady):
-            answered: Json = next((one for one in answer["data"] if one["name"] == alert), {})
+            alert_noise: Json = next((one for one in answer["data"] if one["name"] == alert), {})
             yield from _unlike(
-                Kind.NOISE, alert, *_sums(answered, [one for at, one in counted.items() if at[0] == alert])
+                Kind.NOISE, alert, *_sums(alert_noise, [one for at, one in firings.items() if at[0] == alert])
             )
 
     def _firings(self, steady: frozenset[str], notifications_by_alert: Rows) -> dict[tuple[str, str], Firing]:
@@ -183,17 +185,19 @@ class Agreement:
         if process.returncode not in (0, 7):
             yield Difference(Kind.AUDIT, 0, "did not run", actual=process.stderr[-2000:])
             return
-        answered = json.loads(process.stdout)
-        for finding in answered["findings"]:
+        report = json.loads(process.stdout)
+        for finding in report["findings"]:
             yield Difference(Kind.AUDIT, 0, f"finding {finding['kind']}", actual=json.dumps(finding))
         first, last = self.replay.ends[0], self.replay.ends[-1]
-        if answered["after"] > first or answered["through"] < last:
+        if report["after"] > first or report["through"] < last:
             yield Difference(
-                Kind.AUDIT, 0, f"events {first} to {last}", actual=f"{answered['after']} to {answered['through']}"
+                Kind.AUDIT, 0, f"events {first} to {last}", actual=f"{report['after']} to {report['through']}"
             )
-        fired = sum(len(self.due.firings.get(alert, ())) for alert in steady)
-        if answered["judged"] < fired:
-            yield Difference(Kind.AUDIT, 0, "matches judged", right=f"{fired} at least", actual=str(answered["judged"]))
+        firing_count = sum(len(self.due.firings.get(alert, ())) for alert in steady)
+        if report["judged"] < firing_count:
+            yield Difference(
+                Kind.AUDIT, 0, "matches judged", right=f"{firing_count} at least", actual=str(report["judged"])
+            )
 
 
 def steady_alerts(script: Script) -> frozenset[str]:
@@ -216,7 +220,7 @@ def _by_alert(stored: Notifications) -> Rows:
     return notifications_by_alert
 
 
-def _since(events: list[Event], alert: str) -> int:
+def _first_ms_of(events: list[Event], alert: str) -> int:
     """Return the first millisecond from which an alert counts in this replay."""
     creation_times_ms = (one.timestamp_ms for one in events if one.key == ("eventsubscription", alert))
     return next(creation_times_ms, events[0].timestamp_ms - 1) + 1

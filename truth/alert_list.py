@@ -89,7 +89,7 @@ def alerts(cast: AlertPeople) -> Iterator[Alert]:
     yield from _about_tests()
     yield from _about_tables_with_tests(cast)
     yield from _about_threads()
-    yield from _sharing(cast)
+    yield from _alerts_to_shared_addresses(cast)
     yield from _of_a_renamed_team(cast)
     yield from _at_other_times()
     yield from _of_announced_changes()
@@ -423,7 +423,7 @@ def _shared_destination(cast: AlertPeople) -> Destination:
     return Destination("External", MAIL, (SHARED, *people))
 
 
-def _sharing(cast: AlertPeople) -> Iterator[Alert]:
+def _alerts_to_shared_addresses(cast: AlertPeople) -> Iterator[Alert]:
     """Yield alerts that send to the same addresses, by people who may see everything and by some who may not."""
     yield Alert(
         "SharedByAdmin",

@@ -56,12 +56,12 @@ def epilogue(
         if table == read[1]:
             yield Answer(cast.second, f"CR-{number}", "objects")
     yield Acknowledge(ADMIN, tests[0])
-    reminded, checked, dated, last = WAITS
-    yield Wait(reminded)
+    reminder_days, check_days, date_days, last = WAITS
+    yield Wait(reminder_days)
     yield from (Report(ADMIN, tests[1], status) for status in ("Success", "Failed"))  # fails, and is not stale
     yield Report(ADMIN, tests[-1], "Success")
-    yield Wait(checked)
-    yield Wait(dated)
+    yield Wait(check_days)
+    yield Wait(date_days)
     for table in read[:-1]:
         yield Remove(ADMIN, table, is_hard=True)
     yield Wait(last)

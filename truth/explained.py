@@ -50,10 +50,12 @@ class Explanations:
             for start in range(0, len(events), _PORTION):  # so that little is waited for when this is interrupted
                 part = events[start : start + _PORTION]
                 yield from zip(
-                    (event for _, event in part), asking.map(self._of, *zip(*part, strict=True)), strict=True
+                    (event for _, event in part),
+                    asking.map(self._differences_of, *zip(*part, strict=True)),
+                    strict=True,
                 )
 
-    def _of(self, number: int, event: Event) -> list[Difference]:
+    def _differences_of(self, number: int, event: Event) -> list[Difference]:
         pages = self._pages(event)
         stored = self.stored.get(event.id, {})
         mistakes = [*self._wrong_answers(pages[0]["notified"], event, stored), *self._disagreements(pages[0])]

@@ -116,11 +116,22 @@ class Facts:
 def event_of(answer: Json) -> Event:
     """Return the event that the API answers."""
     change = answer.get("changeDescription") or {}
-    added, updated, deleted = (change.get(f"fields{one}") or [] for one in ("Added", "Updated", "Deleted"))
-    edges = [value for one in (*added, *updated, *deleted) if one["name"] == "lineage" for value in _values(one)]
-    reports = [_new(one) for one in (*added, *updated) if one["name"] in ("testCaseResult", "pipelineStatus")]
-    reminders = [_new(one) for one in (*added, *updated) if one["name"] == REMINDER]
-    requests = [_new(one) for one in (*added, *updated) if one["name"] == "changeRequest"]
+    added_fields, updated_fields, deleted_fields = (
+        change.get(f"fields{kind}") or [] for kind in ("Added", "Updated", "Deleted")
+    )
+    edges = [
+        value
+        for field in (*added_fields, *updated_fields, *deleted_fields)
+        if field["name"] == "lineage"
+        for value in _values(field)
+    ]
+    reports = [
+        _new(field)
+        for field in (*added_fields, *updated_fields)
+        if field["name"] in ("testCaseResult", "pipelineStatus")
+    ]
+    reminders = [_new(one) for one in (*added_fields, *updated_fields) if one["name"] == REMINDER]
+    requests = [_new(one) for one in (*added_fields, *updated_fields) if one["name"] == "changeRequest"]
     return Event(
         id=answer["id"],
         event_type=answer["eventType"],
@@ -128,9 +139,9 @@ def event_of(answer: Json) -> Event:
         entity_id=answer["entityId"],
         actor=answer["userName"],
         timestamp_ms=answer["timestamp"],
-        added=_names(added),
-        updated=_names(updated),
-        deleted=_names(deleted),
+        added=_names(added_fields),
+        updated=_names(updated_fields),
+        deleted=_names(deleted_fields),
         status=str(next((one["testCaseStatus"] for one in reports if "testCaseStatus" in one), "")),
         dated_ms=next((int(one["timestamp"]) for one in reports), None),
         request=next(((one["name"], one["status"], one["openAnswers"]) for one in requests), None),

@@ -174,7 +174,7 @@ class _Replay:
                     stack.close()
                     self.clients = None
                 with quiet_for(step, self.clients):
-                    self._before(number, step)
+                    self._prepare(number, step)
                     ends.append(self._make_step(step))
                 self.progress("requests", number + 1, len(self.script.steps))
         return [*ends[:-1], log_end(self.engine)]
@@ -201,7 +201,7 @@ class _Replay:
             self.last_report = end
         return end
 
-    def _before(self, number: int, step: Step) -> None:
+    def _prepare(self, number: int, step: Step) -> None:
         count = len(self.script.steps)
         if self.way is Way.AT_THE_END and not isinstance(step, NEEDS_INCIDENTS):
             return

@@ -103,14 +103,14 @@ class Receivers:
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure workers that work off messages which are all due."""
     measurements = []
-    measurements += [_hanging(scale)]
+    measurements += [_latency_beside_hanging_receiver(scale)]
     report(1, 3)
     measurements += [_chats(scale_count(CHANNEL_COUNT, scale, least=5), scale_count(POST_COUNT, scale, least=3))]
     report(2, 3)
     return measurements + _two_workers(scale_count(WORKER_COUNT, scale, least=100))
 
 
-def _hanging(scale: float) -> Measurement:
+def _latency_beside_hanging_receiver(scale: float) -> Measurement:
     """Return how long the others wait where one of many receivers hangs; the floor is without it."""
     receivers = scale_count(RECEIVER_COUNT, scale, least=10)
     times_ms = [_webhooks(receivers, EACH_COUNT, hangs=hangs) for hangs in (False, True)]

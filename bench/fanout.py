@@ -60,7 +60,7 @@ def _fan_out(parts: MatchStreamParts, engine: Engine, template: Template, count:
     event = template.copy_row(0, SystemClock().now_ms())
     notified_s = _notify(parts, engine, event)
     stored = _count_stored(engine, event["id"], count)
-    floor_s = _again(engine, event["id"])
+    floor_s = _bare_write_s(engine, event["id"])
     name = f"one event to {count:,} followers' stored notifications"
     return Measurement("fanout", name, notified_s, "s", floor_s, stored, aim)
 
@@ -111,7 +111,7 @@ def _count_stored(engine: Engine, event_id: str, count: int) -> int:
     return notification_count
 
 
-def _again(engine: Engine, event_id: str) -> float:
+def _bare_write_s(engine: Engine, event_id: str) -> float:
     """Return how long the same notifications take to be written with one bare statement."""
     of_event = notification.c.event_id == event_id
     with reading(engine) as connection:

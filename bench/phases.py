@@ -58,11 +58,11 @@ class NotifyNoting(Notify):
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Do the work."""
         self._note(_TASK)
-        counts = list(super().__call__(self._noting(batches)))
+        counts = list(super().__call__(self._note_matches(batches)))
         self._note(_STORED)
         yield from counts
 
-    def _noting(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _note_matches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
         self._note(_MATCHED)
 

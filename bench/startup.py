@@ -107,7 +107,7 @@ def _run_s(command: tuple[str, ...]) -> float:
 
 def _bare_start(name: str, settings: Settings) -> Start:
     with running((sys.executable, "-c", _FLOORS[name] + _IDLE), settings, "bare") as bare:
-        return _now(bare, bare.until(lambda: "ready" in bare.text()))
+        return _start_of(bare, bare.until(lambda: "ready" in bare.text()))
 
 
 def _starts(name: str, engine: Engine, settings: Settings, turns: int) -> Iterator[Start]:
@@ -116,13 +116,13 @@ def _starts(name: str, engine: Engine, settings: Settings, turns: int) -> Iterat
         match name:
             case "server":
                 with running(ours("serve"), settings, "serve") as server:
-                    yield _now(server, server.until(lambda: answers(settings.port)))
+                    yield _start_of(server, server.until(lambda: answers(settings.port)))
             case "worker":
                 with _working(settings) as (worker, ready_s):
-                    yield _now(worker, ready_s)
+                    yield _start_of(worker, ready_s)
             case _:
                 with _notifying(engine, settings) as (pipeline, ready_s):
-                    yield _now(pipeline, ready_s)
+                    yield _start_of(pipeline, ready_s)
 
 
 @contextmanager
@@ -151,9 +151,9 @@ def _start_and_load(engine: Engine, settings: Settings, password: str, count: in
         worker, ready_s = stack.enter_context(_working(settings))
         worker.until(lambda: _delivered_count(engine) == count, every_s=0.1)
         return {
-            "server": _now(server.running, server.ready_s),
-            "worker": _now(worker, ready_s),
-            "pipeline": _now(pipeline, notified_s),
+            "server": _start_of(server.running, server.ready_s),
+            "worker": _start_of(worker, ready_s),
+            "pipeline": _start_of(pipeline, notified_s),
         }
 
 
@@ -195,7 +195,7 @@ def _delivered_count(engine: Engine) -> int:
         return int(connection.scalar(query) or 0)
 
 
-def _now(process: Running, ready_s: float) -> Start:
+def _start_of(process: Running, ready_s: float) -> Start:
     """Return what a process, its JVM and its Python workers have come to by now."""
     parent_id, *started = family(process.process.pid)
     java = [pid for pid in started if _name_of(pid) == "java"]

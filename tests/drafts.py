@@ -29,7 +29,7 @@ def draft(
     return NotificationDraft(event, Channel(channel), key, key, recipient_id, shared)
 
 
-def at_once(unscheduled: NotificationDraft, *, now_ms: int = 5) -> ScheduledNotification:
+def notification_due_at_once(unscheduled: NotificationDraft, *, now_ms: int = 5) -> ScheduledNotification:
     """Return the notification of a draft whose alerts neither wait nor gather."""
     (scheduled,) = scheduled_notifications([unscheduled], {}, now_ms=now_ms)
     return scheduled

@@ -63,7 +63,7 @@ def _keys(entity_type: str, document: Document, members: list[Document], tiers: 
     if document.get("displayName") is not None:
         yield token_of("displayName", document["displayName"])
     for field, path in SCALARS.items():
-        value = _at(document, path)
+        value = _value_at(document, path)
         if value is None and field == "isBot" and entity_type in ("user", "team"):
             value = False
         if value is not None:
@@ -106,7 +106,7 @@ def _tags(holder: Document) -> list[str]:
     return [label["tagFQN"] for label in holder.get("tags") or ()]
 
 
-def _at(document: Document, path: tuple[str, ...]) -> Any:
+def _value_at(document: Document, path: tuple[str, ...]) -> Any:
     value: Any = document
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

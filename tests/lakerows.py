@@ -13,7 +13,7 @@ def rows(events: DataFrame) -> list[Row]:
     return sorted(events.collect(), key=lambda row: row.log_offset)
 
 
-def everything(parts: LakeParts) -> list[Row]:
+def all_log_rows(parts: LakeParts) -> list[Row]:
     """Return every event of the log."""
     return rows(log_events(parts.session, parts.place, 0, parts.log.readable_end()))
 

@@ -40,26 +40,26 @@ def notify_all(engine: Engine, *, now_ms: int = 0) -> int:
     alerts = subscriptions.with_past_names(subscriptions.list_enabled(), after=after)
     facts = alert_facts_of(alerts)
     context = Context(facts, Resolving(engine).lookups(may_claim=False), now_ms or clock.now_ms())
-    logged = log.read(after, 10_000)
-    times = {one.offset: now_ms or one.event.timestamp for one in logged}
-    hidden: dict[Pair, str] = {}
+    logged_events = log.read(after, 10_000)
+    times = {one.offset: now_ms or one.event.timestamp for one in logged_events}
+    withheld_pairs: dict[Pair, str] = {}
     drafts: list[NotificationDraft] = []
     pairs: list[Pair] = []
-    for events in chunks_of(_matched_events(engine, alerts, logged), _EVENTS_AT_ONCE):
+    for events in chunks_of(_matched_events(engine, alerts, logged_events), _EVENTS_AT_ONCE):
         batch = run(MATCHING, Batch(events), context)
-        hidden |= batch.withheld
+        withheld_pairs |= batch.withheld
         pairs += batch.pairs
         for draft in chain.from_iterable(drafts_of(batch, context)):
             event = draft.event._replace(timestamp_ms=times[draft.event.offset])
             drafts.append(draft._replace(event=event))
-    scheduled = list(chain.from_iterable(schedule([drafts], context)))
+    scheduled_notifications = list(chain.from_iterable(schedule([drafts], context)))
     counts = MatchCounts(pairs)
-    counts.add(notification.offset_and_alerts for notification in scheduled)
-    results = counts.results(now_ms=context.now_ms, withheld=hidden)
+    counts.add(notification.offset_and_alerts for notification in scheduled_notifications)
+    results = counts.results(now_ms=context.now_ms, withheld=withheld_pairs)
     work = incident_work(engine, pairs, now_ms=clock.now_ms(), after=after)
-    notifications.add(scheduled, results, work=work)
+    notifications.add(scheduled_notifications, results, work=work)
     notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())
-    return len(scheduled)
+    return len(scheduled_notifications)
 
 
 def _matched_events(

@@ -73,10 +73,10 @@ class Provider:
         claims |= {"email": self.email, "email_verified": True, "name": "Alice Liddell", **self.claims}
         claims = {name: value for name, value in claims.items() if name not in self.without}
         header = {"alg": "RS256", "kid": "k1", **self.header}
-        signed = jws.serialize_compact(
+        id_token = jws.serialize_compact(
             header, json.dumps(claims), self.foreign_key if self.forged else self.key, [header["alg"]]
         )
-        return 200, {"id_token": signed, "access_token": "x", "token_type": "Bearer"}
+        return 200, {"id_token": id_token, "access_token": "x", "token_type": "Bearer"}
 
 
 @pytest.fixture

@@ -168,8 +168,15 @@ def _ready(command: str, log: Path, says: str) -> Iterator[subprocess.Popen[byte
 def _running(command: str, log: Path, variables: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """Run the last line of a script in place of the shell; it is asked to end at the end."""
     *settings, program = command.strip().replace("\\\n", " ").rsplit("\n", 1)
-    inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYSPARK_PYTHON")}
-    environment = {**inherited, "SPARK_LOCAL_IP": "127.0.0.1", "TOCSIN_DATA_DIR": str(log.parent / "data"), **variables}
+    inherited_variables = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYSPARK_PYTHON")
+    }
+    environment = {
+        **inherited_variables,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "TOCSIN_DATA_DIR": str(log.parent / "data"),
+        **variables,
+    }
     script = "\n".join([*settings, f"exec {program}"])
     with log.open("wb") as output:
         process = subprocess.Popen(

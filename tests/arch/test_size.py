@@ -59,7 +59,7 @@ def test_no_function_nests_too_deep(functions: list[tuple[Path, Function]]) -> N
     assert [
         f"{path}:{function.name}"
         for path, function in functions
-        if _nesting(function.body) > DEEPEST_NESTING and f"{path}:{function.name}" not in EXEMPT
+        if _nesting_depth(function.body) > DEEPEST_NESTING and f"{path}:{function.name}" not in EXEMPT
     ] == []
 
 
@@ -88,7 +88,7 @@ def _positional(function: Function) -> int:
     return len(names) - (names[:1] in (["self"], ["cls"], ["settings_cls"]))
 
 
-def _nesting(body: list[ast.stmt]) -> int:
+def _nesting_depth(body: list[ast.stmt]) -> int:
     """Return the depth of nested compound statements; an ``elif`` is no deeper than its ``if``."""
     return max((_depth(statement) for statement in body), default=0)
 
@@ -98,13 +98,13 @@ def _depth(statement: ast.stmt) -> int:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return 0
         case ast.If(body=body, orelse=[ast.If() as otherwise]):
-            return max(1 + _nesting(body), _depth(otherwise))
+            return max(1 + _nesting_depth(body), _depth(otherwise))
         case ast.Match(cases=cases):
-            return 1 + max(_nesting(case.body) for case in cases)
+            return 1 + max(_nesting_depth(case.body) for case in cases)
         case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
             blocks = [body, orelse, finalbody, *(handler.body for handler in handlers)]
-            return 1 + max(_nesting(block) for block in blocks)
+            return 1 + max(_nesting_depth(block) for block in blocks)
         case ast.If() | ast.For() | ast.AsyncFor() | ast.While() | ast.With() | ast.AsyncWith():
-            return 1 + max(_nesting(statement.body), _nesting(getattr(statement, "orelse", [])))
+            return 1 + max(_nesting_depth(statement.body), _nesting_depth(getattr(statement, "orelse", [])))
         case _:
             return 0

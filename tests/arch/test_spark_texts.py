@@ -55,8 +55,8 @@ _BY_NAME = {"getattr", "attrgetter", "methodcaller", "__getattribute__"}
 def _roundabout(module: Module) -> Iterator[str]:
     """Yield where a function that parses a text is reached by anything but a call of its own name."""
     nodes = list(ast.walk(module.tree))
-    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    qualified = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    callee_ids = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    qualifier_ids = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
         match node:
             case ast.ImportFrom(module=str() as source, names=names) if source.startswith("pyspark"):
@@ -64,13 +64,13 @@ def _roundabout(module: Module) -> Iterator[str]:
             case ast.Import(names=names):
                 is_other = any(one.name == "pyspark.sql.functions" for one in names)
             case ast.Name(id="F", ctx=ast.Load()):
-                is_other = id(node) not in qualified
+                is_other = id(node) not in qualifier_ids
             case ast.Attribute(
                 value=ast.Name(id="pyspark") | ast.Attribute(attr="spark", value=ast.Attribute(attr="apache"))
             ):
                 is_other = False  # a package
             case ast.Attribute(attr=name):
-                is_other = name in PARSED and id(node) not in called
+                is_other = name in PARSED and id(node) not in callee_ids
             case ast.Call(func=function, args=arguments) if _name(function) in _BY_NAME:
                 is_other = any(_may_name_one(one) for one in arguments[_name(function) == "getattr" :][:1])
             case ast.Subscript(slice=ast.Constant(value=str() as key), value=ast.Attribute(attr="__dict__")):
@@ -117,8 +117,8 @@ def _may_be_built(argument: ast.expr, module: Module, function: ast.AST) -> bool
         case ast.Name(id=name):
             constant_values = [module.constants[name]] if name in module.constants else _values(name, function)
             parts = constant_values or [ast.JoinedStr(values=[])]
-        case ast.Call(func=called):
-            return not _gives_a_column(called)
+        case ast.Call(func=callee):
+            return not _gives_a_column(callee)
         case ast.Attribute(attr=attribute):
             return not _is_a_column(attribute)
         case _:

@@ -43,20 +43,20 @@ def alerts(served: Served, page: Page, sqlite_engine: Engine) -> Page:
 def at_work(engine: Engine, result: Document | None) -> Iterator[list[Backtest]]:
     """A pipeline that takes one backtest, says how far it is, and comes to ``result``; or waits to be cancelled."""
     ScheduledJobs(engine).record_heartbeat(JOB, now_ms=SystemClock().now_ms())
-    backtests, claimed = Backtests(engine), list[Backtest]()
+    backtests, claimed_backtests = Backtests(engine), list[Backtest]()
 
     def work() -> None:
         now_ms = SystemClock().now_ms()
-        until(lambda: _claim_one(backtests, claimed, now_ms), within_s=20)
-        backtests.note_progress(claimed[0], "p", 300, 1200, now_ms=now_ms)
+        until(lambda: _claim_one(backtests, claimed_backtests, now_ms), within_s=20)
+        backtests.note_progress(claimed_backtests[0], "p", 300, 1200, now_ms=now_ms)
         if result is None:
-            until(lambda: not backtests.note_progress(claimed[0], "p", 300, 1200, now_ms=now_ms), within_s=20)
+            until(lambda: not backtests.note_progress(claimed_backtests[0], "p", 300, 1200, now_ms=now_ms), within_s=20)
         else:
-            backtests.finish(claimed[0], "p", result, now_ms=now_ms)
+            backtests.finish(claimed_backtests[0], "p", result, now_ms=now_ms)
 
     worker = threading.Thread(target=work)
     worker.start()
-    yield claimed
+    yield claimed_backtests
     worker.join()
 
 
@@ -77,17 +77,17 @@ def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: 
 
 def test_a_backtest_is_drawn_with_the_people_it_would_have_notified(alerts: Page, sqlite_engine: Engine) -> None:
     alerts.get_by_label("Alert", exact=True).select_option(label="Described")
-    with at_work(sqlite_engine, NAMED_IN_MARKUP) as claimed:
+    with at_work(sqlite_engine, NAMED_IN_MARKUP) as claimed_backtests:
         alerts.get_by_role("button", name="Backtest").click()
         answer = alerts.locator("#backtest")
         expect(answer.locator(".answer")).to_have_text(
             "30 of 1,200 events match, on 1 asset; 4 of them notify nobody; incidents hold back 3 of them. It would"
             " have sent 60 notifications to 2 recipients (Email 60); 5 duplicates merged."
         )
-    assert claimed[0].alert["name"] == "Described"
-    drawn = answer.get_by_role("img", name="Matches per day")
+    assert claimed_backtests[0].alert["name"] == "Described"
+    plot = answer.get_by_role("img", name="Matches per day")
     expect(answer.get_by_text("Matches per day, 2026-03-01 to ")).to_contain_text("(UTC), at most 20.")
-    assert drawn.locator("rect title").all_text_contents() == ["2026-03-01: 10", "2026-03-03: 20"]
+    assert plot.locator("rect title").all_text_contents() == ["2026-03-01: 10", "2026-03-03: 20"]
     expect(answer.get_by_role("cell", name="<b>ana</b>")).to_be_visible()
     assert answer.get_by_role("cell", name="pg.store.orders").count() == 2
     expect(answer.get_by_role("row", name="OnCall 20 2")).to_be_visible()

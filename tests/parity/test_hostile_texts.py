@@ -164,8 +164,8 @@ def test_a_hostile_text_is_a_text_in_every_place(spark: SparkSession) -> None:
         for text in TEXTS
         if (node := _parse_or_none(condition(_quote(text)))) is not None
     }
-    accepted = {place: {text for at, text in conditions if at == place} for place in _PLACES}
-    assert all(len(accepted[place]) > 50 for place in _FINDS_ITS_EVENT), "most texts are accepted"
+    texts_by_place = {place: {text for at, text in conditions if at == place} for place in _PLACES}
+    assert all(len(texts_by_place[place]) > 50 for place in _FINDS_ITS_EVENT), "most texts are accepted"
     pairs = python(list(conditions.values()), log)
     for number, (place, text) in enumerate(conditions):
         if place in _FINDS_ITS_EVENT:

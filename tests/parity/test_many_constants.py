@@ -52,19 +52,22 @@ def test_one_of_many_constants_is_enough_on_both_engines(spark: SparkSession) ->
     rng = Random(SEED)
     events = [_event(offset, rng.choices(_VALUES, k=rng.randrange(4))) for offset in range(1, 61)]
     test_groups = [_tests_of(text, _NUMBERS) for text in _OF_NUMBERS] + [_tests_of(text, _TEXTS) for text in _OF_TEXTS]
-    drawn = [rng.sample(tests, rng.randrange(1, len(tests) + 1)) for tests in test_groups for _ in range(3)]
+    test_samples = [rng.sample(tests, rng.randrange(1, len(tests) + 1)) for tests in test_groups for _ in range(3)]
     nodes = [
-        *(disjunction_of(*tests) for tests in drawn),
-        *(disjunction_of(*tests, *_many()) for tests in drawn[::3]),
+        *(disjunction_of(*tests) for tests in test_samples),
+        *(disjunction_of(*tests, *_many()) for tests in test_samples[::3]),
         *(
             conjunction_of(negation_of(disjunction_of(*tests)), disjunction_of(*_many(), *tests[:1]))
-            for tests in drawn[1::3]
+            for tests in test_samples[1::3]
         ),
-        *(negation_of(disjunction_of(*tests, *_many())) for tests in drawn[2::3]),
+        *(negation_of(disjunction_of(*tests, *_many())) for tests in test_samples[2::3]),
     ]
-    expected = python(nodes, events)
-    assert len({number for number, _ in expected}) > len(nodes) / 2
-    assert set(pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], events)) == expected
+    expected_pairs = python(nodes, events)
+    assert len({number for number, _ in expected_pairs}) > len(nodes) / 2
+    assert (
+        set(pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], events))
+        == expected_pairs
+    )
 
 
 @pytest.mark.parametrize("text", [*_OF_NUMBERS[:-1], "a.size() == {}", *_OF_TEXTS[:6]])
@@ -81,8 +84,11 @@ def test_all_of_many_texts_are_needed_on_both_engines(spark: SparkSession) -> No
     rng = Random(SEED)
     texts = ("", "a", "b", "é", "1", "ab", "A", "ba", "é1", "1a", "a1", "x")
     values = (*texts, *_VALUES, list(texts[:6]), ["", "ab", 1], "ab1éA")
-    drawn = [rng.sample(values, rng.randrange(1, len(values))) for _ in range(60)]
-    events = [_event(offset, some) for offset, some in enumerate([list(texts), "".join(texts), [texts[:9]], *drawn], 1)]
+    value_samples = [rng.sample(values, rng.randrange(1, len(values))) for _ in range(60)]
+    events = [
+        _event(offset, content)
+        for offset, content in enumerate([list(texts), "".join(texts), [texts[:9]], *value_samples], 1)
+    ]
     test_groups = [_tests_of(text, texts) for text in _OF_TEXTS]
     pairs = [[disjunction_of(*rng.sample(tests, 2)) for _ in range(12)] for tests in test_groups]
     nodes = [
@@ -91,9 +97,12 @@ def test_all_of_many_texts_are_needed_on_both_engines(spark: SparkSession) -> No
         *(disjunction_of(conjunction_of(*tests), *_many()) for tests in test_groups),
         *(negation_of(disjunction_of(conjunction_of(*tests), *_many())) for tests in pairs),
     ]
-    expected = python(nodes, events)
-    assert len({number for number, _ in expected}) > len(nodes) / 2
-    assert set(pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], events)) == expected
+    expected_pairs = python(nodes, events)
+    assert len({number for number, _ in expected_pairs}) > len(nodes) / 2
+    assert (
+        set(pairs_from_spark(spark, [plan(number, node) for number, node in enumerate(nodes)], events))
+        == expected_pairs
+    )
 
 
 @pytest.mark.parametrize("text", [_OF_TEXTS[0], *_OF_TEXTS[3:6], *_OF_TEXTS[7:]])

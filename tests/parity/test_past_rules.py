@@ -55,7 +55,7 @@ def test_each_event_is_asked_for_the_names_of_its_time_on_both_engines(spark: Sp
     plans = [_plan(number, condition) for number, condition in enumerate(CONDITIONS)]
     for names, is_meant in ((NAMES, True), (OTHERS, False)):
         events = [_event(offset, name) for offset, name in enumerate(names, start=1)]
-        expected = {
+        expected_pairs = {
             (number, event.offset)
             for number, condition in enumerate(CONDITIONS)
             for event in events
@@ -63,5 +63,5 @@ def test_each_event_is_asked_for_the_names_of_its_time_on_both_engines(spark: Sp
         }
         assert {
             (n, event.offset) for n, plan in enumerate(plans) for event in events if matches(plan, event)
-        } == expected
-        assert set(pairs_from_spark(spark, plans, events)) == expected
+        } == expected_pairs
+        assert set(pairs_from_spark(spark, plans, events)) == expected_pairs

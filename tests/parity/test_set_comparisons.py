@@ -46,18 +46,18 @@ def _kind(value: object) -> type | None:
 
 def test_two_sets_compare_as_all_their_pairs_do_on_both_engines(spark: SparkSession) -> None:
     rng = Random(SEED)
-    drawn = [tuple(rng.choices(_VALUES, k=rng.randrange(4)) for _ in range(2)) for _ in range(150)]
-    events = [_event(offset, a=a, b=b) for offset, (a, b) in enumerate(drawn, start=1)]
+    value_pairs = [tuple(rng.choices(_VALUES, k=rng.randrange(4)) for _ in range(2)) for _ in range(150)]
+    events = [_event(offset, a=a, b=b) for offset, (a, b) in enumerate(value_pairs, start=1)]
     nodes = [parse_and_check(f"entity.extension.a {sign} entity.extension.b") for sign in _SIGNS]
-    expected = {
+    expected_pairs = {
         (n, offset)
         for n, sign in enumerate(_SIGNS)
-        for offset, (a, b) in enumerate(drawn, start=1)
+        for offset, (a, b) in enumerate(value_pairs, start=1)
         if _compares(sign, list(a), list(b))
     }
-    assert expected, "and some match"
-    assert python(nodes, events) == expected
-    assert on_spark(spark, nodes, events) == expected
+    assert expected_pairs, "and some match"
+    assert python(nodes, events) == expected_pairs
+    assert on_spark(spark, nodes, events) == expected_pairs
 
 
 def test_lowered_texts_and_sets_of_the_event_compare_alike(spark: SparkSession) -> None:

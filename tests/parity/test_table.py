@@ -52,21 +52,21 @@ def test_the_table_has_a_line_for_every_word_of_the_language() -> None:
 
 
 def test_the_table_has_a_line_for_every_sign_beside_every_kind_of_value() -> None:
-    compared = [leaf for node in NODES for leaf in leaves(node) if isinstance(leaf, Compare)]
-    covered = {(_kind(leaf.left), leaf.operator) for leaf in compared}
-    kinds = {_kind(value) for leaf in compared for value in (leaf.left, leaf.right)} - {"literals"}
+    comparisons = [leaf for node in NODES for leaf in leaves(node) if isinstance(leaf, Compare)]
+    kinds_and_operators = {(_kind(leaf.left), leaf.operator) for leaf in comparisons}
+    kinds = {_kind(value) for leaf in comparisons for value in (leaf.left, leaf.right)} - {"literals"}
     facts = {"text", "status", "set of texts", "true or false"}  # whose equality is a fact, or that have no order
     assert {"text", "status", "set of texts", "number", "path", "size"} <= kinds
     assert [
         (kind, sign.value)
         for kind in kinds
         for sign in Operator
-        if sign is not Operator.EQ and (kind, sign) not in covered
+        if sign is not Operator.EQ and (kind, sign) not in kinds_and_operators
     ] == []
-    assert {kind for kind in kinds - facts if (kind, Operator.EQ) not in covered} == set()
-    notified = " ".join(condition for condition, _ in TABLE)
+    assert {kind for kind in kinds - facts if (kind, Operator.EQ) not in kinds_and_operators} == set()
+    condition_text = " ".join(condition for condition, _ in TABLE)
     spelt = ["eq", "ne", "lt", "le", "gt", "ge", "in", "matches", "and", "or", "not", "AND", "OR", "NOT"]
-    assert [word for word in spelt if f" {word} " not in f" {notified}"] == []
+    assert [word for word in spelt if f" {word} " not in f" {condition_text}"] == []
 
 
 def _kind(value: Value) -> str:

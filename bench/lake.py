@@ -56,13 +56,14 @@ def measure(scale: float, report: Report) -> list[Measurement]:
 
 def _create_tables(writes: Writes, count: int) -> None:
     for number in range(count):
-        table = {"name": f"t{number}", "databaseSchema": "pg.store.public", "columns": []}
+        table = {"name": f"lake_{number}", "databaseSchema": "pg.store.public", "columns": []}
         writes.create("table", table, actor=SYSTEM)
 
 
 def _query_s(settings: Settings, event_count: int) -> float:
     took_s, printed = _command_s(settings, "query", _QUERY)
-    created = [row for row in json.loads(printed) if row["entityFullyQualifiedName"].startswith("pg.store.public.t")]
+    names = [row["entityFullyQualifiedName"] for row in json.loads(printed)]
+    created = [name for name in names if name.startswith("pg.store.public.lake_")]
     if len(created) != event_count:
         raise AssertionError(f"the query gave {len(created)} of {event_count} events")
     return took_s

@@ -30,7 +30,7 @@ ON_SPARK = {
     "backlog": {"events/s", "rows/s"},
     "fanout": {"s", "MiB"},
     "sink": {"rows/s"},
-    "latency": {"ms"},
+    "latency": {"ms", "writes/s"},
     "lake": {"ms"},
     "phases": {"ms"},
     "startup": {"ms", "MiB"},

@@ -166,6 +166,8 @@ WRITES = frozenset(
     POST /auth/token
     POST /users/login
     POST /users/{user_id}/erase
+    POST /users/{user_id}/follows
+    POST /users/{user_id}/unfollow
     POST /users/logout
     POST /{collection}
     POST /{collection}/bulk
@@ -469,6 +471,9 @@ _SHOWS: dict[str, Probe] = {
     "GET /usage/{entity_type}/{entity_id}": _each("/usage/{type}/{id}"),
     "GET /users/{user_id}/activity": _me("/users/{id}/activity?limit=1000"),
     "GET /users/{user_id}/follows": _people("/users/{id}/follows"),
+    "GET /users/{user_id}/following": _both(
+        _me("/users/{id}/following?limit=1000&sortField=told"), _me("/users/{id}/following?q=kanarien")
+    ),
     "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
     "GET /users/{user_id}/preferences": _me("/users/{id}/preferences"),
     "GET /users/{user_id}/notifications": _me(f"/users/{{id}}/notifications?limit=1000&fields={_DETAILS}"),

@@ -340,6 +340,8 @@ MAKES: dict[str, str] = {
     "PUT /dataQuality/testSuites/basic": "the table it names must be visible",
     "POST /dataQuality/testSuites/executable": "the same by another name",
     "PUT /dataQuality/testSuites/executable": "the same by another name",
+    "POST /users/{user_id}/follows": "what is hidden is not found, as what is not there (``test_follows.py``)",
+    "POST /users/{user_id}/unfollow": "likewise",
     "POST /events/subscriptions": "an alert of one's own; what it tells of is asked for every event",
     "PUT /events/subscriptions": "an alert of one's own, or Forbidden",
     "PUT /events/subscriptions/{subscription_id}/takeOver": "then the alert covers what the caller may view",

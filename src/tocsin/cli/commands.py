@@ -66,8 +66,11 @@ COMMANDS = (
         "Run a Kafka broker for trying out the relay, with its data in the data folder. Requires Java 17 or newer.",
     ),
     Command("login", "personal", USE, "Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com)."),
-    Command("follow", "personal", USE, "Follow an asset: you are notified in the app of each of its changes."),
-    Command("unfollow", "personal", USE, "Stop following an asset."),
+    Command("follow", "follows", USE, "Follow assets: you are notified in the app of each of their changes."),
+    Command("unfollow", "follows", USE, "Stop following assets."),
+    Command(
+        "follows", "follows", USE, "List what you follow: since when, its last change, and how often it has told you."
+    ),
     Command("inbox", "personal", USE, "List your notifications, unread first."),
     Command("mute", "personal", USE, "Mute an asset or an alert, for a time or permanently."),
     Command("unmute", "personal", USE, "Unmute an asset or an alert."),

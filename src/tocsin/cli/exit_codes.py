@@ -32,8 +32,8 @@ EXITS = (
     Exit(0, "done"),
     Exit(
         1,
-        "internal error; a message was not sent (`deliveries replay`), an event was refused (`events ingest`), or a "
-        "run of the mirror had errors (`source openmetadata`)",
+        "internal error; a message was not sent (`deliveries replay`), an event (`events ingest`) or an asset "
+        "(`follow`, `unfollow`) was refused, or a run of the mirror had errors (`source openmetadata`)",
     ),
     Exit(2, "invalid command, setting or file", (InvalidInput,)),
     Exit(3, "not found", (NotFound,)),

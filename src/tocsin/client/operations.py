@@ -1,8 +1,8 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
 Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``change_calls.py``, ``event_calls.py``,
-``incident_calls.py``, ``lake_calls.py``, ``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which
-documents it.
+``follow_calls.py``, ``incident_calls.py``, ``lake_calls.py``, ``rdf_calls.py``, ``retention_calls.py`` or
+``search_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tocsin.client import (
     calls,
     change_calls,
     event_calls,
+    follow_calls,
     incident_calls,
     lake_calls,
     rdf_calls,
@@ -124,6 +125,9 @@ class _Operations:
     remove_follower = _operation(calls.remove_follower)
     followers = _operation(calls.followers)
     follows = _operation(calls.follows)
+    followed_assets = _listing(follow_calls.followed_assets)
+    follow_assets = _operation(follow_calls.follow_assets)
+    unfollow_assets = _operation(follow_calls.unfollow_assets)
     get_follower_activity = _listing(calls.get_follower_activity)
     notifications = _listing(calls.notifications)
     mark_read = _operation(calls.mark_read)

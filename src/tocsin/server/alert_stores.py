@@ -34,8 +34,10 @@ from tocsin.store.outbox.queue import EventQueue
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
+from tocsin.store.outbox.told_counts import ToldCounts
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.event_subjects import SqlEvents
+from tocsin.store.recipients.followed_assets import FollowedAssets
 from tocsin.store.recipients.holding import Holding
 from tocsin.store.recipients.mutes import Mutes
 from tocsin.store.recipients.related_incidents import RelatedIncidents
@@ -50,6 +52,8 @@ class AlertStores:
     def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
         self.directory = SqlDirectory(engine)
         self.mutes = Mutes(engine)
+        self.followed_assets = FollowedAssets(engine)
+        self.told_counts = ToldCounts(engine)
         self.preferences = SqlPreferences(engine)
         self.records = Records(engine)
         self.events = SqlEvents(engine)

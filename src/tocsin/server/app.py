@@ -72,7 +72,7 @@ from tocsin.server.routes.notifications import (
     unsubscribe,
 )
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
-from tocsin.server.routes.people import erasure, followers, openid, permissions, teams, tokens, users
+from tocsin.server.routes.people import erasure, followers, follows, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incident_tasks, incidents, results, suites
 from tocsin.server.routes.system import (
     catalogue_settings,
@@ -293,6 +293,7 @@ class StreamingServer(uvicorn.Server):
 
 
 _OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
+_OF_FOLLOWERS = (followers, follows)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,
@@ -329,7 +330,7 @@ def _routes() -> list[LaidOutRoute]:
         preferences,
         activity,
         *_OF_THE_SYSTEM,
-        followers,
+        *_OF_FOLLOWERS,
         runs,
         results,
         incidents,

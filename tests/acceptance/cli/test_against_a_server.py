@@ -106,6 +106,13 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
     assert "table shop.sales.public.orders  column id INT → BIGINT  by user_001" in printed_lines
     assert printed_lines[-1] == "table shop.sales.public.orders  follower ada added  by ada"
 
+    (answer,) = logged_in.json("follow", "shop.sales.public.orders", "shop.sales.public")
+    assert [one["message"] for one in answer["successRequest"]] == ["already followed", "followed"]
+    fqns = [one["asset"]["fullyQualifiedName"] for one in logged_in.json("follows", "--type", "table")]
+    assert fqns == ["shop.sales.public.orders"]
+    (answer,) = logged_in.json("unfollow", "shop.sales.public", "--dry-run")
+    assert (answer["dryRun"], answer["followCount"]) == (True, 1)
+
     alerts = tmp_path / "alerts.toml"
     alerts.write_text(ALERT)
     assert [row["outcome"] for row in logged_in.json("alerts", "apply", str(alerts))] == ["created"]
@@ -221,7 +228,7 @@ def test_people_and_bots_are_made_beside_the_server(logged_in: Shell) -> None:
     assert logged_in.run("admin", "reset-password", "nobody").returncode == 3
     token = logged_in.run("admin", "token", "ingestion").stdout.strip()
     bot = logged_in.with_token(token)
-    assert bot.json("follow", "shop.sales.public")["user"] == "ingestion"
+    assert bot.run("follow", "shop.sales.public").returncode == 2, "only people follow"
     assert bot.json("follow", "shop.sales.public", "--as", "ada")["user"] == "ada"
     password = logged_in.json("admin", "create-user", "ben", "--email", "ben@example.org")["password"]
     ben = logged_in.run("login", "ben@example.org", "--password-stdin", input_text=password).stdout.strip()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from tocsin.client import calls
+from tocsin.client import follow_calls as calls_of_follows
 from tocsin.client.call import Page
 from tocsin.errors import InvalidInput
 
@@ -50,6 +51,19 @@ def test_a_delete_says_how_deep_and_how_hard() -> None:
 def test_following_names_both_in_the_path() -> None:
     call = calls.add_follower(entity_type="table", entity_id="t", follower_id="u")
     assert (call.method, call.path, call.body) == ("PUT", "tables/t/followers/u", None)
+
+
+def test_many_follows_are_selected_in_one_way() -> None:
+    call = calls_of_follows.follow_assets("u", dry_run=True, query="tag:PII.Sensitive", query_filter="{}")
+    assert (call.method, call.path) == ("POST", "users/u/follows")
+    assert call.body == {"query": "tag:PII.Sensitive", "queryFilter": "{}", "dryRun": True}
+    call = calls_of_follows.unfollow_assets("u", names=("a.b", "c"), type="table")
+    assert (call.path, call.body) == ("users/u/unfollow", {"names": ["a.b", "c"], "type": "table"})
+    pages = calls_of_follows.followed_assets("u", review="stale", sort_field="told")
+    assert (pages.first.path, pages.first.query) == (
+        "users/u/following",
+        {"limit": "100", "review": "stale", "sortField": "told"},
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, Field
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.people import Actor
+from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Stored, Written, not_found
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType
 
@@ -46,6 +46,15 @@ class FeedWrites:
         InvalidInput : the request is malformed, or an announcement overlaps another one of the asset.
         """
         return self._writes.within(lambda record: _create(record, request), actor=actor)
+
+    def create_once(self, thread_id: str, request: Document, *, actor: Actor) -> Written | None:
+        """Begin the thread of this id; None if it has been begun. Raises as ``create``."""
+
+        def work(record: Record) -> Written | None:
+            is_begun = record.transaction.threads.find(thread_id) is not None
+            return None if is_begun else _create(record, request, thread_id)
+
+        return self._writes.within(work, actor=actor)
 
     def reply(self, thread_id: str, request: Document, *, actor: Actor) -> Written:
         """Add a post to a thread; ``document`` is the thread."""
@@ -173,15 +182,16 @@ class _Ended:
     event_type: EventType
 
 
-def _create(record: Record, request: Document) -> Written:
+def _create(record: Record, request: Document, thread_id: str | None = None) -> Written:
     document = requests.asked_thread(request)
     link = parse_link(request.get("about"), "about")
     hold = Hold.CHANGE if document["type"] == ThreadType.ANNOUNCEMENT else Hold.SHARED
     asset = _asset(record, link.entity_type, Key.by_name(link.fqn), hold)
     if asset.is_deleted:
         raise NotFound(f"{asset.entity_type} {asset.fqn} is deleted")
-    thread_id = record.ids.entity()
-    stamps = {"id": thread_id, "threadTs": record.at_ms, "createdBy": record.actor.name, "generatedBy": "user"}
+    thread_id = thread_id or record.ids.entity()
+    origin = "system" if record.actor == SYSTEM else "user"
+    stamps = {"id": thread_id, "threadTs": record.at_ms, "createdBy": record.actor.name, "generatedBy": origin}
     thread = StoredThread(thread_id, asset.entity_type, asset.id, link.steps, record.actor.id, document | stamps)
     thread.document.update(_address_fields(request, asset), postsCount=0)
     _check_kind(record, thread, asset)

@@ -15,6 +15,7 @@ from tocsin.model.change_request import (
 )
 from tocsin.model.consumer import ConsumerRequest, PositionRequest
 from tocsin.model.entity import Document
+from tocsin.model.follow_review import MOST_SELECTED, Review
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
 from tocsin.model.preferences import Preferences
@@ -22,6 +23,7 @@ from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.http.json_schema import (
+    ENTITY_TYPE,
     FLAG,
     ID,
     OPEN,
@@ -48,6 +50,15 @@ _HELD: Document = {
     **array(closed_object({"id": ID, "lease": ID}, required=["id", "lease"])),
     "minItems": 1,
     "maxItems": MOST_ITEMS,
+}
+_SELECTION: Document = {
+    "ids": {**array(TEXT), "minItems": 1, "maxItems": MOST_SELECTED},
+    "names": {**array(TEXT), "minItems": 1, "maxItems": MOST_SELECTED, "description": "Fully qualified names."},
+    "type": {**ENTITY_TYPE, "description": "The type of what is named, or reviewed."},
+    "query": {**TEXT, "minLength": 1, "description": "A search query, as of `/search/query`."},
+    "index": {**TEXT, "description": "What `query` searches; default: `all`."},
+    "queryFilter": {**TEXT, "description": "Further conditions of `query`, as JSON."},
+    "dryRun": FLAG,
 }
 _ALERT_WINDOW: Document = {
     key: {"type": ["string", "integer"], "description": "`30d`, a date, or epoch milliseconds.", "examples": ["30d"]}
@@ -99,6 +110,9 @@ REQUESTS: dict[str, Document] = {
     ),
     "AssetsRequest": closed_object({"assets": array(_TYPED), "dryRun": FLAG}, required=["assets"]),
     "FollowsRequest": closed_object({"entities": array(_TYPED)}, required=["entities"]),
+    "AssetSelection": closed_object(_SELECTION) | {"description": "Assets, by one of `ids`, `names` and `query`."},
+    "FollowSelection": closed_object({**_SELECTION, "review": either(*Review)})
+    | {"description": "Assets that are followed, by one of `ids`, `names`, `query` and `review`."},
     "FollowerId": {"type": "string", "format": "uuid", "description": "The id of a user."},
     "VoteRequest": closed_object(
         {"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]

@@ -141,7 +141,7 @@ def suggest(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
     hits = [
         {"text": hit["_source"].get("displayName") or hit["_source"]["name"], **hit}
         for hit in _visible(
-            caller, caller.parts.entities.search.hits(_narrowed_search(caller, parameters.search(query))), fields=None
+            caller, caller.parts.entities.search.hits(narrowed_search(caller, parameters.search(query))), fields=None
         )
     ]
     suggestion = {"text": parameters.q, "offset": 0, "length": len(parameters.q), "options": hits}
@@ -168,13 +168,25 @@ def count_by_body(caller: Asked, body: DocumentBody) -> Response:
     return _aggregation_response(caller, Asking(**parameters), str(body.get("fieldName") or "entityType"))
 
 
+def narrowed_search(caller: Caller, search: Search) -> Search:
+    """Return the search narrowed to what the caller may see: the one place where search asks for permission.
+
+    Types of which the caller may see nothing are left out; of those they may see in part, the index shows that part.
+    """
+    types = SEARCHED if search.types is None else search.types
+    scopes = {name: scope_on(caller, name) for name in types}
+    visible_types = tuple(name for name in types if scopes[name] is not NEVER)
+    partly = tuple((name, scopes[name]) for name in visible_types if scopes[name] is not ALWAYS)
+    return search if visible_types == types and not partly else replace(search, types=visible_types, scopes=partly)
+
+
 def _aggregation_response(caller: Caller, query: Asking, field: str) -> Response:
     name = field.removesuffix(".keyword")
     if name not in COUNTED_BY:
         valid_fields = ", ".join(COUNTED_BY)
         raise InvalidInput(f"cannot aggregate by {field!r}; valid fields: {valid_fields}", field="field")
     started_s = time.perf_counter()
-    search = _narrowed_search(caller, query.search_by_query())
+    search = narrowed_search(caller, query.search_by_query())
     total = caller.parts.entities.search.total(search, is_exact=query.track_total_hits)
     return answer(
         {
@@ -188,7 +200,7 @@ def _aggregation_response(caller: Caller, query: Asking, field: str) -> Response
 
 def _aggregations(caller: Caller, search: Search) -> Document:
     """Return the counts of a query by every field that it can be counted by."""
-    narrowed = _narrowed_search(caller, search)
+    narrowed = narrowed_search(caller, search)
     return {f"sterms#{name}": _buckets(caller, narrowed, name, limit=_MOST_BUCKETS) for name in COUNTED_BY}
 
 
@@ -200,7 +212,7 @@ def _buckets(caller: Caller, search: Search, name: str, *, limit: int) -> Docume
 def _hits_json(
     caller: Caller, search: Search, started_s: float, *, fields: frozenset[str] | None, is_exact: bool
 ) -> Document:
-    search = _narrowed_search(caller, search)
+    search = narrowed_search(caller, search)
     hits, total = caller.parts.entities.search.page(search, is_exact=is_exact)
     visible = _visible(caller, hits, fields=fields)
     return {
@@ -212,18 +224,6 @@ def _hits_json(
             "hits": visible,
         },
     }
-
-
-def _narrowed_search(caller: Caller, search: Search) -> Search:
-    """Return the search narrowed to what the caller may see: the one place where search asks for permission.
-
-    Types of which the caller may see nothing are left out; of those they may see in part, the index shows that part.
-    """
-    types = SEARCHED if search.types is None else search.types
-    scopes = {name: scope_on(caller, name) for name in types}
-    visible_types = tuple(name for name in types if scopes[name] is not NEVER)
-    partly = tuple((name, scopes[name]) for name in visible_types if scopes[name] is not ALWAYS)
-    return search if visible_types == types and not partly else replace(search, types=visible_types, scopes=partly)
 
 
 def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | None) -> list[Document]:

@@ -1,11 +1,12 @@
 """Routes of followers, in the seed's form (the user in the path) and in upstream's (the user in the body).
 
 They return the change event; following twice changes nothing and returns ``entityNoChange``.
-Next: ``server/routes/people/users.py``.
+Next: ``server/routes/people/follows.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 from uuid import uuid4
 
@@ -17,6 +18,8 @@ from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.follow_review import advice_on, advice_thread, advice_thread_id
+from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
@@ -28,6 +31,9 @@ from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, P
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""
+
+ADVICE = "X-Tocsin-Advice"
+"""The header of a follow that advises a person who follows very much."""
 
 of_asset = DeclaredRoutes(prefix="/{entity_id}/followers", tags=["followers"])
 """Included under every collection (``server/app.py``)."""
@@ -48,20 +54,20 @@ def add_follower(kind: Kind, entity_id: PathId, body: JsonBody, caller: Asked) -
     """Add the user whose id is the body (a JSON string) as a follower."""
     visible_document(kind, Key.by_id(str(entity_id)), caller)
     user_id = parse_id(body, "The body must be a user id, as a JSON string.")
-    return answer(event_of(kind, _follow(kind, str(entity_id), user_id, caller), caller))
+    return _followed_answer(kind, _follow(kind, str(entity_id), user_id, caller), user_id, caller)
 
 
 @of_asset.put("/{user_id}", openapi_extra=answers("ChangeEvent"))
 def follow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Add a follower."""
-    return answer(event_of(kind, _follow(kind, str(entity_id), str(user_id), caller), caller))
+    return _followed_answer(kind, _follow(kind, str(entity_id), str(user_id), caller), str(user_id), caller)
 
 
 @of_asset.delete("/{user_id}", openapi_extra=answers("ChangeEvent"))
 def unfollow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Remove a follower, of a soft-deleted asset as well: a restore does not bring them back."""
     visible_document(kind, Key.by_id(str(entity_id)), caller, include="all")
-    _check_oneself(str(user_id), caller)
+    check_oneself(str(user_id), caller)
     written = caller.parts.writes.unfollow(kind.name, str(entity_id), str(user_id), actor=caller.actor)
     return answer(event_of(kind, written, caller))
 
@@ -89,9 +95,12 @@ def list_follows(
 def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; returns a result for each."""
     entities = list_in(body, "entities", f"must be a list of at most {MOST_AT_ONCE} references", max_count=MOST_AT_ONCE)
-    _check_oneself(str(user_id), caller)
+    check_follower(str(user_id), caller)
     outcomes = [_follow_one(one, str(user_id), caller) for one in entities]
-    return answer(bulk_result(outcomes))
+    advice = advice_on(len(followed_ids(str(user_id), caller)))
+    if advice is not None:
+        tell_once(str(user_id), caller)
+    return answer(bulk_result(outcomes), headers={ADVICE: advice} if advice else None)
 
 
 def _follow_one(reference: object, user_id: str, caller: Caller) -> Document:
@@ -111,24 +120,80 @@ def _target(reference: object) -> tuple[EntityType, str]:
 
 def _follow(kind: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
     visible_document(kind, Key.by_id(entity_id), caller)
-    _check_oneself(user_id, caller)
-    _check_may_view(kind, entity_id, user_id, caller)
+    check_follower(user_id, caller)
+    if hidden_ids([{"type": kind.name, "id": entity_id}], user_id, caller):
+        raise may_not_view(kind.name, user_id, caller)
     return caller.parts.writes.follow(kind.name, entity_id, user_id, actor=caller.actor)
 
 
-def _check_may_view(kind: EntityType, entity_id: str, user_id: str, caller: Caller) -> None:
-    """Reject making another person follow what they may not view."""
-    person = None if user_id == caller.actor.id else caller.parts.people.by_id(user_id)
-    if person is None or person.deleted:
-        return
+def _followed_answer(kind: EntityType, written: Written, user_id: str, caller: Caller) -> Response:
+    """Return the event of a follow; a header advises who follows very much by now."""
+    advice = None if written.event is None else advice_on(len(followed_ids(user_id, caller)))
+    if advice is not None:
+        tell_once(user_id, caller)
+    return answer(event_of(kind, written, caller), headers={ADVICE: advice} if advice else None)
+
+
+def tell_once(user_id: str, caller: Caller) -> None:
+    """Tell a person to review what they follow, by a thread that mentions them; a second time tells nothing."""
+    user = caller.parts.catalogue.reference("user", Key.by_id(user_id))
+    if user is not None:
+        thread = advice_thread(user["fullyQualifiedName"])
+        caller.parts.discussion.feed_writes.create_once(advice_thread_id(user_id), thread, actor=SYSTEM)
+
+
+def followed_ids(user_id: str, caller: Caller) -> set[str]:
+    """Return the ids of the assets that a person follows, of those that the caller may view."""
+    return {one["id"] for one in visible_references(caller, caller.parts.catalogue.follows(user_id))}
+
+
+def hidden_ids(references: Collection[Document], user_id: str, caller: Caller) -> set[str]:
+    """Return the ids of those of these assets, all visible to the caller, that a person may not view."""
+    ids = {one["id"] for one in references}
+    if user_id == caller.actor.id or not ids:
+        return set()
     visibility = Visibility(caller.policies.of(user_id), caller.parts.access.standing)
-    if entity_id not in visibility.sees([{"type": kind.name, "id": entity_id}]):
-        raise Forbidden(f"{person.name} may not view this {kind.name}, so cannot follow it; grant access first.")
+    return ids - visibility.sees(references)
 
 
-def _check_oneself(user_id: str, caller: Caller) -> None:
+def may_not_view(entity_type: str, user_id: str, caller: Caller) -> Forbidden:
+    """Return the refusal to make another person follow what they may not view."""
+    person = caller.parts.people.by_id(user_id)
+    name = user_id if person is None else person.name
+    return Forbidden(f"{name} may not view this {entity_type}, so cannot follow it; grant access first.")
+
+
+def check_oneself(user_id: str, caller: Caller) -> None:
+    """Refuse to change what others follow.
+
+    Raises
+    ------
+    Forbidden : the caller is another person, and neither an administrator nor a bot
+    """
     if user_id != caller.actor.id and not (caller.actor.is_admin or caller.actor.is_bot):
         raise Forbidden("Only administrators and bots may change what others follow.")
+
+
+def check_follower(user_id: str, caller: Caller) -> None:
+    """Refuse who cannot follow, or whom the caller may not make follow.
+
+    Raises
+    ------
+    Forbidden : as ``check_oneself``
+    NotFound : there is no such user
+    InvalidInput : it is a team, a bot, or a person who is deleted
+    """
+    check_oneself(user_id, caller)
+    person = caller.parts.people.by_id(user_id)
+    if person is None:
+        team = caller.parts.catalogue.reference("team", Key.by_id(user_id))
+        if team is not None and visible_references(caller, [team]):
+            raise InvalidInput(f"{team['name']} is a team; only people follow. Let its members, or an alert tell it.")
+        raise NotFound(f"user {user_id} not found")
+    if person.is_bot:
+        raise InvalidInput(f"{person.name} is a bot, and nobody reads what a bot is told: let an alert call a webhook.")
+    if person.deleted:
+        raise InvalidInput(f"user {person.name} is deleted")
 
 
 def event_of(kind: EntityType, written: Written, caller: Caller) -> Document:

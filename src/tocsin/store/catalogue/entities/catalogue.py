@@ -39,6 +39,7 @@ from tocsin.store.database.documents import (
     entity_of,
     from_text,
     reference_of,
+    references_by_id,
     references_by_key,
     tenths_of,
 )
@@ -264,6 +265,11 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             row = row_of(connection, _REFERRED, entity_type, key)
         return None if row is None else reference_of(*row)
+
+    def references(self, ids: Collection[str]) -> dict[str, Document]:
+        """Return references to the entities of these ids, deleted ones included, by id."""
+        with reading(self._engine) as connection:
+            return references_by_id(connection, ids)
 
     def followers(self, entity_id: str) -> list[Document]:
         """Return references to the users who follow an entity, by name."""

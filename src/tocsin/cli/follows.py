@@ -1,0 +1,192 @@
+"""Commands ``follow``, ``unfollow`` and ``follows``: one asset, several, all that a search finds, and the list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from tocsin.chunks import chunks_of
+from tocsin.cli.assets import AsUser, OfType, find_asset, find_user
+from tocsin.cli.exit_codes import FAULT
+from tocsin.cli.output import AsJson, printable, show_rows, show_text
+from tocsin.cli.progress import progress_bar, waiting_for
+from tocsin.client import Client, Entity
+from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.follow_review import Review
+
+_NAMES_PER_REQUEST = 100
+"""Assets that one request changes, so that the bar moves."""
+
+Assets = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="ASSET…", help="Fully qualified names, e.g. postgres_prod.ecommerce.public.orders."),
+]
+Query = Annotated[
+    str | None,
+    typer.Option("--query", metavar="QUERY", help="All that a search finds, e.g. 'tag:PII.Sensitive'."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing: count the assets and list the first.")]
+ToReview = Annotated[
+    Review | None,
+    typer.Option(
+        "--review",
+        help="stale: nothing has happened for 180 days; noisy: you were told often and read nothing; gone: deleted.",
+    ),
+]
+Sort = Annotated[str, typer.Option("--sort", metavar="FIELD", help="name, lastChange, since or told.")]
+Containing = Annotated[str | None, typer.Option("--containing", metavar="TEXT", help="What the names contain.")]
+OnlyType = Annotated[str | None, typer.Option("--type", help="Only assets of this type.")]
+MostFollows = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of assets.")]
+Change = Callable[..., Document]
+"""``Client.follow_assets`` or ``Client.unfollow_assets``."""
+
+
+def follow(
+    assets: Assets = None,
+    *,
+    query: Query = None,
+    dry_run: DryRun = False,
+    user: AsUser = None,
+    entity_type: OfType = None,
+    as_json: AsJson = False,
+) -> None:
+    """Follow assets: you are notified in the app of each of their changes.
+
+    Examples: tocsin follow postgres_prod.ecommerce.public.orders --as dana.whitlock
+    · tocsin follow --query 'domain:Finance AND tier:Tier.Tier1' --type table --dry-run
+    """
+    _check_selection(assets, query)
+    with Client() as client:
+        if assets and len(assets) == 1 and not dry_run:
+            entity, follower = find_asset(client, assets[0], entity_type), find_user(client, user)
+            client.add_follower(entity.entity_type, entity.id, follower.id)
+            _show_one(follower, entity, follows=True, as_json=as_json)
+            return
+        follower, selection = find_user(client, user), _selection(query, entity_type, dry_run=dry_run)
+        answers = _change(client.follow_assets, follower.id, assets or [], selection)
+    _show_many(answers, follower, as_json=as_json)
+
+
+def unfollow(
+    assets: Assets = None,
+    *,
+    query: Query = None,
+    review: ToReview = None,
+    dry_run: DryRun = False,
+    user: AsUser = None,
+    entity_type: OfType = None,
+    as_json: AsJson = False,
+) -> None:
+    """Stop following assets.
+
+    --query and --review select among those that you follow.
+    """
+    _check_selection(assets, query, review)
+    with Client() as client:
+        if assets and len(assets) == 1 and not dry_run:
+            entity, follower = find_asset(client, assets[0], entity_type), find_user(client, user)
+            client.remove_follower(entity.entity_type, entity.id, follower.id)
+            _show_one(follower, entity, follows=False, as_json=as_json)
+            return
+        follower, selection = find_user(client, user), _selection(query, entity_type, dry_run=dry_run)
+        selection |= {"review": review.value} if review else {}
+        answers = _change(client.unfollow_assets, follower.id, assets or [], selection)
+    _show_many(answers, follower, as_json=as_json)
+
+
+def follows(
+    *,
+    review: ToReview = None,
+    containing: Containing = None,
+    sort: Sort = "name",
+    limit: MostFollows = 100,
+    user: AsUser = None,
+    entity_type: OnlyType = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what you follow: since when, its last change, and how often it has told you.
+
+    Examples: tocsin follows --sort told · tocsin follows --review stale, then tocsin unfollow --review stale
+    """
+    filters: dict[str, str | None] = {"review": review and review.value, "type": entity_type, "q": containing}
+    with Client() as client:
+        assets = client.followed_assets(find_user(client, user).id, sort_field=sort, **filters)
+        entries = list(islice(assets, limit))
+    show_rows(map(_follow_row, entries), answer=entries, as_json=as_json)
+
+
+def _follow_row(entry: Document) -> Document:
+    change, told_count = entry["lastChange"], entry["told"]
+    return {
+        "type": entry["asset"]["type"],
+        "asset": entry["asset"]["fullyQualifiedName"] + (" (deleted)" if entry["deleted"] else ""),
+        "since": _day(entry.get("since")),
+        "last change": f"{_day(change['timestamp'])} (version {change['version']})",
+        "told": told_count["count"],
+        "unread": told_count["unread"],
+    }
+
+
+def _day(at_ms: int | None) -> str:
+    return "" if at_ms is None else f"{to_datetime(at_ms):%Y-%m-%d}"
+
+
+def _check_selection(assets: Sequence[str] | None, query: str | None, review: Review | None = None) -> None:
+    if sum((bool(assets), query is not None, review is not None)) != 1:
+        raise InvalidInput("Give names of assets, or one option that selects them, such as --query.", field="asset")
+
+
+def _selection(query: str | None, entity_type: str | None, *, dry_run: bool) -> Document:
+    """Return what selects assets beside their names: a search, perhaps of one type, or the type of the names."""
+    selection: Document = {"dry_run": dry_run}
+    if query is not None:
+        selection["query"] = query
+    if entity_type is not None:
+        selection["type" if query is None else "index"] = entity_type
+    return selection
+
+
+def _change(change: Change, user_id: str, names: Sequence[str], selection: Document) -> list[Document]:
+    """Send the requests that change follows, with a bar where there are several; return the answers."""
+    if not names:
+        with waiting_for("Changing what is followed"):
+            return [change(user_id, **selection)]
+    answers: list[Document] = []
+    with progress_bar("Changing what is followed") as report:
+        for count, portion in enumerate(chunks_of(names, _NAMES_PER_REQUEST)):
+            report(count * _NAMES_PER_REQUEST, len(names))
+            answers.append(change(user_id, names=portion, **selection))
+    return answers
+
+
+def _show_one(follower: Entity, asset: Entity, *, follows: bool, as_json: bool) -> None:
+    answer = {"user": follower.name, "asset": asset.fully_qualified_name, "type": asset.entity_type, "follows": follows}
+    verb = "now follows" if follows else "no longer follows"
+    text = f"{follower.name} {verb} {asset.entity_type} {asset.fully_qualified_name}."
+    show_text(text, answer=answer, as_json=as_json)
+
+
+def _show_many(answers: Sequence[Document], follower: Entity, *, as_json: bool) -> None:
+    """Print what became of each asset and, for people, how many there are; exit with a fault if one was refused."""
+    outcomes = [one for answer in answers for key in ("successRequest", "failedRequest") for one in answer[key]]
+    show_rows(map(_outcome_row, outcomes), answer=list(answers), as_json=as_json)
+    passed, failed = (sum(answer[f"numberOfRows{key}"] for answer in answers) for key in ("Passed", "Failed"))
+    last_answer = answers[-1]
+    counts = f"{passed} passed, {failed} refused; {follower.name} follows {last_answer['followCount']:,}"
+    typer.echo(f"{counts}{' (dry run: nothing is changed)' if last_answer['dryRun'] else ''}.", err=True)
+    if last_answer.get("advice"):
+        typer.echo(printable(last_answer["advice"]), err=True)
+    if failed:
+        raise typer.Exit(FAULT)
+
+
+def _outcome_row(outcome: Document) -> Document:
+    request = outcome["request"]
+    if not isinstance(request, dict):
+        return {"type": "", "asset": request, "result": outcome["message"]}
+    return {"type": request["type"], "asset": request["fullyQualifiedName"], "result": outcome["message"]}

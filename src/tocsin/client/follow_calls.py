@@ -1,0 +1,53 @@
+"""Request builders for what a person follows: the list, and many assets at once.
+
+``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from pydantic.alias_generators import to_camel
+
+from tocsin.client.call import ApiCall, Filter, Pages, pages_of
+from tocsin.model.entity import Document
+
+
+def followed_assets(user_id: str, **filters: Filter) -> Pages[Document]:
+    """Iterate over what a user follows: ``asset``, ``since``, ``lastChange``, ``told``, ``deleted``.
+
+    Filters are the API's: ``type``, ``q``, ``review`` (``stale``, ``noisy``, ``gone``), ``sort_field``, ``sort_order``.
+    """
+    return pages_of(f"users/{quote(user_id, safe='')}/following", filters, _document)
+
+
+def follow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
+    """Let a user follow many assets; return what became of each; with ``dry_run`` only what would.
+
+    They are selected by ``ids``, by ``names`` (FQNs, perhaps with their ``type``), or by a search ``query``, perhaps
+    with ``index`` and ``query_filter``.
+    """
+    return _change(user_id, "follows", selection, dry_run=dry_run)
+
+
+def unfollow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
+    """Let a user follow many assets no longer.
+
+    They are selected as in ``follow_assets``, or by a ``review``: ``stale``, ``noisy``, ``gone``.
+    """
+    return _change(user_id, "unfollow", selection, dry_run=dry_run)
+
+
+def _change(
+    user_id: str, action: str, selection: dict[str, str | Sequence[str]], *, dry_run: bool
+) -> ApiCall[Document]:
+    body: Document = {
+        to_camel(key): value if isinstance(value, str) else list(value) for key, value in selection.items()
+    }
+    body |= {"dryRun": True} if dry_run else {}
+    return ApiCall("POST", f"users/{quote(user_id, safe='')}/{action}", _document, body=body)
+
+
+def _document(answer: Document) -> Document:
+    return answer

@@ -1,0 +1,124 @@
+"""Follows of a person: how many are advised, what each has told them, and which are worth a review.
+
+Next: ``store/recipients/followed_assets.py``, ``server/entities/followed_assets.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from uuid import uuid5
+
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.notification import NAMESPACE
+from tocsin.model.phrases import count_text
+
+ADVISED_FOLLOWS = 100
+"""Follows beyond which people are advised to review them. Source: the seed's FAQ, "How many assets can I follow?"."""
+
+MOST_SELECTED = 1_000
+"""Assets that one request may follow or unfollow."""
+
+STALE_AFTER_DAYS = 180
+STALE_AFTER_MS = STALE_AFTER_DAYS * 86_400_000
+"""The time without any change and notification after which a follow is stale."""
+
+NOISY_FROM = 10
+"""Notifications about an asset, none of them read, that make a follow noisy."""
+
+HOLDERS = frozenset(
+    {parent for row in ENTITY_TYPES.values() for place in row.places for parent in place.types}
+    | {"dashboard", "domain", "dataProduct", "glossary", "glossaryTerm", "classification", "tag", "team", "user"}
+)
+"""Types that other entities belong to: what happens to those is no change of their own, so they are never stale."""
+
+
+_HOW = "Review them: tocsin follows, or GET /users/{id}/following."
+
+
+class Review(StrEnum):
+    """Why a follow may be worth a review.
+
+    ``stale``: nothing has changed and nobody was told for half a year. ``noisy``: the person was told often and has
+    read none of it. ``gone``: the asset is deleted.
+    """
+
+    STALE = "stale"
+    NOISY = "noisy"
+    GONE = "gone"
+
+
+@dataclass(frozen=True)
+class ToldCount:
+    """How often a person was told of an asset in the app, how much of it is unread, and when the last time was."""
+
+    count: int = 0
+    unread_count: int = 0
+    last_ms: int | None = None
+
+
+NEVER_TOLD = ToldCount()
+
+
+@dataclass(frozen=True)
+class AssetFollow:
+    """An asset that a person follows.
+
+    Attributes
+    ----------
+    reference : to the asset, which may be deleted softly
+    since_ms : the time of the follow; None where the log no longer has it
+    changed_ms, version : its last version
+    told_count : notifications of the person about the asset, and its tests and threads
+    """
+
+    reference: Document
+    since_ms: int | None
+    changed_ms: int
+    version: Decimal
+    told_count: ToldCount = NEVER_TOLD
+
+    @property
+    def is_deleted(self) -> bool:
+        """Return whether the asset is deleted softly."""
+        return bool(self.reference.get("deleted"))
+
+    def is_worth(self, review: Review, now_ms: int) -> bool:
+        """Return whether the follow is worth this review."""
+        match review:
+            case Review.STALE:
+                last_ms = max(self.changed_ms, self.told_count.last_ms or 0)
+                return self.reference["type"] not in HOLDERS and last_ms < now_ms - STALE_AFTER_MS
+            case Review.NOISY:
+                return self.told_count.count >= NOISY_FROM and self.told_count.unread_count == self.told_count.count
+            case Review.GONE:
+                return self.is_deleted
+
+
+def advice_on(follow_count: int) -> str | None:
+    """Return what a person is advised who follows so many assets; None where that is few enough."""
+    if follow_count <= ADVISED_FOLLOWS:
+        return None
+    return (
+        f"{count_text(follow_count, 'asset')} are followed; with more than {ADVISED_FOLLOWS} it is hard to see what "
+        f"matters. {_HOW}"
+    )
+
+
+def advice_thread_id(user_id: str) -> str:
+    """Return the id of the thread that tells a person the advice: there is one of it, however often it is given."""
+    return str(uuid5(NAMESPACE, f"follow advice|{user_id}"))
+
+
+def advice_thread(user_fqn: str) -> Document:
+    """Return the request of the thread that tells a person the advice, by a mention.
+
+    It has no count: others may read the thread.
+    """
+    link = f"<#E::user::{user_fqn}>"
+    message = (
+        f"{link} You follow more than {ADVISED_FOLLOWS} assets; with so many it is hard to see what matters. {_HOW}"
+    )
+    return {"about": link, "message": message}

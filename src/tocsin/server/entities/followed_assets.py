@@ -1,0 +1,147 @@
+"""Assets that a person follows, as a list to work with: filtered, sorted, page by page, of what the reader may view.
+
+All that a person follows is read for every page, without any document: rights, sorting and review concern them all.
+Next: ``server/routes/people/follows.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from tocsin.model.entity import Document
+from tocsin.model.follow_review import NEVER_TOLD, AssetFollow, Review
+from tocsin.server.access.permissions import visible_references
+from tocsin.server.entities.response import with_address
+from tocsin.server.http.answer_shapes import Shape, json_of
+from tocsin.server.http.json_schema import COUNT, FLAG, NUMBER, TIME, exact_object, ref
+from tocsin.server.request import Caller
+from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
+
+FOLLOWED: Shape[AssetFollow] = {
+    "asset": (ref("EntityReference"), lambda followed: followed.reference),
+    "since?": (TIME, lambda followed: followed.since_ms),
+    "lastChange": (
+        exact_object({"timestamp": TIME, "version": NUMBER}),
+        lambda followed: {"timestamp": followed.changed_ms, "version": float(followed.version)},
+    ),
+    "told": (
+        exact_object({"count": COUNT, "unread": COUNT}, {"last": TIME}),
+        lambda followed: (
+            {"count": followed.told_count.count, "unread": followed.told_count.unread_count}
+            | ({"last": followed.told_count.last_ms} if followed.told_count.last_ms is not None else {})
+        ),
+    ),
+    "deleted": (FLAG, lambda followed: followed.is_deleted),
+}
+"""An entry of the list. Nothing records yet when a person opened an asset, so no key says it."""
+
+Place = tuple[Any, str]  # Any: a text or a number, alike in one list
+"""The value that an entry is sorted by, and the id of its asset."""
+
+SORTS: Mapping[str, Callable[[AssetFollow], str | int]] = {
+    "name": lambda followed: str(followed.reference["fullyQualifiedName"]),
+    "lastChange": lambda followed: followed.changed_ms,
+    "since": lambda followed: followed.since_ms or 0,
+    "told": lambda followed: followed.told_count.count,
+}
+"""What the list may be sorted by."""
+
+
+@dataclass(frozen=True)
+class FollowQuestion:
+    """Which of the assets that a person follows are wanted, in which order.
+
+    Attributes
+    ----------
+    types : of the assets; empty for all
+    text : what their FQN contains, whatever its case
+    review : what the follow is worth
+    sort : one of ``SORTS``
+    is_descending : whether the largest come first
+    limit, after : the size of a page, and the cursor of the one before
+    """
+
+    types: tuple[str, ...] = ()
+    text: str = ""
+    review: Review | None = None
+    sort: str = "name"
+    is_descending: bool = False
+    limit: int = 100
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class FollowPage:
+    """Some of the assets that a person follows, how many answer in all, and the cursor of the next page."""
+
+    entries: Sequence[AssetFollow]
+    total: int
+    after: str | None = None
+
+
+def followed_assets(user_id: str, caller: Caller) -> list[AssetFollow]:
+    """Return what a person follows and the caller may view, and how often it has told the person."""
+    stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
+    all_assets = stores.followed_assets.of(user_id)
+    visible_ids = {one["id"] for one in visible_references(caller, [asset.reference for asset in all_assets])}
+    counts = stores.told_counts.of(user_id, now_ms, visible_ids)
+    visible_assets = [asset for asset in all_assets if asset.reference["id"] in visible_ids]
+    return [replace(one, told_count=counts.get(one.reference["id"], NEVER_TOLD)) for one in visible_assets]
+
+
+def page_of(followed: Sequence[AssetFollow], question: FollowQuestion, now_ms: int) -> FollowPage:
+    """Return the page that is wanted.
+
+    Raises
+    ------
+    InvalidInput : ``after`` is no cursor of a list in this order
+    """
+
+    def place_of(asset: AssetFollow) -> Place:
+        return SORTS[question.sort](asset), asset.reference["id"]
+
+    answering = selected_follows(followed, question, now_ms)
+    ordered = sorted(answering, key=place_of, reverse=question.is_descending)
+    if question.after is not None:
+        last_place = _parse_place(question.after, question.sort)
+        ordered = [one for one in ordered if _is_beyond(place_of(one), last_place, question)]
+    entries = ordered[: question.limit]
+    has_more = 0 < len(entries) < len(ordered)
+    after = cursor_of(orjson.dumps(place_of(entries[-1])).decode()) if has_more else None
+    return FollowPage(entries, len(answering), after)
+
+
+def selected_follows(followed: Sequence[AssetFollow], question: FollowQuestion, now_ms: int) -> list[AssetFollow]:
+    """Return those that answer a question, in no other order."""
+    text = question.text.casefold()
+    return [
+        asset
+        for asset in followed
+        if (not question.types or asset.reference["type"] in question.types)
+        and text in str(asset.reference["fullyQualifiedName"]).casefold()
+        and (question.review is None or asset.is_worth(question.review, now_ms))
+    ]
+
+
+def followed_json(followed: AssetFollow, root: str) -> Document:
+    """Return an entry of the list; ``root`` is the server's address."""
+    return json_of(FOLLOWED, replace(followed, reference=with_address(followed.reference, root)))
+
+
+def _is_beyond(place: Place, last_place: Place, question: FollowQuestion) -> bool:
+    return place < last_place if question.is_descending else place > last_place
+
+
+def _parse_place(cursor: str, sort: str) -> Place:
+    """Return where a page in this order ended."""
+    try:
+        value, entity_id = orjson.loads(text_of(cursor))
+    except (TypeError, ValueError) as error:  # of a JSON value that is no pair, too
+        raise not_a_cursor(cursor) from error
+    if type(value) is not (str if sort == "name" else int) or not isinstance(entity_id, str):
+        raise not_a_cursor(cursor)
+    return value, entity_id

@@ -1,0 +1,231 @@
+"""Assets that a request selects for following: by ids, by fully qualified names, or by a search query.
+
+What the caller may not view is not found, as if it were not there. Next: ``server/routes/people/follows.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from tocsin.catalogue.observations.field_checks import (
+    Check,
+    Shape,
+    accept_anything,
+    checked_document,
+    flag,
+    name,
+    one_of,
+    shape,
+    text,
+)
+from tocsin.chunks import chunks_of
+from tocsin.errors import InvalidInput, NotFound, TocsinError
+from tocsin.logic import conjunction_of, disjunction_of
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.follow_review import MOST_SELECTED, AssetFollow, Review
+from tocsin.model.phrases import count_text, suggestion_for, with_article
+from tocsin.search.fields import equals
+from tocsin.search.filters import MOST_CLAUSES
+from tocsin.search.indexes import SEARCHED
+from tocsin.server.access.permissions import visible_references
+from tocsin.server.entities.followed_assets import FollowQuestion, selected_follows
+from tocsin.server.http.body_values import list_in, parse_id
+from tocsin.server.http.errors import parse_as
+from tocsin.server.request import Caller
+from tocsin.server.routes.search import Asking, narrowed_search
+from tocsin.store.catalogue.search.results import Search
+
+WAYS = ("ids", "names", "query")
+"""Keys of a request, one of which says how it selects."""
+
+_KEYS: Mapping[str, Check] = {
+    "ids": accept_anything,  # checked where it is read, as are names
+    "names": accept_anything,
+    "query": name,
+    "type": text,
+    "index": text,
+    "queryFilter": text,
+    "dryRun": flag,
+}
+FORM = shape({}, _KEYS)
+"""The form of a request that selects assets to follow."""
+
+FORM_AMONG = shape({}, {**_KEYS, "review": one_of(*Review)})
+"""The form of a request that selects among what is followed."""
+
+_BESIDE = {"type": ("names", "review"), "index": ("query",), "queryFilter": ("query",)}
+"""Keys that have a meaning only beside one of others."""
+
+_KEY_OF = {"q": "query", "query_filter": "queryFilter"}
+"""Keys of a request, by the parameters of a search that they are."""
+
+
+class SelectedAsset(NamedTuple):
+    """An asset that a request selects: how the request calls it, and its reference, or why there is none."""
+
+    request: object
+    asset: Document | TocsinError
+
+
+class _Candidates(NamedTuple):
+    """What a request may mean by one of its ids or names."""
+
+    request: object
+    references: Sequence[Document]
+    refusal: TocsinError | None = None
+
+    def live(self) -> _Candidates:
+        """Return those that are not deleted."""
+        return self._replace(references=[one for one in self.references if not one.get("deleted")])
+
+    def among(self, ids: Collection[str]) -> _Candidates:
+        """Return those that have one of these ids."""
+        return self._replace(references=[one for one in self.references if one["id"] in ids])
+
+    def has(self, ids: Collection[str]) -> bool:
+        """Return whether one of them has one of these ids."""
+        return any(one["id"] in ids for one in self.references)
+
+
+def parse_selection(body: Document, form: Shape = FORM, ways: Sequence[str] = WAYS) -> Document:
+    """Return a request of this form, which selects assets in one of these ways.
+
+    Raises
+    ------
+    InvalidInput : the request has another form, or selects in no way or in several
+    """
+    request = checked_document(form, body)
+    chosen_ways = [way for way in ways if way in request]
+    if len(chosen_ways) != 1:
+        raise InvalidInput(f"Send one of {', '.join(ways)}, and only one.")
+    for key, all_ways in _BESIDE.items():
+        possible_ways = [way for way in all_ways if way in ways]
+        if key in request and chosen_ways[0] not in possible_ways:
+            raise InvalidInput(f"has a meaning only beside {' or '.join(possible_ways)}", field=key)
+    if "type" in request and request["type"] not in ENTITY_TYPES:
+        problem = f"unknown entity type {request['type'][:100]!r}; {suggestion_for(request['type'], ENTITY_TYPES)}"
+        raise InvalidInput(problem, field="type")
+    return request
+
+
+def select_assets(request: Document, caller: Caller) -> list[SelectedAsset]:
+    """Return the live assets that a request selects, each once; hits of a query are ordered as search orders them.
+
+    Raises
+    ------
+    InvalidInput : the request selects too much, or holds what is no query, list or type
+    """
+    if "query" in request:
+        return [SelectedAsset(one, one) for one in _hits(_search(request), caller) if not one.get("deleted")]
+    return [_select(one.live(), request) for one in _candidates(request, caller)]
+
+
+def select_among(request: Document, followed: Sequence[AssetFollow], caller: Caller) -> list[SelectedAsset]:
+    """Return the assets that a request selects, deleted ones included; query and review find only what is followed.
+
+    Raises as ``select_assets``.
+    """
+    if "review" in request:
+        types, review = ((request["type"],) if "type" in request else ()), Review(request["review"])
+        answering = selected_follows(followed, FollowQuestion(types, review=review), caller.parts.clock.now_ms())
+        check_count(len(answering))
+        return [SelectedAsset(one.reference, one.reference) for one in answering]
+    followed_ids = {one.reference["id"] for one in followed}
+    if "query" not in request:
+        candidates = _candidates(request, caller)
+        return [_select(one.among(followed_ids) if one.has(followed_ids) else one, request) for one in candidates]
+    search = replace(_search(request), deleted=None)
+    hits: list[SelectedAsset] = []
+    for ids in chunks_of(sorted(followed_ids), MOST_CLAUSES):
+        narrowed_node = conjunction_of(search.query.node, disjunction_of(*(equals("id", one) for one in ids)))
+        chunk_search = replace(search, query=replace(search.query, node=narrowed_node))
+        hits += [SelectedAsset(one, one) for one in _hits(chunk_search, caller)]
+    check_count(len(hits))
+    return hits
+
+
+def check_count(count: int, *, is_exact: bool = True) -> None:
+    """Refuse to change more follows than one request may.
+
+    Raises
+    ------
+    InvalidInput : it is more than ``MOST_SELECTED``
+    """
+    if count > MOST_SELECTED:
+        amount = count_text(count, "asset") if is_exact else f"more than {count_text(count, 'asset')}"
+        raise InvalidInput(f"This selects {amount}; one request may select {MOST_SELECTED:,}. Select fewer.")
+
+
+def _candidates(request: Document, caller: Caller) -> list[_Candidates]:
+    way = "ids" if "ids" in request else "names"
+    message = f"must be a list of 1 to {MOST_SELECTED} texts"
+    texts = list_in(request, way, message, min_count=1, max_count=MOST_SELECTED)
+    if not all(isinstance(one, str) for one in texts):
+        raise InvalidInput(message, field=way)
+    candidates = (_of_ids if way == "ids" else _of_names)(list(dict.fromkeys(texts)), caller)
+    references = [reference for one in candidates for reference in one.references]
+    visible_ids = {one["id"] for one in visible_references(caller, references)}
+    return [one.among(visible_ids) for one in candidates]
+
+
+def _of_ids(texts: Sequence[str], caller: Caller) -> list[_Candidates]:
+    ids: dict[str, str] = {}
+    refusals: dict[str, InvalidInput] = {}
+    for id_text in texts:
+        try:
+            ids[id_text] = parse_id(id_text, f"{id_text[:100]!r} is not an id.")
+        except InvalidInput as refusal:
+            refusals[id_text] = refusal
+    references = caller.parts.catalogue.references(set(ids.values()))
+    present = {id_text: references[entity_id] for id_text, entity_id in ids.items() if entity_id in references}
+    return [_Candidates(one, [present[one]] if one in present else [], refusals.get(one)) for one in texts]
+
+
+def _of_names(texts: Sequence[str], caller: Caller) -> list[_Candidates]:
+    bearers = caller.parts.access.standing.references_named(texts)
+    references = caller.parts.catalogue.references({one["id"] for many in bearers.values() for one in many})
+    ids = {fqn: [one["id"] for one in many] for fqn, many in bearers.items()}
+    return [_Candidates(fqn, [references[one] for one in ids.get(fqn, ()) if one in references]) for fqn in texts]
+
+
+def _select(candidates: _Candidates, request: Document) -> SelectedAsset:
+    """Return what a request means by one of its ids or names."""
+    references = [one for one in candidates.references if request.get("type") in (None, one["type"])]
+    followable = [one for one in references if ENTITY_TYPES[one["type"]].is_followable]
+    if len(followable) == 1:
+        return SelectedAsset(followable[0], followable[0])
+    if followable:
+        types = " and ".join(sorted(with_article(one["type"]) for one in followable))
+        refusal: TocsinError = InvalidInput(f"{types} have this name; send type, or ids")
+    elif references:
+        refusal = InvalidInput(f"{with_article(references[0]['type'])} cannot be followed")
+    else:
+        refusal = candidates.refusal or NotFound(f"{str(candidates.request)[:200]} not found")
+    return SelectedAsset(candidates.request, refusal)
+
+
+def _search(request: Document) -> Search:
+    """Return the search of a request, for types that people can follow."""
+    parameters = {"q": request["query"], "index": request.get("index", "all"), "size": MOST_SELECTED}
+    asking = parse_as(Asking, {**parameters, "query_filter": request.get("queryFilter", "")})
+    try:
+        search = asking.search_by_query()
+    except InvalidInput as error:
+        raise InvalidInput(error.message, field=_KEY_OF.get(error.field or "", error.field)) from error
+    types = SEARCHED if search.types is None else search.types
+    followable_types = tuple(one for one in types if ENTITY_TYPES[one].is_followable)
+    if not followable_types:
+        raise InvalidInput("names no type that can be followed", field="index")
+    return replace(search, types=followable_types)
+
+
+def _hits(search: Search, caller: Caller) -> Iterator[Document]:
+    """Yield references to what a search finds and the caller may view, in its order."""
+    hits, total = caller.parts.entities.search.page(narrowed_search(caller, search))
+    check_count(total.value, is_exact=total.is_exact)
+    references = caller.parts.catalogue.references([hit.entity_id for hit in hits])
+    present = [references[hit.entity_id] for hit in hits if hit.entity_id in references]
+    yield from visible_references(caller, present)

@@ -1,0 +1,101 @@
+"""Tests of what people follow, and of how often it has told them, on both stores."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from sqlalchemy import Engine, delete
+from tests.company import STARTED_MS, SmallCompany
+from tests.notifying import notify_all
+
+from tocsin.catalogue.feed.operations import FeedWrites
+from tocsin.model.follow_review import ToldCount
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
+from tocsin.model.thread import THREAD
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import change_event
+from tocsin.store.outbox.inbox import Inbox
+from tocsin.store.outbox.told_counts import ToldCounts
+from tocsin.store.recipients.followed_assets import FollowedAssets
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    small_company = SmallCompany(store_engine)
+    bell = [{"category": "Followers", "type": "ActivityFeed"}]
+    small_company.alert("bell", bell)
+    small_company.alert("threads", bell, resources=("conversation",))
+    small_company.clock.advance(1)
+    return small_company
+
+
+def counts_of(company: SmallCompany, who: str, *tables: str, most_counted: int = 100) -> dict[str, ToldCount]:
+    """Return how often a person was told of these tables, by their names."""
+    names = {company.ids[table]: table for table in tables}
+    counts = ToldCounts(company.engine, most_counted=most_counted)
+    by_id = counts.of(company.ids[who], company.clock.now_ms(), set(names))
+    return {names[table_id]: count for table_id, count in by_id.items()}
+
+
+def test_a_follow_has_its_time_and_the_last_version_of_its_asset(company: SmallCompany) -> None:
+    followed = FollowedAssets(company.engine)
+    company.clock.advance(10)
+    since_ms = company.clock.now_ms()
+    for table in ("orders", "revenue"):
+        company.writes.follow("table", company.ids[table], company.ids["ben"], actor=SYSTEM)
+    company.clock.advance(10)
+    company.describe("orders", "Changed.")
+    company.writes.delete("table", Key.by_id(company.ids["revenue"]), actor=SYSTEM)
+    orders, revenue = sorted(followed.of(company.ids["ben"]), key=lambda one: str(one.reference["name"]))
+    assert orders.reference == {
+        "id": company.ids["orders"],
+        "type": "table",
+        "name": "orders",
+        "fullyQualifiedName": "pg.store.public.orders",
+    }
+    assert (orders.since_ms, orders.changed_ms, orders.version) == (since_ms, company.clock.now_ms(), Decimal("0.2"))
+    assert (orders.is_deleted, revenue.is_deleted, revenue.since_ms) == (False, True, since_ms)
+    assert followed.of(company.ids["ana"]) == []
+
+
+def test_a_follow_whose_event_has_left_the_log_has_no_time(company: SmallCompany) -> None:
+    with writing(company.engine) as connection:
+        connection.execute(delete(change_event))
+    (orders,) = FollowedAssets(company.engine).of(company.ids["cem"])
+    assert (orders.reference["name"], orders.since_ms, orders.changed_ms) == ("orders", None, STARTED_MS)
+
+
+def test_notifications_are_counted_by_asset_with_those_of_its_threads_and_tests(company: SmallCompany) -> None:
+    assert counts_of(company, "cem", "orders", "revenue") == {}
+    company.describe("orders", "One.")
+    company.describe("revenue", "One.")
+    company.test_case("orders")
+    thread = {"about": "<#E::table::pg.store.public.orders>", "message": "Why?"}
+    FeedWrites(company.writes).create(thread, actor=SYSTEM)
+    notify_all(company.engine)
+    counts = counts_of(company, "cem", "orders", "revenue")
+    inbox, now_ms = Inbox(company.engine), company.clock.now_ms()
+    entries = inbox.page(company.ids["cem"], now_ms, limit=10)
+    assert set(counts) == {"orders"}
+    assert (counts["orders"].count, counts["orders"].unread_count) == (len(entries), len(entries))
+    assert {one.event.entity_type for one in entries} == {"table", "testCase", THREAD}
+    inbox.mark_read(company.ids["cem"], entries[0].id, now_ms)
+    counts = counts_of(company, "cem", "orders")
+    assert (counts["orders"].count, counts["orders"].unread_count) == (len(entries), len(entries) - 1)
+    assert counts_of(company, "ben", "orders") == {}
+
+
+def test_only_the_newest_notifications_are_counted(company: SmallCompany) -> None:
+    company.writes.follow("table", company.ids["revenue"], company.ids["cem"], actor=SYSTEM)
+    for table in ("revenue", "orders", "orders"):
+        company.clock.advance(1)
+        company.describe(table, f"At {company.clock.now_ms()}.")
+    notify_all(company.engine)
+    counts = counts_of(company, "cem", "orders", "revenue", most_counted=2)
+    assert {table: count.count for table, count in counts.items()} == {"orders": 2}
+    assert {table: count.count for table, count in counts_of(company, "cem", "orders", "revenue").items()} == {
+        "orders": 2,
+        "revenue": 2,
+    }, "the follow is an event, too"

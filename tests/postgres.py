@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import base64
+import hashlib
+import hmac
 import os
 import pwd
 import secrets
@@ -129,13 +132,29 @@ def _empty_cluster(programs: Path) -> Path:
     """
     folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    prefix, file = _as_postgres(folder), folder / "password"
-    file.touch(0o600)
-    file.write_text(secrets.token_hex(16))
-    shutil.chown(file, *owner_of(folder))
+    prefix, password = _as_postgres(folder), secrets.token_hex(16)
+    texts = {"password": password, "verifier": _verifier_of(password)}
+    for name, text in texts.items():
+        (folder / name).touch(0o600)
+        (folder / name).write_text(text)
+        shutil.chown(folder / name, *owner_of(folder))
     run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "scram-sha-256"]
-    _call([*run, f"--pwfile={file}", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
+    _call([*run, f"--pwfile={folder / 'verifier'}", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
     return folder
+
+
+def _verifier_of(password: str) -> str:
+    """Return what PostgreSQL keeps of a password: hashed once, not 4096 times, which each new connection would repeat.
+
+    Nobody guesses a random password of 128 bits, however quickly a guess is tried.
+    """
+    salt = secrets.token_bytes(16)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, 1)
+    client_key, server_key = (hmac.digest(salted, name, "sha256") for name in (b"Client Key", b"Server Key"))
+    salt_text, stored_text, server_text = (
+        base64.b64encode(value).decode() for value in (salt, hashlib.sha256(client_key).digest(), server_key)
+    )
+    return f"SCRAM-SHA-256$1:{salt_text}${stored_text}:{server_text}"
 
 
 def owner_of(folder: Path) -> tuple[int, int]:

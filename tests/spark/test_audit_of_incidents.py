@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
-from sqlalchemy import Engine, delete, update
+from sqlalchemy import Engine, delete, select, update
 from tests.company import SmallCompany
 from tests.spark.test_audit import HOUR_MS, change, parts
 from tests.store.test_alert_incidents import BELL
 from tests.store.test_reminders import company_of_dia, fail, look, notify
 from tests.stores import ON_BOTH_STORES, store_url
 
+from tocsin.flow.match.plan import plan_of
 from tocsin.jobs.audit import AuditParts, audit
+from tocsin.jobs.overdue import OverdueParts, overdue
 from tocsin.jobs.reminders import JOB
+from tocsin.model.audit_finding import AuditFinding
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.eventlog.job_runs import ScheduledJobs
@@ -35,10 +40,26 @@ def company(store_engine: Engine) -> SmallCompany:
     return small_company
 
 
-def kinds_found(parts: AuditParts, company: SmallCompany) -> list[tuple[str, str, str]]:
-    """Return the findings: kind, name of the alert, and what about."""
+Finding = tuple[str, str, str]
+"""Kind, name of the alert, and what about."""
+
+
+def kinds_found(parts: AuditParts, company: SmallCompany) -> list[Finding]:
+    """Return the findings of an audit."""
+    return in_words(audit(parts).findings, company)
+
+
+def overdue_now(parts: AuditParts, company: SmallCompany) -> list[Finding]:
+    """Return the findings about reminders and checks alone, for which an audit needs no Spark."""
+    alerts = Subscriptions(company.engine).list_enabled()
+    overdue_parts = OverdueParts(company.engine, parts.allowance_ms, company.clock)
+    triggers = {alert.id: alert.trigger for alert in alerts}
+    return in_words(overdue(overdue_parts, [plan_of(alert) for alert in alerts], triggers), company)
+
+
+def in_words(findings: Iterable[AuditFinding], company: SmallCompany) -> list[Finding]:
     names = {identity: name for name, identity in company.ids.items()}
-    return sorted((one.kind.value, names[one.subscription_id], one.about) for one in audit(parts).findings)
+    return sorted((one.kind.value, names[one.subscription_id], one.about) for one in findings)
 
 
 def look_for_reminders(company: SmallCompany) -> None:
@@ -49,16 +70,16 @@ def look_for_reminders(company: SmallCompany) -> None:
 
 @ON_BOTH_STORES
 def test_lost_incidents_and_ends_of_incidents_are_found(company: SmallCompany, parts: AuditParts) -> None:
-    assert kinds_found(parts, company) == []
+    """Nothing is found before that (``test_a_look_at_a_time_that_has_not_come_is_not_judged``)."""
     row = alert_incident.c
     lasting = {"status": "open", "recovered_offset": None, "recovered_event_id": None, "resolved_at_ms": None}
     change(company.engine, update(alert_incident).where(row.number == 2).values(lasting))
-    assert kinds_found(parts, company) == [("incidentUnresolved", "hourly", "INC-2")]
-    change(company.engine, delete(incident_watcher))
-    assert kinds_found(parts, company) == [("incidentMissing", "hourly", "")] * 2
-    assert {one.event_id for one in audit(parts).findings} == {
-        incident.opened_event_id for incident in company.engine.connect().execute(alert_incident.select())
-    }
+    with company.engine.connect() as connection:
+        lost_incident = connection.execute(select(row.id, row.opened_event_id).where(row.number == 1)).one()
+    change(company.engine, delete(incident_watcher).where(incident_watcher.c.incident_id == lost_incident.id))
+    findings = audit(parts).findings
+    assert in_words(findings, company) == [("incidentMissing", "hourly", ""), ("incidentUnresolved", "hourly", "INC-2")]
+    assert [one.event_id for one in findings if not one.about] == [lost_incident.opened_event_id]
 
 
 @ON_BOTH_STORES
@@ -79,17 +100,17 @@ def test_a_look_at_a_time_that_has_not_come_is_not_judged(company: SmallCompany,
 @ON_BOTH_STORES
 def test_a_reminder_that_the_job_did_not_write_is_found(company: SmallCompany, parts: AuditParts) -> None:
     company.clock.advance(3 * HOUR_MS)
-    assert kinds_found(parts, company) == [], "no pipeline has run"
+    assert overdue_now(parts, company) == [], "no pipeline has run"
     assert look(company) == 1
     look_for_reminders(company)
-    assert kinds_found(parts, company) == []
+    assert overdue_now(parts, company) == []
     company.clock.advance(2 * HOUR_MS - 3)
     look_for_reminders(company)
-    assert kinds_found(parts, company) == [], "it is within the allowance"
+    assert overdue_now(parts, company) == [], "it is within the allowance"
     look_for_reminders(company)
     assert kinds_found(parts, company) == [("reminderMissing", "hourly", "INC-1")]
     company.put("pipeline", {"name": "etl", "service": "airflow", "description": "of now"})
-    assert kinds_found(parts, company) == [], "the asset was changed after the job has looked"
+    assert overdue_now(parts, company) == [], "the asset was changed after the job has looked"
 
 
 def test_a_check_without_which_a_digest_has_gone_is_found(company: SmallCompany, parts: AuditParts) -> None:
@@ -99,10 +120,9 @@ def test_a_check_without_which_a_digest_has_gone_is_found(company: SmallCompany,
     for hours, expected in ((24, []), (3, ["checkMissing"])):
         company.clock.advance(hours * HOUR_MS)
         assert look(company) == 1
-        assert kinds_found(parts, company) == [], "no pipeline has looked, or the digest still waits"
+        assert overdue_now(parts, company) == [], "no pipeline has looked, or the digest still waits"
         look_for_reminders(company)
-        missing = kinds_found(parts, company)
-        assert [kind for kind, *_ in missing] == expected
-    assert missing[0][1:] == ("at eight", "2025-10-10 08:00:00 UTC")
+        assert [kind for kind, *_ in overdue_now(parts, company)] == expected
+    assert kinds_found(parts, company) == [("checkMissing", "at eight", "2025-10-10 08:00:00 UTC")]
     checks.keep({trigger.schedule_id: LastCheck(company.clock.now_ms())})
-    assert kinds_found(parts, company) == []
+    assert overdue_now(parts, company) == []

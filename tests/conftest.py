@@ -118,9 +118,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if not SOAK:
-        left_out = [item for item in items if item.get_closest_marker("soak")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        items_by_soak: dict[bool, list[pytest.Item]] = {True: [], False: []}
+        for item in items:
+            items_by_soak[item.get_closest_marker("soak") is not None].append(item)
+        config.hook.pytest_deselected(items=items_by_soak[True])
+        items[:] = items_by_soak[False]
 
 
 def _is_longer_in_soak(item: pytest.Item) -> bool:

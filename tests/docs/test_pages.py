@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
 from typer._click.core import Command
 from typer.core import TyperGroup
 from typer.main import get_command
@@ -28,47 +27,41 @@ MADE_BY_USERS = {"tocsin.toml", "alerts.toml"}
 DECISION_PARTS = ("**Context.**", "**Choice.**", "**What we gave up.**", "**How we would notice that it was wrong.**")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_file_and_folder_that_a_page_names_exists(page: Path) -> None:
-    paths = [span for span in _spans(page) if PATH.fullmatch(span) and span not in MADE_BY_USERS]
-    assert [name for name in paths if not _exists(name, page)] == []
+def test_every_file_and_folder_that_a_page_names_exists() -> None:
+    paths = [(page, span) for page in PAGES for span in _spans(page) if PATH.fullmatch(span)]
+    assert [(str(page), path) for page, path in paths if path not in MADE_BY_USERS and not _exists(path, page)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_name_that_a_page_puts_in_a_file_stands_there(page: Path) -> None:
-    names_in_files = re.findall(r"`([A-Za-z_]+)`\s+in\s+`(src/[\w/]+\.py)`", page.read_text())
-    assert [(name, file) for name, file in names_in_files if name not in (ROOT / file).read_text()] == []
+def test_every_name_that_a_page_puts_in_a_file_stands_there() -> None:
+    pattern = re.compile(r"`([A-Za-z_]+)`\s+in\s+`(src/[\w/]+\.py)`")
+    names_in_files = [(str(page), *pair) for page in PAGES for pair in pattern.findall(_text(page))]
+    assert [row for row in names_in_files if row[1] not in (ROOT / row[2]).read_text()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_link_leads_somewhere(page: Path) -> None:
-    targets = [link["target"] for link in LINK.finditer(page.read_text())]
-    local = [target for target in targets if "://" not in target]
-    assert [target for target in local if not (page.parent / target).exists()] == []
+def test_every_link_leads_somewhere() -> None:
+    targets = [(page, link["target"]) for page in PAGES for link in LINK.finditer(_text(page))]
+    local = [(page, target) for page, target in targets if "://" not in target]
+    assert [(str(page), target) for page, target in local if not (page.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_section_that_a_link_names_exists(page: Path) -> None:
-    linked = re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", page.read_text())
-    sections = [(page.parent / target if target else page, section) for target, section in linked]
-    assert [(str(target), section) for target, section in sections if section not in _sections(target)] == []
+def test_every_section_that_a_link_names_exists() -> None:
+    pattern = re.compile(r"\]\(([\w./-]*)#([\w-]+)\)")
+    linked = [(page, target, section) for page in PAGES for target, section in pattern.findall(_text(page))]
+    sections = [(page, page.parent / target if target else page, section) for page, target, section in linked]
+    assert [(str(page), section) for page, target, section in sections if section not in _sections(target)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+def test_every_make_target_that_a_page_names_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    targets_named = {word for code in _code(page) for word in re.findall(r"(?:^|`|\s)make ([a-z]+)(?=$|`|\s)", code)}
-    assert targets_named <= targets
+    pattern = re.compile(r"(?:^|`|\s)make ([a-z]+)(?=$|`|\s)")
+    targets_named = {(str(page), word) for page in PAGES for code in _code(page) for word in pattern.findall(code)}
+    assert [(page, word) for page, word in targets_named if word not in targets] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
-    unknown = []
-    for code in _code(page):
-        for line in code.splitlines():
-            for call in re.findall(r"(?:^|[(\s])tocsin ([a-z][^#)|\n]*)", line):
-                unknown += [f"tocsin {call}: {word}" for word in _unknown_words(call.split())]
-    assert unknown == []
+def test_every_command_and_option_that_a_page_names_exists() -> None:
+    pattern = re.compile(r"(?:^|[(\s])tocsin ([a-z][^#)|\n]*)", re.MULTILINE)
+    calls = [(str(page), call) for page in PAGES for code in _code(page) for call in pattern.findall(code)]
+    assert [(page, call, word) for page, call in calls for word in _unknown_words(call.split())] == []
 
 
 def test_the_page_of_the_command_line_names_every_command() -> None:
@@ -111,19 +104,25 @@ def test_decisions_are_numbered_and_say_what_was_given_up() -> None:
     assert missing == []
 
 
+@cache
+def _text(page: Path) -> str:
+    return page.read_text()
+
+
 def _code(page: Path) -> Iterator[str]:
-    for match in CODE.finditer(page.read_text()):
+    for match in CODE.finditer(_text(page)):
         yield match["block"] if match["block"] is not None else match["span"]
 
 
+@cache
 def _sections(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", _text(page), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
 def _spans(page: Path) -> Iterator[str]:
-    for match in CODE.finditer(page.read_text()):
+    for match in CODE.finditer(_text(page)):
         if match["span"] is not None:
             yield match["span"]
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -55,6 +56,7 @@ def names_in(pins: str) -> set[str]:
     return set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements" / pins).read_text(), re.MULTILINE))
 
 
+@cache
 def only_with_extras() -> list[str]:
     """Return the importable names that a plain ``pip install tocsin`` does not bring."""
     extra = names_in("all.txt") - names_in("base.txt")

@@ -184,18 +184,20 @@ STATEMENTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        *STATEMENTS,
-        *(f"SELECT {call}" for call in FUNCTION_CALLS),
-        *(f"SELECT * FROM change_events ORDER BY {call}" for call in FUNCTION_CALLS[:2]),
-    ],
-)
-def test_a_hostile_statement_is_refused(lake: LakeSql, sql: str) -> None:
-    with pytest.raises((InvalidInput, PySparkException)) as refused:
+def test_hostile_statements_are_refused(lake: LakeSql) -> None:
+    calls = [f"SELECT {call}" for call in FUNCTION_CALLS]
+    calls += [f"SELECT * FROM change_events ORDER BY {call}" for call in FUNCTION_CALLS[:2]]
+    refusals = {sql: _refusal_of(lake, sql) for sql in (*STATEMENTS, *calls)}
+    assert [sql for sql, refusal in refusals.items() if not refusal or "hidden" in refusal] == []
+
+
+def _refusal_of(lake: LakeSql, sql: str) -> str:
+    """Return why a statement is refused; empty if it is not."""
+    try:
         lake.frame_of(sql)
-    assert "hidden" not in str(refused.value)
+    except (InvalidInput, PySparkException) as error:
+        return str(error) or repr(error)
+    return ""
 
 
 @pytest.mark.parametrize(

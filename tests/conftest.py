@@ -145,7 +145,8 @@ def _is_one_more_on_postgresql(item: pytest.Item) -> bool:
     if item.get_closest_marker("soak_on_postgresql"):
         return item.get_closest_marker("postgres") is not None
     few, params = item.get_closest_marker("few_on_postgresql"), getattr(getattr(item, "callspec", None), "params", {})
-    return few is not None and params.get("client") == "postgresql" and params.get("name", few.args[0]) not in few.args
+    is_on_postgresql = "postgresql" in (params.get("client"), params.get("store_url"))
+    return few is not None and is_on_postgresql and params.get("name", few.args[0]) not in few.args
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")

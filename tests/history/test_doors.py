@@ -146,6 +146,7 @@ def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> T
 
 
 @pytest.mark.xdist_group("sample history")
+@pytest.mark.few_on_postgresql("in bulk over HTTP")  # one by one: test_the_sample_history_equals_the_oracle
 @pytest.mark.parametrize("name", list(_DOORS)[1:])
 def test_the_sample_history_leaves_the_same_events_through_every_door(
     sample: Through, store_engine: Engine, name: str

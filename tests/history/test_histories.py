@@ -89,10 +89,10 @@ def test_replaying_a_history_again_changes_nothing_that_still_stands(sqlite_engi
 
 @pytest.fixture
 def years(tmp_path: Path) -> Path:
-    """A folder with the first quarter of a history of seven years; with all of it where tests run whole."""
+    """A folder with the first part of a history of seven years; with all of it where tests run whole."""
     folder = _FOLDER / "bqetl_main"
     states = list(_lines(folder / "states.jsonl.gz"))
-    through_ms = states[-1 if SOAK else len(states) // 8]["timestamp"]
+    through_ms = states[-1 if SOAK else len(states) // 16]["timestamp"]
     for name in ("states", "lineage", "changes"):
         lines_until = [line for line in _lines(folder / f"{name}.jsonl.gz") if line["timestamp"] <= through_ms]
         (tmp_path / f"{name}.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines_until))

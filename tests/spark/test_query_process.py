@@ -48,7 +48,7 @@ def settings(company: SmallCompany, tmp_path: Path) -> Settings:
         database_url=url,
         spark_conf=SHORT_LIVED,
         lake_query_memory="512m",
-        lake_query_seconds=30,
+        lake_query_seconds=300,  # a Java that has just started may need minutes where many tests run
     )
 
 

@@ -41,6 +41,7 @@ def drop_tables_after_0043(connection: Connection) -> None:
         "ALTER TABLE alert_incident DROP COLUMN severity",
         "DROP INDEX ix_alert_incident_part_of",
         "ALTER TABLE alert_incident DROP COLUMN part_of",
+        "ALTER TABLE alert_incident DROP COLUMN state_id",
         "DROP INDEX ix_alert_incident_step_other_id",
         "ALTER TABLE alert_incident_step DROP COLUMN other_id",
         "ALTER TABLE alert_incident_step DROP COLUMN reason",

@@ -186,7 +186,9 @@ def test_what_is_done_to_an_incident_is_done_to_that_of_the_test_case(
     assert step["testCaseResolutionStatusDetails"]["assignee"]["id"] == ann_id
     body = {"reason": "MissingData", "comment": "the feed was late"}
     resolved = administrator.put("/incidents/INC-1/resolve", json=body).json()
-    assert (resolved["stateId"], resolved["timeline"][-1]["reason"]) == (None, "MissingData")
+    assert (resolved["stateId"], resolved["timeline"][-1]["reason"]) == (state_id, "MissingData")
+    task = administrator.get(f"/tasks/{resolved['stateId']}").json()
+    assert (task["id"], task["status"]) == (state_id, "Completed")
     step = latest_step(administrator)
     details = step["testCaseResolutionStatusDetails"]
     assert (step["testCaseResolutionStatusType"], step["stateId"]) == ("Resolved", state_id)
@@ -235,8 +237,17 @@ def test_a_success_resolves_the_incident_and_not_that_of_the_test_case(
 ) -> None:
     report_result(administrator, case["fullyQualifiedName"], "Success", case["now"] + 2)
     notify_all(sqlite_engine)
-    assert administrator.get("/incidents/INC-1").json()["status"] == "resolved"
-    assert latest_step(administrator)["testCaseResolutionStatusType"] == "New"
+    resolved, step = administrator.get("/incidents/INC-1").json(), latest_step(administrator)
+    assert (resolved["status"], resolved["stateId"]) == ("resolved", step["stateId"])
+    assert step["testCaseResolutionStatusType"] == "New"
+    take = {"transitionId": "ack"}
+    assert administrator.post(f"/tasks/{step['stateId']}/resolve", json=take).is_success
+    report_result(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 3)
+    notify_all(sqlite_engine)
+    second = administrator.get("/incidents/INC-2").json()
+    task = administrator.get(f"/tasks/{second['stateId']}").json()
+    assert (second["status"], second["stateId"], task["status"]) == ("open", step["stateId"], "Open")
+    assert "ack" in [one["id"] for one in task["availableTransitions"]]
 
 
 def test_who_edits_an_alert_and_not_the_asset_may_only_look(

@@ -128,3 +128,23 @@ def test_what_fails_after_the_migration_belongs_to_the_incident_that_stayed(stor
     notify_all(store_engine)
     (incident,) = AlertIncidentLog(store_engine).page(AlertIncidentFilter(), limit=9)
     assert (incident.id, incident.number, incident.status) == ("of an alert", 1, RESOLVED)
+
+
+def test_the_record_of_a_test_to_which_a_stored_incident_belongs_is_found(older: Engine) -> None:
+    fill(
+        older,
+        "alert_incident",
+        *(incident_row(number, "a", "case", status) for number, status in ((1, RESOLVED), (3, RESOLVED), (5, OPEN))),
+        incident_row(6, "a", "etl", OPEN, entity_type="pipeline"),
+    )
+    step = {"test_case_id": "case", "tested_id": "t", "latest": False, "document": "{}"}
+    steps = (("first", 5, "New"), ("first", 20, "Resolved"), ("second", 28, "New"), ("second", 60, "Ack"))
+    states = [
+        {**step, "id": f"s{at}", "state_id": state, "timestamp_ms": at, "status": status, "latest": at == 60}
+        for state, at, status in steps
+    ]
+    fill(older, "incident_status", *states)
+    migrate(older)
+    log = AlertIncidentLog(older)
+    found = [log.find(f"INC-{number}") for number in (1, 3, 5, 6)]
+    assert [one and one.state_id for one in found] == ["first", "second", "second", None]

@@ -132,7 +132,8 @@ def take_step_for_all(record: Record, case: Stored, request: Document) -> Writte
     written = quality_incidents.take_step(record, case, request)
     kind = _KINDS_BY_STATUS.get(request[quality_incidents.KIND])
     incident = record.transaction.alert_incidents.hold_unresolved(case.id) if written.event and kind else None
-    if incident is not None and kind is not None:
+    # A success may have ended this one already, and the pipeline not yet have noticed.
+    if incident is not None and kind is not None and incident.state_id in (None, written.document["stateId"]):
         details = request.get(quality_incidents.DETAILS) or {}
         comment = details.get("testCaseFailureComment") or None
         handling = Handling(kind, comment, details.get("assignee"), details.get("testCaseFailureReason"))
@@ -172,7 +173,7 @@ def _note_event(
     changes, document = [FieldChange(name=ALERT_INCIDENT, old_value=old, new_value=new)], None
     if asset.entity_type == TEST_CASE and handling.kind in _CHANGES:
         status, details = _test_case_step(handling, after)
-        if advance := quality_incidents.advance_incident(record, asset, status, details):
+        if advance := quality_incidents.advance_incident(record, asset, (after.state_id, status), details):
             changes.append(advance.change)
             document = advance.document
     description = ChangeDescription().with_changes(*changes)

@@ -52,8 +52,9 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     facts = {key: value for key, value in _row(incident).items() if key != "opened"}
     lead = {"merged into": incident["mergedInto"]["name"]} if incident["mergedInto"] else {}
     parts = {"parts": names_of(incident["parts"])} if incident["parts"] else {}
+    record = {"state id": incident["stateId"]} if incident["stateId"] else {}
     causes = {"probably caused by": ", ".join(map(_cause_text, incident["probableCauses"])) or None}
-    show_facts(facts | lead | parts | {key: text for key, text in causes.items() if text}, as_json=False)
+    show_facts(facts | record | lead | parts | {key: text for key, text in causes.items() if text}, as_json=False)
     show_rows([_moment(one) for one in incident["timeline"]], as_json=False)
     if not incident["isWhole"]:
         show_text("Not all messages are shown.", answer=incident, as_json=False)

@@ -73,7 +73,8 @@ class AlertIncident:
     ``assignee`` is a reference to a user or team: id and type. ``merged_into`` is the incident that this one has become
     part of; then all but id and number is that incident's. ``severity`` is how bad it is, None where neither an
     alert that watches it nor the tier of the asset says so. ``part_of`` is the id of an incident of which a person made
-    this one a part: it goes on, and what is done to that one is done to it.
+    this one a part: it goes on, and what is done to that one is done to it. ``state_id`` is that of the test case's own
+    incident, which says the same (``model/report.py``); None for other assets.
     """
 
     id: str
@@ -92,6 +93,7 @@ class AlertIncident:
     merged_into: IncidentName | None = None
     severity: Severity | None = None
     part_of: str | None = None
+    state_id: str | None = None
 
     @property
     def lead_id(self) -> str:

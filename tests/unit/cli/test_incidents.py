@@ -19,6 +19,7 @@ ONE: dict[str, Any] = {
     "entity": {"id": "e", "fullyQualifiedName": "airflow.etl"},
     "assignee": None,
     "openedAt": 1_760_000_000_000,
+    "stateId": "52a1",
     "mergedInto": None,
     "parts": [],
 }
@@ -78,6 +79,7 @@ def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallSer
     )
     output = run("incidents", "show", "INC-7").out
     assert "probably caused by: INC-3 on pg.raw.orders" in output
+    assert "state id: 52a1" in " ".join(output.split())
     assert "told ben by Email: delivered (alert Late)" in output
     assert "told cem by ActivityFeed: delivered" in output
     assert "told #data-alerts (https://hooks.example.org/***) by Slack: delivered" in output

@@ -1,8 +1,9 @@
 """Incidents of failed tests and their states: New, Ack, Assigned, Resolved.
 
-Each transition is stored and makes a change event of the test case, in the field ``incidentStatus``. A failure opens an
-incident unless one is open; the first failure after a resolution opens a new one. What people do to it and to the
-incident that alerts watch is one act (``alerts/incidents.py``).
+Each transition is stored and makes a change event of the test case, in the field ``incidentStatus``. A failure opens
+an incident unless one is open; the first failure after a resolution opens a new one. Upstream leaves an acknowledged
+one as it is when the test fails again after a success; here it is ``New`` again, so that people acknowledge the new
+failure, too. What people do to it and to the incident that alerts watch is one act (``alerts/incidents.py``).
 Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/catalogue/quality/incidents.py``.
 """
 
@@ -45,10 +46,14 @@ class Advance(NamedTuple):
     document: Document
 
 
-def open_incident(record: Record, case: Stored) -> tuple[str, FieldChange | None]:
-    """Return the id of the test case's open incident; and, if it had to be opened, the change that says so."""
+def open_incident(record: Record, case: Stored, *, was_well: bool) -> tuple[str, FieldChange | None]:
+    """Return the id of the test case's open incident; and, if that made a step, the change that says so.
+
+    One that outlasted a success is ``New`` again when the test fails after it (``was_well``): it was acknowledged for
+    another failure. Whom it is assigned to stays.
+    """
     latest = record.transaction.incidents.latest(case.id)
-    if latest is not None and latest.is_open:
+    if latest is not None and latest.is_open and not (was_well and latest.status == "Ack"):
         return latest.state_id, None
     step = _add_step(record, case, latest, {KIND: "New"})
     return step.state_id, _change(case, latest, step)
@@ -72,13 +77,16 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     return _note_step(record, case, (latest, step), _document_after(case, step))
 
 
-def advance_incident(record: Record, case: Stored, status: str, details: Document | None) -> Advance | None:
-    """Bring the open incident of a test case to a status, and leave the event to the caller.
+def advance_incident(
+    record: Record, case: Stored, aim: tuple[str | None, str], details: Document | None
+) -> Advance | None:
+    """Bring the open incident of a test case, by its id or whichever it is, to a status; leave the event to the caller.
 
-    None: no incident is open, or it is that far. What is assigned is not acknowledged afterwards.
+    None: it is not open, or that far. What is assigned is not acknowledged afterwards.
     """
+    state_id, status = aim
     latest = record.transaction.incidents.latest(case.id)
-    if latest is None or not latest.is_open:
+    if latest is None or not latest.is_open or state_id not in (None, latest.state_id):
         return None
     full_details = _details(record, status, details)
     fields = {KIND: status} | ({DETAILS: full_details} if full_details else {})

@@ -79,7 +79,7 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     is_failure = result["testCaseStatus"] == _FAILED
     opening: tuple[FieldChange, Document] | None = None
     if is_failure:
-        incident_id, change = incidents.open_incident(record, case)
+        incident_id, change = incidents.open_incident(record, case, was_well=_was_well(record, case, result))
         result = result | {"incidentId": incident_id}
         opening = (change, {"incidentId": incident_id}) if change else None
     record.transaction.series.put(Line(case.id, _KIND.name), _report_of(result))
@@ -94,6 +94,18 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
         result_write = _without_incident(record, case, result_write)
     complete_runs(record, case, result["timestamp"])
     return result_write
+
+
+def _was_well(record: Record, case: Stored, failure: Document) -> bool:
+    """Return whether a failure is the newest result, and before it came a success, but for runs that were cut short."""
+    at_ms = failure["timestamp"]
+    if case.document.get(_KIND.held_as, {}).get("timestamp", 0) > at_ms:
+        return False
+    line = Line(case.id, _KIND.name)
+    before = record.transaction.series.latest(line, before_ms=at_ms)
+    while before is not None and before.status not in (_FAILED, _SUCCEEDED):
+        before = record.transaction.series.latest(line, before_ms=before.at_ms)
+    return before is not None and before.status == _SUCCEEDED
 
 
 def _without_incident(record: Record, case: Stored, written: Written) -> Written:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tocsin.catalogue.quality.incidents import KIND as STATUS_KEY
-from tocsin.conditions.test_results import TEST_CASE
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import (
@@ -52,7 +50,6 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
     watchers = [alert_reference(one) for one in sorted({alert for many in by_incident.values() for alert in many})]
     visible_ids = caller.visibility.sees(watchers)
     assignees = [one.assignee for one in incidents if one.assignee]
-    state_ids = _state_ids(incidents, caller)
     related_incidents = _related_incidents(incidents, caller)
     references = with_names(
         [*map(asset_of, (*incidents, *related_incidents.incidents.values())), *watchers, *assignees], caller
@@ -64,7 +61,6 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
                 incident,
                 references,
                 [references[alert] for alert in by_incident[incident.lead_id] if alert in visible_ids],
-                state_ids.get(incident.entity_id) if incident.is_open else None,
                 related_incidents.lead_of(incident),
                 related_incidents.parts_of(incident),
             ),
@@ -151,24 +147,15 @@ def _moment(kind: StepKind, at_ms: int, event_id: str | None) -> Document:
     return {"kind": kind.value, "timestamp": at_ms, "eventId": event_id}
 
 
-def _state_ids(incidents: Sequence[AlertIncident], caller: Caller) -> dict[str, str]:
-    """Return the ids of the open incidents of these test cases in OpenMetadata's sense, by test case."""
-    case_ids = sorted({one.entity_id for one in incidents if one.entity_type == TEST_CASE and one.is_open})
-    steps = caller.parts.reports.incidents.latest_of(case_ids) if case_ids else {}
-    return {case_id: step["stateId"] for case_id, step in steps.items() if step[STATUS_KEY] != "Resolved"}
-
-
 class NamedIncident(NamedTuple):
     """An incident, the references, by id, that it names, and those to its watchers.
 
-    ``state_id`` is that of the test case's own incident, as long as both are open, ``lead`` what it is part of, and
-    ``parts`` are its own.
+    ``lead`` is what it is part of, and ``parts`` are its own.
     """
 
     incident: AlertIncident
     references: Mapping[str, Document]
     watchers: Sequence[Document]
-    state_id: str | None = None
     lead: IncidentName | None = None
     parts: Sequence[AlertIncident] = ()
 
@@ -188,7 +175,7 @@ INCIDENT: Shape[NamedIncident] = {
     "alert": (nullable(OPEN), lambda named: next(iter(named.watchers), None)),
     "watchers": (array(OPEN), lambda named: list(named.watchers)),
     "entity": (OPEN, lambda named: named.reference(asset_of(named.incident))),
-    "stateId": (nullable(ID), lambda named: named.state_id),
+    "stateId": (nullable(ID), lambda named: named.incident.state_id),
     "assignee": (nullable(OPEN), lambda named: named.reference(named.incident.assignee)),
     "openedAt": (TIME, lambda named: named.incident.opened_at_ms),
     "resolvedAt": (nullable(TIME), lambda named: named.incident.resolved_at_ms),

@@ -26,6 +26,7 @@ alert_incident = Table(
     Column("merged_into", ID),
     Column("severity", String(10)),
     Column("part_of", ID),
+    Column("state_id", ID),
     Index(None, "entity_id", "status"),
     Index(None, "merged_into"),
     Index(None, "part_of"),
@@ -35,8 +36,8 @@ alert_incident = Table(
 
 ``resolved_at_ms`` without a success: a person resolved it. ``merged_into`` is the incident that stands for this one:
 then only the number of this row counts. ``severity`` follows from the alerts that watch it, or from the tier of the
-asset. ``part_of`` is the incident of which a person made this one a part: it goes on. Not those of test cases
-(``incident_status``).
+asset. ``part_of`` is the incident of which a person made this one a part: it goes on. ``state_id`` is that
+of the test case's own incident (``incident_status``), to which this one belongs.
 """
 
 incident_watcher = Table(

@@ -32,10 +32,10 @@ def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dic
     """Return the incident that the failure at each of these places belongs to, as it is now; of some there is none."""
     acknowledgements = select(_STEP.user_name).where(_STEP.incident_id == _ROW.id)
     acknowledgements = acknowledgements.where(_STEP.kind == StepKind.ACKNOWLEDGED.value)
-    last_to_acknowledge = (
-        acknowledgements.order_by(_STEP.at_ms.desc()).limit(1).correlate(alert_incident).scalar_subquery()
+    first_to_acknowledge = (
+        acknowledgements.order_by(_STEP.at_ms, _STEP.id).limit(1).correlate(alert_incident).scalar_subquery()
     )
-    columns = (_ROW.number, _ROW.severity, last_to_acknowledge, _ROW.entity_id, _ROW.opened_offset, ended_offset())
+    columns = (_ROW.number, _ROW.severity, first_to_acknowledge, _ROW.entity_id, _ROW.opened_offset, ended_offset())
     query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
     entity_ids = {place.entity_id for place in places}
     incident_by_place: dict[ReportPlace, FailureIncident] = {}

@@ -32,6 +32,7 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.severity import Severity, severity_named
 from tocsin.model.status import SUCCESS, is_failure
+from tocsin.store.catalogue.alerts.case_records import take_over
 from tocsin.store.catalogue.alerts.severities import rate
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step, incident_watcher
 from tocsin.store.database.engine import fetch_first, fetch_rows, insert_into, is_sqlite, reading
@@ -137,7 +138,10 @@ def _insert(connection: Connection, new: Sequence[Opening], now_ms: int) -> None
     last = connection.execute(select(func.coalesce(func.max(_ROW.number), 0))).scalar_one()
     moments = _moments(connection, [opening.first.until for opening in new if opening.first.until is not None])
     incidents = [_new_row(opening, number, moments, now_ms) for number, opening in enumerate(new, start=int(last) + 1)]
+    step_rows = take_over(connection, incidents)
     connection.execute(insert(alert_incident), incidents)
+    if step_rows:
+        connection.execute(insert(alert_incident_step), step_rows)
 
 
 def _watch(connection: Connection, openings: Sequence[Opening]) -> None:
@@ -187,6 +191,9 @@ def _new_row(opening: Opening, number: int, moments: dict[int, tuple[str, int]],
         "recovered_event_id": event_id,
         "resolved_at_ms": at_ms,
         "updated_at_ms": now_ms,
+        "assignee_id": None,
+        "assignee_type": None,
+        "state_id": None,
     }
 
 

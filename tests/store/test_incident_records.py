@@ -1,0 +1,227 @@
+"""Tests of incidents beside those of test cases, on both stores: whatever happens in which order, both say the same."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+from tests.soak import SOAK
+
+from tocsin.alerts.incidents import Handling, handle, take_step_for_all
+from tocsin.errors import Conflict
+from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
+from tocsin.store.catalogue.quality.incidents import IncidentLog, IncidentStateFilter
+from tocsin.store.database.cursors import ReportWindow
+from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
+
+BELL = {"category": "Owners", "type": "ActivityFeed"}
+KIND, DETAILS = "testCaseResolutionStatusType", "testCaseResolutionStatusDetails"
+_RESOLVED = {"testCaseFailureReason": "Other", "testCaseFailureComment": "done"}
+_NUMBER_KINDS = {"ack": StepKind.ACKNOWLEDGED, "assign": StepKind.ASSIGNED, "resolve": StepKind.RESOLVED}
+_STATUSES = {"ack": "Ack", "assign": "Assigned", "resolve": "Resolved", "new": "New"}
+_RESULTS = {"fail": "Failed", "succeed": "Success", "abort": "Aborted"}
+_NAMES = (f"case{number}" for number in count())
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    small_company = SmallCompany(store_engine)
+    small_company.alert("failed", [BELL], "testStatus == 'Failed'", resources=("testCase",))
+    return small_company
+
+
+class Case:
+    """A test of ``orders`` with its results, and what ana and ben do to its incidents by number and by record."""
+
+    def __init__(self, company: SmallCompany, *, closes: bool = False) -> None:
+        self.company, self.name, self.closes = company, next(_NAMES), closes
+        self.id = company.test_case("orders", self.name, autoCloseIncident=closes)["id"]
+        notify_all(company.engine)
+
+    def do(self, action: str, by: str = "ana") -> None:
+        """Do one thing a second later: ``fail``, ``succeed``, ``notify``, ``number ack``, ``record assign`` …"""
+        where, _, act = action.partition(" ")
+        if where == "notify":
+            notify_all(self.company.engine)
+        elif where == "number":
+            self._handle(act, by)
+        elif where == "record":
+            self._take(act, by)
+        else:
+            self.company.result("orders", _RESULTS[where], self.name)
+
+    def _handle(self, act: str, by: str) -> None:
+        """Handle the newest incident, if there is one; one that is over is not changed."""
+        self.company.clock.advance(1_000)
+        assignee = {"type": "user", "name": by} if act == "assign" else None
+        work = partial(handle, handling=Handling(_NUMBER_KINDS[act], assignee=assignee))
+        for incident in self.incidents()[-1:]:
+            try:
+                self.company.writes.within(partial(work, incident_id=incident.id), actor=self.company.actor(by))
+            except Conflict:
+                assert not incident.is_open
+
+    def _take(self, act: str, by: str) -> None:
+        self.company.clock.advance(1_000)
+        details = {"assign": {"assignee": {"type": "user", "name": by}}, "resolve": _RESOLVED}.get(act)
+        request: Document = {"testCaseReference": self.name, KIND: _STATUSES[act]}
+        request |= {DETAILS: details} if details else {}
+        work = partial(take_step_for_all, request=request)
+        self.company.writes.on_entity("testCase", Key.by_id(self.id), work, actor=self.company.actor(by))
+
+    def incidents(self) -> list[AlertIncident]:
+        page = AlertIncidentLog(self.company.engine).page(AlertIncidentFilter(entity_id=self.id), limit=100)
+        return list(reversed(page))
+
+    def steps_of(self, state_id: str | None) -> list[Document]:
+        """Return the steps of one of the test case's own incidents, oldest first."""
+        assert state_id is not None
+        return list(reversed(IncidentLog(self.company.engine).of_state(state_id)))
+
+    def last_steps(self) -> list[Document]:
+        """Return the steps of the last of the test case's own incidents, oldest first."""
+        of_case = IncidentStateFilter(test_case_id=self.id, latest=True)
+        page = IncidentLog(self.company.engine).page(of_case, ReportWindow())
+        return self.steps_of(page.documents[0]["stateId"]) if page.documents else []
+
+    def acknowledger(self, incident: AlertIncident) -> str | None:
+        """Return by whom messages say that an incident is acknowledged."""
+        place = ReportPlace(self.id, incident.opened_offset)
+        with self.company.engine.connect() as connection:
+            return incidents_at(connection, [place])[place].acknowledged_by
+
+    def check(self) -> None:
+        """Assert that the incidents and those of the test case say the same, with all events processed."""
+        incidents, steps = self.incidents(), self.last_steps()
+        for incident in incidents:
+            own_steps = self.steps_of(incident.state_id)
+            assert {one["testCaseReference"]["id"] for one in own_steps} == {self.id}
+            is_ended_by_hand = not incident.is_open and incident.recovered_offset is None
+            if is_ended_by_hand or (self.closes and not incident.is_open):
+                assert own_steps[-1][KIND] == "Resolved"
+        if steps and steps[-1][KIND] == "Resolved":
+            assert not any(one.is_open for one in incidents)
+        for incident in incidents[-1:]:
+            if incident.is_open:
+                self._check_lasting(incident, steps)
+
+    def _check_lasting(self, incident: AlertIncident, steps: list[Document]) -> None:
+        assert incident.state_id == steps[-1]["stateId"]
+        assigned = [one[DETAILS]["assignee"]["id"] for one in steps if one[KIND] == "Assigned"]
+        assert (incident.assignee and incident.assignee["id"]) == (assigned[-1] if assigned else None)
+        begin = max(at for at, one in enumerate(steps) if one[KIND] == "New" or at == 0)
+        kinds = [one[KIND] for one in steps[begin:]]
+        if "Ack" in kinds:
+            assert incident.status is IncidentStatus.ACKNOWLEDGED
+            first = kinds.index("Ack")
+            # Somebody may have acknowledged what was assigned: that is no step of the test case's own.
+            if "Assigned" not in kinds[:first]:
+                assert self.acknowledger(incident) == steps[begin + first]["updatedBy"]["name"]
+        elif steps[-1][KIND] == "Assigned":
+            assert incident.is_open, "what is assigned has no acknowledgement in the test case's own"
+        else:
+            assert (incident.status, steps[-1][KIND]) == (IncidentStatus.OPEN, "New")
+
+
+_ACTIONS = (
+    *("fail", "succeed", "notify", "abort"),
+    *("number ack", "number assign", "number resolve"),
+    *("record ack", "record assign", "record resolve", "record new"),
+)
+_SEQUENCES = st.lists(st.tuples(st.sampled_from(_ACTIONS), st.sampled_from(("ana", "ben"))), max_size=14)
+
+
+def by_ana(*actions: str) -> list[tuple[str, str]]:
+    return [(action, "ana") for action in actions]
+
+
+@given(_SEQUENCES, st.booleans())
+@example(by_ana("fail", "notify", "number ack", "succeed", "fail"), False)
+@example(by_ana("fail", "notify", "record assign", "succeed", "notify", "fail", "notify", "number ack"), False)
+@example(by_ana("fail", "record ack", "record assign", "notify", "number resolve", "fail"), False)
+@example(by_ana("fail", "record resolve", "notify", "fail"), False)
+@example(by_ana("fail", "notify", "succeed", "fail", "number ack", "record ack"), True)
+@settings(
+    max_examples=200 if SOAK else 25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_an_incident_and_that_of_the_test_case_say_the_same_whatever_happens(
+    company: SmallCompany, sequence: list[tuple[str, str]], closes: bool
+) -> None:
+    case = Case(company, closes=closes)
+    for action, by in [("fail", "ana"), *sequence, ("notify", "ana")]:
+        case.do(action, by)
+        if action == "notify":
+            case.check()
+
+
+def case_after(company: SmallCompany, *actions: str) -> Case:
+    """Return a test case to which ana has done these things."""
+    case = Case(company)
+    for action in actions:
+        case.do(action)
+    return case
+
+
+def statuses(steps: list[Document]) -> list[str]:
+    return [one[KIND] for one in steps]
+
+
+def test_a_failure_after_a_success_is_new_though_an_earlier_one_was_acknowledged(company: SmallCompany) -> None:
+    case = case_after(company, "fail", "notify", "number ack", "succeed", "abort", "fail", "fail", "notify")
+    first, second = case.incidents()
+    assert (first.status, second.status) == (IncidentStatus.RESOLVED, IncidentStatus.OPEN)
+    assert first.state_id == second.state_id
+    assert statuses(case.last_steps()) == ["New", "Ack", "New"]
+    case.do("number ack", "ben")
+    assert statuses(case.last_steps()) == ["New", "Ack", "New", "Ack"]
+    assert case.acknowledger(case.incidents()[-1]) == "ben"
+
+
+def test_who_is_assigned_stays_so_after_a_success_until_somebody_resolves_it(company: SmallCompany) -> None:
+    case = case_after(company, "fail", "notify", "number assign", "succeed", "fail", "notify")
+    incident = case.incidents()[-1]
+    assert (incident.assignee, incident.status) == ({"id": company.ids["ana"], "type": "user"}, IncidentStatus.OPEN)
+    case.do("number ack", "ben")
+    assert statuses(case.last_steps()) == ["New", "Assigned"]
+    assert case.acknowledger(case.incidents()[-1]) == "ben"
+    for action in ("number resolve", "fail", "notify"):
+        case.do(action)
+    assert case.incidents()[-1].assignee is None
+
+
+def test_what_people_do_before_the_pipeline_opens_an_incident_is_done_to_it(company: SmallCompany) -> None:
+    case = case_after(company, "fail", "record ack", "record assign", "notify")
+    (incident,) = case.incidents()
+    assert (incident.status, incident.assignee and incident.assignee["id"]) == (
+        IncidentStatus.ACKNOWLEDGED,
+        company.ids["ana"],
+    )
+    steps = AlertIncidentLog(company.engine).steps(incident.id)
+    assert [(one.kind, one.user_name, one.at_ms >= incident.opened_at_ms) for one in steps] == [
+        (StepKind.ACKNOWLEDGED, "ana", True),
+        (StepKind.ASSIGNED, "ana", True),
+    ]
+    resolved_case = case_after(company, "fail", "record resolve", "notify", "fail", "notify")
+    assert [one.status for one in resolved_case.incidents()] == [IncidentStatus.RESOLVED, IncidentStatus.OPEN]
+
+
+def test_who_handles_both_at_once_leaves_them_the_same(company: SmallCompany) -> None:
+    """The pipeline opens an incident while people acknowledge that of the test case."""
+    for _ in range(10 if SOAK else 3):
+        case = case_after(company, "fail")
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(case.do, ("notify", "record ack")))
+        case.do("notify")
+        case.check()

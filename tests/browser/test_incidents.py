@@ -1,4 +1,4 @@
-"""Test of the page of an incident in a real browser: the link in a channel asks to log in, then acknowledges."""
+"""Tests of incidents in a real browser: their page, which links in channels lead to, and what the bell says of them."""
 
 from __future__ import annotations
 
@@ -33,3 +33,24 @@ def test_an_incident_is_acknowledged_after_log_in_by_who_may(served: Served, sql
     expect(page.locator("#incident")).to_contain_text("load: acknowledged")
     expect(page.locator("#incident")).to_contain_text("acknowledged by alice")
     expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
+
+
+def test_the_bell_says_since_when_and_how_often_something_fails_and_leads_to_its_incident(
+    served: Served, sqlite_engine: Engine, page: Page
+) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.pipeline("load")
+    company.alert("Broken", [{"category": "Followers", "type": "ActivityFeed"}], "pipelineStatus == 'Failed'")
+    alice_id = alice(served, page)
+    with served.administrator() as client:
+        assert client.put(f"/pipelines/{company.ids['load']}/followers/{alice_id}").is_success
+    for _ in range(2):
+        company.run("load", "Failed")
+    notify_all(sqlite_engine)
+    page.reload()
+    page.get_by_role("button", name="Notifications").click()
+    newest = page.locator("#notifications > li").first
+    expect(newest).to_contain_text("failing since")
+    expect(newest).to_contain_text("2 times in a row")
+    newest.get_by_role("link", name="INC-1").click()
+    expect(page.get_by_role("heading", name="INC-1")).to_be_visible()

@@ -15,7 +15,7 @@ from tests.serving import Json, Served
 from tocsin.access.sample_masks import MASK
 
 _CASES = "/dataQuality/testCases"
-_ASKED = "fields=severity,runbooks,failingRows"
+_ASKED = "fields=severity,runbooks,failingRows,failure,incident"
 _SAMPLE = {"columns": ["id", "email"], "rows": [[7, "ann@example.org"], [8, None]]}
 _SHOWN = {
     "isWithheld": False,
@@ -55,9 +55,14 @@ class Failing:
 
     def fail(self) -> None:
         """Report a failure, and the rows that failed."""
-        self.at_ms += 1
-        report_result(self.administrator, self.case["fullyQualifiedName"], "Failed", self.at_ms)
+        self.report("Failed")
         assert self.administrator.put(f"{_CASES}/{self.case['id']}/failedRowsSample", json=_SAMPLE).is_success
+        notify_all(self._engine)
+
+    def report(self, status: str) -> None:
+        """Report a result."""
+        self.at_ms += 1
+        report_result(self.administrator, self.case["fullyQualifiedName"], status, self.at_ms)
         notify_all(self._engine)
 
     def entries(self, query: str = _ASKED, client: httpx.Client | None = None) -> list[Json]:
@@ -76,11 +81,13 @@ def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_en
 
 def test_an_inbox_says_of_a_failure_what_mails_say_where_it_is_asked(failing: Failing) -> None:
     (entry,) = failing.entries()
-    details = {key: entry.pop(key) for key in ("severity", "runbooks", "failingRows")}
+    details = {key: entry.pop(key) for key in ("severity", "runbooks", "failingRows", "failure", "incident")}
     assert details == {
         "severity": "Severity2",
         "runbooks": [{"runbook": "call ann", "alert": "Quality"}],
         "failingRows": _SHOWN,
+        "failure": {"since": failing.at_ms, "count": 1},
+        "incident": {"name": "INC-1"},
     }
     assert failing.entries("limit=20") == [entry]
     (short_entry,) = failing.entries("fields=runbooks")
@@ -125,6 +132,21 @@ def test_who_may_not_see_sample_data_reads_only_that_rows_are_kept(failing: Fail
 def test_rows_are_those_of_the_newest_result_only(failing: Failing) -> None:
     failing.fail()
     assert ["failingRows" in one for one in failing.entries()] == [True, False]
+
+
+def test_a_failure_says_since_when_and_how_often_and_its_end_how_long_it_was(failing: Failing) -> None:
+    first_ms = failing.at_ms
+    failing.fail()
+    assert failing.administrator.put("/incidents/INC-1/acknowledge").is_success
+    newest, first = failing.entries("fields=failure,incident")
+    assert newest["failure"] == {"since": first_ms, "count": 2}
+    assert first["failure"] == {"since": first_ms, "count": 1}
+    assert [one["incident"] for one in (newest, first)] == [{"name": "INC-1", "acknowledgedBy": "admin"}] * 2
+    failing.report("Success")
+    answer = failing.client.get(f"/users/{failing.id}/notifications?fields=failure,incident").json()["data"]
+    (recovery,) = [one for one in answer if one.get("failure", {}).get("until")]
+    assert recovery["failure"] == {"since": first_ms, "count": 2, "until": failing.at_ms}
+    assert "incident" not in recovery
 
 
 def test_unknown_fields_and_other_readers_are_refused(served: Served, failing: Failing) -> None:

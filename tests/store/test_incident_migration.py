@@ -146,5 +146,5 @@ def test_the_record_of_a_test_to_which_a_stored_incident_belongs_is_found(older:
     fill(older, "incident_status", *states)
     migrate(older)
     log = AlertIncidentLog(older)
-    found = [log.find(f"INC-{number}") for number in (1, 3, 5, 6)]
-    assert [one and one.state_id for one in found] == ["first", "second", "second", None]
+    incidents = [log.find(f"INC-{number}") for number in (1, 3, 5, 6)]
+    assert [one and one.state_id for one in incidents] == ["first", "second", "second", None]

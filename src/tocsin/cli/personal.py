@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.assets import AsUser, OfType, find_alert, find_asset, find_user
-from tocsin.cli.output import AsJson, entered_secret, show_facts, show_rows, show_text
+from tocsin.cli.output import AsJson, entered_secret, moment_text, show_facts, show_rows, show_text
 from tocsin.client import Client, Entity, Notice
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
@@ -44,7 +44,8 @@ MostNotices = Annotated[int, typer.Option("--limit", min=1, help="Maximum number
 def inbox(*, unread: Unread = False, limit: MostNotices = 20, user: AsUser = None, as_json: AsJson = False) -> None:
     """List your notifications, unread first.
 
-    Of failures it says how bad they are, what is to be done, and which rows failed a test, as far as you may see them.
+    Of failures it says how bad they are, since when and how often in a row, their incident, what is to be done, and
+    which rows failed a test, as far as you may see them.
     """
     with Client() as client:
         pages = client.notifications(find_user(client, user).id, unread=unread, fields=_DETAILS)
@@ -58,10 +59,27 @@ def _notice_row(notice: Notice) -> Document:
         "what": notice.title,
         "why": "; ".join(notice.reasons),
         "severity": notice.severity or "",
+        "failing": _failure_text(notice.failure),
+        "incident": _incident_text(notice.incident),
         "what to do": "; ".join(notice.runbooks),
         "failing rows": _rows_text(notice.failing_rows),
         "read": notice.is_read,
     }
+
+
+def _failure_text(failure: Document | None) -> str:
+    """Return since when something fails, or how long it did, and how often: ``since 2026-11-29 10:00:00, 3 times``."""
+    if failure is None:
+        return ""
+    until = f" until {moment_text(failure['until'])}" if "until" in failure else ""
+    return f"since {moment_text(failure['since'])}{until}, {count_text(failure['count'], 'time')}"
+
+
+def _incident_text(incident: Document | None) -> str:
+    if incident is None:
+        return ""
+    who = f", acknowledged by {incident['acknowledgedBy']}" if "acknowledgedBy" in incident else ""
+    return f"{incident['name']}{who}"
 
 
 def _rows_text(failing: Document | None) -> str:
@@ -81,7 +99,7 @@ def _rows_text(failing: Document | None) -> str:
     return " | ".join(texts)
 
 
-_DETAILS = "severity,runbooks,failingRows"
+_DETAILS = "severity,runbooks,failingRows,failure,incident"
 _LENGTH = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

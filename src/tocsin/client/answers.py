@@ -221,8 +221,9 @@ class Notice:
 
     ``changes`` says what happened, a sentence each; ``reasons`` why they were notified; ``change`` names the event.
     ``notification_count`` is how many notifications it stands for: of what was deleted, restored, renamed or imported
-    together. ``group`` is the same for all of these, whichever leads. ``severity``, ``runbooks`` and ``failing_rows``
-    (``columns``, ``rows``, ``rowCount``, ``columnCount``, or ``isWithheld``) are there where ``fields`` asks for them.
+    together. ``group`` is the same for all of these, whichever leads. ``severity``, ``runbooks``, ``failing_rows``
+    (``columns``, ``rows``, ``rowCount``, ``columnCount``, or ``isWithheld``), ``failure`` (``since``, ``count``,
+    ``lastSuccess``, ``until``) and ``incident`` (``name``, ``acknowledgedBy``) are there where ``fields`` asks for it.
     """
 
     id: str
@@ -236,6 +237,8 @@ class Notice:
     severity: str | None = None
     runbooks: tuple[str, ...] = ()
     failing_rows: Document | None = None
+    failure: Document | None = None
+    incident: Document | None = None
 
 
 @dataclass(frozen=True)

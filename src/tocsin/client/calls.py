@@ -148,7 +148,7 @@ def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
     """Iterate over a user's inbox, unread first; ``unread=True`` leaves out what was read.
 
     With ``entry``, the id of a notice, iterate over the notifications that it stands for. ``fields`` asks for what
-    mails say of failures: ``severity,runbooks,failingRows``.
+    mails say of failures: ``severity,runbooks,failingRows,failure,incident``.
     """
     return pages_of(f"users/{_quote(user_id)}/notifications", filters, _notice)
 
@@ -461,6 +461,8 @@ def _notice(row: Document) -> Notice:
         severity=row.get("severity"),
         runbooks=tuple(one["runbook"] for one in row.get("runbooks", ())),
         failing_rows=row.get("failingRows"),
+        failure=row.get("failure"),
+        incident=row.get("incident"),
     )
 
 

@@ -2,6 +2,7 @@
 // Everything from the server is inserted as text, never as markup.
 
 import { call } from "./api.js";
+import { amount } from "./drawn.js";
 
 const when = (ms) => new Date(ms).toLocaleString();
 const nameOf = (one) =>
@@ -19,6 +20,23 @@ export async function showIncident(make, place, name, say) {
     }
   }
   fill(await call("GET", `/incidents/${name}`));
+}
+
+// Returns since when what a notification is about fails, or failed, how often in a row, and its incident; [] of others.
+export function failureFacts(make, { failure, incident }) {
+  const facts = [];
+  if (failure) {
+    const until = failure.until ? ` until ${when(failure.until)}` : "";
+    const verb = failure.until ? "failed" : "failing";
+    facts.push(`${verb} since ${when(failure.since)}${until}, ${amount(failure.count, "time")} in a row`);
+  }
+  const link = incident ? [make("a", { href: `#/incidents/${incident.name}`, text: incident.name })] : [];
+  const who = incident?.acknowledgedBy ? [` acknowledged by ${incident.acknowledgedBy}`] : [];
+  if (!facts.length && !link.length) return [];
+  const between = facts.length && link.length ? [" · "] : [];
+  const line = make("div", { class: "soft" });
+  line.append(...facts, ...between, ...link, ...who);
+  return [line];
 }
 
 function drawn(make, incident, acknowledge) {

@@ -5,7 +5,7 @@ import { showAlerts } from "./alerts.js";
 import { call, finishLogIn, forgetToken, logIn, token } from "./api.js";
 import { descriptionEditor } from "./description.js";
 import { watchHealth } from "./health.js";
-import { showIncident } from "./incidents.js";
+import { failureFacts, showIncident } from "./incidents.js";
 import { muteControls, showMutes } from "./mutes.js";
 import { showPreferences } from "./preferences.js";
 import { openStream } from "./stream.js";
@@ -288,7 +288,7 @@ function changes(versions) {
 // ---- the bell
 
 async function loadInbox(after) {
-  const page = await call("GET", `/users/${me.id}/notifications?limit=20${after ? `&after=${after}` : ""}`);
+  const page = await call("GET", `/users/${me.id}/notifications?limit=20&fields=failure,incident${after ? `&after=${after}` : ""}`);
   if (!after) at("notifications").replaceChildren();
   page.data.forEach((one) => at("notifications").append(line(one)));
   nextPage = page.paging.after || null;
@@ -306,6 +306,7 @@ function line(one) {
   const why = `Why: ${one.reasons.map((reason) => reason.sentence).join("; ")}`;
   const entry = make("li", { "data-id": one.id, "data-group": one.group, class: one.read ? "" : "unread" }, title);
   if (one.changes.length > 1) entry.append(make("ul", { class: "plain" }, ...one.changes.map((text) => make("li", { text }))));
+  entry.append(...failureFacts(make, one));
   entry.append(make("div", { class: "soft", text: `${one.userName || "somebody"} · ${when(one.timestamp)}` }));
   entry.append(make("div", { class: "soft why", text: why }), whyThis(make, me, one), muteControls(make, me, one, muted));
   title.addEventListener("click", () => markRead(entry));

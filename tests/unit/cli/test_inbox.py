@@ -31,6 +31,8 @@ FAILURE: dict[str, Any] = {
     "severity": "Severity2",
     "runbooks": [{"runbook": "call ann"}],
     "failingRows": ROWS,
+    "failure": {"since": 1_760_000_000_000, "count": 3, "lastSuccess": 1_759_000_000_000},
+    "incident": {"name": "INC-7", "acknowledgedBy": "ben"},
 }
 
 
@@ -47,12 +49,14 @@ def test_failures_are_listed_with_what_mails_say_of_them(
     answer_inbox(small_server, FAILURE, FAILURE | {"failingRows": ROWS | {"isWithheld": True}, "read": True})
     output = " ".join(run("inbox", "--unread").out.split())
     query = small_server.requests[-1].query
-    assert (query["unread"], query["fields"]) == ("true", "severity,runbooks,failingRows")
+    assert (query["unread"], query["fields"]) == ("true", "severity,runbooks,failingRows,failure,incident")
     for text in (
         "not_null: failed",
         "you own it (alert Owned)",
         "Severity2",
         "call ann",
+        "since 2025-10-09 08:53:20, 3 times",
+        "INC-7, acknowledged by ben",
         "id: 7; email: ******** | the first of 3 rows of 2 columns",
         "kept; you may not see them",
     ):
@@ -79,7 +83,8 @@ def test_no_value_of_a_failing_row_reads_as_another_columns(
 def test_an_inbox_is_shown_as_json_and_says_where_it_is_empty(run: Run, small_server: SmallServer) -> None:
     answer_inbox(small_server, FAILURE)
     assert json.loads(run("inbox", "--json").out) == [FAILURE]
-    plain = {key: FAILURE[key] for key in FAILURE if key not in ("severity", "runbooks", "failingRows")}
+    details = ("severity", "runbooks", "failingRows", "failure", "incident")
+    plain = {key: FAILURE[key] for key in FAILURE if key not in details}
     answer_inbox(small_server, plain)
     assert "not_null: failed" in " ".join(run("inbox").out.split())
     answer_inbox(small_server)

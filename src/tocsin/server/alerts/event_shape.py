@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tocsin.conditions.breaking import reasons_of_event
-from tocsin.delivery.dispatch import Advice, FailingRows
+from tocsin.delivery.dispatch import Advice, FailingRows, FailureContext, FailureIncident
 from tocsin.delivery.lines import UTC
 from tocsin.delivery.wording.assets import refused_asset
 from tocsin.delivery.wording.changes import EventText, event_text
@@ -21,7 +21,15 @@ from tocsin.model.notification import Reason, inbox_group_id
 from tocsin.model.severity import Severity
 from tocsin.model.thread import THREAD
 from tocsin.server.access.events import EventView
-from tocsin.server.alerts.inbox_details import FAILING_ROWS, NO_DETAILS, RUNBOOKS, SEVERITY, EntryDetails
+from tocsin.server.alerts.inbox_details import (
+    FAILING_ROWS,
+    FAILURE,
+    INCIDENT,
+    NO_DETAILS,
+    RUNBOOKS,
+    SEVERITY,
+    EntryDetails,
+)
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, ENTITY_TYPE, FLAG, OPEN, TEXT, TIME, array, either, nullable, ref
 from tocsin.store.outbox.inbox import InboxEntry
@@ -115,6 +123,17 @@ _FAILING_ROWS: Shape[FailingRows] = {
     "columnCount": (COUNT, lambda failing: failing.column_count),
 }
 
+_FAILURE: Shape[FailureContext] = {
+    "since": (TIME, lambda failure: failure.since_ms),
+    "count": (COUNT, lambda failure: failure.count),
+    "lastSuccess?": (TIME, lambda failure: failure.last_success_ms),
+    "until?": (TIME, lambda failure: failure.ended_ms),
+}
+_INCIDENT: Shape[FailureIncident] = {
+    "name": (TEXT, lambda incident: incident.name),
+    "acknowledgedBy?": (TEXT, lambda incident: incident.acknowledged_by),
+}
+
 
 @dataclass(frozen=True)
 class ListedEntry(Worded[InboxEntry]):
@@ -144,11 +163,19 @@ INBOX_ENTRY: Shape[ListedEntry] = {
         schema_of(_FAILING_ROWS),
         lambda worded: json_of(_FAILING_ROWS, rows) if (rows := worded.details.failing_rows) else None,
     ),
+    f"{FAILURE}?": (
+        schema_of(_FAILURE),
+        lambda worded: json_of(_FAILURE, failure) if (failure := worded.details.failure) else None,
+    ),
+    f"{INCIDENT}?": (
+        schema_of(_INCIDENT),
+        lambda worded: json_of(_INCIDENT, incident) if (incident := worded.details.incident) else None,
+    ),
 }
 """An entry of an inbox: what happened, in words, and why this person is notified.
 
 ``notificationCount`` says how many notifications an entry stands for, where that is more than itself. ``group`` stays
-the same for all of them, whichever leads. The last three keys are those that ``fields`` asks for.
+the same for all of them, whichever leads. The last five keys are those that ``fields`` asks for.
 """
 
 

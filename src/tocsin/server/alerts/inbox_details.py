@@ -1,15 +1,23 @@
-"""What mails say of failures beside their events, for entries of an inbox: severity, runbooks, rows that failed a test.
+"""What mails say of failures beside their events, for entries of an inbox: since when, the incident, what to do, rows.
 
 All of it is as it is when it is read, as far as its reader may see it. Next: ``server/routes/notifications/inbox.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.delivery.dispatch import Advice, DefinitionRunbook, FailingRows, Guidance, Routes
+from tocsin.delivery.dispatch import (
+    Advice,
+    DefinitionRunbook,
+    FailingRows,
+    FailureContext,
+    FailureIncident,
+    Guidance,
+    Routes,
+)
 from tocsin.delivery.wording.guidance import guidance_of_notification
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.errors import InvalidInput
@@ -22,18 +30,25 @@ from tocsin.store.outbox.failing_rows import FailedRowSamples, ResultPlace, is_f
 from tocsin.store.outbox.failure_incidents import ReportPlace
 from tocsin.store.outbox.inbox import InboxEntry
 
-SEVERITY, RUNBOOKS, FAILING_ROWS = "severity", "runbooks", "failingRows"
-DETAILS = (SEVERITY, RUNBOOKS, FAILING_ROWS)
+SEVERITY, RUNBOOKS, FAILING_ROWS, FAILURE, INCIDENT = "severity", "runbooks", "failingRows", "failure", "incident"
+DETAILS = (SEVERITY, RUNBOOKS, FAILING_ROWS, FAILURE, INCIDENT)
 """The keys of an entry that are read only where they are asked for."""
+
+_OF_INCIDENTS = frozenset({SEVERITY, RUNBOOKS, INCIDENT})
 
 
 @dataclass(frozen=True)
 class EntryDetails:
-    """What was asked for of an entry: how bad it is, what is to be done, and rows that failed the test."""
+    """What was asked for of an entry: how bad it is, what is to be done, rows that failed the test.
+
+    ``failure`` says since when and how often its asset fails, or did; ``incident`` which one its failure belongs to.
+    """
 
     severity: Severity | None = None
     runbooks: tuple[Advice, ...] = ()
     failing_rows: FailingRows | None = None
+    failure: FailureContext | None = None
+    incident: FailureIncident | None = None
 
 
 NO_DETAILS = EntryDetails()
@@ -58,27 +73,35 @@ class DetailReader:
 
     def of(self, entries: Sequence[InboxEntry], names: frozenset[str]) -> dict[str, EntryDetails]:
         """Return the details of entries by their ids."""
-        guidance = self._guidance(entries) if names & {SEVERITY, RUNBOOKS} else {}
+        events = {_place_of(entry): entry.event for entry in entries}
+        messages = self.stores.failure_messages
+        incidents, runbooks = messages.incidents_and_runbooks(events) if names & _OF_INCIDENTS else ({}, {})
+        guidance = self._guidance(entries, incidents, runbooks) if names & {SEVERITY, RUNBOOKS} else {}
         failing_rows = self._failing_rows(entries) if FAILING_ROWS in names else {}
+        streaks = messages.streaks(events) if FAILURE in names else {}
         return {
             entry.id: EntryDetails(
                 guidance[entry.id].severity if SEVERITY in names else None,
                 guidance[entry.id].advice if RUNBOOKS in names else (),
                 failing_rows.get(entry.id),
+                _failure_of(entry, streaks.get(_place_of(entry))),
+                incidents.get(_place_of(entry)) if INCIDENT in names else None,
             )
             for entry in entries
         }
 
-    def _guidance(self, entries: Sequence[InboxEntry]) -> dict[str, Guidance]:
+    def _guidance(
+        self,
+        entries: Sequence[InboxEntry],
+        incidents: Mapping[ReportPlace, FailureIncident],
+        runbooks: Mapping[ReportPlace, DefinitionRunbook],
+    ) -> dict[str, Guidance]:
         """Return what alerts, incidents and tests say of each entry: of several severities the worst."""
         routes = self._routes(entries)
-        places = {entry.id: ReportPlace(entry.event.entity_id, entry.log_offset) for entry in entries}
-        events = {places[entry.id]: entry.event for entry in entries}
-        incidents, runbooks = self.stores.failure_messages.incidents_and_runbooks(events)
         visible_names = self.visibility.sees_named({one.definition for one in runbooks.values()})
         guidance: dict[str, Guidance] = {}
         for entry in entries:
-            place = places[entry.id]
+            place = _place_of(entry)
             notification = Entry(entry.id, entry.log_offset, CarriedEvent.of(entry.event), entry.reasons)
             from_alerts = guidance_of_notification(notification, routes)
             incident, runbook = incidents.get(place), runbooks.get(place)
@@ -105,6 +128,17 @@ class DetailReader:
         }
         failing_rows = self.samples.visible_to(self.reader_id, results.values())
         return {identity: failing_rows[place] for identity, place in results.items() if place in failing_rows}
+
+
+def _place_of(entry: InboxEntry) -> ReportPlace:
+    return ReportPlace(entry.event.entity_id, entry.log_offset)
+
+
+def _failure_of(entry: InboxEntry, streak: FailureContext | None) -> FailureContext | None:
+    """Return since when and how often; the first failure is one since its own time."""
+    if streak is None or not streak.count:
+        return None
+    return streak if streak.since_ms is not None else replace(streak, since_ms=reported_at_ms(entry.event))
 
 
 def _advice_of(runbook: DefinitionRunbook | None, visible_names: set[str]) -> tuple[Advice, ...]:

@@ -115,9 +115,7 @@ class FailureMessages:
         by_place = {place_of(dispatch): dispatch for dispatch in dispatches}
         recovered_places = {place for place, dispatch in by_place.items() if is_recovery(dispatch.event)}
         with reading(self._engine) as connection:
-            reports: dict[ReportPlace, list[_Reported]] = {place: [] for place in by_place}
-            for report in _reports_before(connection, by_place.keys()):
-                reports[report.place].append(report)
+            streaks = _streaks_of(connection, {place: dispatch.event for place, dispatch in by_place.items()})
             incidents = incidents_at(connection, by_place.keys() - recovered_places)
             causes = _causes_of(connection, incidents.keys())
             durations = usual_durations(connection, _times_of_runs(by_place))
@@ -129,19 +127,26 @@ class FailureMessages:
         )
         return {
             place: replace(
-                _context_of(
-                    reports[place],
-                    downstream=downstream.get(place, ()),
-                    ended_ms=reported_at_ms(by_place[place].event) if place in recovered_places else None,
-                    is_failing_now=place not in recovered_places and not is_reminder(by_place[place].event),
-                ),
+                streak,
+                downstream=downstream.get(place, ()),
                 incident=incidents.get(place),
                 causes=causes.get(place, ()),
                 usual_ms=durations.get(place),
                 runbook=runbooks.get(place),
             )
-            for place in by_place
+            for place, streak in streaks.items()
         }
+
+    def streaks(self, events: Mapping[ReportPlace, ChangeEvent]) -> dict[ReportPlace, FailureContext]:
+        """Return since when, and how often in a row, the assets of those of these events fail that tell of failures.
+
+        Of one that tells of their end, for how long they did.
+        """
+        failures = {place: one for place, one in events.items() if tells_of_failure(one)}
+        if not failures:
+            return {}
+        with reading(self._engine) as connection:
+            return _streaks_of(connection, failures)
 
     def incidents_and_runbooks(
         self, events: Mapping[ReportPlace, ChangeEvent]
@@ -241,18 +246,29 @@ class _Reported(NamedTuple):
         return self.verdict is not None and is_failure(self.verdict)
 
 
-def _context_of(
-    reports: Iterable[_Reported], *, downstream: tuple[str, ...], ended_ms: int | None, is_failing_now: bool
-) -> FailureContext:
-    """Return what surrounds a failure, a reminder or the success that ends it, from the reports before, newest first.
+def _streaks_of(connection: Connection, events: Mapping[ReportPlace, ChangeEvent]) -> dict[ReportPlace, FailureContext]:
+    """Return of each of these events since when its asset fails or has failed, how often, and the last success."""
+    reports: dict[ReportPlace, list[_Reported]] = {place: [] for place in events}
+    for report in _reports_before(connection, events.keys()):
+        reports[report.place].append(report)
+    return {place: _streak_of(event, reports[place]) for place, event in events.items()}
 
-    ``is_failing_now``: a failure is reported, which counts with those before it.
+
+def _streak_of(event: ChangeEvent, reports: Sequence[_Reported]) -> FailureContext:
+    """Return that of a failure, a reminder or the success that ends it, from the reports before, newest first.
+
+    A failure that is reported counts with those before it.
     """
-    reports = list(reports)
     failures = [one for one in _since_success(reports) if one.has_failed]
     last_success_ms = next((one.at_ms for one in reports if one.verdict == SUCCESS), None)
-    count = len(failures) + is_failing_now
-    return FailureContext(failures[-1].at_ms if failures else None, count, downstream, last_success_ms, ended_ms)
+    has_ended = is_recovery(event)
+    count = len(failures) + (not has_ended and not is_reminder(event))
+    return FailureContext(
+        since_ms=failures[-1].at_ms if failures else None,
+        count=count,
+        last_success_ms=last_success_ms,
+        ended_ms=reported_at_ms(event) if has_ended else None,
+    )
 
 
 def _since_success(reports: Iterable[_Reported]) -> Iterator[_Reported]:

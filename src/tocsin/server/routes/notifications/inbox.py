@@ -68,7 +68,8 @@ def list_notifications(
     """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream.
 
     The notifications of a deletion, restore, rename or import, and of what lay below it, are one entry. ``fields`` asks
-    for what mails say of failures beside that: how bad they are, what is to be done, and rows that failed a test.
+    for what mails say of failures beside that: how bad they are, since when and how often in a row, their incident,
+    what is to be done, and rows that failed a test.
     """
     detail_names = parse_details(fields)
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest

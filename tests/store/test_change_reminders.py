@@ -92,6 +92,23 @@ def test_two_jobs_that_look_at_once_remind_once(shop: Company, store_engine: Eng
         assert sum(pool.map(lambda job: job.look(), jobs)) == 1
 
 
+def test_a_clock_that_was_set_back_delays_no_reminder_by_more_than_an_interval(
+    shop: Company, store_engine: Engine
+) -> None:
+    announce_for(shop, follower(shop), date=shop.clock.now_ms() + 400 * _DAY_MS)
+    job = ChangeRequestsJob(store_engine, shop.clock)
+    shop.clock.advance(300 * _DAY_MS)
+    assert job.look() == 1, "of a clock that is ahead"
+    shop.clock.advance(-290 * _DAY_MS)
+    assert [job.look() for _ in range(2)] == [1, 0]
+    shop.clock.advance(7 * _DAY_MS)
+    assert job.look() == 1
+    shop.clock.advance(-3 * _DAY_MS)
+    assert job.look() == 0
+    shop.clock.advance(10 * _DAY_MS)
+    assert job.look() == 1
+
+
 @pytest.mark.parametrize("end", ["withdrawn", "due", "deleted", "never"])
 def test_nobody_is_reminded_of_what_no_longer_asks(shop: Company, store_engine: Engine, end: str) -> None:
     fields = {"remindEveryDays": 0} if end == "never" else {}

@@ -14,8 +14,8 @@ from tocsin.errors import Conflict, InvalidInput
 from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change_request import AnnouncedChange, ChangeKind, RequestStatus
 
-_DAY_MS = 86_400_000
-LONGEST_NOTICE_MS = 3 * 366 * _DAY_MS
+DAY_MS = 86_400_000
+LONGEST_NOTICE_MS = 3 * 366 * DAY_MS
 """How far ahead a change may be announced."""
 
 
@@ -61,7 +61,7 @@ def check_open(request: AnnouncedChange, at_ms: int) -> None:
 
 def next_reminder_ms(request: AnnouncedChange, at_ms: int) -> int | None:
     """Return when those that are open are reminded if they have heard of it at a time; None: never."""
-    return at_ms + request.remind_every_days * _DAY_MS if request.remind_every_days else None
+    return at_ms + request.remind_every_days * DAY_MS if request.remind_every_days else None
 
 
 def coming_reminder_ms(request: AnnouncedChange, at_ms: int) -> int | None:
@@ -72,8 +72,11 @@ def coming_reminder_ms(request: AnnouncedChange, at_ms: int) -> int | None:
 
 def is_reminder_due(request: AnnouncedChange, at_ms: int) -> bool:
     """Return whether those that are open are to be reminded at a time: only before the date."""
-    is_time = request.remind_at_ms is not None and request.remind_at_ms <= at_ms
-    return is_time and status_at(request, at_ms) is RequestStatus.ANNOUNCED
+    if request.remind_at_ms is None or status_at(request, at_ms) is not RequestStatus.ANNOUNCED:
+        return False
+    # What lies ahead by two intervals was noted by a clock that has been set back since.
+    interval_ms = (request.remind_every_days or 0) * DAY_MS
+    return not at_ms < request.remind_at_ms < at_ms + 2 * interval_ms
 
 
 def remind(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:

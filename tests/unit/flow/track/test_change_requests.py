@@ -95,6 +95,8 @@ def test_reminders_come_at_their_intervals_and_those_missed_are_one() -> None:
     moved = move(request, 101 * DAY_MS, 5 * DAY_MS)
     assert moved.remind_at_ms == 12 * DAY_MS, "who hears that it is moved needs no reminder at once"
     assert not is_reminder_due(request, 100 * DAY_MS)
+    by_a_clock_ahead = replace(request, remind_at_ms=50 * DAY_MS)
+    assert [is_reminder_due(by_a_clock_ahead, at * DAY_MS) for at in (36, 37, 49)] == [True, False, False]
     assert not is_reminder_due(withdraw(request, 1), 7 * DAY_MS)
     assert next_reminder_ms(replace(request, remind_every_days=0), 0) is None
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Engine,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    cast,
     delete,
     func,
     insert,
@@ -29,6 +31,7 @@ from sqlalchemy import (
 )
 
 from tocsin.chunks import chunks_of
+from tocsin.flow.track.change_requests import DAY_MS
 from tocsin.model.announcement import ChangeOutcome
 from tocsin.model.change_request import (
     AnnouncedChange,
@@ -288,7 +291,10 @@ class ChangeRequestLog:
         """Return the ids of requests about what is there that have open consumers and a reminder due at a time."""
         is_open = (_CONSUMER.request_id == _ROW.id, _CONSUMER.step_id.is_(None))
         has_open = select(_CONSUMER.consumer_id).where(*is_open).exists()
-        query = select(_ROW.id).where(*_STANDS, _ROW.remind_at_ms <= at_ms, _ROW.due_at_ms > at_ms)
+        two_intervals_ms = cast(_ROW.remind_every_days, BigInteger) * (2 * DAY_MS)
+        is_far_ahead = _ROW.remind_at_ms - at_ms >= two_intervals_ms  # noted by a clock that has been set back since
+        is_time = or_(_ROW.remind_at_ms <= at_ms, is_far_ahead)
+        query = select(_ROW.id).where(*_STANDS, is_time, _ROW.due_at_ms > at_ms)
         query = query.where(has_open, _is_there()).order_by(_ROW.number)
         return [row.id for row in fetch_rows(self._engine, query)]
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, insert, select, update
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.catalogue.changes import MOST_ANNOUNCED, announce, answer_request, move_request, withdraw_request
@@ -410,3 +410,15 @@ def test_on_the_date_the_author_is_asked_once_about_what_has_not_happened(shop: 
     )
     shop.clock.advance(_DAY_MS)
     assert (job.look(), log.list_unasked(shop.clock.now_ms())) == (0, [])
+
+
+def test_a_column_that_is_missing_on_the_date_is_looked_for_once(shop: Company, store_engine: Engine) -> None:
+    """A column that a replayed history has removed: such a write is not compared with requests."""
+    request = announce_as(shop, column="email", consumers=[])
+    with store_engine.begin() as connection:
+        connection.execute(update(change_request).values(column_path="gone"))
+    shop.clock.advance(_DAY_MS)
+    job, log = ChangeRequestsJob(store_engine, shop.clock), ChangeRequestLog(store_engine)
+    assert (job.look(), log.list_unasked(shop.clock.now_ms())) == (0, [])
+    assert people_asked(shop, store_engine) == []
+    assert [one.kind for one in log.steps(request.id, limit=9)] == ["announced", "missing"]

@@ -158,7 +158,8 @@ def withdraw_request(record: Record, request_id: str, comment: str | None) -> No
 def ask_author(record: Record, request_id: str) -> bool:
     """Ask the author of a request that is due, and not done, what became of it; once for each date. Return whether.
 
-    What is not there, such as a column of an asset that is deleted, raises no question.
+    What is not there raises no question: nothing of an asset that is deleted, which may be restored; nor a column that
+    is missing on the date, which is noted as a step.
     """
     requests = record.transaction.change_requests
     request, asset = _hold_with_asset(record, request_id)
@@ -170,6 +171,7 @@ def ask_author(record: Record, request_id: str) -> bool:
         return False
     column_path = request.column_path
     if column_path is not None and not columns_at(asset.entity_type, asset.document, column_path):
+        requests.add_steps([_step(record, request_id, RequestStepKind.MISSING)])
         return False
     event_id = _note(record, asset, request, request)
     requests.add_steps([replace(_step(record, request_id, RequestStepKind.ASKED), event_id=event_id)])

@@ -91,6 +91,8 @@ class RequestStepKind(StrEnum):
     ANNOUNCED = "announced"
     ASKED = "asked"
     """The date has come, and what was announced has not happened."""
+    MISSING = "missing"
+    """The date has come, and the column is there no more: its author is not asked."""
     ANSWERED = "answered"
     COMMENTED = "commented"
     REMINDED = "reminded"

@@ -21,7 +21,7 @@ class ChangeRequests(Protocol):
         """Return, by asset, the requests that are neither withdrawn nor done, and deprecations done by themselves."""
 
     def is_asked(self, request_id: str, since_ms: int) -> bool:
-        """Return whether the author of a request was asked, at a time or later, what became of it."""
+        """Return whether the author of a request was asked, at a time or later, or was not as its column is missing."""
 
     def open_count(self, request_id: str) -> int:
         """Return how many consumers of a request have not answered."""

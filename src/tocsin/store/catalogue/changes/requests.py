@@ -66,6 +66,8 @@ _COUNTS = and_(
 """Which requests changes are compared with: a deprecation that is done says what is announced of the asset, too."""
 _STANDS_OF_ONE = Prepared(select(_ROW.id).where(_ROW.entity_id == bindparam("entity_id"), _COUNTS).limit(1))
 _CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms", "remind_at_ms")
+_DECIDED = (RequestStepKind.ASKED.value, RequestStepKind.MISSING.value)
+"""Steps after which a request that is due asks its author no more."""
 MOST_LISTED = 100
 """Requests of one asset that a list of assets shows."""
 _OF_REQUEST, _OF_CONSUMER, _ANSWER = "of_request", "of_consumer", "answer"
@@ -116,8 +118,8 @@ class SqlChangeRequests:
         return _STANDS_OF_ONE.run(self._connection, {"entity_id": entity_id}).fetchone() is not None
 
     def is_asked(self, request_id: str, since_ms: int) -> bool:
-        """Return whether the author of a request was asked, at a time or later, what became of it."""
-        is_it = (_STEP.request_id == request_id, _STEP.kind == RequestStepKind.ASKED.value, _STEP.at_ms >= since_ms)
+        """Return whether the author of a request was asked, at a time or later, or was not as its column is missing."""
+        is_it = (_STEP.request_id == request_id, _STEP.kind.in_(_DECIDED), _STEP.at_ms >= since_ms)
         return self._connection.execute(select(_STEP.id).where(*is_it).limit(1)).one_or_none() is not None
 
     def open_count(self, request_id: str) -> int:
@@ -275,8 +277,8 @@ class ChangeRequestLog:
         return standing
 
     def list_unasked(self, at_ms: int) -> list[str]:
-        """Return the ids of requests that are due and not done, about what is there, whose authors were not asked."""
-        is_asking = (_STEP.request_id == _ROW.id, _STEP.kind == RequestStepKind.ASKED.value)
+        """Return the ids of requests that are due and not done, about assets that are there, still to be decided."""
+        is_asking = (_STEP.request_id == _ROW.id, _STEP.kind.in_(_DECIDED))
         asking = select(_STEP.id).where(*is_asking, _STEP.at_ms >= _ROW.due_at_ms).exists()
         query = select(_ROW.id).where(*_STANDS, _ROW.due_at_ms <= at_ms, ~asking, _is_there())
         query = query.where(~_IS_DEPRECATION).order_by(_ROW.number)

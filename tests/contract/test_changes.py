@@ -297,6 +297,21 @@ def test_who_answers_for_a_consumer_is_told_once_and_nobody_who_may_not_see_the_
         ]
 
 
+def test_a_permanent_deletion_ends_a_request_and_tells_once_who_was_asked(
+    administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
+) -> None:
+    announce(administrator, world["orders"])
+    notify_all(sqlite_engine)
+    assert administrator.delete(f"/tables/{world['orders']['id']}?hardDelete=true").is_success
+    notify_all(sqlite_engine)
+    request = administrator.get("/changes/CR-1").json()
+    assert (request["status"], request["outcome"]) == ("done", "otherwise")
+    for name in ("ann", "bob"):
+        inbox = world[f"as_{name}"].get(f"/users/{world[name]}/notifications").json()["data"]
+        titles = [one["title"] for one in inbox if one["eventType"] == "changeRequestUpdated"]
+        assert ["ended, as the asset is deleted permanently" in title for title in titles] == [True, False]
+
+
 def test_a_table_made_anew_under_the_same_name_has_none_of_the_requests_of_the_former(
     administrator: httpx.Client, world: dict[str, Json]
 ) -> None:
@@ -310,7 +325,7 @@ def test_a_table_made_anew_under_the_same_name_has_none_of_the_requests_of_the_f
     removed = send_patch(administrator, f"/tables/{orders['id']}", {"op": "remove", "path": f"/columns/{at}"})
     assert removed.is_success, removed.text
     former = administrator.get("/changes/CR-1").json()
-    assert (former["status"], former["entity"]["id"]) == ("announced", world["orders"]["id"])
+    assert (former["status"], former["entity"]["id"]) == ("done", world["orders"]["id"])
     (event,) = administrator.get("/events", params={"entityId": orders["id"], "eventType": "entityUpdated"}).json()[
         "data"
     ]

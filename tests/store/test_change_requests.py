@@ -18,7 +18,7 @@ from tocsin.errors import Conflict, Forbidden, NotFound
 from tocsin.flow.track.change_requests import status_at
 from tocsin.jobs.change_requests import ChangeRequestsJob
 from tocsin.model.announcement import ChangeOutcome
-from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, ChangeEvent
+from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, ChangeEvent, EventType
 from tocsin.model.change_request import (
     AnnouncedChange,
     Basis,
@@ -185,7 +185,7 @@ def test_a_consumer_that_is_deleted_for_good_is_asked_no_more_and_a_request_outl
     shop: Company, store_engine: Engine
 ) -> None:
     board = ChangeConsumer(shop.ids["revenue"], "dashboard", 1, Basis.ASSET)
-    request = announce_as(shop, column="email", consumers=[board])
+    request = announce_as(shop, column="email", consumers=[board], kind=ChangeKind.DEPRECATION)
     answer_as(shop, request, "ready", board)
     for entity_type, entity_id in (("dashboard", board.id), ("table", shop.ids["orders"])):
         shop.writes.delete(entity_type, Key.by_id(entity_id), actor=JANE, hard=True)
@@ -422,3 +422,28 @@ def test_a_column_that_is_missing_on_the_date_is_looked_for_once(shop: Company, 
     assert (job.look(), log.list_unasked(shop.clock.now_ms())) == (0, [])
     assert people_asked(shop, store_engine) == []
     assert [one.kind for one in log.steps(request.id, limit=9)] == ["announced", "missing"]
+
+
+def test_a_request_about_a_column_outlives_a_soft_deletion_and_ends_with_a_permanent_one(
+    shop: Company, store_engine: Engine
+) -> None:
+    give_owner(shop, shop.ids["john.doe"])
+    board = ChangeConsumer(shop.ids["revenue"], "dashboard", 1, Basis.ASSET)
+    request, log = announce_as(shop, column="email", consumers=[board]), ChangeRequestLog(store_engine)
+
+    def status() -> tuple[str, str | None]:
+        stored_request = log.find(request.name)
+        assert stored_request is not None
+        return status_at(stored_request, shop.clock.now_ms()), stored_request.outcome
+
+    shop.writes.delete("table", Key.by_id(shop.ids["orders"]), actor=JANE)
+    assert status() == ("announced", None)
+    shop.writes.restore("table", shop.ids["orders"], actor=JANE)
+    assert status() == ("announced", None)
+    schema = shop.get("table", ORDERS)["databaseSchema"]["id"]
+    shop.writes.delete("databaseSchema", Key.by_id(schema), actor=JANE, hard=True, recursive=True)
+    assert status() == ("done", "otherwise")
+    assert [one.kind for one in log.steps(request.id, limit=9)] == ["announced", "done"]
+    assert people_asked(shop, store_engine) == [("announced", shop.ids["john.doe"]), ("done", shop.ids["john.doe"])]
+    *_, event = [one for one in shop.events_after(0) if one.event_type is EventType.CHANGE_REQUEST_UPDATED]
+    assert (_status_in(event.change_description), event.part_of) == ("done", None)

@@ -17,6 +17,7 @@ from tocsin.flow.track.change_requests import (
     check_date,
     check_open,
     deprecate,
+    end_with_asset,
     is_awaited,
     is_reminder_due,
     move,
@@ -33,6 +34,7 @@ from tocsin.model.change_request import (
     ChangeAnnouncement,
     ChangeAnswer,
     ChangeConsumer,
+    ChangeKind,
     RequestStatus,
     RequestStep,
     RequestStepKind,
@@ -176,6 +178,24 @@ def ask_author(record: Record, request_id: str) -> bool:
     event_id = _note(record, asset, request, request)
     requests.add_steps([replace(_step(record, request_id, RequestStepKind.ASKED), event_id=event_id)])
     return True
+
+
+def end_column_requests(record: Record, asset: Stored) -> None:
+    """End the requests about columns of an asset that is about to be deleted for good, and tell those that they ask.
+
+    Requests about the asset itself end by its deletion, deprecations on their dates.
+    """
+    standing = record.standing_requests
+    if standing is None:
+        standing = record.transaction.change_requests.standing([asset.id])
+    for request in (one.request for one in standing.get(asset.id, ())):
+        is_own = request.entity_id == asset.id and request.column_path is not None
+        if is_own and is_awaited(request, record.at_ms) and request.kind is not ChangeKind.DEPRECATION:
+            after = end_with_asset(request, record.at_ms)
+            record.transaction.change_requests.put(after)
+            event_id = _note(record, asset, request, after)
+            step = replace(_step(record, request.id, RequestStepKind.DONE), event_id=event_id)
+            record.transaction.change_requests.add_steps([step])
 
 
 def complete_deprecation(record: Record, request_id: str) -> bool:

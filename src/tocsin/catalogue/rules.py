@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from tocsin.catalogue.changes import end_column_requests
 from tocsin.catalogue.governance.columns import with_checked_columns
 from tocsin.catalogue.governance.custom_properties import forget_values, with_checked_extension
 from tocsin.catalogue.governance.labels import with_certificate_dates, with_checked_labels, with_shown_labels
@@ -119,8 +120,10 @@ class CatalogueRules(Rules):
             check_unused(record, target)
 
     def before_removal(self, record: Record, entity: Stored, also_gone: Collection[str]) -> None:
-        """Write the loss of its lineage edges; remove its name from alerts and policies."""
+        """Write the loss of its lineage edges; end its change requests; remove its name from alerts and policies."""
         edges.leave_edges(record, entity, also_gone)
+        if not record.is_recorded:  # a history is older than all requests
+            end_column_requests(record, entity)
         if entity.entity_type in PEOPLE:
             remove_from_alerts(record, entity)
         if entity.entity_type in NAMED_IN_POLICIES:

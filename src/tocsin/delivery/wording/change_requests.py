@@ -29,7 +29,7 @@ def announced_in_words(request: Document, zone: str) -> str:
     new_value = request.get("newValue")
     at_ms = request.get("date")
     when = f" on {moment_text(at_ms, zone)}" if type(at_ms) is int and at_ms in _MOMENTS else ""
-    verb = "was" if request.get("status") == RequestStatus.DUE else "is"
+    verb = "was" if request.get("status") in (RequestStatus.DUE, RequestStatus.DONE) else "is"
     return {
         "removal": f"{subject} {verb} to be removed{when}",
         "type": f"{subject} {verb} to become {new_value}{when}",
@@ -47,10 +47,13 @@ def is_change_overdue(event: ChangeEvent) -> bool:
 
 
 def change_request_lines(before: Document, after: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
-    """Yield what is announced, moved, withdrawn or due, and the command that answers it."""
+    """Yield what is announced, moved, withdrawn, ended or due, and the command that answers it."""
     name, announcement = clean_line(str(after.get("name"))), announced_in_words(after, zone)
     if after.get("status") == "withdrawn":
         yield _line(f"{name} withdrawn: {announcement}")
+        return
+    if after.get("status") == RequestStatus.DONE:
+        yield _line(f"{name} ended, as the asset is deleted permanently: {announcement}")
         return
     if after.get("status") == RequestStatus.DUE:
         yield _line(f"{name} is due and not done: {announcement}")

@@ -24,7 +24,16 @@ from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hide_secrets
 from tocsin.flow.capture.version import is_major_upstream, next_version
 from tocsin.model.breaking import BreakingReason
-from tocsin.model.change import LATE, RECORDED, REPORTED_AT, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import (
+    LATE,
+    OF_CHANGE_REQUESTS,
+    RECORDED,
+    REPORTED_AT,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+)
 from tocsin.model.change_request import RequestStep, RequestStepKind, StandingRequest
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_type import EntityType
@@ -322,7 +331,7 @@ class Record:
             for number, captured in enumerate(self.events[since:], start=since):
                 if captured.event.id == event.id:
                     self.events[number] = replace(captured, event=event)
-                elif captured.event.entity_id in parts:
+                elif captured.event.entity_id in parts and captured.event.event_type not in OF_CHANGE_REQUESTS:
                     self.events[number] = replace(captured, event=captured.event.model_copy(update=as_part))
         other_events = tuple(captured.event for captured in self.events[since:] if captured.event.id != event.id)
         return replace(whole_change, event=event, cascaded=other_events)

@@ -122,6 +122,17 @@ def deprecate(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:
     return replace(request, done_at_ms=at_ms, outcome=ChangeOutcome.AS_ANNOUNCED, updated_at_ms=at_ms)
 
 
+def end_with_asset(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:
+    """Return a request about a column whose asset is deleted for good as done, otherwise than announced.
+
+    Raises
+    ------
+    Conflict : it is withdrawn or done
+    """
+    _check_stands(request)
+    return replace(request, done_at_ms=at_ms, outcome=ChangeOutcome.OTHERWISE, updated_at_ms=at_ms)
+
+
 def withdraw(request: AnnouncedChange, at_ms: int) -> AnnouncedChange:
     """Return a request that no longer announces anything.
 

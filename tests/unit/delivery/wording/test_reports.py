@@ -102,6 +102,11 @@ _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1
             {"status": "due", "column": "email"},
             "CR-12 is due and not done: column email was to be removed on 2026-12-09 10:00 UTC",
         ),
+        (
+            _REQUEST,
+            {"status": "done", "column": "email"},
+            "CR-12 ended, as the asset is deleted permanently: column email was to be removed on 2026-12-09 10:00 UTC",
+        ),
     ],
 )
 def test_a_change_request_says_what_changes_when_and_why(
@@ -116,7 +121,9 @@ def test_a_change_request_says_what_changes_when_and_why(
         "to move it: tocsin changes move CR-12 --on DATE",
         "to withdraw it: tocsin changes withdraw CR-12",
     ]
-    advice = {"withdrawn": [], "due": due}.get(fields.get("status", ""), ["reason: unused", *instead, answer])
+    advice = {"withdrawn": [], "done": [], "due": due}.get(
+        fields.get("status", ""), ["reason: unused", *instead, answer]
+    )
     assert [line.labelled_text for line in further_lines] == advice
 
 

@@ -137,7 +137,7 @@ def list_alerts(*, as_json: AsJson = False) -> None:
 
 @app.command("watching")
 def list_watching_alerts(asset: AssetFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:
-    """List the enabled alerts that may notify of an asset, with whom each of them tells.
+    """List the enabled alerts that may notify of an asset, and the people whom each of them notifies.
 
     An alert is listed if some later event about the asset, as it is now, may match it. Alerts, people and addresses
     that you may not see are not named.

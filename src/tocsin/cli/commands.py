@@ -81,13 +81,13 @@ COMMANDS = (
         "explain",
         "explain",
         USE,
-        "Explain who was notified of a change and why, or why not: rule by rule, person by person.",
+        "Explain who was notified of a change or not, and why: rule by rule, person by person.",
     ),
     Command(
         "history",
         "history",
         USE,
-        "List the versions of an entity, newest first, why they were written, and what breaks readers.",
+        "List the versions of an entity, newest first, with their reasons and breaking changes.",
     ),
     Command("diff", "history", USE, "Show the differences between two versions, field by field."),
     Command(
@@ -126,7 +126,7 @@ COMMANDS = (
         "erase",
         "erasure",
         TEND,
-        "Erase a user: delete it, and replace what identifies it by a pseudonym, in everything that is stored.",
+        "Erase a user: delete it, and replace its names and addresses by a pseudonym in all stored data.",
     ),
     Command("settings", "settings", TEND, "Show all settings with variable, current value and meaning."),
     Command(

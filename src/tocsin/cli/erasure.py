@@ -26,7 +26,7 @@ def erase(
         str | None, typer.Option(help="The name (or id) again: an erasure cannot be taken back.")
     ] = None,
 ) -> None:
-    """Erase a user: delete it, and replace what identifies it by a pseudonym, in everything that is stored.
+    """Erase a user: delete it, and replace its names and addresses by a pseudonym in all stored data.
 
     Prints the certificate as JSON. Begin with: tocsin erase ann --dry-run
     """

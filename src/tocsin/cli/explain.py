@@ -43,7 +43,7 @@ def explain(
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain who was notified of a change and why, or why not: rule by rule, person by person.
+    """Explain who was notified of a change or not, and why: rule by rule, person by person.
 
     Alerts that do not concern the person are only counted. `tocsin events tail` prints event ids.
 

@@ -31,7 +31,7 @@ _KINDS = {"fieldsAdded": "added", "fieldsUpdated": "changed", "fieldsDeleted": "
 
 
 def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:
-    """List the versions of an entity, newest first, why they were written, and what breaks readers.
+    """List the versions of an entity, newest first, with their reasons and breaking changes.
 
     Example: tocsin history postgres_prod.ecommerce.public.orders
     """

@@ -112,7 +112,7 @@ def merge(
     comment: Comment = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an incident part of another one: what you do to INTO is then done to INCIDENT as well.
+    """Make an incident part of another one: changes of INTO then apply to INCIDENT as well.
 
     Example: tocsin incidents merge INC-8 INC-7
     """

@@ -59,7 +59,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be removed.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove now what has expired from log, lake and notifications. The pipeline also does this regularly.
+    """Remove expired events and notifications from log and lake now. The pipeline also does this regularly.
 
     Opens the store directly. Requires Java 17 or newer.
     """

@@ -20,9 +20,6 @@ HEADLINE_LIMIT = 120
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 """Control and direction characters."""
 
-CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-"""Where a word begins within a camelCase name."""
-
 UTC = "UTC"
 
 _MINUTE = "%Y-%m-%d %H:%M"
@@ -151,11 +148,6 @@ def clean_line(text: str, *, limit: int = HEADLINE_LIMIT, strips: bool = True) -
 def cut(text: str, *, limit: int = SHOWN_LIMIT) -> str:
     """Return ``text``, shortened to ``limit`` characters with an ellipsis when it is longer."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def in_words(name: str) -> str:
-    """Return a camelCase name as lower-case words."""
-    return CAPITAL.sub(" ", name).lower()
 
 
 def without_brackets(text: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _VOWELS = tuple("aeiou")
 _SPOKEN_WITH_A_CONSONANT = ("user", "usage", "unique")
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
@@ -18,6 +20,11 @@ def with_article(word: str) -> str:
     lowered = word.lower()
     has_an = lowered.startswith(_VOWELS) and not lowered.startswith(_SPOKEN_WITH_A_CONSONANT)
     return f"{'an' if has_an else 'a'} {word}"
+
+
+def in_words(name: str) -> str:
+    """Return a camelCase name as lower-case words: ``database schema``."""
+    return _CAPITAL.sub(" ", name).lower()
 
 
 def count_text(count: int, noun: str, plural: str | None = None) -> str:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tocsin.delivery.lines import clean_line, in_words
+from tocsin.delivery.lines import clean_line
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
 from tocsin.model.change import VIOLATION, ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import in_words
 from tocsin.model.thread import THREAD
 
 TEST_CASE = "testCase"

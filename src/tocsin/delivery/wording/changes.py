@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, ChangeOperation, EventChange, changes_of, kind_of
 from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.delivery.dispatch import FailureContext
-from tocsin.delivery.lines import ARROW, HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line, in_words
+from tocsin.delivery.lines import ARROW, HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
 from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident, with_reader
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
@@ -66,6 +66,7 @@ from tocsin.model.change import (
 )
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
+from tocsin.model.phrases import in_words
 from tocsin.model.secret import PARTS_WITH_SECRETS
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES, STANDINGS, says_deprecated
 from tocsin.model.thread import THREAD

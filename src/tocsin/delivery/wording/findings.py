@@ -8,19 +8,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from tocsin.delivery.lines import (
-    SHOWN_LIMIT,
-    ChangeLine,
-    Rank,
-    advice_line,
-    clean_line,
-    command_line,
-    in_words,
-    moment_text,
-)
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, advice_line, clean_line, command_line, moment_text
 from tocsin.model.alert_editor import ViewExtent
 from tocsin.model.audit_finding import FindingKind
 from tocsin.model.entity import Document
+from tocsin.model.phrases import in_words
 
 _SAID: dict[str, str] = {
     FindingKind.RESULT_MISSING: "an event matched, and nothing says what came of it",

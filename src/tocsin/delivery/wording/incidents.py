@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, in_words
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line
 from tocsin.model.change import ALERT_INCIDENT, OTHER_INCIDENT, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.phrases import in_words
 from tocsin.model.severity import severity_named
 
 INCIDENT = "incidentStatus"

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tocsin.delivery.lines import ARROW, ChangeLine, clean_line, in_words
+from tocsin.delivery.lines import ARROW, ChangeLine, clean_line
 from tocsin.delivery.wording.values import value_text
+from tocsin.model.phrases import in_words
 
 PARAMETERS = "parameterValues"
 Value = Any  # Any: a JSON value

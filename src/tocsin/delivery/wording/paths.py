@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tocsin.delivery.lines import clean_line, in_words
+from tocsin.delivery.lines import clean_line
 from tocsin.model.breaking import SCHEMAS, SIDES
+from tocsin.model.phrases import in_words
 
 EXTENSION = "extension"
 """The field of custom properties."""

@@ -13,16 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.lines import (
-    SHOWN_LIMIT,
-    ChangeLine,
-    Rank,
-    advice_line,
-    clean_line,
-    command_line,
-    in_words,
-    moment_text,
-)
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, advice_line, clean_line, command_line, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
 from tocsin.delivery.wording.change_requests import change_request_lines
 from tocsin.delivery.wording.findings import (
@@ -53,7 +44,7 @@ from tocsin.model.change import (
     EventType,
 )
 from tocsin.model.entity import Document
-from tocsin.model.phrases import count_text, ordinal_text
+from tocsin.model.phrases import count_text, in_words, ordinal_text
 from tocsin.model.status import is_failure, is_status_recovery, verdict_of
 
 RESULT, RUN = "testCaseResult", "pipelineStatus"

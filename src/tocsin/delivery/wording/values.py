@@ -13,12 +13,12 @@ from typing import Any
 import orjson
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, UTC, clean_line, in_words, moment_text
+from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, UTC, clean_line, moment_text
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
-from tocsin.model.phrases import count_text
+from tocsin.model.phrases import count_text, in_words
 
 TYPE_KEYS = frozenset({"dataType", "dataTypeDisplay", "dataLength", "arrayDataType", "precision", "scale"})
 """What together says the type of a column or field."""

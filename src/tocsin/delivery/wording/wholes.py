@@ -5,10 +5,10 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-from tocsin.delivery.lines import ChangeLine, Rank, in_words
+from tocsin.delivery.lines import ChangeLine, Rank
 from tocsin.model.change import ChangeEvent, ImportedCount
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import count_text
+from tocsin.model.phrases import count_text, in_words
 
 
 def below_text(event: ChangeEvent) -> str:

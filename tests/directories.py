@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from tests.company import STARTED_MS
 
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.flow.resolve.directory import EVERYBODY, NO_END, DownstreamStep, HeldAddress, Member, Portion, Principal
 from tocsin.model.entity import EntityReference
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
-from tocsin.model.notification import ReasonKind
+from tocsin.model.notification import Followed, ReasonKind
 from tocsin.model.people import Person
 from tocsin.model.subscription import (
     AlertType,
@@ -37,6 +38,7 @@ class Company:
     owners: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     followers: dict[str, list[str]] = field(default_factory=dict)
     followed_at: dict[str, int] = field(default_factory=dict)
+    belongings: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
     parts: dict[tuple[str, ReasonKind], list[Principal]] = field(default_factory=dict)
     muted: list[Mute] = field(default_factory=list)
     portion: Portion = EVERYBODY
@@ -47,8 +49,12 @@ class Company:
     def of(self, portion: Portion) -> Company:
         return replace(self, portion=portion)
 
+    def with_rights(self, _policies: PolicySnapshot) -> Company:
+        return self
+
     def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
-        ids = sorted({who for node in node_ids for who in self.followers.get(node, ())})
+        containers = {container for node in node_ids for container, *_ in self.belongings.get(node, ())}
+        ids = sorted({who for followed in {*node_ids, *containers} for who in self.followers.get(followed, ())})
         return ids[size - 1 :: size] if len(ids) > size else []
 
     def people_sharing(self, addresses: Collection[str]) -> set[str]:
@@ -86,6 +92,15 @@ class Company:
             else:
                 for who in self.followers.get(node, ()):
                     yield Principal(relation, who, "user", node_id=node, since_offset=self.followed_at.get(who, 0))
+                yield from self._followers_of_containers(node)
+
+    def _followers_of_containers(self, node: str) -> Iterator[Principal]:
+        for container, since, until in self.belongings.get(node, ()):
+            through = Followed(type="databaseSchema", id=container, fully_qualified_name=container)
+            for who in self.followers.get(container, ()):
+                first = max(since, self.followed_at.get(who, 0))
+                if first <= until:
+                    yield Principal(ReasonKind.FOLLOWER, who, "user", node, "", first, until, through=through)
 
     def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         existing, kind = (self.teams, "team") if relation is ReasonKind.TEAM else (self.users, "user")
@@ -142,6 +157,14 @@ def company(rng: random.Random) -> Company:
             : rng.randint(0, 2)
         ]
         directory.followers[asset] = rng.sample(list(directory.users), rng.randint(0, 4))
+    containers = [f"container-{n}" for n in range(3)]
+    for container in containers:
+        directory.followers[container] = rng.sample(list(directory.users), rng.randint(0, 4))
+    for asset in directory.assets:
+        spans = [(rng.choice([0, 2]), rng.choice([3, 30, NO_END])) for _ in containers]
+        directory.belongings[asset] = [(one, *span) for one, span in zip(containers, spans, strict=True)][
+            : rng.randint(0, 3)
+        ]
     for asset in directory.assets:
         for relation in PARTS:
             directory.parts[asset, relation] = [
@@ -153,10 +176,10 @@ def company(rng: random.Random) -> Company:
 
 
 def _mute(rng: random.Random, directory: Company) -> Mute:
-    about = rng.choice([*directory.assets, *(f"alert-{number}" for number in range(5))])
+    about = rng.choice([*directory.followers, *(f"alert-{number}" for number in range(5))])
     return Mute(
         who=rng.choice([*directory.users, "out.side@example.com"]),
-        kind=MuteKind.ASSET if about in directory.assets else MuteKind.ALERT,
+        kind=MuteKind.ASSET if about in directory.followers else MuteKind.ALERT,
         about_id=about,
         channel=rng.choice(["", "", Channel.EMAIL, Channel.ACTIVITY_FEED]),
         since_offset=rng.choice([0, 2]),

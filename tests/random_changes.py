@@ -14,6 +14,7 @@ from tocsin.model.stored import Key
 
 TABLES = ("orders", "revenue", "profit")
 TEAMS = ("shop", "tills")
+CONTAINERS = (("databaseSchema", "public"), ("database", "store"), ("databaseService", "pg"))
 DOWNSTREAM_DEPTH = 3
 Step = Callable[[SmallCompany, Random], object]
 
@@ -52,7 +53,8 @@ def own(company: SmallCompany, chance: Random) -> None:
 
 def follow(company: SmallCompany, chance: Random) -> None:
     method = chance.choice((company.writes.follow, company.writes.unfollow))
-    method("table", company.ids[chance.choice(TABLES)], company.ids[chance.choice(PEOPLE)], actor=SYSTEM)
+    kind, name = chance.choice((*(("table", one) for one in TABLES), *CONTAINERS))
+    method(kind, company.ids[name], company.ids[chance.choice(PEOPLE)], actor=SYSTEM)
 
 
 def connect(company: SmallCompany, chance: Random) -> None:
@@ -101,4 +103,4 @@ def replace(company: SmallCompany, chance: Random) -> None:
     company.table(name, owners=owners)
 
 
-STEPS: tuple[Step, ...] = (own, follow, connect, join, nest, describe, describe, test, test, replace)
+STEPS: tuple[Step, ...] = (own, follow, follow, connect, join, nest, describe, describe, test, test, replace)

@@ -95,6 +95,7 @@ def texts(reasons: Iterable[Reason]) -> str:
 def _text(reason: Reason) -> str:
     parts = [f"{reason.kind} by {reason.alert}[{reason.at}]"]
     parts += [f"team {reason.team}"] if reason.team else []
+    parts += [f"through {reason.through}"] if reason.through else []
     parts += [f"via {reason.via}, {reason.hops} hops"] if reason.hops else []
     return " ".join(parts)
 

@@ -44,7 +44,10 @@ ALL = 10**9
 
 @dataclass(frozen=True, order=True)
 class Reason:
-    """Why somebody is notified; ``at`` is the place of the destination in its alert."""
+    """Why somebody is notified; ``at`` is the place of the destination in its alert.
+
+    ``through`` names what a follower follows that contains the asset, empty where they follow the asset itself.
+    """
 
     kind: str
     alert: str
@@ -52,6 +55,7 @@ class Reason:
     team: str = ""
     via: str = ""
     hops: int = 0
+    through: str = ""
 
 
 Address = tuple[str, str, str]
@@ -250,13 +254,17 @@ def _wholes_of(step: Step, events: Sequence[Event]) -> Iterator[tuple[Event, set
 
 @dataclass(frozen=True)
 class Way:
-    """One way to a person: by a relation to an asset so many hops downstream, through a team if it is named."""
+    """One way to a person: by a relation to an asset so many hops downstream, through a team if it is named.
+
+    ``followed`` is what a follower follows that contains the asset; None where they follow the asset itself.
+    """
 
     person: str
     kind: str
     team: str
     node: Key
     hops: int
+    followed: Key | None = None
 
 
 class Audience:
@@ -286,8 +294,9 @@ class Audience:
             for way in self._inside(alert, destination):
                 if self._is_notified(alert, destination, way):
                     recipient = way.person if destination.channel == BELL else address_of(way.person)
-                    via = way.node[1] if way.hops else ""
-                    reason = Reason(way.kind, alert.name, at, NAMES_NOW.get(way.team, way.team), via, way.hops)
+                    team, via = NAMES_NOW.get(way.team, way.team), way.node[1] if way.hops else ""
+                    through = way.followed[1] if way.followed else ""
+                    reason = Reason(way.kind, alert.name, at, team, via, way.hops, through)
                     yield (self.facts.event.id, destination.channel, recipient), reason
 
     def _outside(self, alert: Alert, at: int, destination: Destination) -> Iterator[tuple[Address, Reason]]:
@@ -304,7 +313,7 @@ class Audience:
         person = way.person
         if person in self.bots | self.world.gone or person == self.facts.event.actor or not self._may_see(person):
             return False
-        about = (alert.name, self.facts.asset, self._tested_table, self.facts.event.key, way.node)
+        about = (alert.name, self.facts.asset, self._tested_table, self.facts.event.key, way.node, way.followed)
         if any((person, one, channel) in self.world.mutes for one in about for channel in ("", destination.channel)):
             return False
         return not alert.relations or alert.matches(self.facts, self.relations_of(alert, person))
@@ -318,6 +327,9 @@ class Audience:
             for node, hops in nodes.items():
                 for principal in self._principals(kind, receiver, node):
                     yield from (Way(person, kind, team, node, hops) for person, team in self._expand(principal))
+                for followed in self._containers(node) if kind == "follower" else ():
+                    followers = self.world.entities[followed].followers
+                    yield from (Way(person, kind, "", node, hops, followed) for person in sorted(followers))
 
     def _reach(self, depth: int) -> dict[Key, int]:
         """Return what an event concerns and what lies downstream; a test lies where its table does."""
@@ -328,6 +340,11 @@ class Audience:
     def _tested_table(self) -> Key | None:
         """Return the table that is tested, if the event is of a test case."""
         return self.world.table_of(self.facts.event.key) if self.facts.entity_type == "testCase" else None
+
+    def _containers(self, node: Key) -> list[Key]:
+        """Return what the asset of a node lies in, as far as who follows it follows the asset."""
+        asset = self._tested_table if node == self.facts.event.key and self._tested_table else node
+        return self.world.followable_around(asset)
 
     def _expand(self, principal: Principal) -> Iterator[tuple[str, str]]:
         kind, name = principal
@@ -369,7 +386,9 @@ class Audience:
 
     def _holders(self, relation: str) -> frozenset[str]:
         if relation == "follows":
-            return self._all(self._principals("follower", "", self.facts.asset))
+            places = self._containers(self.facts.asset)
+            around = [("user", one) for place in places for one in self.world.entities[place].followers]
+            return self._all([*self._principals("follower", "", self.facts.asset), *around])
         if relation == "owns":
             return self._all(self._principals("owner", "", self.facts.asset))
         team = relation.partition(":")[2]

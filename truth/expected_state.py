@@ -151,6 +151,10 @@ class ExpectedState:
             entity_type, fqn = ABOVE[entity_type], fqn.rpartition(".")[0]
             yield entity_type, fqn
 
+    def followable_around(self, key: Key) -> list[Key]:
+        """Return what an entity lies in; but for a table, whose followers hear of its tests as of itself."""
+        return [one for one in self.containers(key) if one[0] != "table" and one in self.entities]
+
     def table_of(self, test: Key) -> Key:
         """Return the table of a test case; another writer tests columns as well."""
         place = test[1].rpartition(".")[0]

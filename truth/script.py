@@ -1,7 +1,7 @@
 """Script of a replay: the history's commits and, between them, what no public history has, by a seed.
 
-Added are followers who come and go, people who change teams, owners who change a second later, containers with owners,
-hidden assets, soft and hard deletions and bursts of them, threads, tests, mutes, and alerts that come and go.
+Added are followers of assets and of what contains them, who come and go, people who change teams, owners who change a
+second later, containers with owners, hidden assets, deletions, threads, tests, mutes, and alerts that come and go.
 Where the ways of running the pipeline may differ by design, the script keeps apart what would differ
 (``docs/truth.md``). Next: ``truth/ways.py``.
 """
@@ -309,6 +309,9 @@ class _Writer:
             yield from self._change_steps(self.random.choice((user, ADMIN)), key, {"owners": self._principals()})
         if key[0] == "table" and self._happens(0.05):
             yield from self._add_test(user, key)
+        if (around := self.world.followable_around(key)) and self._happens(0.04):
+            followed = self.random.choice(around)
+            yield Follow(user, user, followed, begins=user not in self.world.entities[followed].followers)
 
     def _is_hidden(self, key: Key) -> bool:
         return bool({HIDDEN, VAULT} & self.world.tags(key))

@@ -127,7 +127,7 @@ class Names:
 
     def reason(self, reason: Mapping[str, object]) -> Reason:
         """Return a reason that is stored or explained."""
-        hops, team = reason.get("hops") or 0, str(reason.get("team") or "")
+        hops, team, through = reason.get("hops") or 0, str(reason.get("team") or ""), reason.get("through")
         return Reason(
             kind=str(reason["kind"]),
             alert=str(reason["subscriptionName"]),
@@ -135,6 +135,7 @@ class Names:
             team=NAMES_NOW.get(team, team),
             via=str(reason.get("via") or ""),
             hops=int(str(hops)),
+            through=str(through.get("fullyQualifiedName") or "") if isinstance(through, Mapping) else "",
         )
 
     def recipient(self, channel: str, recipient: str, reasons: frozenset[Reason]) -> str:

@@ -20,7 +20,7 @@ from tests.unit.delivery.channels.kinds import message_about
 
 from tocsin.delivery.channels.email.render import preview
 from tocsin.delivery.channels.previews import PREVIEWS
-from tocsin.delivery.links.follow import UNFOLLOW_TEXT
+from tocsin.delivery.links.follow import unfollow_text
 from tocsin.delivery.links.mute import MUTE_TEXT
 from tocsin.model.subscription import Channel
 
@@ -57,7 +57,7 @@ def message_of(kind: str, channel: Channel) -> Json:
     message = message_about(kind, channel)
     if channel is not Channel.EMAIL:
         return PREVIEWS[channel](message, samples.HOME)
-    links = ((f"{samples.HOME}/mute", MUTE_TEXT), (f"{samples.HOME}/follow", UNFOLLOW_TEXT))
+    links = ((f"{samples.HOME}/mute", MUTE_TEXT), (f"{samples.HOME}/follow", unfollow_text(None)))
     return preview(message, samples.HOME, f"{samples.HOME}/unsubscribe", links)
 
 

@@ -29,7 +29,8 @@ def recipients(company: SmallCompany, logged: LoggedEvent) -> Notified:
     dependencies = dependencies_of(company.engine, alerts, company.clock)
     return {
         (logged.event.id, scheduled.draft.channel, scheduled.draft.key): tuple(
-            f"{reason.kind} {reason.team} {reason.hops}" for reason in scheduled.draft.reasons.in_order
+            f"{reason.kind} {reason.team} {reason.hops} {reason.through and reason.through.id}"
+            for reason in scheduled.draft.reasons.in_order
         )
         for scheduled in notifications_for(logged, alerts, dependencies)
     }
@@ -106,7 +107,7 @@ def test_who_is_concerned_downstream_hears_of_a_deletion_though_the_asset_downst
     company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
     deletion = deletion_of(company, "orders")
     notified = recipients(company, deletion)
-    assert any("owner None 1" in reasons for reasons in notified.values())
+    assert any("owner None 1 None" in reasons for reasons in notified.values())
     company.writes.delete("table", company.key("revenue"), actor=SYSTEM, hard=True)
     assert recipients(company, deletion) == notified
 
@@ -118,7 +119,7 @@ def test_who_is_concerned_downstream_hears_of_a_deletion_that_takes_the_asset_do
     company.alert("far", [far], "eventType == 'entityDeleted'", resources=("table",))
     company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
     notified = recipients(company, deletion_of(company, "orders"))
-    assert any("owner None 1" in reasons for reasons in notified.values())
+    assert any("owner None 1 None" in reasons for reasons in notified.values())
 
 
 def deletion_of(company: SmallCompany, name: str) -> LoggedEvent:

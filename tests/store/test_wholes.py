@@ -154,8 +154,8 @@ def test_who_hears_of_the_whole_by_one_alert_hears_of_a_part_by_another(company:
     new_notifications(company)
     company.alert("tables", FOLLOWERS, resources=("table",))
     delete_schema(company)
-    both = {("ana@example.com", name) for name in ("public", "orders")}
-    assert names_told(company, "Email") == {*both, ("cem@example.com", "orders")}
+    whole_and_parts = {("ana@example.com", name) for name in ("public", "orders", "revenue")}
+    assert names_told(company, "Email") == {*whole_and_parts, ("cem@example.com", "orders")}
 
 
 def test_who_muted_the_schema_or_made_the_change_is_not_told_of_parts_in_its_place(company: SmallCompany) -> None:

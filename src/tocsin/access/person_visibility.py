@@ -17,7 +17,7 @@ from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
-from tocsin.model.notification import Reason
+from tocsin.model.notification import Followed, Reason
 from tocsin.model.pointers import is_hidden, names_in, references_in, without_hidden
 
 Json = Any  # Any: a JSON value
@@ -81,10 +81,15 @@ class Visibility:
         return {name for name, many in about.items() if all(str(one["id"]) in visible_ids for one in many)}
 
     def reasons(self, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
-        """Return reasons without the names of assets downstream, of roots upstream, and incidents, that are hidden."""
+        """Return reasons without what is hidden: assets downstream, what is followed, roots upstream, incidents."""
         visible_names = self.sees_named({name for one in reasons for name in (one.via, one.downstream_of) if name})
         visible_names |= self.sees_incidents({one.held_by for one in reasons if one.held_by})
-        return tuple(dict.fromkeys(_without_hidden(one, visible_names) for one in reasons))
+        visible_ids = self.sees_followed([one.through for one in reasons if one.through])
+        return tuple(dict.fromkeys(_without_hidden(one, visible_names, visible_ids) for one in reasons))
+
+    def sees_followed(self, followed: Iterable[Followed]) -> set[str]:
+        """Return the ids of those of these that may be seen."""
+        return self.sees([{"type": one.type, "id": one.id} for one in followed if one.id is not None])
 
     def visible_events(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent | None]:
         """Return each event without what may not be seen of it; None where none of it may.
@@ -185,8 +190,12 @@ def parts_of(event: Document) -> list[Json]:
     return [event.get("entity"), *(one.get(key) for one in fields for key in ("oldValue", "newValue"))]
 
 
-def _without_hidden(reason: Reason, visible_names: Collection[str]) -> Reason:
-    hidden: dict[str, str | None] = {"via": None} if reason.via is not None and reason.via not in visible_names else {}
+def _without_hidden(reason: Reason, visible_names: Collection[str], visible_ids: Collection[str]) -> Reason:
+    hidden: dict[str, str | Followed | None] = {}
+    if reason.via is not None and reason.via not in visible_names:
+        hidden |= {"via": None}
+    if reason.through is not None and reason.through.id not in visible_ids:
+        hidden |= {"through": Followed(type=reason.through.type)}
     if reason.downstream_of and reason.downstream_of not in visible_names:
         hidden |= {"downstream_of": ""}
     if reason.held_by and reason.held_by not in visible_names:

@@ -16,7 +16,7 @@ from tocsin.logic import NEVER, Constant, leaves, replace_leaves
 FOLLOWS, OWNS, MEMBER = "follows", "owns", "isMemberOf"
 
 RELATIONS: dict[str, str] = {
-    FOLLOWS: "they follow the asset, since before the event",
+    FOLLOWS: "they follow the asset, or what contains it, since before the event",
     OWNS: "they own the asset, by themselves or by a team",
     MEMBER: "they are in the team, or in one below it",
 }

@@ -275,7 +275,7 @@ def notifications_of(batch: Batch, context: Context) -> Iterator[list[ScheduledN
 
 def audiences_in(batch: Batch, context: Context, people: Sequence[Portion] | None = None) -> Audiences:
     """Return the audiences of a batch that ``NOTIFYING`` left; of these portions of the people, if they are named."""
-    directory = context.lookups.directory
+    directory = context.lookups.directory.with_rights(context.lookups.policies)
     return audiences_of(batch.events, context.alerts.rules, directory, people or context.people_at_once)
 
 

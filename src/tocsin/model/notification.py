@@ -6,6 +6,7 @@ Next: ``model/message.py``.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -13,11 +14,15 @@ from hashlib import sha1
 from typing import NamedTuple
 from uuid import UUID
 
+from tocsin.model import fqn
 from tocsin.model.entity import WireModel
-from tocsin.model.phrases import count_text
+from tocsin.model.phrases import count_text, in_words
 
 NAMESPACE = UUID("6ba1d5a6-7c0f-5a5b-9a53-7f2f0d6c7a11")
 """Root of every deterministic id: writing a derived row twice writes it once."""
+
+_MOST_STEPS = 1_000
+"""More than any FQN has."""
 
 _ORDERED = "8"
 """Version digit of ids that begin with an offset. Source: RFC 9562, 5.8."""
@@ -63,6 +68,30 @@ class ReasonContext(NamedTuple):
 _NO_CONTEXT = ReasonContext()
 
 
+class Followed(WireModel):
+    """What a person follows in place of the asset that belongs to it: a schema, a service, a glossary.
+
+    ``id`` and FQN are None where it is hidden from the reader, the FQN also where it is gone and nobody kept its name.
+    """
+
+    type: str
+    id: str | None = None
+    fully_qualified_name: str | None = None
+
+    @property
+    def in_words(self) -> str:
+        """Return what people call it: ``the database schema shop.public``."""
+        return " ".join(filter(None, ("the", in_words(self.type), self.fully_qualified_name)))
+
+
+def directness(through: Followed | None) -> tuple[int, str, str]:
+    """Return what ways of following an asset are ordered by: itself, then what contains it, the nearest first."""
+    if through is None:
+        return 0, "", ""
+    name = through.fully_qualified_name or ""
+    return _MOST_STEPS - len(fqn.steps_of(name)) if name else _MOST_STEPS, through.type, through.id or ""
+
+
 class Reason(WireModel):
     """One reason for a notification.
 
@@ -70,7 +99,8 @@ class Reason(WireModel):
     the reader, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which
     they are concerned. ``of_subject``: they are so related to what the changed entity is about, the table of a test or
     the asset of a thread. ``met`` is the relation that a condition on the recipient asked of whom an alert names:
-    ``follows``, ``owns``, ``isMemberOf:shop``. ``held_by`` names the incident that holds the alert back from now on;
+    ``follows``, ``owns``, ``isMemberOf:shop``. ``through`` is what they follow that contains the asset, None where they
+    follow the asset itself. ``held_by`` names the incident that holds the alert back from now on;
     ``downstream_of`` is the full name of the asset upstream whose failure this one follows, empty where it is hidden.
     """
 
@@ -83,6 +113,7 @@ class Reason(WireModel):
     hops: int = 0
     of_subject: bool | None = None
     met: str | None = None
+    through: Followed | None = None
     held_by: str | None = None
     downstream_of: str | None = None
 
@@ -103,7 +134,7 @@ class Reason(WireModel):
 
     @property
     def is_of_follower(self) -> bool:
-        """Return whether it concerns a person who follows the changed asset, or what that is about."""
+        """Return whether it concerns a person who follows the changed asset, what that is about, or contains it."""
         return self.hops == 0 and (self.kind is ReasonKind.FOLLOWER or self.met == "follows")
 
     def sentence(
@@ -122,6 +153,8 @@ class Reason(WireModel):
         distance = ""
         if self.hops:
             asset, distance = self.via or "an asset", f", {count_text(self.hops, 'hop')} downstream"
+        if self.through is not None:
+            asset = f"{self.through.in_words}, which contains {asset}"
         inheritance = " by inheritance" if context.is_inherited and self.is_of_owner else ""
         through = f" through team {self.team}{inheritance}" if self.team else inheritance
         relation, _, met_team = (self.met or "").partition(":")
@@ -137,6 +170,12 @@ class Reason(WireModel):
         upstream = self.downstream_of or "an asset upstream"
         after = "" if self.downstream_of is None else f"; {upstream} failed first"
         return f"{because} (alert {self.subscription_name}{after}{until})"
+
+
+def most_direct_follow(reasons: Iterable[Reason]) -> Reason | None:
+    """Return the reason of a follower, of several that of the most direct follow; None where there is none."""
+    follows = (reason for reason in reasons if reason.is_of_follower)
+    return min(follows, default=None, key=lambda reason: directness(reason.through))
 
 
 @lru_cache(maxsize=1_000)

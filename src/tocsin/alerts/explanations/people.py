@@ -36,6 +36,7 @@ _STOPS = {
     Stop.DELETED: "{name} is deleted",
     Stop.NOT_THEN: "{name} got this relation only after the event",
     Stop.NO_LONGER: "{name} had already lost this relation when the event happened",
+    Stop.MAY_NOT_VIEW: "{name} may not view what they follow and the asset belongs to",
     Stop.NOT_MEANT: "the alert's condition on recipients is false for {name}",
     Stop.NO_ADDRESS: "{name} has no e-mail address",
     Stop.NO_OWN_ADDRESS: "{name} has no address for {channel} in the profile",
@@ -206,9 +207,10 @@ def _possible_recipient(
     )
 
 
-def _place(reason: Reason) -> tuple[str, str, str | None, str | None]:
+def _place(reason: Reason) -> tuple[str | None, ...]:
     """Return the key that distinguishes an alert's reasons for one person."""
-    return reason.destination_id, reason.kind, reason.team, reason.via
+    through_id = reason.through.id if reason.through else None
+    return reason.destination_id, reason.kind, reason.team, reason.via, through_id
 
 
 def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:

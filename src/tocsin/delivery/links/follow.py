@@ -1,4 +1,4 @@
-"""Links to follow an asset no longer, or again, in mails to its followers: a signed token per notification, which ends.
+"""Links to unfollow an asset, or what contains it, or to follow it again: a signed token per notification, which ends.
 
 The token names the notification, which determines person and asset, and what it does, so that using it again changes
 nothing. Next: ``server/routes/notifications/follow_links.py``.
@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tocsin.delivery.links.tokens import about_of, sign_token
+from tocsin.model.notification import Followed
+from tocsin.model.phrases import in_words
 
 _PURPOSE = "follow"
 _FOLLOW, _UNFOLLOW = "follow", "unfollow"
 
 VALID_FOR_MS = 7 * 86_400_000
 """So long after a message its link works."""
-
-UNFOLLOW_TEXT = "Unfollow the asset"
-"""What the button is called."""
 
 
 class FollowLink(NamedTuple):
@@ -26,6 +25,11 @@ class FollowLink(NamedTuple):
     notification_id: str
     follows: bool
     until_ms: int
+
+
+def unfollow_text(through: Followed | None) -> str:
+    """Return what the button is called; ``through`` is what is followed in place of the asset."""
+    return f"Unfollow the {'asset' if through is None else in_words(through.type)}"
 
 
 def link_of(request: FollowLink, key: bytes, base_url: str) -> str:

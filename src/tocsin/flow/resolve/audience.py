@@ -47,7 +47,10 @@ def audience_of(
     people = tuple(person for person in persons if everybody or may_be_notified(person))
     notifiable_ids = {person.id for person in people if may_be_notified(person)} if person_facts else set()
     kept_facts = tuple(fact for fact in person_facts if fact.user_id in notifiable_ids)
-    mutes = tuple(_mutes(reach, rules, people, directory))
+    about_ids = {node for step in reach for node in (step.root_id, step.node_id)}
+    ways = (*(one.through for one in principals), *(fact.through for fact in person_facts))
+    about_ids |= {through.id for through in ways if through is not None and through.id is not None}
+    mutes = tuple(_mutes(about_ids, rules, people, directory))
     holders = {one.principal_id for one in principals} if any(rule.by_own_address for rule in rules) else set()
     own_addresses = tuple(directory.own_addresses(holders)) if holders else ()
     return Audience(reach, principals, members, people, mutes, kept_facts, own_addresses)
@@ -59,12 +62,11 @@ def may_be_notified(person: Person) -> bool:
 
 
 def _mutes(
-    reach: Sequence[DownstreamStep], rules: Sequence[RecipientRule], people: Sequence[Person], directory: Directory
+    asset_ids: Collection[str], rules: Sequence[RecipientRule], people: Sequence[Person], directory: Directory
 ) -> Iterable[Mute]:
     who = {person.id for person in people}
     who.update(rule.receiver for rule in rules if rule.relation is ReasonKind.EXTERNAL)
-    about = {rule.subscription_id for rule in rules}
-    about.update(node for step in reach for node in (step.root_id, step.node_id))
+    about = {*asset_ids, *(rule.subscription_id for rule in rules)}
     return directory.mutes(who, about) if who else ()
 
 

@@ -20,6 +20,7 @@ from tocsin.flow.resolve.directory import (
     Audience,
     DownstreamStep,
     Member,
+    PersonFact,
     Portion,
     Principal,
 )
@@ -27,7 +28,7 @@ from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import Mute
-from tocsin.model.notification import Reason, ReasonKind, recipient_key
+from tocsin.model.notification import Followed, Reason, ReasonKind, recipient_key
 from tocsin.model.notification_draft import EventHead, head_of
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel
@@ -45,6 +46,7 @@ class Stop(StrEnum):
     DELETED = "deleted"
     NOT_THEN = "notThen"
     NO_LONGER = "noLonger"
+    MAY_NOT_VIEW = "mayNotView"
     NOT_MEANT = "notMeant"
     NO_ADDRESS = "noAddress"
     NO_OWN_ADDRESS = "noOwnAddress"
@@ -158,17 +160,16 @@ class _EventContext(NamedTuple):
                 if is_member and user_id in self.audience.people:
                     yield user_id
 
-    def relation_met(self, row: RecipientRule, user_id: str) -> str | None:
-        """Return the first relation that the alert asks for and this person has to the entity; None for none."""
-        answers = self.audience.person_facts.answers(row.questions, user_id, self.head.entity_id, self.head.offset)
-        return next((one for bit, one in enumerate(row.questions) if answers >> bit & 1), None)
+    def fact_met(self, row: RecipientRule, user_id: str) -> PersonFact | None:
+        """Return the first thing that the alert asks for and that holds of this person; None for none."""
+        return self.audience.person_facts.first(row.questions, user_id, self.head.entity_id, self.head.offset)
 
-    def mute(self, who: str, row: RecipientRule, node_id: str = "") -> Mute | None:
-        """Return what keeps ``row`` quiet towards this person or address."""
+    def mute(self, who: str, row: RecipientRule, about_ids: tuple[str, ...] = ()) -> Mute | None:
+        """Return what keeps ``row`` quiet towards this person or address, a mute of one of these among others."""
         mutes = self.audience.mutes.get(who)
         if mutes is None:
             return None
-        about = (row.subscription_id, self.head.entity_id, node_id)
+        about = (row.subscription_id, self.head.entity_id, *about_ids)
         at = self.head.offset, self.head.timestamp_ms
         return next((one for one in mutes if one.silences(about, row.channel, at)), None)
 
@@ -180,6 +181,12 @@ class _Way(NamedTuple):
     principal: Principal
     reason: Reason
     node_id: str = ""
+
+    @property
+    def about_ids(self) -> tuple[str, ...]:
+        """Return the ids of what the way leads over: the node, and what is followed in its place."""
+        through = self.reason.through
+        return (self.node_id,) if through is None or through.id is None else (self.node_id, through.id)
 
     def to_member(self, member: Member) -> _Way:
         """Return the way on to a member of the principal, a team."""
@@ -205,15 +212,19 @@ def candidates(
 def _by_relation_and_node(
     principals: Sequence[Principal],
 ) -> dict[tuple[ReasonKind, str | None], list[list[Principal]]]:
-    """Return the principals of each relation to each node, each with all its spans of offsets."""
-    spans_by_relation: dict[tuple[ReasonKind, str | None], dict[str, list[Principal]]] = defaultdict(
+    """Return the principals of each relation to each node, each with all its spans of offsets.
+
+    Who follows a node and what contains it is in both relations.
+    """
+    spans_by_relation: dict[tuple[ReasonKind, str | None], dict[tuple[str, str | None], list[Principal]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for (relation, node_id), group in groupby(principals, attrgetter("relation", "node_id")):
         if node_id:
             spans = spans_by_relation[relation, node_id]
             for principal in group:
-                spans[principal.principal_id].append(principal)
+                through = principal.through
+                spans[principal.principal_id, None if through is None else through.id].append(principal)
     return {key: list(spans.values()) for key, spans in spans_by_relation.items()}
 
 
@@ -231,7 +242,7 @@ def _ways(rules: Sequence[RecipientRule], context: _EventContext) -> Iterator[_W
                 principal = _nearest_span(offset, spans)
                 is_of_subject = principal.is_of_subject or step.node_id != step.root_id
                 of_subject = True if is_of_subject and not step.hops else None
-                reason = _reason(rule, via=via, hops=step.hops, of_subject=of_subject)
+                reason = _reason(rule, via=via, hops=step.hops, of_subject=of_subject, through=principal.through)
                 yield _Way(rule, principal, reason, step.node_id)
 
 
@@ -258,8 +269,9 @@ def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterato
 
 def _candidate(way: _Way, person: Person, context: _EventContext) -> Candidate:
     row = way.row
-    if row.questions and row.relation is ReasonKind.USER:
-        way = way._replace(reason=_reason_met(way.reason, context.relation_met(row, person.id)))
+    met = context.fact_met(row, person.id) if row.questions and row.relation is ReasonKind.USER else None
+    if met is not None:
+        way = way._replace(reason=_reason_met(way.reason, met.question, met.through))
     stop, mute = _stop(way, person, context), None
     address: str | None = None
     if row.channel is Channel.ACTIVITY_FEED:
@@ -271,7 +283,7 @@ def _candidate(way: _Way, person: Person, context: _EventContext) -> Candidate:
     if stop is None and not address:
         stop = Stop.NO_SUCH_WAY if address is None else Stop.NO_ADDRESS
     if stop is None:
-        mute = context.mute(person.id, row, way.node_id)
+        mute = context.mute(person.id, row, way.about_ids)
         stop = Stop.MUTED if mute else None
     target = address or ""
     return Candidate(row.channel, recipient_key(target, row.bot), target, person, way.reason, stop, mute)
@@ -286,7 +298,7 @@ def _at_own_address(
     if stop is None and own_address is None:
         stop = Stop.NO_OWN_ADDRESS
     if stop is None:
-        mute = context.mute(holder_id, row, way.node_id)
+        mute = context.mute(holder_id, row, way.about_ids)
         stop = Stop.MUTED if mute else None
     target = own_address.address.target() if own_address else ""
     return Candidate(row.channel, holder_id if own_address else "", target, person, way.reason, stop, mute)
@@ -317,6 +329,8 @@ def _stop(way: _Way, person: Person, context: _EventContext) -> Stop | None:
         return Stop.DELETED if person.deleted else Stop.BOT
     if person.id == head.user_id:
         return Stop.SELF  # actors are not notified of their own changes
+    if way.principal.is_hidden:
+        return Stop.MAY_NOT_VIEW  # a notification would say what contains the asset
     return None if context.means(way.row, person.id) else Stop.NOT_MEANT
 
 
@@ -341,9 +355,9 @@ def _relation_in(reason: Reason) -> _Relation:
 
 
 @lru_cache(maxsize=10_000)
-def _reason_met(reason: Reason, met: str | None) -> Reason:
-    """Return a reason with the relation that a condition asked for."""
-    return reason.model_copy(update={"met": met})
+def _reason_met(reason: Reason, met: str, through: Followed | None) -> Reason:
+    """Return a reason with the relation that a condition asked for, and what is followed in place of the asset."""
+    return reason.model_copy(update={"met": met, "through": through})
 
 
 @lru_cache(maxsize=10_000)
@@ -354,6 +368,7 @@ def _reason(
     via: str | None = None,
     hops: int = 0,
     of_subject: bool | None = None,
+    through: Followed | None = None,
 ) -> Reason:
     return Reason(
         kind=row.relation,
@@ -364,4 +379,5 @@ def _reason(
         via=via,
         hops=hops,
         of_subject=of_subject,
+        through=through,
     )

@@ -84,11 +84,15 @@ def _count_in(
 
 @dataclass
 class _Changes:
-    """What changes recipients of an entity: offsets and times from which on they may be others, and their ids."""
+    """What changes recipients of an entity: offsets and times from which on they may be others, and their ids.
+
+    ``followed`` is what people follow in place of it.
+    """
 
     log_offsets: set[int] = field(default_factory=set)
     times_ms: set[int] = field(default_factory=set)
     people: set[str] = field(default_factory=set)
+    followed: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, audience: IndexedAudience, entity_id: str, rules: Sequence[RecipientRule]) -> _Changes:
@@ -108,7 +112,8 @@ class _Changes:
                 changes._add_members(owner, audience)
         for fact in audience.person_facts.about(entity_id):
             changes._add_person(fact.user_id, fact)
-        changes._add_mutes(audience, {*nodes, *(rule.subscription_id for rule in rules)}, rules)
+        about_ids = {*nodes, *changes.followed, *(rule.subscription_id for rule in rules)}
+        changes._add_mutes(audience, about_ids, rules)
         return changes
 
     def _add_mutes(self, audience: IndexedAudience, about_ids: set[str], rules: Sequence[RecipientRule]) -> None:
@@ -130,6 +135,9 @@ class _Changes:
 
     def _add_person(self, person_id: str, relation: Principal | Member | PersonFact) -> None:
         self.people.add(person_id)
+        through = None if isinstance(relation, Member) else relation.through
+        if through is not None and through.id is not None:
+            self.followed.add(through.id)
         self._add_span(relation.since_offset, relation.until_offset)
 
     def _add_span(self, since_offset: int, until_offset: int) -> None:

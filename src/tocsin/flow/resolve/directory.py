@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.model.mute import Mute
-from tocsin.model.notification import ReasonKind
+from tocsin.model.notification import Followed, ReasonKind
 from tocsin.model.own_address import OwnAddress
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel
@@ -38,7 +39,8 @@ class Principal(NamedTuple):
     """A user or team that is in ``relation`` to ``node_id``, or that ``receiver`` names.
 
     ``since_offset`` is the log offset of the event that made it so: earlier events are not for them, nor are
-    events after ``until_offset``. ``is_of_subject``: the relation is to what the node is about.
+    events after ``until_offset``. ``is_of_subject``: the relation is to what the node is about. ``through`` is what a
+    follower follows that contains the node, None where it is the node itself; ``is_hidden``: they may not view that.
     """
 
     relation: ReasonKind
@@ -49,6 +51,8 @@ class Principal(NamedTuple):
     since_offset: int = 0
     until_offset: int = NO_END
     is_of_subject: bool = False
+    through: Followed | None = None
+    is_hidden: bool = False
 
 
 class Member(NamedTuple):
@@ -63,13 +67,17 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class PersonFact:
-    """Something that an alert asks of people holds of a person, at ``place`` (an entity; empty: everywhere)."""
+    """Something that an alert asks of people holds of a person, at ``place`` (an entity; empty: everywhere).
+
+    ``through`` is what they follow that contains the place, None where they follow the place itself.
+    """
 
     place: str
     user_id: str
     question: str
     since_offset: int = 0
     until_offset: int = NO_END
+    through: Followed | None = None
 
 
 @dataclass(frozen=True)
@@ -109,8 +117,14 @@ class Directory(Protocol):
     def of(self, portion: Portion) -> Directory:
         """Return the directory of some people: of others it knows no relation."""
 
+    def with_rights(self, policies: PolicySnapshot) -> Directory:
+        """Return the directory that marks follows of what their followers may not view (``Principal.is_hidden``)."""
+
     def cuts(self, node_ids: Collection[str], size: int) -> Sequence[str]:
-        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
+        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does.
+
+        Who follows what contains a node counts as well.
+        """
 
     def people_sharing(self, addresses: Collection[str]) -> Collection[str]:
         """Return the people with one of these addresses, and all who have the same address as another person."""
@@ -122,7 +136,11 @@ class Directory(Protocol):
         """Return the asset of each refused access that an event of one of these, a policy, tells of: for that alone."""
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterable[Principal]:
-        """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""
+        """Return the principals in this relation to each node; a thread has the owners and followers of its asset.
+
+        A person who follows what a node belongs to follows the node for as long as both are so, and at the event that
+        ends the belonging (``Principal.through``).
+        """
 
     def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterable[Principal]:
         """Return the users or teams of those names."""

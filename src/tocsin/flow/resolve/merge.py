@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tocsin.flow.resolve.candidates import Candidate
-from tocsin.model.notification import Reason
+from tocsin.model.notification import Reason, directness
 from tocsin.model.notification_draft import EventHead, NotificationDraft, reasons_of
 from tocsin.model.subscription import Channel
 
@@ -63,6 +63,7 @@ def reason_order(reason: Reason) -> tuple[str, ...]:
     return (
         reason.kind,
         f"{reason.hops:010d}",
+        "{:04d}{}{}".format(*directness(reason.through)),
         reason.subscription_name,
         reason.subscription_id,
         reason.destination_id,

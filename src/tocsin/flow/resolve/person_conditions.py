@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from tocsin.conditions.relations import FOLLOWS, OWNS, answers_of, is_asked, team_of
 from tocsin.flow.resolve.directory import Directory, Member, PersonFact, Principal
 from tocsin.flow.resolve.recipient_rules import RecipientRule
-from tocsin.model.notification import ReasonKind
+from tocsin.model.notification import ReasonKind, directness
 
 ANYWHERE = ""
 """The place of what holds of a person whatever has changed."""
@@ -29,9 +29,12 @@ class PersonFacts:
 
     def answers(self, questions: Sequence[str], user_id: str, entity_id: str, offset: int) -> int:
         """Return a person's answers about the event of an entity at a log offset."""
-        facts = (*self._facts_at(ANYWHERE, user_id), *self._facts_at(entity_id, user_id))
-        true_questions = {one.question for one in facts if one.since_offset <= offset <= one.until_offset}
-        return answers_of(questions, true_questions)
+        return answers_of(questions, {fact.question for fact in self._facts_then(user_id, entity_id, offset)})
+
+    def first(self, questions: Sequence[str], user_id: str, entity_id: str, offset: int) -> PersonFact | None:
+        """Return the first of these questions that holds of a person, as directly as it does; None where none does."""
+        facts = (fact for fact in self._facts_then(user_id, entity_id, offset) if fact.question in questions)
+        return min(facts, default=None, key=lambda fact: (questions.index(fact.question), directness(fact.through)))
 
     def anybody(self, accepted: int, questions: Sequence[str], entity_id: str, offset: int) -> bool:
         """Say whether any person's answers are among ``accepted``; for most people no question holds."""
@@ -46,6 +49,11 @@ class PersonFacts:
             for person_facts in self._by_place.get(place, {}).values():
                 yield from person_facts
 
+    def _facts_then(self, user_id: str, entity_id: str, offset: int) -> Iterator[PersonFact]:
+        for fact in (*self._facts_at(ANYWHERE, user_id), *self._facts_at(entity_id, user_id)):
+            if fact.since_offset <= offset <= fact.until_offset:
+                yield fact
+
     def _facts_at(self, place: str, user_id: str) -> Sequence[PersonFact]:
         return self._by_place.get(place, {}).get(user_id, ())
 
@@ -58,7 +66,8 @@ def person_facts_of(
     principals: list[tuple[str, Principal]] = []
     for question, relation in _BY_ASSET.items():
         if question in questions:
-            principals += [(question, principal) for principal in directory.stakeholders(entity_ids, relation)]
+            stakeholders = directory.stakeholders(entity_ids, relation)
+            principals += [(question, principal) for principal in stakeholders if not principal.is_hidden]
     if teams := {team: question for question in questions if (team := team_of(question)) is not None}:
         principals += [
             (teams[principal.receiver], principal) for principal in directory.principals_named(ReasonKind.TEAM, teams)
@@ -70,7 +79,8 @@ def person_facts_of(
     for question, principal in principals:
         place = principal.node_id or ANYWHERE
         if principal.principal_type != "team":
-            yield PersonFact(place, principal.principal_id, question, principal.since_offset, principal.until_offset)
+            since, until = principal.since_offset, principal.until_offset
+            yield PersonFact(place, principal.principal_id, question, since, until, principal.through)
         for member in members_by_team[principal.principal_id]:
             since = max(principal.since_offset, member.since_offset)
             until = min(principal.until_offset, member.until_offset)

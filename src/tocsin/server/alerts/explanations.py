@@ -299,7 +299,8 @@ def _recipients_of(
     logged_event, parts = question.logged, caller.parts
     candidates = [alert for alert in alerts if question.person or alert.id in matching]
     audience_rows = [row for alert in candidates for row in rows_of(alert)]
-    audience = audience_of({logged_event.event.entity_id}, audience_rows, parts.alert_stores.directory, everybody=True)
+    directory = parts.alert_stores.directory.with_rights(caller.policies)
+    audience = audience_of({logged_event.event.entity_id}, audience_rows, directory, everybody=True)
     inputs = ExplanationInput(
         logged=logged_event,
         audience=audience,

@@ -18,7 +18,7 @@ from tocsin.delivery.wording.assets import asset_of
 from tocsin.errors import NotFound
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, name_of
 from tocsin.model.mute import Mute, MuteKind
-from tocsin.model.notification import Notification
+from tocsin.model.notification import Notification, most_direct_follow
 from tocsin.model.people import Actor, Person
 from tocsin.model.stored import Key
 from tocsin.server.alerts.incidents import found_incident, incident_to_change
@@ -128,7 +128,7 @@ def asset_name_of(notification: Notification, parts: Parts) -> str:
 
 
 class FollowedAsset(NamedTuple):
-    """The asset that the recipient of a notification follows: its type and id, and what people call it."""
+    """What the recipient of a notification follows: its type and id, and what people call it."""
 
     entity_type: str
     entity_id: str
@@ -136,24 +136,27 @@ class FollowedAsset(NamedTuple):
 
 
 def followed_asset_of(notification: Notification, parts: Parts) -> FollowedAsset | None:
-    """Return the asset whose follower a notification is for, the table of a test that it checks.
+    """Return what the person follows whom a notification is for: the asset, the table that a test checks, or a schema.
 
-    None where it is for no follower, where the asset is gone, and for a recipient who may not view it now.
+    None where it is for no follower, where that is gone, and for a recipient who may not view it now.
     """
     logged_event = parts.log.find(notification.event_id)
-    reason = next((one for one in notification.reasons if one.is_of_follower), None)
+    reason = most_direct_follow(notification.reasons)
     if logged_event is None or reason is None or notification.recipient_id is None:
         return None
     changed_asset = asset_of(logged_event.event)
     asset = FollowedAsset(changed_asset.entity_type, changed_asset.entity_id, changed_asset.title)
-    if logged_event.event.entity_type == TEST_CASE and reason.of_subject:
+    place: tuple[str, Key] | None = None
+    if reason.through is not None:
+        place = reason.through.type, Key.by_id(str(reason.through.id))
+    elif logged_event.event.entity_type == TEST_CASE and reason.of_subject:
+        place = "table", Key.by_name(tested_table(logged_event.event.entity or {}) or "")
+    if place is not None:
         try:
-            table = parts.catalogue.get(
-                "table", Key.by_name(tested_table(logged_event.event.entity or {}) or ""), "all"
-            )
+            document = parts.catalogue.get(*place, "all")
         except NotFound:
             return None
-        asset = FollowedAsset("table", table["id"], table.get("displayName") or table["name"])
+        asset = FollowedAsset(place[0], document["id"], document.get("displayName") or document["name"])
     permissions = parts.access.permission_cache.current_policies().of(notification.recipient_id)
     reference = {"id": asset.entity_id, "type": asset.entity_type}
     return asset if Visibility(permissions, parts.access.standing).sees([reference]) else None

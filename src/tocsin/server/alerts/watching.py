@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.watching import watches
+from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.resolve.withholding import hidden_assets
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
@@ -141,7 +142,9 @@ def _people(relation: ReasonKind, rules: Sequence[RecipientRule], asset: Documen
         case ReasonKind.OWNER:
             return list(asset.get("owners") or ())
         case ReasonKind.FOLLOWER:
-            return list(caller.parts.catalogue.followers(asset["id"]))
+            followers = caller.parts.alert_stores.directory.stakeholders([asset["id"]], relation)
+            ids = {one.principal_id for one in followers if one.until_offset == NO_END}
+            return sorted(caller.parts.catalogue.references(ids).values(), key=itemgetter("fullyQualifiedName"))
         case ReasonKind.USER | ReasonKind.TEAM:
             names = [rule.receiver for rule in rules]
             return list(caller.parts.alert_stores.names.references_of((relation.value,), names).values())

@@ -207,9 +207,9 @@ past_relation = Table(
 )
 """One row per relation that has ended: it held for the events from ``since_offset`` to ``until_offset`` of the log.
 
-``relation`` is ``owner``, ``follower``, ``downstream`` (``other_fqn`` is the asset's name at the end),
-``member`` of a team, ``consumer`` of a change request, or ``above1``, ``above2``, …: the ancestors of an entity before
-it was moved or hard-deleted.
+``relation`` is ``owner``, ``follower``, ``downstream``, ``member`` of a team, ``consumer`` of a change request, or
+``above1``, ``above2``, …: the ancestors of an entity before it was moved or hard-deleted. ``other_fqn`` is the name at
+the end of an asset downstream or of an ancestor, null for ancestors in rows of earlier releases.
 """
 
 membership = Table(

@@ -31,6 +31,7 @@ from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.mutes import mutes_in, people_muting
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
+_HIDDEN_FOLLOWED = "a policy hides from the recipient what they follow, to which the asset belongs"
 _HIDDEN_FROM_EDITOR = "a policy hides it from an editor of the alert, who could read what is sent"
 SURE_FOR_S = 1.0
 """Seconds until the store is queried again whether everybody may view everything, and who has muted anything."""
@@ -142,7 +143,7 @@ class Permitted:
         return objection
 
     def _mute_objection(self, dispatch: Dispatch, now_ms: int) -> Objection:
-        """Return the objection of people who muted the alert, the asset, or an asset that reaches them by lineage."""
+        """Return the objection of people who muted the alert, the asset, or an asset or container that reaches them."""
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
         people = _addressees(dispatch)
         with reading(self._engine) as connection:
@@ -152,13 +153,15 @@ class Permitted:
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
         nodes = self._standing.references_named({reason.via for reason in reasons if reason.via})
         ids = {via: str(many[0]["id"]) for via, many in nodes.items() if many}
+        followed_ids = {reason.through.id for reason in reasons if reason.through and reason.through.id}
         about = {entry.event.entity_id for entry in dispatch.entries} | {reason.subscription_id for reason in reasons}
         with reading(self._engine) as connection:
-            mutes = list(mutes_in(connection, people, about | set(ids.values())))
+            mutes = list(mutes_in(connection, people, about | followed_ids | set(ids.values())))
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
             concerned = entry.recipient_id if reason.is_personal else target
-            place = (reason.subscription_id, entry.event.entity_id, ids.get(reason.via or "", ""))
+            followed_id = (reason.through.id if reason.through else None) or ""
+            place = (reason.subscription_id, entry.event.entity_id, ids.get(reason.via or "", ""), followed_id)
             silencing = (
                 mute for mute in mutes if mute.who == concerned and mute.silences(place, channel, (NO_END, now_ms))
             )
@@ -174,7 +177,11 @@ class Permitted:
         viewers = self._viewers(dispatch, policies)
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-            hidden_from = [not one.sees_event(entry.event) for one in viewers(entry, reason)]
+            seeing = viewers(entry, reason)
+            hidden_from = [not one.sees_event(entry.event) for one in seeing]
+            followed = reason.through if reason.is_personal and entry.recipient_id is not None else None
+            if followed is not None and not seeing[0].sees_followed([followed]):
+                return OutcomeReason.MAY_NOT_VIEW, _HIDDEN_FOLLOWED
             if not any(hidden_from):
                 return None
             is_person = reason.is_personal and entry.recipient_id is not None and hidden_from[0]

@@ -6,72 +6,91 @@ Every statement looks up a bounded list of keys through an index; none scans. Ne
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, literal, or_, select
 
+from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import subjects_of
-from tocsin.flow.resolve.directory import EVERYBODY, DownstreamStep, HeldAddress, Member, Portion, Principal
+from tocsin.flow.resolve.directory import EVERYBODY, NO_END, DownstreamStep, HeldAddress, Member, Portion, Principal
 from tocsin.model import fqn
+from tocsin.model.access import Operation
 from tocsin.model.change import EventType
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
+from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.alerts.incidents import assignees_at
 from tocsin.store.catalogue.feed import thread_directory
 from tocsin.store.catalogue.people.own_addresses import held_addresses
 from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import former_name
-from tocsin.store.database.keys import is_one_of, rows_by_key
+from tocsin.store.database.keys import is_one_of, present_keys, rows_by_key
 from tocsin.store.database.tables import change_event, entity, follow, past_relation, person
 from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.asked import people_asked_at
+from tocsin.store.recipients.belonging import Belonging, KnownBelongings, find_belongings
 from tocsin.store.recipients.mutes import mutes_in
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
 
 _MOST_REFUSALS = 10_000
 """Refused accesses that are looked up at once: more than any micro-batch has."""
 
+_PAST = past_relation.c
 _PEOPLE = select(*(person.c["user_id" if name == "id" else name] for name in Person._fields))
 
 
 class SqlDirectory:
     """The directory of one store.
 
-    What assets threads and tests are about is looked up once where ``subjects`` remembers it, as it does for some
-    events.
+    What threads and tests are about, and what assets belong to, is looked up once where it is remembered, as it is for
+    some events.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        from_offset: int = 0,
-        portion: Portion = EVERYBODY,
-        subjects: KnownSubjects | None = None,
-    ) -> None:
+    def __init__(self, engine: Engine, from_offset: int = 0, portion: Portion = EVERYBODY) -> None:
         self._engine, self._from, self._portion = engine, from_offset, portion
-        self._subjects = subjects
+        self._subjects: KnownSubjects | None = None
+        self._belongings: KnownBelongings | None = None
+        self._policies: PolicySnapshot | None = None
 
     def from_offset(self, offset: int) -> SqlDirectory:
         """Return the directory for events at this offset or later: relations that ended before are left out."""
-        return SqlDirectory(self._engine, offset, self._portion, KnownSubjects())
+        directory = copy(self)
+        directory._from, directory._subjects, directory._belongings = offset, KnownSubjects(), KnownBelongings(offset)
+        return directory
 
     def of(self, portion: Portion) -> SqlDirectory:
         """Return the directory of some people: of others it knows no relation."""
-        return SqlDirectory(self._engine, self._from, portion, self._subjects)
+        directory = copy(self)
+        directory._portion = portion
+        return directory
+
+    def with_rights(self, policies: PolicySnapshot) -> SqlDirectory:
+        """Return the directory that marks follows of what their followers may not view, as these policies say."""
+        directory = copy(self)
+        directory._policies = policies
+        return directory
 
     def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
-        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does."""
+        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does.
+
+        Who follows what contains a node counts as well.
+        """
         with reading(self._engine) as connection:
-            assets = self._subject_assets(connection, node_ids)
-            nodes = {assets.of(node) for node in node_ids} | assets.of_tests.keys()
-            is_node = is_one_of(connection, follow.c.entity_id, nodes)
+            subjects = self._subject_assets(connection, node_ids)
+            assets = {subjects.of(node) for node in node_ids}
+            containers = (one.container for many in self._belongings_of(connection, assets).values() for one in many)
+            followable_ids = {*assets, *subjects.of_tests, *(str(one.id) for one in containers)}
+            is_node = is_one_of(connection, follow.c.entity_id, followable_ids)
             first_followers = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
             if (connection.scalar(select(func.count()).select_from(first_followers)) or 0) <= size:
                 return []
-            if len(nodes) == 1:
+            followed_ids = present_keys(connection, follow.c.entity_id, followable_ids)
+            is_node = is_one_of(connection, follow.c.entity_id, followed_ids)
+            if len(followed_ids) == 1:
                 return list(_steps(connection, select(follow.c.user_id).where(is_node), size))
             place = func.row_number().over(order_by=follow.c.user_id).label("place")
             placed_followers = select(follow.c.user_id, place).where(is_node).subquery()
@@ -125,7 +144,8 @@ class SqlDirectory:
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         """Return the principals in this relation to each node; a thread has the owners and followers of its asset.
 
-        A test case has the followers of its table beside its own; owners it inherits.
+        A test case has the followers of its table beside its own; owners it inherits. Who follows what an asset belongs
+        to follows the asset (``belonging.py``).
         """
         with reading(self._engine) as connection:
             if relation is ReasonKind.ASKED:
@@ -142,37 +162,63 @@ class SqlDirectory:
             places[assets.of_threads.get(node, node)].append(node)
         for node, table in assets.of_tests.items() if relation is ReasonKind.FOLLOWER else ():
             places[table].append(node)
-        for principal in self._of_assets(places.keys(), relation):
+        is_owner = relation is ReasonKind.OWNER
+        principals = self._owners(places) if is_owner else self._mark_hidden(self._followers(places, assets.of_tests))
+        for principal in self._in_portion(principals):
             for node in places[str(principal.node_id)]:
                 yield principal if node == principal.node_id else principal._replace(node_id=node, is_of_subject=True)
 
-    def _of_assets(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
-        """Yield the owners or followers of each asset."""
-        if relation is ReasonKind.OWNER:
-            with reading(self._engine) as connection:
-                yield from self._in_portion(relations_over_time.owners(connection, node_ids, self._from))
-            return
-        followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
-        follow_rows = self._by_key(followers, follow.c.entity_id, node_ids, person_id=follow.c.user_id)
-        follows = cast(Iterable[tuple[str, str, int]], follow_rows)
-        yield from self._in_portion(
-            Principal(relation, user_id, "user", node_id, "", since) for node_id, user_id, since in follows
-        )
-        past_relations = select(past_relation).where(past_relation.c.relation == relation.value)
-        recent_relations = past_relations.where(past_relation.c.until_offset >= self._from)
-        yield from self._in_portion(
-            Principal(
-                relation,
-                row.other_id,
-                row.other_type,
-                node_id=row.entity_id,
-                since_offset=row.since_offset,
-                until_offset=row.until_offset,
-            )
-            for row in self._by_key(
-                recent_relations, past_relation.c.entity_id, node_ids, person_id=past_relation.c.other_id
-            )
-        )
+    def _owners(self, asset_ids: Collection[str]) -> Iterator[Principal]:
+        with reading(self._engine) as connection:
+            yield from relations_over_time.owners(connection, asset_ids, self._from)
+
+    def _followers(self, asset_ids: Collection[str], test_ids: Collection[str]) -> Iterator[Principal]:
+        """Yield who follows each of these assets, and who follows what it belongs to; a test belongs to its table."""
+        with reading(self._engine) as connection:
+            belongings = self._belongings_of(connection, [one for one in asset_ids if one not in test_ids])
+        contents: dict[str, list[tuple[str, Belonging]]] = defaultdict(list)
+        for asset_id, containers in belongings.items():
+            for belonging in containers:
+                contents[str(belonging.container.id)].append((asset_id, belonging))
+        for followed_id, user_id, since, until in self._follows({*asset_ids, *contents}):
+            if followed_id in asset_ids:
+                yield Principal(ReasonKind.FOLLOWER, user_id, "user", followed_id, "", since, until)
+            for asset_id, belonging in contents.get(followed_id, ()):
+                first, last = max(since, belonging.since_offset), min(until, belonging.until_offset)
+                if first <= last:
+                    through = belonging.container
+                    yield Principal(ReasonKind.FOLLOWER, user_id, "user", asset_id, "", first, last, through=through)
+
+    def _mark_hidden(self, followers: Iterator[Principal]) -> Iterator[Principal]:
+        """Return followers, of whom those are marked who may not view what they follow in place of an asset."""
+        policies = self._policies
+        if policies is None or policies.are_all_open():
+            return followers
+        principals = list(followers)
+        hideable = [one for one in principals if one.through and not policies.is_open(one.through.type)]
+        containers = SqlEntityStates(self._engine).of({str(one.through.id) for one in hideable if one.through})
+        permissions = policies.of_many({one.principal_id for one in hideable})
+
+        def is_hidden(principal: Principal) -> bool:
+            through = principal.through
+            if through is None or policies.is_open(through.type):
+                return False
+            subject = containers.get(str(through.id))
+            return subject is None or not permissions[principal.principal_id].may(Operation.VIEW_BASIC, *subject)
+
+        return (one._replace(is_hidden=True) if is_hidden(one) else one for one in principals)
+
+    def _follows(self, entity_ids: Collection[str]) -> Iterator[tuple[str, str, int, int]]:
+        """Yield who follows each of these entities, and for which events: entity, person, first and last offset."""
+        follows = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset, literal(NO_END))
+        past_follows = select(_PAST.entity_id, _PAST.other_id, _PAST.since_offset, _PAST.until_offset)
+        past_follows = past_follows.where(_PAST.relation == ReasonKind.FOLLOWER.value, _PAST.until_offset >= self._from)
+        for query, key, person_id in (
+            (follows, follow.c.entity_id, follow.c.user_id),
+            (past_follows, _PAST.entity_id, _PAST.other_id),
+        ):
+            follow_rows = self._by_key(query, key, entity_ids, person_id=person_id)
+            yield from cast(Iterable[tuple[str, str, int, int]], follow_rows)
 
     def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         """Return the users or teams of those names, which may be quoted as in FQNs.
@@ -235,6 +281,11 @@ class SqlDirectory:
         if self._subjects is None:
             return find_subject_assets(connection, ids)
         return self._subjects.of(connection, ids)
+
+    def _belongings_of(self, connection: Connection, asset_ids: Collection[str]) -> Mapping[str, Sequence[Belonging]]:
+        if self._belongings is None:
+            return find_belongings(connection, asset_ids, self._from)
+        return self._belongings.of(connection, asset_ids)
 
     def _in_portion(self, principals: Iterable[Principal]) -> Iterator[Principal]:
         """Yield those who are no person, or one of ours."""

@@ -17,7 +17,7 @@ from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.change import EventType
 from tocsin.model.inheritance import Entry
 from tocsin.model.notification import ReasonKind
-from tocsin.store.catalogue.relations.ancestry import ancestor_entities
+from tocsin.store.catalogue.relations.ancestry import Ancestor, ancestor_entities
 from tocsin.store.catalogue.relations.past import ABOVE, DOWNSTREAM, MEMBER, OWNER
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, entity, lineage_edge, membership, ownership, past_relation
@@ -57,8 +57,8 @@ def owners(connection: Connection, node_ids: Collection[str], from_offset: int =
     """
     own_owners = _relations_held(connection, _OWNERS, OWNER, node_ids, from_offset)
     inheriting_nodes = {node for node in node_ids if not _lasts(own_owners.get(node, ()), from_offset)}
-    chains = _chains(connection, inheriting_nodes, from_offset)
-    ancestors = {one for chain in chains.values() for one in chain.everybody()}
+    chains = chains_of(connection, inheriting_nodes, from_offset)
+    ancestors = {one.id for chain in chains.values() for one in chain.everybody()}
     held_above = {one: own_owners.get(one, []) for one in ancestors.intersection(node_ids)}
     held_above |= _relations_held(connection, _OWNERS, OWNER, ancestors.difference(node_ids), from_offset)
     inherited_owners = _live(connection, held_above) if held_above else {}
@@ -93,7 +93,7 @@ def members(
             if is_wanted(user_id):
                 people[user_id].append(span)
         for user_id in sorted(people):
-            yield from ((team, user_id, span) for span in _join(people[user_id]))
+            yield from ((team, user_id, span) for span in join_spans(people[user_id]))
 
 
 def reach(
@@ -134,34 +134,37 @@ def _first_arrivals(
             yield from ((root, edge.target[0], span, edge.fqn) for span in new)
 
 
-class _Chain(NamedTuple):
+class AncestorChain(NamedTuple):
     """The ancestors of an entity, the nearest first, and those that it or one of them had up to an offset."""
 
     entity_id: str
-    now: Sequence[str]
-    before: Mapping[str, Sequence[tuple[int, Sequence[str]]]]
+    now: Sequence[Ancestor]
+    before: Mapping[str, Sequence[tuple[int, Sequence[Ancestor]]]]
 
-    def everybody(self) -> Iterator[str]:
+    def everybody(self) -> Iterator[Ancestor]:
         """Yield every entity that is or was an ancestor."""
         yield from self.now
-        for node_id in (self.entity_id, *self.now):
-            for _, ids in self.before.get(node_id, ()):
-                yield from ids
+        for node_id in self._ids_now():
+            for _, ancestors in self.before.get(node_id, ()):
+                yield from ancestors
 
-    def at(self, offset: int) -> Iterator[str]:
+    def at(self, offset: int) -> Iterator[Ancestor]:
         """Yield the ancestors at an offset, the nearest first."""
-        for node_id in (self.entity_id, *self.now):
-            if node_id != self.entity_id:
-                yield node_id
-            past_ancestors = next((ids for until, ids in self.before.get(node_id, ()) if offset <= until), None)
+        for node_id, ancestor in zip(self._ids_now(), (None, *self.now), strict=True):
+            if ancestor is not None:
+                yield ancestor
+            past_ancestors = next((some for until, some in self.before.get(node_id, ()) if offset <= until), None)
             if past_ancestors is not None:
                 yield from past_ancestors
                 return
 
     def turns(self) -> Iterator[int]:
         """Yield the offsets from which on it differs."""
-        for node_id in (self.entity_id, *self.now):
+        for node_id in self._ids_now():
             yield from (until + 1 for until, _ in self.before.get(node_id, ()))
+
+    def _ids_now(self) -> tuple[str, ...]:
+        return (self.entity_id, *(one.id for one in self.now))
 
 
 def _lasts(relations: Sequence[_Held], from_offset: int) -> bool:
@@ -170,14 +173,14 @@ def _lasts(relations: Sequence[_Held], from_offset: int) -> bool:
 
 
 def _effective(
-    chain: _Chain,
+    chain: AncestorChain,
     owners_by_entity: Mapping[str, Sequence[_Held]],
     inherited: Mapping[str, Sequence[_Held]],
     from_offset: int,
 ) -> Iterator[tuple[_Target, Span]]:
     """Yield the owners that an entity had: its own or, while it had none, those of the nearest ancestor with some."""
     own_relations = owners_by_entity.get(chain.entity_id, ())
-    relations = [*own_relations, *(row for one in chain.everybody() for row in inherited.get(one, ()))]
+    relations = [*own_relations, *(row for one in chain.everybody() for row in inherited.get(one.id, ()))]
     turns = {
         from_offset,
         NO_END + 1,
@@ -186,32 +189,33 @@ def _effective(
     }
     spans: dict[_Target, list[Span]] = defaultdict(list)
     for since, end in pairwise(sorted(turn for turn in turns if turn >= from_offset)):
-        levels = (own_relations, *(inherited.get(one, ()) for one in chain.at(since)))
+        levels = (own_relations, *(inherited.get(one.id, ()) for one in chain.at(since)))
         holders_by_level = ([row.target for row in level if row.span[0] <= since <= row.span[1]] for level in levels)
         for owner in next(filter(None, holders_by_level), []):
             spans[owner].append((since, end - 1))
     for owner, owner_spans in sorted(spans.items()):
-        yield from ((owner, span) for span in _join(owner_spans))
+        yield from ((owner, span) for span in join_spans(owner_spans))
 
 
-def _chains(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, _Chain]:
+def chains_of(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, AncestorChain]:
+    """Return the ancestors of each entity, now and at this offset or later."""
     places = rows_by_key(connection, select(entity.c.id, entity.c.entity_type, entity.c.fqn), entity.c.id, node_ids)
     entries: dict[str, Entry] = {row.id: (row.entity_type, row.fqn) for row in places}
     above_now = ancestor_entities(connection, entries)
-    now = {node: [above_id for above_id, _ in above_now.get(node, ())] for node in node_ids}
-    before = _past_ancestors(connection, {*node_ids, *(one for many in now.values() for one in many)}, from_offset)
-    return {node: _Chain(node, above, before) for node, above in now.items()}
+    now = {node: above_now.get(node, []) for node in node_ids}
+    before = _past_ancestors(connection, {*node_ids, *(one.id for many in now.values() for one in many)}, from_offset)
+    return {node: AncestorChain(node, above, before) for node, above in now.items()}
 
 
 def _past_ancestors(
     connection: Connection, ids: Collection[str], from_offset: int
-) -> dict[str, list[tuple[int, list[str]]]]:
+) -> dict[str, list[tuple[int, list[Ancestor]]]]:
     """Return, by entity, its ancestors up to each offset at which they changed, the earliest first."""
-    ancestors: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-    columns = (_PAST.entity_id, _PAST.until_offset, _PAST.other_id)
+    ancestors: dict[str, dict[int, list[Ancestor]]] = defaultdict(lambda: defaultdict(list))
+    columns = (_PAST.entity_id, _PAST.until_offset, _PAST.other_id, _PAST.other_type, _PAST.other_fqn)
     query = select(*columns).where(_PAST.relation.like(f"{ABOVE}%"), _PAST.until_offset >= from_offset)
     for row in rows_by_key(connection, query.order_by(_PAST.relation), _PAST.entity_id, ids):
-        ancestors[row.entity_id][row.until_offset].append(row.other_id)
+        ancestors[row.entity_id][row.until_offset].append(Ancestor(row.other_id, row.other_type, row.other_fqn))
     return {one: sorted(many.items()) for one, many in ancestors.items()}
 
 
@@ -290,7 +294,7 @@ def _span_without(span: Span, excluded: Sequence[Span]) -> list[Span]:
     return parts
 
 
-def _join(spans: Iterable[Span]) -> list[Span]:
+def join_spans(spans: Iterable[Span]) -> list[Span]:
     """Return spans in order, those that overlap or follow each other made one."""
     joined: list[Span] = []
     for since, until in sorted(spans):

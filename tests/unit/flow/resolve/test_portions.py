@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -15,7 +15,7 @@ from tocsin.flow.resolve.counted import Moment, SimilarEvents, count_recipients
 from tocsin.flow.resolve.directory import Principal
 from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule, recipient_rules
-from tocsin.model.notification import ReasonKind
+from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import EventHead
 from tocsin.model.subscription import Channel
 
@@ -63,14 +63,20 @@ def recipients_in_portions(case: Case, people_at_once: int) -> Notified:
         for recipient in recipients:
             key = (head.event_id, recipient.channel.value, recipient.key)
             assert key not in reasons_by_recipient, "two portions notify one recipient"
-            reasons = [_facts_of_reason(reason) for reason in recipient.reasons]
+            reasons = _facts_of_reasons(recipient.reasons)
             reasons_by_recipient[key] = (recipient.target, recipient.user_id, reasons)
     return reasons_by_recipient
 
 
-def _facts_of_reason(reason: object) -> tuple[object, ...]:
-    names = ("kind", "hops", "subscription_name", "subscription_id", "destination_id", "team", "via")
-    return tuple(getattr(reason, name) for name in names)
+def _facts_of_reasons(reasons: Sequence[Reason]) -> list[tuple[object, ...]]:
+    """Return what is compared, each once: people who share an address may meet different conditions of one alert."""
+    return list(dict.fromkeys(_facts_of_reason(reason) for reason in reasons))
+
+
+def _facts_of_reason(reason: Reason) -> tuple[object, ...]:
+    alert = (reason.subscription_name, reason.subscription_id, reason.destination_id)
+    through = reason.through.id if reason.through else None
+    return (reason.kind, reason.hops, through, *alert, reason.team, reason.via)
 
 
 class ExpectedRecipients:
@@ -102,16 +108,23 @@ class ExpectedRecipients:
             candidates = self._owners(rule) if rule.owners else [None, *self._able()]
             is_met = any(self._accepts(event, rule, one) for one in candidates)
             key = rule.receiver if rule.channel is Channel.EMAIL else f"{rule.subscription_id}:{rule.receiver}"
-            if is_met and not self._is_muted(event, rule, rule.receiver, ""):
-                yield key, rule.receiver, None, (rule.relation, 0, *alert, None, None)
+            if is_met and not self._is_muted(event, rule, rule.receiver):
+                yield key, rule.receiver, None, (rule.relation, 0, None, *alert, None, None)
             return
-        for user_id, node, hops, team in self._related_people(event.head, rule):
-            person = self._company.users[user_id]
+        for user_id, node, hops, team, principal_through in self._related_people(event.head, rule):
+            person, through = self._company.users[user_id], principal_through
+            if rule.relation is ReasonKind.USER:
+                through = self._through_met(rule, user_id, event.head)
             address = {Channel.EMAIL: person.email, Channel.ACTIVITY_FEED: user_id}.get(rule.channel)
-            is_left_out = user_id == event.head.user_id or self._is_muted(event, rule, user_id, node)
+            is_left_out = user_id == event.head.user_id or self._is_muted(event, rule, user_id, node, through or "")
             if address and not is_left_out and self._accepts(event, rule, user_id):
                 via = f"fqn.{node}" if hops else None
-                yield address, address, user_id, (rule.relation, hops, *alert, team, via)
+                yield address, address, user_id, (rule.relation, hops, through, *alert, team, via)
+
+    def _through_met(self, rule: RecipientRule, user_id: str, head: EventHead) -> str | None:
+        """Return what a person follows in place of the asset, if that is the first that the alert asks for."""
+        first = next((one for one in rule.questions if self._holds(one, user_id, head)), None)
+        return min(self._ways_of_following(user_id, head), default="") or None if first == "follows" else None
 
     def _able(self) -> list[str]:
         return [one.id for one in self._company.users.values() if not (one.is_bot or one.deleted)]
@@ -123,7 +136,9 @@ class ExpectedRecipients:
         owners |= {member.user_id for member in self._company.members(teams)}
         return [one for one in self._able() if one in owners]
 
-    def _related_people(self, head: EventHead, rule: RecipientRule) -> Iterator[tuple[str, str, int, str | None]]:
+    def _related_people(
+        self, head: EventHead, rule: RecipientRule
+    ) -> Iterator[tuple[str, str, int, str | None, str | None]]:
         relation, nodes = rule.relation, {"": 0}
         if relation in BY_ASSET:
             nodes = {one.node_id: one.hops for one in self._company.reach([head.entity_id], rule.downstream_depth)}
@@ -136,7 +151,8 @@ class ExpectedRecipients:
                     people = {
                         member.user_id: member.team_name for member in self._company.members([principal.principal_id])
                     }
-                yield from ((user, node, hops, team) for user, team in people.items() if user in self._able())
+                through = principal.through.id if principal.through else None
+                yield from ((user, node, hops, team, through) for user, team in people.items() if user in self._able())
 
     def _principals(self, relation: ReasonKind, node: str, receiver: str) -> list[Principal]:
         if relation in BY_ASSET:
@@ -156,7 +172,7 @@ class ExpectedRecipients:
     def _holds(self, question: str, user_id: str, head: EventHead) -> bool:
         company, asset = self._company, head.entity_id
         if question == "follows":
-            return user_id in company.followers[asset] and company.followed_at[user_id] <= head.offset
+            return bool(self._ways_of_following(user_id, head))
         if question == "owns":
             teams = [who for who, kind in company.owners[asset] if kind == "team"]
             of_team = {one.user_id for one in company.members(teams)}
@@ -164,8 +180,16 @@ class ExpectedRecipients:
         team = question.partition(":")[2]
         return team in company.teams and user_id in {one.user_id for one in company.members([team])}
 
-    def _is_muted(self, event: MatchedEvent, rule: RecipientRule, who: str, node: str) -> bool:
-        about = (rule.subscription_id, event.head.entity_id, node)
+    def _ways_of_following(self, user_id: str, head: EventHead) -> list[str]:
+        """Return what a person follows of what an asset belongs to; an empty name where it is the asset itself."""
+        company, asset = self._company, head.entity_id
+        containers = [one for one, since, until in company.belongings[asset] if since <= head.offset <= until]
+        followed = [("", asset), *zip(containers, containers, strict=True)]
+        is_late = company.followed_at[user_id] > head.offset
+        return [] if is_late else [name for name, one in followed if user_id in company.followers[one]]
+
+    def _is_muted(self, event: MatchedEvent, rule: RecipientRule, who: str, *about_ids: str) -> bool:
+        about = (rule.subscription_id, event.head.entity_id, *about_ids)
         return any(
             mute.who == who
             and mute.about_id in about
@@ -244,7 +268,7 @@ def test_events_that_are_counted_together_have_the_recipients_of_each(
             for offset in counted.log_offsets:
                 key = (f"event-{offset}", recipient.channel.value, recipient.key)
                 assert key not in notified, "an event is counted once"
-                reasons = [_facts_of_reason(reason) for reason in recipient.reasons]
+                reasons = _facts_of_reasons(recipient.reasons)
                 notified[key] = (recipient.target, recipient.user_id, reasons)
     assert notified == expected
     if people_at_once == 1_000:

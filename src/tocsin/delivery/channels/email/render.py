@@ -19,7 +19,7 @@ from tocsin.delivery.dispatch import Dispatch, selections
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links import follow as follow_links
 from tocsin.delivery.links import mute as mute_links
-from tocsin.delivery.links.follow import UNFOLLOW_TEXT, VALID_FOR_MS, FollowLink
+from tocsin.delivery.links.follow import VALID_FOR_MS, FollowLink, unfollow_text
 from tocsin.delivery.links.mute import MUTE_TEXT, MUTED_FOR_MS, MuteLink
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
@@ -28,6 +28,7 @@ from tocsin.delivery.transport.request import Mail
 from tocsin.delivery.wording.content import LINK_TEXT, fold_notifications, message_content, more_of
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
+from tocsin.model.notification import most_direct_follow
 
 LINES_LIMIT = 50
 """Most changes that one mail lists; it says how many more there are."""
@@ -103,10 +104,11 @@ def _reader_links(entry: Entry, settings: MailSettings, now_ms: int) -> tuple[tu
     """Return the addresses of links that act for the reader of a notification, with their texts."""
     key, base_url = settings.unsubscribe_key, settings.base_url
     mute = mute_links.link_of(MuteLink(entry.notification_id, now_ms + MUTED_FOR_MS), key, base_url)
-    if not any(reason.is_of_follower for reason in entry.reasons):
+    follow = most_direct_follow(entry.reasons)
+    if follow is None:
         return ((mute, MUTE_TEXT),)
     unfollowing = FollowLink(entry.notification_id, follows=False, until_ms=now_ms + VALID_FOR_MS)
-    return (mute, MUTE_TEXT), (follow_links.link_of(unfollowing, key, base_url), UNFOLLOW_TEXT)
+    return (mute, MUTE_TEXT), (follow_links.link_of(unfollowing, key, base_url), unfollow_text(follow.through))
 
 
 def preview(

@@ -7,12 +7,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
 from tocsin.model.inheritance import BY_REFERENCE, Entry, ancestors, types_above
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
+
+
+class Ancestor(NamedTuple):
+    """An entity above another one; ``fqn`` is None for one that is gone and whose name nobody kept."""
+
+    id: str
+    entity_type: str
+    fqn: str | None
 
 
 def ancestry(connection: Connection, entries: Collection[Entry]) -> dict[Entry, list[str]]:
@@ -30,15 +39,20 @@ def ancestry(connection: Connection, entries: Collection[Entry]) -> dict[Entry, 
     return lines
 
 
-def ancestor_entities(connection: Connection, entries: Mapping[str, Entry]) -> dict[str, list[tuple[str, str]]]:
-    """Return the ids and types of the ancestors of each of these entities, given by id, the nearest first."""
+def ancestor_entities(connection: Connection, entries: Mapping[str, Entry]) -> dict[str, list[Ancestor]]:
+    """Return the ancestors of each of these entities, given by id, the nearest first."""
     lines = ancestry(connection, entries.values())
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
-    entities_by_fqn: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    entities_by_fqn: dict[str, list[Ancestor]] = defaultdict(list)
     query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.entity_type.in_(types))
     for row in rows_by_key(connection, query, entity.c.fqn, {above for line in lines.values() for above in line}):
-        entities_by_fqn[row.fqn].append((row.id, row.entity_type))
+        entities_by_fqn[row.fqn].append(Ancestor(row.id, row.entity_type, row.fqn))
     return {
-        entity_id: [one for fqn in lines[entry] for one in entities_by_fqn[fqn] if one[1] in types_above(entry[0])]
+        entity_id: [
+            ancestor
+            for fqn in lines[entry]
+            for ancestor in entities_by_fqn[fqn]
+            if ancestor.entity_type in types_above(entry[0])
+        ]
         for entity_id, entry in entries.items()
     }

@@ -239,9 +239,9 @@ def _relations(source: _Rows, by: str, ids: Sequence[str]) -> Select[Any]:
 def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator[tuple[str, Relation]]:
     """Yield the relation of each of these entities to each of its ancestors."""
     for entity_id, above in ancestor_entities(connection, entries).items():
-        for distance, (other_id, other_type) in enumerate(above, 1):
-            relation = (entity_id, f"{ABOVE}{distance}", other_id, other_type, 0)
-            yield entity_id, dict(zip(_NAMES, relation, strict=True))
+        for distance, ancestor in enumerate(above, 1):
+            relation = (entity_id, f"{ABOVE}{distance}", ancestor.id, ancestor.entity_type, 0)
+            yield entity_id, {**dict(zip(_NAMES, relation, strict=True)), "other_fqn": ancestor.fqn}
 
 
 def _start_offsets(

@@ -94,7 +94,7 @@ def test_the_list_shows_since_when_and_how_often_it_told(run: Run, small_server:
         },
     ]
     small_server.answer("GET", f"{API}/users/u/following", {"data": entries, "paging": {"total": 2}})
-    ended = run("follows", "--sort", "told", "--containing", "o", "--review", "stale", "--type", "table")
+    listing = run("follows", "--sort", "told", "--containing", "o", "--review", "stale", "--type", "table")
     assert small_server.requests[-1].query == {
         "limit": "100",
         "sortField": "told",
@@ -102,7 +102,7 @@ def test_the_list_shows_since_when_and_how_often_it_told(run: Run, small_server:
         "type": "table",
         "q": "o",
     }
-    assert [line.split() for line in ended.out.splitlines()] == [
+    assert [line.split() for line in listing.out.splitlines()] == [
         ["type", "asset", "since", "last", "change", "told", "unread"],
         ["table", "a.orders", "1970-01-02", "1970-01-03", "(version", "0.3)", "12", "3"],
         ["table", "a.old", "(deleted)", "1970-01-02", "(version", "0.1)", "0", "0"],

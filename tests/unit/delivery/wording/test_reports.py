@@ -159,8 +159,8 @@ def test_a_lag_that_is_exceeded_reads_otherwise_than_one_that_has_recovered() ->
         "what follows: what it has not read waits for it",
         "what to do: see whether it still reads: tocsin lag 'queue a'",
     ]
-    recovered = change_event(update_of(LAG, None, report | {"lagEvents": 0, "isEstimate": True, "alert": None}))
-    assert [line.labelled_text for line in event_text(recovered).all_lines] == [
+    recovery = change_event(update_of(LAG, None, report | {"lagEvents": 0, "isEstimate": True, "alert": None}))
+    assert [line.labelled_text for line in event_text(recovery).all_lines] == [
         "queue a has recovered: about 0 events to read",
         "limit: 10,000 events",
     ]
@@ -232,8 +232,8 @@ def test_a_run_of_a_suite_names_the_tests_that_failed() -> None:
     statuses = [*("Failed",) * 7, "Aborted", "Success"]
     results = [_result(number, status) for number, status in enumerate(statuses)]
     counts = {"failed": 7, "aborted": 1, "success": 1_200}
-    failed = {"status": "Failed", **counts, "testCaseResultSummary": results}
-    event = change_event(addition_of(SUITE_SUMMARY, failed))
+    failed_summary = {"status": "Failed", **counts, "testCaseResultSummary": results}
+    event = change_event(addition_of(SUITE_SUMMARY, failed_summary))
     failed_line, advice = event_text(event).lines
     assert advice.label == "what to do"
     assert failed_line.text == (

@@ -207,9 +207,9 @@ def test_a_deprecation_is_done_by_itself_on_its_date_and_nobody_is_asked(
     jobs = [ChangeRequestsJob(store_engine, shop.clock) for _ in range(2)]
     shop.clock.advance(30 * _DAY_MS - 1)
     jobs[0].look()
-    stored = log.find(request.id)
-    assert stored is not None
-    assert stored.done_at_ms is None
+    stored_request = log.find(request.id)
+    assert stored_request is not None
+    assert stored_request.done_at_ms is None
     event_count = len(shop.events_after(0))
     shop.clock.advance(1)
     if is_deleted:
@@ -217,9 +217,9 @@ def test_a_deprecation_is_done_by_itself_on_its_date_and_nobody_is_asked(
         event_count = len(shop.events_after(0))
     with ThreadPoolExecutor(2) as pool:
         assert sum(pool.map(lambda job: job.look(), jobs)) == 1
-    stored = log.find(request.id)
-    assert stored is not None
-    assert (stored.done_at_ms, stored.outcome) == (shop.clock.now_ms(), "asAnnounced")
+    stored_request = log.find(request.id)
+    assert stored_request is not None
+    assert (stored_request.done_at_ms, stored_request.outcome) == (shop.clock.now_ms(), "asAnnounced")
     kinds = [one.kind for one in log.steps(request.id, limit=99)]
     assert [kinds.count(one) for one in (RequestStepKind.DONE, RequestStepKind.ASKED)] == [1, 0]
     assert len(shop.events_after(0)) == event_count

@@ -40,7 +40,7 @@ def counts_of(company: SmallCompany, who: str, *tables: str, most_counted: int =
 
 
 def test_a_follow_has_its_time_and_the_last_version_of_its_asset(company: SmallCompany) -> None:
-    followed = FollowedAssets(company.engine)
+    followed_assets = FollowedAssets(company.engine)
     company.clock.advance(10)
     since_ms = company.clock.now_ms()
     for table in ("orders", "revenue"):
@@ -48,7 +48,7 @@ def test_a_follow_has_its_time_and_the_last_version_of_its_asset(company: SmallC
     company.clock.advance(10)
     company.describe("orders", "Changed.")
     company.writes.delete("table", Key.by_id(company.ids["revenue"]), actor=SYSTEM)
-    orders, revenue = sorted(followed.of(company.ids["ben"]), key=lambda one: str(one.reference["name"]))
+    orders, revenue = sorted(followed_assets.of(company.ids["ben"]), key=lambda one: str(one.reference["name"]))
     assert orders.reference == {
         "id": company.ids["orders"],
         "type": "table",
@@ -57,7 +57,7 @@ def test_a_follow_has_its_time_and_the_last_version_of_its_asset(company: SmallC
     }
     assert (orders.since_ms, orders.changed_ms, orders.version) == (since_ms, company.clock.now_ms(), Decimal("0.2"))
     assert (orders.is_deleted, revenue.is_deleted, revenue.since_ms) == (False, True, since_ms)
-    assert followed.of(company.ids["ana"]) == []
+    assert followed_assets.of(company.ids["ana"]) == []
 
 
 def test_a_follow_whose_event_has_left_the_log_has_no_time(company: SmallCompany) -> None:

@@ -45,7 +45,7 @@ def fill(older: Engine, table: str, *records: dict[str, object]) -> None:
 
 def incident_row(number: int, alert: str, asset: str, status: IncidentStatus, **values: object) -> dict[str, object]:
     """An incident of an alert, as it was stored before; it begins at ten times its number."""
-    opened = number * 10
+    moment = number * 10
     return {
         "id": f"i{number}",
         "number": number,
@@ -53,10 +53,10 @@ def incident_row(number: int, alert: str, asset: str, status: IncidentStatus, **
         "entity_id": asset,
         "entity_type": "testCase",
         "status": status.value,
-        "opened_offset": opened,
-        "opened_at_ms": opened,
-        "opened_event_id": f"e{opened}",
-        "updated_at_ms": opened,
+        "opened_offset": moment,
+        "opened_at_ms": moment,
+        "opened_event_id": f"e{moment}",
+        "updated_at_ms": moment,
         "assignee_id": None,
         "assignee_type": None,
         "recovered_offset": None,

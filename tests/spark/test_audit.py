@@ -232,14 +232,16 @@ def test_each_thing_that_is_broken_is_named_and_reported_once(company: SmallComp
     notified_events(company)
     for break_something in BROKEN.values():
         change(company.engine, break_something(company))
-    audited = audit(parts)
-    assert sorted(kinds(audited)) == sorted(BROKEN)
-    assert audited.notified == len(BROKEN)
+    audit_result = audit(parts)
+    assert sorted(kinds(audit_result)) == sorted(BROKEN)
+    assert audit_result.notified == len(BROKEN)
     events = [one.event for one in findings_in(parts.history.log)]
     assert {(event.entity_type, event.user_name) for event in events} == {("eventsubscription", "system")}
-    reported = [event.change_description.fields_added[0].new_value for event in events if event.change_description]
-    assert sorted(one["kind"] for one in reported) == sorted(BROKEN)
-    assert all(parts.history.log.find(one["eventId"]) for one in reported)
+    reported_findings = [
+        event.change_description.fields_added[0].new_value for event in events if event.change_description
+    ]
+    assert sorted(one["kind"] for one in reported_findings) == sorted(BROKEN)
+    assert all(parts.history.log.find(one["eventId"]) for one in reported_findings)
     assert audit(parts).notified == 0
     assert len(findings_in(parts.history.log)) == len(BROKEN)
 
@@ -292,8 +294,8 @@ def test_what_nobodys_change_made_is_told_as_spark_matches_it_and_a_lost_reminde
     ask_for_answer(company, "dia", why="unused", comment="soon")
     assert ExpiryJob(company.engine, company.clock).look() == 1
     notify_all(company.engine, now_ms=company.clock.now_ms())
-    audited = audit(parts)
-    assert (audited.findings, audited.through) == ((), parts.history.log.readable_end())
+    audit_result = audit(parts)
+    assert (audit_result.findings, audit_result.through) == ((), parts.history.log.readable_end())
     (reminder,) = reminder_events(company)
     change(company.engine, delete(notification).where(notification.c.event_id == reminder.id))
     assert kinds(audit(parts)) == ["notificationMissing"]
@@ -331,13 +333,13 @@ def test_what_is_older_than_two_windows_is_forgotten_and_not_judged(company: Sma
 def test_what_another_alert_triggers_is_no_finding_until_that_one_did_not_match(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
-    triggered = company.alert("triggered", [OWNERS_MAIL], "eventType == 'entityDeleted'")
-    link = {"op": "add", "path": "/triggers", "value": [{"id": triggered, "type": "eventsubscription"}]}
+    triggered_id = company.alert("triggered", [OWNERS_MAIL], "eventType == 'entityDeleted'")
+    link = {"op": "add", "path": "/triggers", "value": [{"id": triggered_id, "type": "eventsubscription"}]}
     company.clock.advance(1_000)
     company.writes.patch("eventsubscription", company.key("mail"), [link], actor=SYSTEM)
     processed_events(spark, company, tmp_path / "checkpoint")
     result = match_result.c
-    is_triggered = (result.subscription_id == triggered, result.triggered_by == company.ids["mail"])
+    is_triggered = (result.subscription_id == triggered_id, result.triggered_by == company.ids["mail"])
     with company.engine.connect() as connection:
         counts = list(connection.scalars(select(result.notified_count).where(*is_triggered)))
     assert counts

@@ -117,12 +117,12 @@ def test_a_check_without_which_a_digest_has_gone_is_found(company: SmallCompany,
     trigger = next(one.trigger for one in Subscriptions(company.engine).list_enabled() if one.name == "at eight")
     checks = ScheduledChecks(company.engine)
     checks.keep({trigger.schedule_id: LastCheck(company.clock.now_ms())})
-    for hours, expected in ((24, []), (3, ["checkMissing"])):
+    for hours, expected_kinds in ((24, []), (3, ["checkMissing"])):
         company.clock.advance(hours * HOUR_MS)
         assert look(company) == 1
         assert overdue_now(parts, company) == [], "no pipeline has looked, or the digest still waits"
         look_for_reminders(company)
-        assert [kind for kind, *_ in overdue_now(parts, company)] == expected
+        assert [kind for kind, *_ in overdue_now(parts, company)] == expected_kinds
     assert kinds_found(parts, company) == [("checkMissing", "at eight", "2025-10-10 08:00:00 UTC")]
     checks.keep({trigger.schedule_id: LastCheck(company.clock.now_ms())})
     assert overdue_now(parts, company) == []

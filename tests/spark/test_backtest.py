@@ -165,10 +165,14 @@ def test_it_counts_what_the_pipeline_stores_and_the_oracle_expects(
     for name in ("schema", "bell", "mine"):
         alert = stored_alert(company, name)
         result = ran(company, parts, alert)
-        matched, notified, merged = by_oracle(company, alert)
-        assert (matches_in(result), counts_by_recipient(result), result["merged"]) == (matched, notified, merged)
+        match_counts, recipient_counts, merge_count = by_oracle(company, alert)
+        assert (matches_in(result), counts_by_recipient(result), result["merged"]) == (
+            match_counts,
+            recipient_counts,
+            merge_count,
+        )
         assert sum(day["matched"] for day in result["perDay"]) == result["matched"]
-        assert result["notified"] == notified.total() == sum(one["notified"] for one in result["channels"])
+        assert result["notified"] == recipient_counts.total() == sum(one["notified"] for one in result["channels"])
     before = company.clock.now_ms() - 1
     result = ran(company, parts, stored_alert(company, "schema"), until_ms=before)
     of_alert = [row for row in notes.values() if any(reason["subscriptionName"] == "schema" for reason in row[4])]
@@ -191,11 +195,11 @@ def test_what_depends_on_earlier_reports_is_reported_as_it_would_have_been(
     company.alert("streak", [OWNERS_MAIL, HOOK], "matchStatusInARow('Failed', {2,3}) || fieldChanged == 'description'")
     alert = stored_alert(company, "streak")
     everything, lately = ran(company, parts, alert), ran(company, parts, alert, since_ms=after_ms)
-    matched, notified, merged = by_oracle(company, alert)
+    match_counts, recipient_counts, merge_count = by_oracle(company, alert)
     assert (matches_in(everything), counts_by_recipient(everything), everything["merged"]) == (
-        matched,
-        notified,
-        merged,
+        match_counts,
+        recipient_counts,
+        merge_count,
     )
     assert (everything["matched"], lately["matched"]) == (23, 2), (
         "what was reported before the window counts all the same"
@@ -216,8 +220,12 @@ def test_reminders_and_what_people_do_to_incidents_count_as_they_were_told(
     for name, own_reminders in (("hourly", reminders), ("handled", [])):
         alert = stored_alert(company, name)
         result = ran(company, parts, alert)
-        matched, notified, merged = by_oracle(company, alert)
-        assert (matches_in(result), counts_by_recipient(result), result["merged"]) == (matched, notified, merged)
+        match_counts, recipient_counts, merge_count = by_oracle(company, alert)
+        assert (matches_in(result), counts_by_recipient(result), result["merged"]) == (
+            match_counts,
+            recipient_counts,
+            merge_count,
+        )
         own_rows = [row for row in stored_rows if any(reason["subscriptionName"] == name for reason in row[4])]
         assert result["notified"] == len(own_rows)
         assert [row[0] for row in own_rows if row[0] in reminders] == own_reminders
@@ -260,22 +268,22 @@ def test_only_what_happened_in_the_window_counts_as_looked_at(company: SmallComp
 def test_what_asks_of_earlier_reports_counts_as_it_is_reported(
     spark: SparkSession, store_engine: Engine, tmp_path: Path
 ) -> None:
-    reported = company_with_alerts(store_engine)
-    reported.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
+    reporting_company = company_with_alerts(store_engine)
+    reporting_company.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
     session = spark.newSession()
     register_source(session, LogSource)
     place = HistoryLocation(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
     history = LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(STARTED_MS))
     with running(spark, store_engine, tmp_path / "match"), following(spark, store_engine, tmp_path / "streaks"):
         for status in ("Successful", "Failed", "Failed", "Failed", "Successful", "Failed"):
-            reported.run("etl", status)
+            reporting_company.run("etl", status)
         until(lambda: has_caught_up(store_engine) and streaks_caught_up(store_engine), within_s=120)
     grow(history)
     notes = stored_notifications(store_engine).values()
     for name in ("began", "first", "third", "resolved"):
-        result = ran(reported, BacktestParts(history, store_engine), stored_alert(reported, name))
-        notified = sum(any(reason["subscriptionName"] == name for reason in row[4]) for row in notes)
-        assert result["notified"] == notified > 0
+        result = ran(reporting_company, BacktestParts(history, store_engine), stored_alert(reporting_company, name))
+        notification_count = sum(any(reason["subscriptionName"] == name for reason in row[4]) for row in notes)
+        assert result["notified"] == notification_count > 0
         assert result["matched"] == {"began": 2, "first": 2, "third": 1, "resolved": 1}[name]
 
 
@@ -284,7 +292,7 @@ LINKED = ("tables", "oncall", "deputy")
 
 
 @pytest.fixture
-def linked(store_engine: Engine) -> SmallCompany:
+def linked_company(store_engine: Engine) -> SmallCompany:
     """The pipeline ``load`` feeds ``orders``; changes of tables are told by ``tables`` and by what that triggers."""
     small_company = SmallCompany(store_engine)
     small_company.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
@@ -324,17 +332,17 @@ def tell_of_an_outage(company: SmallCompany) -> None:
 
 @ON_BOTH_STORES
 def test_what_it_triggers_and_what_incidents_hold_back_counts_as_the_pipeline_stored_it(
-    spark: SparkSession, linked: SmallCompany, parts: BacktestParts, tmp_path: Path
+    spark: SparkSession, linked_company: SmallCompany, parts: BacktestParts, tmp_path: Path
 ) -> None:
-    tell_of_an_outage(linked)
-    with running(spark, linked.engine, tmp_path / "checkpoint"):
-        until(lambda: has_caught_up(linked.engine), within_s=240)
-    stored_rows = stored_notifications(linked.engine).values()
+    tell_of_an_outage(linked_company)
+    with running(spark, linked_company.engine, tmp_path / "checkpoint"):
+        until(lambda: has_caught_up(linked_company.engine), within_s=240)
+    stored_rows = stored_notifications(linked_company.engine).values()
     by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in stored_rows)
     reasons = Counter(one for row in stored_rows for one in {reason["subscriptionName"] for reason in row[4]})
     for steps in (10, 40) if SOAK else (10,):  # many parts, and few
         parts.events_per_step = steps
-        result = ran(linked, parts, stored_alert(linked, "tables"))
+        result = ran(linked_company, parts, stored_alert(linked_company, "tables"))
         assert counts_by_recipient(result) == by_pipeline
         assert (result["matched"], result["heldBack"], result["notifiedNobody"]) == (5, 2, 0)
         assert {one["name"]: (one["notified"], one["heldBack"]) for one in result["triggered"]} == {
@@ -342,32 +350,38 @@ def test_what_it_triggers_and_what_incidents_hold_back_counts_as_the_pipeline_st
             "deputy": (reasons["deputy"], 0),
         }
     assert reasons["oncall"] > 3 and reasons["deputy"] >= 5
-    alone = ran(linked, parts, stored_alert(linked, "tables") | {"triggers": [], "dependsOn": []})
+    alone = ran(linked_company, parts, stored_alert(linked_company, "tables") | {"triggers": [], "dependsOn": []})
     assert (alone["heldBack"], alone["triggered"], alone["notified"]) == (0, [], 2 + 3 + 2)
     assert "alerts" not in alone["recipients"][0]
 
 
 def test_who_is_reached_only_by_alerts_that_the_asker_may_not_see_has_no_name(
-    linked: SmallCompany, parts: BacktestParts
+    linked_company: SmallCompany, parts: BacktestParts
 ) -> None:
-    tell_of_an_outage(linked)
+    tell_of_an_outage(linked_company)
     rules = [
         {"name": "all", "effect": "allow", "operations": ["All"], "resources": ["All"]},
         {"name": "no-alerts", "effect": "deny", "operations": ["ViewBasic"], "resources": ["eventsubscription"]},
     ]
-    linked.put("policy", {"name": "p", "rules": rules})
-    linked.put("role", {"name": "r", "policies": [{"id": linked.ids["p"], "type": "policy"}]})
-    roles = [{"id": linked.ids["r"], "type": "role"}]
-    linked.put("user", {"name": "ben", "email": "ben@example.com", "roles": roles})
-    alert = stored_alert(linked, "tables")
-    complete, narrowed = ran(linked, parts, alert), ran(linked, parts, alert, by="ben")
-    assert narrowed["channels"] == complete["channels"] and narrowed["matched"] == complete["matched"] == 5
+    linked_company.put("policy", {"name": "p", "rules": rules})
+    linked_company.put("role", {"name": "r", "policies": [{"id": linked_company.ids["p"], "type": "policy"}]})
+    roles = [{"id": linked_company.ids["r"], "type": "role"}]
+    linked_company.put("user", {"name": "ben", "email": "ben@example.com", "roles": roles})
+    alert = stored_alert(linked_company, "tables")
+    complete, narrowed_result = ran(linked_company, parts, alert), ran(linked_company, parts, alert, by="ben")
+    assert (
+        narrowed_result["channels"] == complete["channels"] and narrowed_result["matched"] == complete["matched"] == 5
+    )
     assert {one.get("name") for one in complete["triggered"]} == {"oncall", "deputy"}
-    assert [sorted(one) for one in narrowed["triggered"]] == [["heldBack", "notified"]] * 2
-    hidden = [one for one in narrowed["recipients"] if linked.ids["tables"] not in one["alerts"]]
-    assert {one["channel"] for one in hidden} == {"Webhook", "ActivityFeed"}
-    assert not any(key in one for one in hidden for key in ("id", "name", "target"))
-    named_recipients = [one for one in narrowed["recipients"] if one not in hidden]
+    assert [sorted(one) for one in narrowed_result["triggered"]] == [["heldBack", "notified"]] * 2
+    hidden_recipients = [
+        recipient
+        for recipient in narrowed_result["recipients"]
+        if linked_company.ids["tables"] not in recipient["alerts"]
+    ]
+    assert {one["channel"] for one in hidden_recipients} == {"Webhook", "ActivityFeed"}
+    assert not any(key in one for one in hidden_recipients for key in ("id", "name", "target"))
+    named_recipients = [one for one in narrowed_result["recipients"] if one not in hidden_recipients]
     assert [one["name"] for one in named_recipients] == ["ben"], "nobody else may view tables"
 
 
@@ -385,18 +399,18 @@ def test_what_the_asker_may_not_see_does_not_count(company: SmallCompany, parts:
     company.put("user", {"name": "ben", "email": "ben@example.com", "roles": roles})
     company.put("classification", {"name": "PII", "description": "x"})
     company.put("tag", {"name": "Sensitive", "classification": "PII", "description": "x"})
-    tagged = {
+    sensitive_tags = {
         "tags": [{"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}]
     }
-    company.table("revenue", owners=[{"type": "user", "name": "dia"}], **tagged)
+    company.table("revenue", owners=[{"type": "user", "name": "dia"}], **sensitive_tags)
     company.describe("revenue", "Hidden from ben.")
     company.describe("orders", "Shown to ben.")
-    complete, narrowed = ran(company, parts, alert), ran(company, parts, alert, by="ben")
+    complete, narrowed_result = ran(company, parts, alert), ran(company, parts, alert, by="ben")
     log = list(EventLog(company.engine).read(0, 1_000))
-    hidden = [one for one in log if one.event.entity_id == company.ids["revenue"]]
+    hidden_events = [one for one in log if one.event.entity_id == company.ids["revenue"]]
     plan = plan_of(alert_of(alert, created_at_ms=0))
-    assert complete["matched"] - narrowed["matched"] == sum(matches(plan, one) for one in hidden) > 1
-    assert [one["id"] for one in hidden_samples(narrowed, hidden)] == []
+    assert complete["matched"] - narrowed_result["matched"] == sum(matches(plan, one) for one in hidden_events) > 1
+    assert [one["id"] for one in hidden_samples(narrowed_result, hidden_events)] == []
 
 
 def test_no_condition_is_evaluated_on_what_somebody_may_not_view(company: SmallCompany, parts: BacktestParts) -> None:
@@ -409,10 +423,10 @@ def test_no_condition_is_evaluated_on_what_somebody_may_not_view(company: SmallC
     def viewable(candidates: pa.Table) -> Iterator[pa.Table]:
         yield candidates.filter(pc.equal(candidates["entity_id"], company.ids["orders"]))
 
-    matched = matches_on_spark(without_hidden(events, index, viewable), index).select("log_offset").collect()
-    expected = matches_on_spark(events.where(is_of_orders), index).select("log_offset").collect()
-    assert sorted(matched) == sorted(expected)
-    assert 1 < len(matched) < matches_on_spark(events, index).count()
+    match_rows = matches_on_spark(without_hidden(events, index, viewable), index).select("log_offset").collect()
+    expected_rows = matches_on_spark(events.where(is_of_orders), index).select("log_offset").collect()
+    assert sorted(match_rows) == sorted(expected_rows)
+    assert 1 < len(match_rows) < matches_on_spark(events, index).count()
 
 
 def hidden_samples(result: Document, hidden: list[Any]) -> list[Document]:
@@ -424,7 +438,7 @@ def runner(spark: SparkSession, engine: Engine, compute: Any) -> Runner[Backtest
     return Runner("backtest", spark.newSession(), Backtests(engine), ScheduledJobs(engine), compute, SystemClock())
 
 
-def waiting(engine: Engine) -> Backtest:
+def waiting_backtest(engine: Engine) -> Backtest:
     backtest_row = Backtest("b0", SYSTEM.id, 1, {"name": "a"}, None, None, JobState.WAITING)
     Backtests(engine).add(backtest_row)
     return backtest_row
@@ -452,7 +466,7 @@ class Running:
 
 
 def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, store_engine: Engine) -> None:
-    ended = threading.Event()
+    end = threading.Event()
 
     def endless(_asked: Backtest, report: ReportProgress) -> Document:
         report(0, 10)
@@ -460,15 +474,15 @@ def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, store_engin
             slow = spark.range(0, 10**13, 1, 2).selectExpr("sum(id % 7) AS x")
             return {"x": slow.collect()[0].x}
         finally:
-            ended.set()
+            end.set()
 
-    backtest_row, tracker = waiting(store_engine), spark.sparkContext.statusTracker()
+    backtest_row, tracker = waiting_backtest(store_engine), spark.sparkContext.statusTracker()
     with Running(runner(spark, store_engine, endless)):
         until(lambda: bool({*tracker.getJobIdsForGroup("tocsin-backtest-b0")} & {*tracker.getActiveJobsIds()}))
         assert state_of(store_engine) == "running"
         assert ScheduledJobs(store_engine).seen_at_ms(JOB) > 0
         assert Backtests(store_engine).cancel(backtest_row, now_ms=1)
-        until(ended.is_set, within_s=30)
+        until(end.is_set, within_s=30)
         until(lambda: not tracker.getActiveJobsIds(), within_s=30)
     assert state_of(store_engine) == "cancelled"
 
@@ -479,7 +493,7 @@ def test_a_pipeline_that_is_stopped_gives_it_back(spark: SparkSession, store_eng
             report(1, 10)
             time.sleep(0.01)
 
-    waiting(store_engine)
+    waiting_backtest(store_engine)
     with Running(runner(spark, store_engine, endless)):
         until(lambda: state_of(store_engine) == "running", within_s=30)
     assert state_of(store_engine) == "waiting"
@@ -493,7 +507,7 @@ def test_what_goes_wrong_ends_it_with_a_reason(spark: SparkSession, store_engine
         spark.sql("SELECT raise_error('no such luck')").collect()
         return {}
 
-    waiting(store_engine)
+    waiting_backtest(store_engine)
     with Running(runner(spark, store_engine, fail)):
         until(lambda: state_of(store_engine) == "failed", within_s=30)
     ended = Backtests(store_engine).find("b0")
@@ -505,17 +519,17 @@ def test_events_before_a_rename_match_what_is_called_otherwise_now(company: Smal
     company.put("tag", {"name": "Old", "classification": "Secret", "description": "x"})
     company.alert("secret", [OWNERS_MAIL], "matchAnyTag('Secret.Old')", resources=("table",))
     labels = [{"tagFQN": "Secret.Old", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}]
-    tagged = [{"op": "add", "path": "/tags", "value": labels}]
-    company.writes.patch("table", company.key("orders"), tagged, actor=SYSTEM)
-    matched = []
+    tag_operations = [{"op": "add", "path": "/tags", "value": labels}]
+    company.writes.patch("table", company.key("orders"), tag_operations, actor=SYSTEM)
+    match_counts = []
     for name in ("New", "Newest"):
         company.describe("orders", name)
-        renamed = [{"op": "replace", "path": "/name", "value": name}]
+        rename_operations = [{"op": "replace", "path": "/name", "value": name}]
         tag = f"Secret.{'Old' if name == 'New' else 'New'}"
-        company.writes.patch("tag", Key.by_name(tag), renamed, actor=SYSTEM)
-        matched.append(matches_in(ran(company, parts, stored_alert(company, "secret")))[0])
+        company.writes.patch("tag", Key.by_name(tag), rename_operations, actor=SYSTEM)
+        match_counts.append(matches_in(ran(company, parts, stored_alert(company, "secret")))[0])
     company.describe("orders", "at last")
-    assert [*matched, matches_in(ran(company, parts, stored_alert(company, "secret")))[0]] == [2, 3, 4]
+    assert [*match_counts, matches_in(ran(company, parts, stored_alert(company, "secret")))[0]] == [2, 3, 4]
 
 
 def test_breaking_changes_are_found_in_segments_that_an_earlier_release_wrote(

@@ -328,7 +328,7 @@ def test_no_statement_reaches_anything_else(lake: LakeSql, words: list[str]) -> 
 
 def test_sparks_own_examples_of_the_functions_pass(lake: LakeSql, spark: SparkSession) -> None:
     registry = spark.newSession()._jsparkSession.sessionState().functionRegistry()
-    identifiers, refused = FunctionIdentifiers(spark._jvm), []
+    identifiers, refusals = FunctionIdentifiers(spark._jvm), []
     for name in sorted(FUNCTIONS) if SOAK else ("abs", "to_timestamp", "nvl", "filter", "count_if", "listagg", "ceil"):
         examples = str(registry.lookupFunction(identifiers.of(name)).get().getExamples())
         for sql in re.findall(r"> (SELECT .*?);\s*$", examples, re.MULTILINE):
@@ -337,10 +337,10 @@ def test_sparks_own_examples_of_the_functions_pass(lake: LakeSql, spark: SparkSe
             except InvalidInput as error:
                 if "Spark refuses" in error.message:  # an example of what is not switched on
                     continue
-                refused.append((name, sql, error.message))
+                refusals.append((name, sql, error.message))
             except PySparkException:  # an example of an error
                 continue
-    assert refused == []
+    assert refusals == []
 
 
 def test_a_later_query_asks_java_a_few_hundred_times(
@@ -353,12 +353,12 @@ def test_a_later_query_asks_java_a_few_hundred_times(
     event_row.createOrReplaceTempView("change_events")
     commands: list[str] = []
     client = spark.sparkContext._gateway._gateway_client  # type: ignore[union-attr]
-    monkeypatch.setattr(client, "send_command", _noting(client.send_command, commands))
+    monkeypatch.setattr(client, "send_command", _note_commands(client.send_command, commands))
     assert LakeSql(session).frame_of("SELECT abs(offset) FROM change_events WHERE offset > 1") is not None
     assert len([command for command in commands if not command.startswith("m")]) < 700, "without what is freed"
 
 
-def _noting(send: Callable[..., Any], commands: list[str]) -> Callable[..., Any]:
+def _note_commands(send: Callable[..., Any], commands: list[str]) -> Callable[..., Any]:
     def noting(command: str, *arguments: Any, **options: Any) -> Any:
         commands.append(command)
         return send(command, *arguments, **options)

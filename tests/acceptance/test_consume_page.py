@@ -51,19 +51,19 @@ def administrator(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_pa
 @pytest.fixture
 def orders(administrator: httpx.Client) -> Json:
     """A table from which a dashboard is made, and whose column ``email`` is deleted."""
-    created = warehouse(administrator)
+    created_table = warehouse(administrator)
     service = {"name": "superset", "serviceType": "Superset"}
     assert administrator.post("/services/dashboardServices", json=service).status_code == 201
     dashboard = administrator.post("/dashboards", json={"name": "sales", "service": "superset"})
     assert dashboard.status_code == 201, dashboard.text
     ends = {
-        "fromEntity": {"id": created["id"], "type": "table"},
+        "fromEntity": {"id": created_table["id"], "type": "table"},
         "toEntity": {"id": dashboard.json()["id"], "type": "dashboard"},
     }
     assert administrator.put("/lineage", json={"edge": ends}).is_success
     removal = [{"op": "remove", "path": "/columns/1"}]
-    assert administrator.patch(f"/tables/{created['id']}", json=removal, headers=PATCH).is_success
-    return created
+    assert administrator.patch(f"/tables/{created_table['id']}", json=removal, headers=PATCH).is_success
+    return created_table
 
 
 def test_events_are_loaded_by_type(orders: Json, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def command(*arguments: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def prestarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prestarted]:
+def prestarted_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prestarted]:
     """What runs the short commands of all tests."""
     started = start(tmp_path_factory.mktemp("streams"))
     with started.process:
@@ -73,11 +73,11 @@ def prestarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prestarted]
 
 
 @pytest.fixture
-def shell(tmp_path: Path, prestarted: Prestarted) -> Shell:
-    return shell_in(tmp_path, prestarted)
+def shell(tmp_path: Path, prestarted_process: Prestarted) -> Shell:
+    return shell_in(tmp_path, prestarted_process)
 
 
-def shell_in(folder: Path, prestarted: Prestarted) -> Shell:
+def shell_in(folder: Path, prestarted_process: Prestarted) -> Shell:
     """Return a shell of its own port and store, both of which nobody else uses."""
     port = any_free_port()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
@@ -92,5 +92,5 @@ def shell_in(folder: Path, prestarted: Prestarted) -> Shell:
             "TOCSIN_DATA_DIR": str(folder / "data"),
             "TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED),
         },
-        prestarted,
+        prestarted_process,
     )

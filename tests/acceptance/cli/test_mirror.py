@@ -41,9 +41,9 @@ def server_of(shell: Shell) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def upstream(tmp_path_factory: pytest.TempPathFactory, prestarted: Prestarted) -> Iterator[httpx.Client]:
+def upstream(tmp_path_factory: pytest.TempPathFactory, prestarted_process: Prestarted) -> Iterator[httpx.Client]:
     """The server that is mirrored, with a warehouse and a glossary."""
-    with server_of(shell_in(tmp_path_factory.mktemp("upstream"), prestarted)) as client:
+    with server_of(shell_in(tmp_path_factory.mktemp("upstream"), prestarted_process)) as client:
         create(client, "services/databaseServices", name="snow", serviceType="Snowflake", description="The warehouse.")
         create(client, "databases", name="dwh", service="snow")
         create(client, "databaseSchemas", name="marts", database="snow.dwh")
@@ -113,21 +113,21 @@ def table_count(client: httpx.Client) -> int:
 
 
 def test_a_tocsin_mirrors_another_as_the_page_says(
-    upstream: httpx.Client, tmp_path: Any, prestarted: Prestarted
+    upstream: httpx.Client, tmp_path: Any, prestarted_process: Prestarted
 ) -> None:
     bot = create(upstream, "users", name="mirror-reader", email="mirror@example.com", isBot=True, isAdmin=True)
     token = upstream.put(f"/users/generateToken/{bot['id']}", json={"JWTTokenExpiry": "Unlimited"}).json()["JWTToken"]
     address = str(upstream.base_url).removesuffix("/api/v1/")
-    shell = shell_in(tmp_path, prestarted).beside(
+    shell = shell_in(tmp_path, prestarted_process).beside(
         TOCSIN_OPENMETADATA_URL=address, TOCSIN_OPENMETADATA_MAPPED=json.dumps(["snow", "biz"])
     )
     with server_of(shell) as mirror:
         create(mirror, "users", name="olga", email="olga@example.com")
-        refused = shell.run("source", "openmetadata")
-        assert (refused.returncode, "admin secret openmetadata_token" in refused.stderr) == (2, True)
+        refusal = shell.run("source", "openmetadata")
+        assert (refusal.returncode, "admin secret openmetadata_token" in refusal.stderr) == (2, True)
         assert shell.json("admin", "secret", "openmetadata_token", input_text=f"{token}\n")["stored"] is True
-        refused = shell.run("source", "openmetadata")
-        assert (refused.returncode, "egress" in refused.stderr) == (1, True), refused.stderr
+        refusal = shell.run("source", "openmetadata")
+        assert (refusal.returncode, "egress" in refusal.stderr) == (1, True), refusal.stderr
         shell = shell.beside(TOCSIN_EGRESS_ALLOW='["127.0.0.0/8"]')
         rehearsal = shell.json("source", "openmetadata", "--dry-run")
         assert rehearsal["counts"]["created"] == TABLES + 6
@@ -145,8 +145,8 @@ def test_a_tocsin_mirrors_another_as_the_page_says(
         assert entities_of(mirror) == entities_of(upstream)
         assert links_of(mirror) == links_of(upstream) == (["olga"], [(ANY, DETAILS)])
         events = mirror.get("/events?limit=10000&entityCreated=*").json()["data"]
-        created = [event["entityId"] for event in events]
-        assert len(created) == len(set(created))
+        created_ids = [event["entityId"] for event in events]
+        assert len(created_ids) == len(set(created_ids))
         deleted_id = change_everything(upstream)
         assert entities_of(upstream).keys() == entities_of(mirror).keys() - {deleted_id} | {created_last(upstream)}
         audience = shell.json("source", "openmetadata", "--dry-run")["wouldTell"]
@@ -156,9 +156,9 @@ def test_a_tocsin_mirrors_another_as_the_page_says(
         report = shell.json("source", "openmetadata")
         counts = {"created": 1, "changed": 3, "deleted": 3, "restored": 1}
         assert {key: report["counts"].get(key) for key in counts} == counts, report
-        mirrored = entities_of(mirror)
-        assert mirrored.pop(deleted_id)["deleted"] is True, "what is gone there is soft-deleted here"
-        assert mirrored == entities_of(upstream)
+        mirrored_entities = entities_of(mirror)
+        assert mirrored_entities.pop(deleted_id)["deleted"] is True, "what is gone there is soft-deleted here"
+        assert mirrored_entities == entities_of(upstream)
         assert links_of(mirror) == links_of(upstream) == (["olga"], [])
         again = shell.json("source", "openmetadata", "--full")
         assert (again["errors"], again["counts"].keys() & counts.keys()) == ([], set())

@@ -89,8 +89,8 @@ def starting(shell: Shell) -> Iterator[Up]:
 
 
 @pytest.fixture(scope="module")
-def its_shell(tmp_path_factory: pytest.TempPathFactory, prestarted: Prestarted) -> Shell:
-    return shell_in(tmp_path_factory.mktemp("up"), prestarted)
+def its_shell(tmp_path_factory: pytest.TempPathFactory, prestarted_process: Prestarted) -> Shell:
+    return shell_in(tmp_path_factory.mktemp("up"), prestarted_process)
 
 
 @pytest.fixture(scope="module")
@@ -227,27 +227,29 @@ class Watched:
 
 
 @pytest.fixture
-def watched(its_shell: Shell, ready: Up) -> Iterator[Watched]:
+def watch_client(its_shell: Shell, ready: Up) -> Iterator[Watched]:
     password = its_shell.json("admin", "reset-password", "admin")["password"]
     with Client(its_shell.environment["TOCSIN_SERVER"]) as client:
         client.login("admin@tocsin.example.org", password)
         yield Watched(client)
 
 
-def test_an_alert_counts_two_seconds_after_it_was_made_changed_or_switched_off(watched: Watched, ready: Up) -> None:
-    process, _printed = ready
+def test_an_alert_counts_two_seconds_after_it_was_made_changed_or_switched_off(
+    watch_client: Watched, ready: Up
+) -> None:
+    process, _output = ready
     parts = all_parts_of(process.pid)
-    assert watched.change("description", "before there is an alert") == {BELL}
-    watched.alert("Changed", "description")
-    watched.alert("SwitchedOff", "description")
-    watched.alert("SwitchedOn", "description", enabled=False)
+    assert watch_client.change("description", "before there is an alert") == {BELL}
+    watch_client.alert("Changed", "description")
+    watch_client.alert("SwitchedOff", "description")
+    watch_client.alert("SwitchedOn", "description", enabled=False)
     time.sleep(EFFECT_WITHIN_S)
-    assert watched.change("description", "they were made") == {BELL, CHANGED, SWITCHED_OFF}
-    watched.alert("Changed", "displayName")
-    watched.alert("SwitchedOff", "description", enabled=False)
-    watched.alert("SwitchedOn", "description")
+    assert watch_client.change("description", "they were made") == {BELL, CHANGED, SWITCHED_OFF}
+    watch_client.alert("Changed", "displayName")
+    watch_client.alert("SwitchedOff", "description", enabled=False)
+    watch_client.alert("SwitchedOn", "description")
     time.sleep(EFFECT_WITHIN_S)
-    assert watched.change("description", "they were changed") == {BELL, SWITCHED_ON}
-    assert watched.change("displayName", "Orders") == {BELL, CHANGED}
+    assert watch_client.change("description", "they were changed") == {BELL, SWITCHED_ON}
+    assert watch_client.change("displayName", "Orders") == {BELL, CHANGED}
     assert {"serve", "pipeline", "deliver"} <= parts.keys()
     assert parts.items() <= children_of(process.pid).items(), "a part was started again"

@@ -245,7 +245,7 @@ WRITES = frozenset(
 """Routes that write. They ask for the right first (``test_every_route_asks.py``) and answer with what was written."""
 
 
-def _each(template: str, *, query: str = "") -> Probe:
+def _probe_each(template: str, *, query: str = "") -> Probe:
     """Ask a route of a collection for each thing in it, by id and by name."""
 
     def probe(aviary: Canaries) -> Iterator[str]:
@@ -258,7 +258,7 @@ def _each(template: str, *, query: str = "") -> Probe:
     return probe
 
 
-def _of(collection: str, template: str, *, query: str = "") -> Probe:
+def _probe_of(collection: str, template: str, *, query: str = "") -> Probe:
     """Ask a route for each thing in one collection."""
 
     def probe(aviary: Canaries) -> Iterator[str]:
@@ -301,7 +301,7 @@ def _always(*paths: str) -> Probe:
     return lambda _: paths
 
 
-def _both(*probes: Probe) -> Probe:
+def _probe_all(*probes: Probe) -> Probe:
     return lambda aviary: (path for probe in probes for path in probe(aviary))
 
 
@@ -348,7 +348,7 @@ def _type_of(collection: str) -> str:
 
 _CASES = "/dataQuality/testCases"
 _SHOWS: dict[str, Probe] = {
-    f"GET {_CASES}/testCaseIncidentStatus": _both(
+    f"GET {_CASES}/testCaseIncidentStatus": _probe_all(
         _always(f"{_CASES}/testCaseIncidentStatus", f"{_CASES}/testCaseIncidentStatus?latest=true"),
     ),
     f"GET {_CASES}/testCaseIncidentStatus/stateId/{{state_id}}": lambda aviary: (
@@ -357,11 +357,13 @@ _SHOWS: dict[str, Probe] = {
     f"GET {_CASES}/testCaseIncidentStatus/{{step_id}}": lambda aviary: (
         f"{_CASES}/testCaseIncidentStatus/{one['id']}" for one in aviary.steps
     ),
-    f"GET {_CASES}/testCaseResults/{{fqn}}": _of("dataQuality/testCases", f"{_CASES}/testCaseResults/{{name}}"),
-    f"GET {_CASES}/testCaseResults/{{fqn}}/latest": _of(
+    f"GET {_CASES}/testCaseResults/{{fqn}}": _probe_of("dataQuality/testCases", f"{_CASES}/testCaseResults/{{name}}"),
+    f"GET {_CASES}/testCaseResults/{{fqn}}/latest": _probe_of(
         "dataQuality/testCases", f"{_CASES}/testCaseResults/{{name}}/latest"
     ),
-    f"GET {_CASES}/{{case_id}}/failedRowsSample": _of("dataQuality/testCases", f"{_CASES}/{{id}}/failedRowsSample"),
+    f"GET {_CASES}/{{case_id}}/failedRowsSample": _probe_of(
+        "dataQuality/testCases", f"{_CASES}/{{id}}/failedRowsSample"
+    ),
     "GET /events": _filters,
     "GET /events/deliveries": _always("/events/deliveries?limit=100", "/events/deliveries?limit=100&reason=badUrl"),
     "GET /events/deliveries/{message_id}": lambda aviary: (
@@ -414,10 +416,12 @@ _SHOWS: dict[str, Probe] = {
     "GET /changes/{request}/timeline": lambda aviary: (
         f"/changes/{one['name']}/timeline" for one in aviary.change_requests
     ),
-    "GET /events/{event_id}": _both(_events("/events/{id}?format=tocsin"), _events("/events/{id}?format=ntriples")),
+    "GET /events/{event_id}": _probe_all(
+        _events("/events/{id}?format=tocsin"), _events("/events/{id}?format=ntriples")
+    ),
     "GET /events/{event_id}/origin": _events("/events/{id}/origin"),
-    "GET /rdf/entity/{entity_type}/{entity_id}": _each("/rdf/entity/{type}/{id}", query="format=turtle"),
-    "GET /events/{event_id}/explain": _both(
+    "GET /rdf/entity/{entity_type}/{entity_id}": _probe_each("/rdf/entity/{type}/{id}", query="format=turtle"),
+    "GET /events/{event_id}/explain": _probe_all(
         _events_of_each_kind("/events/{id}/explain"),
         _events_of_each_kind("/events/{id}/explain?user=mallory&limit=100"),
     ),
@@ -434,17 +438,17 @@ _SHOWS: dict[str, Probe] = {
     ),
     "GET /feed/{thread_id}": _threads("/feed/{id}"),
     "GET /feed/{thread_id}/posts": _threads("/feed/{id}/posts"),
-    "GET /lineage/getLineage": _of("tables", "/lineage/getLineage?type=table&fqn={name}"),
+    "GET /lineage/getLineage": _probe_of("tables", "/lineage/getLineage?type=table&fqn={name}"),
     "GET /lineage/getLineageEdge/{from_id}/{to_id}": _edges,
     "GET /lineage/getLineageEdge/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}": _named_edges,
-    "GET /lineage/{entity_type}/name/{fqn}": _of("tables", "/lineage/table/name/{name}", query="upstreamDepth=5"),
-    "GET /lineage/{entity_type}/name/{fqn}/impact": _of("tables", "/lineage/table/name/{name}/impact"),
-    "GET /lineage/{entity_type}/{entity_id}": _of("tables", "/lineage/table/{id}", query="downstreamDepth=5"),
-    "GET /lineage/{entity_type}/{entity_id}/impact": _of("tables", "/lineage/table/{id}/impact"),
-    "GET /permissions/{resource}/name/{fqn}": _each("/permissions/{type}/name/{name}"),
-    "GET /permissions/{resource}/{entity_id}": _each("/permissions/{type}/{id}"),
-    "GET /pipelines/{fqn}/status": _of("tables", "/pipelines/{name}/status"),
-    "GET /search/aggregate": _both(
+    "GET /lineage/{entity_type}/name/{fqn}": _probe_of("tables", "/lineage/table/name/{name}", query="upstreamDepth=5"),
+    "GET /lineage/{entity_type}/name/{fqn}/impact": _probe_of("tables", "/lineage/table/name/{name}/impact"),
+    "GET /lineage/{entity_type}/{entity_id}": _probe_of("tables", "/lineage/table/{id}", query="downstreamDepth=5"),
+    "GET /lineage/{entity_type}/{entity_id}/impact": _probe_of("tables", "/lineage/table/{id}/impact"),
+    "GET /permissions/{resource}/name/{fqn}": _probe_each("/permissions/{type}/name/{name}"),
+    "GET /permissions/{resource}/{entity_id}": _probe_each("/permissions/{type}/{id}"),
+    "GET /pipelines/{fqn}/status": _probe_of("tables", "/pipelines/{name}/status"),
+    "GET /search/aggregate": _probe_all(
         _always(*(f"/search/aggregate?index=all&field={one}" for one in ("name.keyword", "tags.tagFQN", "entityType"))),
         _always("/search/aggregate?index=all&field=fullyQualifiedName"),
     ),
@@ -452,26 +456,26 @@ _SHOWS: dict[str, Probe] = {
     "GET /search/fieldQuery": _search_probe("/search/fieldQuery?fieldName=name&fieldValue={}&index=all"),
     "GET /search/query": _search_probe("/search/query?q={}&index=all&size=100"),
     "GET /search/suggest": _search_probe("/search/suggest?q={}&index=all"),
-    "GET /services/ingestionPipelines/{fqn}/pipelineStatus": _of(
+    "GET /services/ingestionPipelines/{fqn}/pipelineStatus": _probe_of(
         "tables", "/services/ingestionPipelines/{name}/pipelineStatus"
     ),
-    "GET /services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}": _of(
+    "GET /services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}": _probe_of(
         "tables", "/services/ingestionPipelines/{name}/pipelineStatus/x"
     ),
-    "GET /columns/name/{fqn}": _of("tables", "/columns/name/{name}.email"),
-    "GET /tables/{table_id}/columns": _of("tables", "/tables/{id}/columns?include=all"),
-    "GET /tables/name/{fqn}/columns": _of("tables", "/tables/name/{name}/columns?include=all"),
-    "GET /tables/{fqn}/columnProfile": _of("tables", "/tables/{name}.email/columnProfile"),
-    "GET /tables/{fqn}/systemProfile": _of("tables", "/tables/{name}/systemProfile"),
-    "GET /tables/{fqn}/tableProfile": _of("tables", "/tables/{name}/tableProfile"),
-    "GET /tables/{fqn}/tableProfile/latest": _of("tables", "/tables/{name}/tableProfile/latest"),
-    "GET /tables/{table_id}/pipelineObservability": _of("tables", "/tables/{id}/pipelineObservability"),
-    "GET /tables/{table_id}/tableProfilerConfig": _of("tables", "/tables/{id}/tableProfilerConfig"),
-    "GET /usage/{entity_type}/name/{fqn}": _each("/usage/{type}/name/{name}"),
-    "GET /usage/{entity_type}/{entity_id}": _each("/usage/{type}/{id}"),
+    "GET /columns/name/{fqn}": _probe_of("tables", "/columns/name/{name}.email"),
+    "GET /tables/{table_id}/columns": _probe_of("tables", "/tables/{id}/columns?include=all"),
+    "GET /tables/name/{fqn}/columns": _probe_of("tables", "/tables/name/{name}/columns?include=all"),
+    "GET /tables/{fqn}/columnProfile": _probe_of("tables", "/tables/{name}.email/columnProfile"),
+    "GET /tables/{fqn}/systemProfile": _probe_of("tables", "/tables/{name}/systemProfile"),
+    "GET /tables/{fqn}/tableProfile": _probe_of("tables", "/tables/{name}/tableProfile"),
+    "GET /tables/{fqn}/tableProfile/latest": _probe_of("tables", "/tables/{name}/tableProfile/latest"),
+    "GET /tables/{table_id}/pipelineObservability": _probe_of("tables", "/tables/{id}/pipelineObservability"),
+    "GET /tables/{table_id}/tableProfilerConfig": _probe_of("tables", "/tables/{id}/tableProfilerConfig"),
+    "GET /usage/{entity_type}/name/{fqn}": _probe_each("/usage/{type}/name/{name}"),
+    "GET /usage/{entity_type}/{entity_id}": _probe_each("/usage/{type}/{id}"),
     "GET /users/{user_id}/activity": _me("/users/{id}/activity?limit=1000"),
     "GET /users/{user_id}/follows": _people("/users/{id}/follows"),
-    "GET /users/{user_id}/following": _both(
+    "GET /users/{user_id}/following": _probe_all(
         _me("/users/{id}/following?limit=1000&sortField=told"), _me("/users/{id}/following?q=kanarien")
     ),
     "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
@@ -479,36 +483,36 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/notifications": _me(f"/users/{{id}}/notifications?limit=1000&fields={_DETAILS}"),
     "GET /{collection}": _collections(f"/{{collection}}?{_ALL}"),
     "GET /{collection}/history": _collections("/{collection}/history?startTs=0&endTs=9000000000000&limit=500"),
-    "GET /{collection}/name/{fqn}": _both(
-        _each("/{collection}/name/{name}", query=_ALL),
-        _each("/{collection}/name/{name}", query=f"{_LATER}&include=all"),
+    "GET /{collection}/name/{fqn}": _probe_all(
+        _probe_each("/{collection}/name/{name}", query=_ALL),
+        _probe_each("/{collection}/name/{name}", query=f"{_LATER}&include=all"),
     ),
-    "GET /{collection}/name/{fqn}/ancestors": _each("/{collection}/name/{name}/ancestors"),
-    "GET /{collection}/name/{fqn}/assets": _each("/{collection}/name/{name}/assets"),
-    "GET /{collection}/name/{fqn}/context": _each("/{collection}/name/{name}/context"),
-    "GET /{collection}/name/{fqn}/children": _each("/{collection}/name/{name}/children"),
-    "GET /{collection}/name/{fqn}/diff": _each("/{collection}/name/{name}/diff"),
-    "GET /{collection}/name/{fqn}/export": _each("/{collection}/name/{name}/export"),
-    "GET /{collection}/{entity_id}": _both(
-        _each("/{collection}/{id}", query=_ALL),
-        _each("/{collection}/{id}", query=f"{_LATER}&include=all"),
-        _each("/{collection}/{id}", query="fields=*&include=all&format=jsonld"),
+    "GET /{collection}/name/{fqn}/ancestors": _probe_each("/{collection}/name/{name}/ancestors"),
+    "GET /{collection}/name/{fqn}/assets": _probe_each("/{collection}/name/{name}/assets"),
+    "GET /{collection}/name/{fqn}/context": _probe_each("/{collection}/name/{name}/context"),
+    "GET /{collection}/name/{fqn}/children": _probe_each("/{collection}/name/{name}/children"),
+    "GET /{collection}/name/{fqn}/diff": _probe_each("/{collection}/name/{name}/diff"),
+    "GET /{collection}/name/{fqn}/export": _probe_each("/{collection}/name/{name}/export"),
+    "GET /{collection}/{entity_id}": _probe_all(
+        _probe_each("/{collection}/{id}", query=_ALL),
+        _probe_each("/{collection}/{id}", query=f"{_LATER}&include=all"),
+        _probe_each("/{collection}/{id}", query="fields=*&include=all&format=jsonld"),
         _people("/users/{id}?fields=*"),
     ),
-    "GET /{collection}/{entity_id}/alerts": _each("/{collection}/{id}/alerts"),
-    "GET /{collection}/{entity_id}/assets": _each("/{collection}/{id}/assets"),
-    "GET /{collection}/{entity_id}/diff": _both(
-        _each("/{collection}/{id}/diff"), _each("/{collection}/{id}/diff?from=0.1&to=0.2")
+    "GET /{collection}/{entity_id}/alerts": _probe_each("/{collection}/{id}/alerts"),
+    "GET /{collection}/{entity_id}/assets": _probe_each("/{collection}/{id}/assets"),
+    "GET /{collection}/{entity_id}/diff": _probe_all(
+        _probe_each("/{collection}/{id}/diff"), _probe_each("/{collection}/{id}/diff?from=0.1&to=0.2")
     ),
-    "GET /{collection}/{entity_id}/followers": _each("/{collection}/{id}/followers"),
-    "GET /{collection}/{entity_id}/sampleData": _each("/{collection}/{id}/sampleData"),
-    "GET /{collection}/{entity_id}/versions": _both(
-        _each("/{collection}/{id}/versions?words=true"), _each("/glossaries/{id}/versions")
+    "GET /{collection}/{entity_id}/followers": _probe_each("/{collection}/{id}/followers"),
+    "GET /{collection}/{entity_id}/sampleData": _probe_each("/{collection}/{id}/sampleData"),
+    "GET /{collection}/{entity_id}/versions": _probe_all(
+        _probe_each("/{collection}/{id}/versions?words=true"), _probe_each("/glossaries/{id}/versions")
     ),
-    "GET /{collection}/{entity_id}/versions/{version}": _both(
-        _each("/{collection}/{id}/versions/0.1"),
-        _each("/{collection}/{id}/versions/0.2"),
-        _each("/glossaries/{id}/versions/0.1"),
+    "GET /{collection}/{entity_id}/versions/{version}": _probe_all(
+        _probe_each("/{collection}/{id}/versions/0.1"),
+        _probe_each("/{collection}/{id}/versions/0.2"),
+        _probe_each("/glossaries/{id}/versions/0.1"),
     ),
 }
 """What is asked of each route that shows assets, or parts of them."""

@@ -122,8 +122,8 @@ def test_many_are_followed_by_a_search_and_a_dry_run_counts_them(
     assert set(messages_in(dry)) == {"people_0", "people_1", "people_2"}
     assert (len(events_of(administrator)), list_of(client, user_id)["data"]) == (before, [])
     assert post(client, f"/users/{user_id}/follows", **query)["numberOfRowsPassed"] == 3
-    narrowed = {"query": "*", "queryFilter": '{"term": {"name.keyword": "orders"}}'}
-    assert messages_in(post(client, f"/users/{user_id}/follows", **narrowed)) == {"orders": "followed"}
+    narrow_search = {"query": "*", "queryFilter": '{"term": {"name.keyword": "orders"}}'}
+    assert messages_in(post(client, f"/users/{user_id}/follows", **narrow_search)) == {"orders": "followed"}
     dry = post(client, f"/users/{user_id}/unfollow", dryRun=True, **query)
     assert (dry["numberOfRowsPassed"], dry["followCount"]) == (3, 1)
     assert post(client, f"/users/{user_id}/unfollow", **query)["followCount"] == 1
@@ -134,14 +134,16 @@ def test_what_one_may_not_view_is_not_found_and_not_counted(
     administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json, sqlite_engine: Engine
 ) -> None:
     user_id, client = alice
-    hidden = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
+    hidden_table = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
     index_all(sqlite_engine)
-    assert post(client, f"/users/{user_id}/follows", ids=[hidden["id"], orders["id"]])["followCount"] == 2
+    assert post(client, f"/users/{user_id}/follows", ids=[hidden_table["id"], orders["id"]])["followCount"] == 2
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     for action in ("follows", "unfollow"):
-        by_id = post(client, f"/users/{user_id}/{action}", ids=[hidden["id"], NOBODY], dryRun=True)["failedRequest"]
+        by_id = post(client, f"/users/{user_id}/{action}", ids=[hidden_table["id"], NOBODY], dryRun=True)[
+            "failedRequest"
+        ]
         assert [(one["status"], one["message"]) for one in by_id] == [
-            (404, f"{hidden['id']} not found"),
+            (404, f"{hidden_table['id']} not found"),
             (404, f"{NOBODY} not found"),
         ]
         (by_name,) = post(client, f"/users/{user_id}/{action}", names=[f"{SCHEMA}.people"])["failedRequest"]
@@ -265,7 +267,7 @@ def test_the_list_says_since_when_what_changed_last_and_how_often_it_told(
     user_id, client = alice
     customers = table(administrator, "customers")
     post(client, f"/users/{user_id}/follows", ids=[orders["id"], customers["id"]])
-    followed_at = events_of(administrator)[-1]["timestamp"]
+    follow_ms = events_of(administrator)[-1]["timestamp"]
     for text in ("one", "two"):
         describe(administrator, orders, text)
     link = f"<#E::table::{orders['fullyQualifiedName']}>"
@@ -275,10 +277,10 @@ def test_the_list_says_since_when_what_changed_last_and_how_often_it_told(
     page = list_of(client, user_id)
     assert (names_in(page), page["paging"]) == (["customers", "orders"], {"total": 2})
     first, second = page["data"]
-    changed = administrator.get(f"/tables/{orders['id']}").json()
-    assert second["lastChange"] == {"timestamp": changed["updatedAt"], "version": 0.3}
-    assert second["since"] <= first["since"] == followed_at
-    assert second["asset"]["href"] == changed["href"]
+    changed_table = administrator.get(f"/tables/{orders['id']}").json()
+    assert second["lastChange"] == {"timestamp": changed_table["updatedAt"], "version": 0.3}
+    assert second["since"] <= first["since"] == follow_ms
+    assert second["asset"]["href"] == changed_table["href"]
     notifications = client.get(f"/users/{user_id}/notifications").json()["data"]
     assert (second["told"]["count"], second["told"]["unread"]) == (3, 3), "two changes and a new test"
     assert second["told"]["last"] > 0
@@ -304,17 +306,17 @@ def test_the_list_is_filtered_sorted_and_paged(
     assert names_in(list_of(client, user_id, sortField="since"))[0] == "Sales"
     assert names_in(list_of(client, user_id, sortField="since", sortOrder="asc"))[0] == "orders"
     for order in ({}, {"sortField": "lastChange"}, {"sortField": "told"}, {"sortOrder": "desc"}):
-        expected = names_in(list_of(client, user_id, **order))
-        paged: list[str] = []
+        expected_names = names_in(list_of(client, user_id, **order))
+        paged_names: list[str] = []
         after: dict[str, str] = {}
         while True:
             page = list_of(client, user_id, limit=2, **order, **after)
             assert page["paging"]["total"] == 6
-            paged += names_in(page)
+            paged_names += names_in(page)
             if "after" not in page["paging"]:
                 break
             after = {"after": page["paging"]["after"]}
-        assert (paged, len(expected)) == (expected, 6), order
+        assert (paged_names, len(expected_names)) == (expected_names, 6), order
     cursor = list_of(client, user_id, limit=1)["paging"]["after"]
     for parameters in ({"after": cursor, "sortField": "since"}, {"after": "x"}, {"after": "Nw"}, {"type": "spoon"}):
         assert client.get(f"/users/{user_id}/following", params=parameters).status_code == 400
@@ -331,8 +333,8 @@ def test_what_is_worth_a_review_is_listed_and_unfollowed_at_once(
     for number in range(NOISY_FROM):
         describe(administrator, noisy, f"Change {number}.")
     notify_all(sqlite_engine)
-    for review, expected in (("gone", ["old"]), ("noisy", ["noisy"]), ("stale", [])):
-        assert names_in(list_of(client, user_id, review=review)) == expected
+    for review, expected_names in (("gone", ["old"]), ("noisy", ["noisy"]), ("stale", [])):
+        assert names_in(list_of(client, user_id, review=review)) == expected_names
     assert [one["deleted"] for one in list_of(client, user_id)["data"]] == [False, True, False]
     dry = post(client, f"/users/{user_id}/unfollow", review="gone", dryRun=True)
     assert (messages_in(dry), dry["followCount"]) == ({"old": "unfollowed"}, 2)

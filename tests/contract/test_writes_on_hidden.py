@@ -423,7 +423,7 @@ def world(
     user_id, client = served.person("mallory")
     domain = create_entity(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
     columns = [{"name": "pay", "dataType": "INT"}]
-    hidden = table(administrator, "salaries", description=SECRET, tags=HIDDEN, columns=columns)
+    hidden_table = table(administrator, "salaries", description=SECRET, tags=HIDDEN, columns=columns)
     quality = "/dataQuality"
     link = f"<#E::table::{_SALARIES}::columns::pay>"
     case = create_entity(
@@ -434,8 +434,8 @@ def world(
         testDefinition="columnValuesToBeNotNull",
         tags=HIDDEN,
     )
-    failed = {"timestamp": 1, "testCaseStatus": "Failed"}
-    assert administrator.post(f"{quality}/testCases/testCaseResults/{_CASE}", json=failed).is_success
+    failed_result = {"timestamp": 1, "testCaseStatus": "Failed"}
+    assert administrator.post(f"{quality}/testCases/testCaseResults/{_CASE}", json=failed_result).is_success
     steps = administrator.get(f"{quality}/testCases/testCaseIncidentStatus").json()["data"]
     suite = create_entity(administrator, f"{quality}/testSuites", name="logical", tags=HIDDEN)
     create_entity(administrator, "/services/pipelineServices", name="airflow", serviceType="Airflow")
@@ -454,14 +454,17 @@ def world(
     alert = create_entity(administrator, "/events/subscriptions", **_alert())
     _open_incident(administrator, sqlite_engine)
     thread = create_entity(administrator, "/feed", about=f"<#E::table::{_SALARIES}>", message=SECRET)
-    posted = administrator.post(f"/feed/{thread['id']}/posts", json={"message": SECRET}).json()
+    posted_thread = administrator.post(f"/feed/{thread['id']}/posts", json={"message": SECRET}).json()
     task_details = {"type": "RequestDescription", "assignees": [{"type": "user", "id": user_id}]}
     about = f"<#E::table::{_SALARIES}::description>"
     task = create_entity(administrator, "/feed", about=about, message=SECRET, type="Task", taskDetails=task_details)
-    edge = {"fromEntity": {"type": "table", "id": hidden["id"]}, "toEntity": {"type": "table", "id": orders["id"]}}
+    edge = {
+        "fromEntity": {"type": "table", "id": hidden_table["id"]},
+        "toEntity": {"type": "table", "id": orders["id"]},
+    }
     assert administrator.put("/lineage", json={"edge": edge}).is_success
-    announced = {"kind": "removal", "date": hidden["updatedAt"] + 86_400_000, "why": SECRET}
-    create_entity(administrator, "/changes", entity={"type": "table", "id": hidden["id"]}, **announced)
+    announcement = {"kind": "removal", "date": hidden_table["updatedAt"] + 86_400_000, "why": SECRET}
+    create_entity(administrator, "/changes", entity={"type": "table", "id": hidden_table["id"]}, **announcement)
     types = administrator.get("/metadata/types/name/table").json()
     restrict(
         administrator,
@@ -471,7 +474,7 @@ def world(
         {"effect": "deny", "resources": ["team", "type", "eventsubscription", "ingestionPipeline"]},
     )
     names = {
-        "table": hidden["id"],
+        "table": hidden_table["id"],
         "fqn": _SALARIES,
         "seen": orders["id"],
         "seen_fqn": orders["fullyQualifiedName"],
@@ -485,7 +488,7 @@ def world(
         "team": team["id"],
         "alert": alert["id"],
         "thread": thread["id"],
-        "post": posted["posts"][0]["id"],
+        "post": posted_thread["posts"][0]["id"],
         "task": str(task["task"]["id"]),
         "type": types["id"],
     }
@@ -561,8 +564,8 @@ def _open_incident(administrator: httpx.Client, engine: Engine) -> None:
         "/events/subscriptions",
         **{**_alert(), "name": "failures", "alertType": "Observability", "filteringRules": rules},
     )
-    failed = {"timestamp": alert["updatedAt"] + 1, "testCaseStatus": "Failed"}
-    assert administrator.post(f"/dataQuality/testCases/testCaseResults/{_CASE}", json=failed).is_success
+    failed_result = {"timestamp": alert["updatedAt"] + 1, "testCaseStatus": "Failed"}
+    assert administrator.post(f"/dataQuality/testCases/testCaseResults/{_CASE}", json=failed_result).is_success
     notify_all(engine)
     assert administrator.get("/incidents/INC-1").json()["entity"]["fullyQualifiedName"] == _CASE
 

@@ -153,7 +153,7 @@ def test_the_sample_history_leaves_the_same_events_through_every_door(
 ) -> None:
     lines, reference, _ = sample
     assert sum(len(events) for events in reference.values()) > 200
-    assert _through(_DOORS[name], store_engine, lines)[0] == reference
+    assert _send_through(_DOORS[name], store_engine, lines)[0] == reference
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 def _one_by_one(path: str, template: Path, folders: pytest.TempPathFactory) -> Through:
     lines = _lines(path)
-    return lines, *_through(_writes, _copy_of(template, folders.mktemp("doors") / "reference.db"), lines)
+    return lines, *_send_through(_writes, _copy_of(template, folders.mktemp("doors") / "reference.db"), lines)
 
 
 @pytest.mark.soak
@@ -175,7 +175,7 @@ def test_a_long_history_leaves_the_same_events_through_every_door(
     one_by_one: Through, sqlite_template: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines, reference, alone_s = one_by_one
-    notified, took_s = _through(_DOORS[name], _copy_of(sqlite_template, tmp_path / "other.db"), lines)
+    notified, took_s = _send_through(_DOORS[name], _copy_of(sqlite_template, tmp_path / "other.db"), lines)
     events = sum(len(events) for events in reference.values())
     with capsys.disabled():
         rates = f"one by one {events / alone_s:.0f} events/s, {name} {events / took_s:.0f} events/s"
@@ -196,7 +196,7 @@ def _lines(path: str) -> list[Json]:
         return [orjson.loads(line) for line in lines]
 
 
-def _through(
+def _send_through(
     door: Callable[[Engine, list[Json]], AbstractContextManager[Door]], engine: Engine, lines: list[Json]
 ) -> tuple[dict[str, list[Json]], float]:
     """Send a history by one write path; return its events by entity, and the duration."""

@@ -39,12 +39,12 @@ __all__ = ["store_url"]
 
 pytestmark = pytest.mark.spark
 
-TABLE_COUNT = 20
+TABLE_COUNT = 10
 HOUR_MS = 3_600_000
 
 
 def company_with_tables(engine: Engine) -> SmallCompany:
-    """Return a company with 22 tables in a schema that ana follows; cem follows one of them, dia owns another."""
+    """Return a company with 12 tables in a schema that ana follows; cem follows one of them, dia owns another."""
     company = SmallCompany(engine)
     company.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
     for number in range(TABLE_COUNT):

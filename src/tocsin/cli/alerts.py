@@ -30,7 +30,7 @@ from tocsin.client import Client, Entity
 from tocsin.clock import LATEST_MS, SystemClock, to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.phrases import count_text, hint
+from tocsin.model.phrases import count_text, name_hint
 
 app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=True)
 
@@ -119,7 +119,7 @@ def export(
         documents_by_name = {alert.name: alert.document for alert in client.list_subscriptions(fields=FILED_FIELDS)}
     for name in names or ():
         if name not in documents_by_name:
-            raise NotFound(f"alert {name} not found{hint(name, documents_by_name)}")
+            raise NotFound(f"alert {name} not found{name_hint(name, documents_by_name)}")
     alerts = [with_escapes(exported_alert(documents_by_name[name])) for name in names or documents_by_name]
     if as_json:
         show_json(alerts)

@@ -12,7 +12,7 @@ import typer
 from tocsin.client import Client, Entity
 from tocsin.errors import NotFound, TocsinError
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import hint
+from tocsin.model.phrases import name_hint
 
 _LIKELIEST_FIRST = ("table", "dashboard", "pipeline", "databaseSchema", "database")
 _ASSET_TYPES = tuple(
@@ -41,40 +41,55 @@ def find_asset(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return the asset of that name; ``NotFound`` if there is none of that type, or of any."""
     types = (entity_type,) if entity_type else _ASSET_TYPES
     reads = (partial(client.get_by_name, one, fqn) for one in types)
-    return _first(reads, f"{entity_type or 'asset'} {fqn!r}", lambda: _similar(client, fqn, types))
+    return _first(reads, f"{entity_type or 'asset'} {fqn!r}", fqn, lambda: _similar(client, fqn, types))
 
 
 def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return what has that name, an asset or anything else, softly deleted or not; ``NotFound`` if nothing has."""
     types = (entity_type,) if entity_type else tuple(dict.fromkeys((*_ASSET_TYPES, *ENTITY_TYPES)))
     reads = (partial(client.get_by_name, one, fqn, include="all") for one in types)
-    return _first(reads, f"{entity_type or 'entity'} {fqn!r}", lambda: _similar(client, fqn, types))
+    return _first(reads, f"{entity_type or 'entity'} {fqn!r}", fqn, lambda: _similar(client, fqn, types))
 
 
-def _first(reads: Iterable[Callable[[], Entity]], noun: str, similar: Callable[[], str]) -> Entity:
-    """Return the first entity found; raise ``NotFound``, if possible with a suggestion of the server or its search."""
+def _first(reads: Iterable[Callable[[], Entity]], noun: str, fqn: str, similar: Callable[[], str]) -> Entity:
+    """Return the first entity found; raise ``NotFound``, if possible with a suggestion of the server or its search.
+
+    The server takes what is too long for a name of one type for the name of another: only names of as many parts count.
+    """
     suggestion: NotFound | None = None
     for read in reads:
         try:
             return read()
         except NotFound as error:
-            suggestion = suggestion or (error if _MEANT in error.message else None)
+            name = error.message.partition(_MEANT)[2]
+            suggestion = suggestion or (error if name and name.count(".") == fqn.count(".") else None)
     raise suggestion or NotFound(f"{noun} not found{similar() or _WHOLE}")
 
 
-def _similar(client: Client, name: str, types: Collection[str]) -> str:
-    """Return ``; did you mean …?`` with the FQNs of these types that search finds for a name; nothing without any."""
-    try:
-        found_entities = client.search(name, size=_MOST_SEARCHED)
-    except TocsinError:  # a name that is no search query, or no index yet: there is no suggestion
-        return ""
-    fqns = [one.fully_qualified_name for one in found_entities if one.entity_type in types][:_MOST_OFFERED]
-    return f"; {_MEANT} {' or '.join(fqns)}?" if fqns else ""
+def _similar(client: Client, name: str, types: Collection[str], *, index: str = "all") -> str:
+    """Return ``; did you mean …?`` with what search finds of these types for a name; nothing without any."""
+    for text in dict.fromkeys((name, name.rpartition(".")[2])):  # the whole, else its last name
+        try:
+            found_entities = client.search(text, index=index, size=_MOST_SEARCHED)
+        except TocsinError:  # a name that is no search query, or no index yet: there is no suggestion
+            continue
+        near = [one for one in found_entities if one.entity_type in types][:_MOST_OFFERED]
+        if near:
+            names = (one.name if one.entity_type == "user" else one.fully_qualified_name for one in near)
+            return f"; {_MEANT} {' or '.join(names)}?"
+    return ""
 
 
 def find_user(client: Client, name: str | None) -> Entity:
-    """Return the user of that name, or without a name the one who is logged in."""
-    return client.get_by_name("user", name) if name else client.logged_in_user()
+    """Return the user of that name, or without a name the one who is logged in; ``NotFound`` if there is none."""
+    if not name:
+        return client.logged_in_user()
+    try:
+        return client.get_by_name("user", name)
+    except NotFound as error:
+        if _MEANT in error.message:
+            raise
+        raise NotFound(f"user {name!r} not found{_similar(client, name, ('user',), index='user')}") from error
 
 
 def find_alert(client: Client, name: str) -> Entity:
@@ -83,4 +98,4 @@ def find_alert(client: Client, name: str) -> Entity:
         return client.get_subscription(name)
     except NotFound as error:
         names = [str(alert.name) for alert in client.list_subscriptions()]
-        raise NotFound(f"alert {name!r} not found{hint(name, names)}") from error
+        raise NotFound(f"alert {name!r} not found{name_hint(name, names)}") from error

@@ -13,6 +13,8 @@ _SPOKEN_WITH_A_CONSONANT = ("user", "usage", "unique")
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 LONGEST_WORD = 512
 """Characters of a name beyond which nobody looks for what it could mean: comparing takes their square."""
+SHORTEST_PART = 3
+"""Characters from which on a part of a name is taken for the name: ``dana`` for ``dana.whitlock``."""
 
 
 def with_article(word: str) -> str:
@@ -45,6 +47,24 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     by_lower = {known.lower(): known for known in words}
     close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
+
+
+def similar(word: str, words: Collection[str]) -> str | None:
+    """Return the nearest of ``words`` to ``word``; where none is near, the shortest that contains it.
+
+    What is shorter than ``SHORTEST_PART`` characters is no part of a name that anybody means.
+    """
+    near = nearest(word, words)
+    if near is not None or not SHORTEST_PART <= len(word) <= LONGEST_WORD:
+        return near
+    containing = [known for known in words if word.lower() in known.lower()]
+    return min(containing, key=lambda known: (len(known), known), default=None)
+
+
+def name_hint(name: str, names: Collection[str]) -> str:
+    """Return ``; did you mean …?`` with the one of ``names`` that is similar; nothing when none is."""
+    near = similar(name, names)
+    return f"; did you mean {near}?" if near else ""
 
 
 def hint(word: object, words: Iterable[str]) -> str:

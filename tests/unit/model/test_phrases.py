@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.model.phrases import LONGEST_WORD, nearest, value_in_words
+from tocsin.model.phrases import LONGEST_WORD, nearest, similar, value_in_words
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,20 @@ def test_what_is_too_long_for_a_name_is_compared_with_none() -> None:
             raise AssertionError("compared")
 
     assert nearest("k" * (LONGEST_WORD + 1), NeverRead()) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "similar_name"),
+    [
+        ("dana", "dana.whitlock"),
+        ("Whitlock", "dana.whitlock"),
+        ("dana.witlock", "dana.whitlock"),
+        ("ana", "dana.whitlock"),
+        ("a.", None),
+        ("", None),
+        ("lea", None),
+        ("d" * (LONGEST_WORD + 1), None),
+    ],
+)
+def test_a_part_of_a_name_means_the_shortest_that_contains_it(word: str, similar_name: str | None) -> None:
+    assert similar(word, ["dana.whitlock.the.younger", "dana.whitlock", "elena.ruiz"]) == similar_name

@@ -15,13 +15,21 @@ from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.references import is_uuid, keys_of
 from tocsin.model import fqn as names
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import nearest
+from tocsin.model.phrases import nearest, similar
 from tocsin.model.stored import Key
+from tocsin.search.fields import NAMES
+from tocsin.search.indexes import SEARCHED
+from tocsin.search.nodes import Words
+from tocsin.search.parse import Query
+from tocsin.search.tokens import words_of
 from tocsin.server.access.permissions import visible_document, visible_references
+from tocsin.server.access.searches import narrowed_search
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.entities.write import lookups
+from tocsin.store.catalogue.search.results import Hit, Search
 
 _SPOKEN = {"eventsubscription": "alert", "testCase": "test case", "ingestionPipeline": "ingestion pipeline"}
+_MOST_OFFERED = 3
 
 
 def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
@@ -44,18 +52,28 @@ def named_id(name: str, types: Sequence[str], caller: Caller) -> str:
             return str(visible_document(ENTITY_TYPES[kind], key, caller, include="all")["id"])
     if is_uuid(name):
         return name.lower()
-    suggestion = next(filter(None, (similar_name(kind, name, caller) for kind in types)), "")
+    suggestion = similar_names(name, types, caller)
     raise NotFound(f"{' or '.join(_SPOKEN.get(kind, kind) for kind in types)} {name} not found{suggestion}")
+
+
+def similar_names(name: str, types: Sequence[str], caller: Caller) -> str:
+    """Return ``; did you mean …?`` with the nearest name of these types, else with those that search finds for it.
+
+    Nothing without any that the caller may see. Types without an index, such as alerts, are only compared.
+    """
+    near = next(filter(None, (similar_name(kind, name, caller) for kind in types)), "")
+    return near or _searched_names(name, types, caller)
 
 
 def similar_name(entity_type: str, fqn: str, caller: Caller) -> str:
     """Return ``; did you mean …?`` with the name nearest to ``fqn`` that the caller may see; nothing without any."""
     typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
-    neighbours = visible_references(caller, caller.parts.catalogue.neighbours(entity_type, typed))
-    near = nearest(typed, [name for one in neighbours if _is_similar(name := one["fullyQualifiedName"], typed)])
-    if near is None:
-        return ""
-    return f"; did you mean {near if ENTITY_TYPES[entity_type].places else names.split(near)[0]}?"
+    places = (typed,) if '"' in typed or "." in typed else (typed, f'"{typed}')  # names with dots are quoted
+    neighbours = [one for place in places for one in caller.parts.catalogue.neighbours(entity_type, place)]
+    fqns = [one["fullyQualifiedName"] for one in visible_references(caller, neighbours)]
+    similar_fqns = [one for one in fqns if _is_similar(one, typed)]
+    near = nearest(typed, similar_fqns) or min(similar_fqns, key=lambda one: (len(one), one), default=None)
+    return "" if near is None else f"; did you mean {_typed_name(near)}?"
 
 
 def _is_similar(fqn: str, typed: str) -> bool:
@@ -65,5 +83,30 @@ def _is_similar(fqn: str, typed: str) -> bool:
     except InvalidInput:
         return False
     return len(parts) == len(typed_parts) and all(
-        nearest(typed_part, [part]) for part, typed_part in zip(parts, typed_parts, strict=True)
+        similar(typed_part, [part]) for part, typed_part in zip(parts, typed_parts, strict=True)
     )
+
+
+def _searched_names(name: str, types: Sequence[str], caller: Caller) -> str:
+    """Return ``; did you mean …?`` with what search finds for a name, else for the last part of an FQN."""
+    texts = [text for text in dict.fromkeys((name, name.rpartition(".")[2])) if words_of(text)]
+    hits = next(filter(None, (_hits_of(text, types, caller) for text in texts)), [])
+    documents = caller.parts.entities.search.documents([one.entity_id for one in hits])
+    references = [{"type": one.entity_type, "id": one.entity_id} for one in hits if one.entity_id in documents]
+    visible = visible_references(caller, references)
+    fqns = [_typed_name(documents[one["id"]]["fullyQualifiedName"]) for one in visible]
+    return f"; did you mean {' or '.join(fqns)}?" if fqns else ""
+
+
+def _hits_of(name: str, types: Sequence[str], caller: Caller) -> list[Hit]:
+    """Return what search finds of these types whose name has these words, the last of which may go on."""
+    query = Query(Words(NAMES, words_of(name), is_prefix=True), free=(name,))
+    searched_types = tuple(one for one in types if one in SEARCHED)
+    search = narrowed_search(caller, Search(query, searched_types, size=_MOST_OFFERED))
+    return caller.parts.entities.search.hits(search) if search.types else []
+
+
+def _typed_name(fqn: str) -> str:
+    """Return an FQN as people type it: one of a single name without its quotation marks."""
+    parts = names.split(fqn)
+    return parts[0] if len(parts) == 1 else fqn

@@ -25,7 +25,7 @@ from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of, shown_target
-from tocsin.model.phrases import suggestion_for
+from tocsin.model.phrases import name_hint, suggestion_for
 from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel, Destination, EventSubscription
 from tocsin.server.alerts.event_shape import event_shape
@@ -81,7 +81,7 @@ class Wanted:
         if not alerts and caller.actor.is_admin and is_uuid(self.alert):
             return frozenset([self.alert])  # a deleted one leaves its messages
         if not alerts:
-            raise NotFound(f"alert {self.alert} not found", entity_type="eventsubscription", fqn=self.alert)
+            raise NotFound(f"alert {self.alert} not found{name_hint(self.alert, [one.name for one in visible])}")
         if not may_edit_alert(alerts[0], caller):
             raise Forbidden(_NOT_EDITABLE)
         return frozenset([alerts[0].id])

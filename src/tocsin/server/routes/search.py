@@ -15,7 +15,7 @@ from fastapi import Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.errors import InvalidInput
-from tocsin.logic import ALWAYS, NEVER, conjunction_of
+from tocsin.logic import ALWAYS, conjunction_of
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import lacks, place_of, with_inherited
@@ -23,10 +23,11 @@ from tocsin.model.secret import without_secrets
 from tocsin.search import parse
 from tocsin.search.fields import COUNTED_BY, NAMES, SORTED_BY, resembles
 from tocsin.search.filters import filter_of
-from tocsin.search.indexes import SEARCHED, entity_types_of, index_of
+from tocsin.search.indexes import entity_types_of, index_of
 from tocsin.search.nodes import Words
 from tocsin.search.tokens import words_of
-from tocsin.server.access.permissions import scope_on, visible_references
+from tocsin.server.access.permissions import visible_references
+from tocsin.server.access.searches import narrowed_search
 from tocsin.server.entities.response import view_of
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -166,18 +167,6 @@ def count_by_body(caller: Asked, body: DocumentBody) -> Response:
     if texts or not isinstance(parameters["size"], int) or not 0 <= parameters["size"] <= LARGEST_PAGE:
         raise InvalidInput(f"query and index must be strings, size an integer up to {LARGEST_PAGE}")
     return _aggregation_response(caller, Asking(**parameters), str(body.get("fieldName") or "entityType"))
-
-
-def narrowed_search(caller: Caller, search: Search) -> Search:
-    """Return the search narrowed to what the caller may see: the one place where search asks for permission.
-
-    Types of which the caller may see nothing are left out; of those they may see in part, the index shows that part.
-    """
-    types = SEARCHED if search.types is None else search.types
-    scopes = {name: scope_on(caller, name) for name in types}
-    visible_types = tuple(name for name in types if scopes[name] is not NEVER)
-    partly = tuple((name, scopes[name]) for name in visible_types if scopes[name] is not ALWAYS)
-    return search if visible_types == types and not partly else replace(search, types=visible_types, scopes=partly)
 
 
 def _aggregation_response(caller: Caller, query: Asking, field: str) -> Response:

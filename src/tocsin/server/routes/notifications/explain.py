@@ -14,10 +14,10 @@ from tocsin.errors import NotFound
 from tocsin.flow.capture.references import keys_of
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
-from tocsin.model.stored import Key, not_found
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import visible_document
+from tocsin.server.access.similar_names import similar_names
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import ExplanationScope, explain
@@ -75,5 +75,5 @@ def _person(id_or_name: str, caller: Caller) -> Person:
     people = caller.parts.people
     person = people.by_id(id_or_name.lower()) or people.by_name(id_or_name)
     if person is None:
-        raise not_found("user", Key.by_name(id_or_name))
+        raise NotFound(f"user {id_or_name} not found{similar_names(id_or_name, ('user',), caller)}")
     return person

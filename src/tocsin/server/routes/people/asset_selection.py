@@ -31,11 +31,12 @@ from tocsin.search.fields import equals
 from tocsin.search.filters import MOST_CLAUSES
 from tocsin.search.indexes import SEARCHED
 from tocsin.server.access.permissions import visible_references
+from tocsin.server.access.searches import narrowed_search
 from tocsin.server.entities.followed_assets import FollowQuestion, selected_follows
 from tocsin.server.http.body_values import list_in, parse_id
 from tocsin.server.http.errors import parse_as
 from tocsin.server.request import Caller
-from tocsin.server.routes.search import Asking, narrowed_search
+from tocsin.server.routes.search import Asking
 from tocsin.store.catalogue.search.results import Search
 
 WAYS = ("ids", "names", "query")

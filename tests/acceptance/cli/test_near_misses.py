@@ -1,0 +1,138 @@
+"""Tests of what commands say of a name that nothing has: what was right_name, but nothing that is hidden."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from tests.acceptance.cli.conftest import Shell, shell_in
+from tests.contract.test_access import create_entity, restrict
+from tests.contract.test_search import index_all
+from tests.prestarted import Prestarted
+from tests.serving import running_server, warehouse
+from tests.startedstore import StartedStore
+
+from tocsin.store.database.engine import open_engine
+
+ORDERS, DANA, TEAM, ALERT = "warehouse.shop.public.orders", "dana.whitlock", "data-engineering", "PaymentsSchemaChanges"
+TEST = f"{ORDERS}.email.no_nulls"
+EVENT = "EVENT"
+
+NEAR_MISSES = [
+    ("incidents list --alert Payments", ALERT),
+    ("incidents list --alert PaymentSchemaChange", ALERT),
+    ("incidents list --asset no_nulls", TEST),
+    (f"incidents list --asset {ORDERS}.emial.no_nulls", TEST),
+    ("incidents list --assignee dana", DANA),
+    ("incidents list --assignee whitlock", DANA),
+    ("incidents list --assignee data-enginering", TEAM),
+    ("changes list --author dana", DANA),
+    ("changes list --author dana.witlock", DANA),
+    ("changes list --asset orders", ORDERS),
+    ("changes list --asset warehouse.shop.orders", ORDERS),
+    (f"changes announce {ORDERS[:-1]} --on 2099-01-01 --why unused", ORDERS),
+    ("inbox --as dana", DANA),
+    ("inbox --as Dana.Witlock", DANA),
+    ("follow orders", ORDERS),
+    (f"follow {ORDERS} --as whitlock", DANA),
+    ("unfollow orders", ORDERS),
+    ("mute orders", ORDERS),
+    ("mute --alert Payments", ALERT),
+    (f"unmute {ORDERS}s", ORDERS),
+    ("mutes --as dana", DANA),
+    ("preferences --as dana", DANA),
+    ("deliveries list --alert Payments", ALERT),
+    ("deliveries list --alert SchemaChanges", ALERT),
+    ("deliveries replay --alert payment", ALERT),
+    ("explain --asset orders", ORDERS),
+    (f"explain {EVENT} --alert Payments", ALERT),
+    (f"explain {EVENT} --user dana", DANA),
+    ("impact orders", ORDERS),
+    ("history orders", ORDERS),
+    ("diff orders 0.1 0.2", ORDERS),
+    ("rollback orders --to 0.1", ORDERS),
+    ("alerts watching orders", ORDERS),
+    ("alerts status Payments", ALERT),
+    ("alerts resume Payments", ALERT),
+    ("alerts disable Payments", ALERT),
+    ("alerts noise SchemaChanges", ALERT),
+    ("alerts history Payments", ALERT),
+    ("alerts backtest Payments", ALERT),
+    ("alerts export Payments", ALERT),
+    ("queue take Payments", ALERT),
+    ("erase dana --dry-run", DANA),
+]
+"""Commands with a name that is nearly right, and the right one."""
+
+
+@dataclass(frozen=True)
+class Company:
+    """A server with a company, and a shell for the administrator and for somebody who sees no people and no tables."""
+
+    administrator: Shell
+    mallory: Shell
+    event_id: str
+
+    def command(self, line: str) -> list[str]:
+        return line.replace(EVENT, self.event_id).split()
+
+
+@pytest.fixture(scope="module")
+def company(
+    started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory, prestarted: Prestarted
+) -> Iterator[Company]:
+    folder = tmp_path_factory.mktemp("near_misses")
+    (folder / "tocsin.db").write_bytes(started_store.path.read_bytes())
+    engine = open_engine(f"sqlite:///{folder / 'tocsin.db'}", synchronous="OFF")
+    with (
+        running_server(engine, password=started_store.password, token=started_store.token) as server,
+        server.administrator() as client,
+    ):
+        warehouse(client)
+        create_entity(
+            client,
+            "/dataQuality/testCases",
+            name="no_nulls",
+            entityLink=f"<#E::table::{ORDERS}::columns::email>",
+            testDefinition="columnValuesToBeNotNull",
+        )
+        create_entity(client, "/users", name=DANA, email="dana@example.org")
+        create_entity(client, "/teams", name=TEAM, teamType="Group")
+        to_owners = {"category": "Owners", "type": "Email"}
+        rules = {"resources": ["table"]}
+        create_entity(
+            client, "/events/subscriptions", name=ALERT, filteringRules=rules, destinations=[to_owners],
+            alertType="Notification",
+        )  # fmt: skip
+        index_all(engine)
+        mallory_id, mallory = server.person("mallory")
+        restrict(client, mallory_id, {"effect": "deny", "resources": ["user", "table", "testCase", "team"]})
+        events = client.get("/events", params={"entityCreated": "table", "timestamp": 0}).json()["data"]
+        shell = shell_in(folder, prestarted).beside(TOCSIN_SERVER=server.url)
+        token = mallory.headers["Authorization"].removeprefix("Bearer ")
+        mallory.close()
+        yield Company(shell.with_token(started_store.token), shell.with_token(token), events[0]["id"])
+    engine.dispose()
+
+
+@pytest.mark.parametrize(("line", "right_name"), NEAR_MISSES)
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(
+    company: Company, line: str, right_name: str
+) -> None:
+    ended = company.administrator.run(*company.command(line))
+    assert ended.returncode == 3, ended.stdout + ended.stderr
+    assert re.search(rf"did you mean {re.escape(right_name)}(\?| or )", ended.stderr), ended.stderr
+    assert ended.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "right_name"),
+    [(line, right_name) for line, right_name in NEAR_MISSES if right_name in (ORDERS, DANA, TEST, TEAM)],
+)
+def test_what_may_not_be_seen_is_not_suggested(company: Company, line: str, right_name: str) -> None:
+    ended = company.mallory.run(*company.command(line))
+    assert ended.returncode != 0
+    assert "did you mean" not in ended.stderr
+    assert right_name in line or right_name not in ended.stderr

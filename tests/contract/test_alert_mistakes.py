@@ -6,8 +6,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from tests.contract.test_access import restrict
 from tests.serving import Json, Served
+from tests.soak import SOAK
 
 from tocsin.cli.alert_plan import plan_alerts
 from tocsin.cli.alertfiles import read_alerts
@@ -16,6 +19,63 @@ from tocsin.errors import InvalidInput
 
 PATH = "/events/subscriptions"
 TO_NOBODY = {"category": "Users", "type": "Email", "config": {"receivers": ["nobody"]}}
+RIGHT_FILE = """\
+- name: Right
+  alertType: Notification
+  enabled: true
+  retries: 3
+  batchSize: 10
+  expires: "2099-01-01"
+  runbook: https://example.org/runbook
+  severity: Severity2
+  trigger:
+    triggerType: Scheduled
+    scheduleInfo: Custom
+    cronExpression: "0 8 * * *"
+    timezone: Europe/Berlin
+  filteringRules:
+    resources:
+      - table
+      - dashboard
+    rules:
+      - effect: include
+        condition: "isBot()"
+      - effect: exclude
+        condition: "fieldChanged == 'columns'"
+  destinations:
+    - category: Users
+      type: Email
+      config:
+        receivers:
+          - admin
+    - category: External
+      type: Webhook
+      config:
+        endpoint: http://127.0.0.1:9/hook
+    - category: Owners
+      type: ActivityFeed
+"""
+WRONG = {
+    "alertType: Notification": "alertType: Notifcation",
+    "enabled: true": 'enabled: "yes"',
+    "retries: 3": "retries: -1",
+    "batchSize: 10": "batchSize: 0",
+    'expires: "2099-01-01"': 'expires: "2001-01-01"',
+    "runbook: https://example.org/runbook": 'runbook: "\\x01"',
+    "severity: Severity2": "severity: Severity9",
+    '"0 8 * * *"': '"0 25 * * *"',
+    "timezone: Europe/Berlin": "timezone: localtime",
+    "- table": "- tabel",
+    "- dashboard": "- dashbord",
+    '"isBot()"': '"isBt()"',
+    "effect: exclude": "effect: exclud",
+    "fieldChanged": "fieldChangd",
+    "- admin": "- nobody",
+    "endpoint: http:": "endpoint: ftp:",
+    "type: ActivityFeed": "type: ActvityFeed",
+}
+"""What is right in the file, and a mistake in its place that is independent of all others."""
+
 MISSPELT = "matchAnyEntityFqn({'warehouse.shop.public.order'})"
 
 
@@ -108,3 +168,37 @@ def test_warnings_of_other_alerts_of_a_file_are_told_beside_what_is_refused(
         ["/a.yaml:10:70", "wrong"],
         ["warning", "right"],
     ]
+
+
+@given(planted=st.sets(st.sampled_from(sorted(WRONG)), min_size=1))
+@example(planted=set(WRONG))
+@settings(
+    max_examples=200 if SOAK else 25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_every_mistake_of_a_file_is_told_in_one_go_with_its_line(
+    served: Served, administrator: httpx.Client, tmp_path: Path, planted: set[str]
+) -> None:
+    lines = RIGHT_FILE.splitlines()
+    places = {right: next(at for at, line in enumerate(lines) if right in line) for right in planted}
+    for right, at in places.items():
+        lines[at] = lines[at].replace(right, WRONG[right])
+    file = tmp_path / "a.yaml"
+    file.write_text("\n".join(lines))
+    token = administrator.headers["Authorization"].removeprefix("Bearer ")
+    with Client(served.url, token) as client, pytest.raises(InvalidInput) as refused:
+        plan_alerts(client, read_alerts([str(file)]), prune=False)
+    output_lines = "\n".join([refused.value.message, *getattr(refused.value, "__notes__", ())]).splitlines()
+    told_lines = [
+        int(line.removeprefix(f"{file}:").split(":")[0]) for line in output_lines if line.startswith(str(file))
+    ]
+    assert sorted(told_lines) == sorted(1 + at for at in places.values()), output_lines
+
+
+def test_a_file_without_mistakes_is_not_refused(served: Served, administrator: httpx.Client, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(RIGHT_FILE)
+    token = administrator.headers["Authorization"].removeprefix("Bearer ")
+    with Client(served.url, token) as client:
+        (plan,) = plan_alerts(client, read_alerts([str(tmp_path / "a.yaml")]), prune=False)
+    assert plan.step == "create"

@@ -1,4 +1,4 @@
-"""Mistakes of an alert request beside the first one: those of its conditions, and names that nobody has.
+"""Mistakes of an alert request beside the first one: in conditions, names that nobody has, and those that it hides.
 
 They are looked for only in a request that is refused, so that nobody has to mend them one by one. Malformed parts have
 none. Next: ``server/routes/alerts/subscriptions.py``.
@@ -6,8 +6,9 @@ none. Next: ``server/routes/alerts/subscriptions.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
+from tocsin.alerts.mending import hidden_mistakes
 from tocsin.catalogue.naming.alert_names import placed_receivers, placed_rules
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.entity_names import EntityName, Types, entity_names
@@ -16,16 +17,31 @@ from tocsin.model.entity import Document
 
 
 def mistakes_beside(
-    error: InvalidInput, request: Document, known_names: Collection[tuple[Types, str]]
+    error: InvalidInput,
+    request: Document,
+    known_names: Collection[tuple[Types, str]],
+    check: Callable[[Document], object],
 ) -> Iterator[InvalidInput]:
-    """Yield the mistakes of a request that an error does not name; ``known_names`` are those of users and teams."""
-    for mistake in (*condition_mistakes(request), *_unknown_people(request, known_names)):
-        if (
-            mistake.field != error.field
-            and f"{mistake.field}: " not in error.message
-            and not _is_within(mistake, error)
-        ):
+    """Yield the mistakes of a request that an error does not name.
+
+    ``known_names`` are those of users and teams; ``check`` raised the error, and may refuse more.
+    """
+    fields: set[str | None] = set()
+    plain_mistakes = (*condition_mistakes(request), *_unknown_people(request, known_names))
+    for mistake in plain_mistakes:
+        if not _is_told(mistake, error):
+            fields.add(mistake.field)
             yield mistake
+    for mistake in hidden_mistakes(error, request, check, plain_mistakes):
+        if mistake.field not in fields and not _is_told(mistake, error):
+            fields.add(mistake.field)
+            yield mistake
+
+
+def _is_told(mistake: InvalidInput, error: InvalidInput) -> bool:
+    """Return whether an error names the field of a mistake, or says the same of what the field is a part of."""
+    is_named = mistake.field == error.field or f"{mistake.field}: " in error.message
+    return is_named or _is_within(mistake, error)
 
 
 def _is_within(mistake: InvalidInput, error: InvalidInput) -> bool:

@@ -59,6 +59,8 @@ _UPSTREAMS_INTERVALS = (60, 10)
 
 _LONGEST_NAME = 256
 _MOST_DESTINATIONS = 100
+_MOST_TOLD = 50
+"""Mistakes of shape that are told of one alert: files of alerts are mended in one go."""
 _UNDERSTOOD = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
 _PASSED_ON = frozenset({"className", "notificationTemplate", "config", "extension", "tags"})
 _CREATE_ONLY = frozenset({"resources"})
@@ -255,7 +257,7 @@ def _subscription_of(document: Document) -> EventSubscription:
     try:  # strict: "yes" is not true, "5" no number
         subscription = EventSubscription.model_validate_json(text, strict=True)
     except ValidationError as error:
-        raise InvalidInput(describe_validation(error.errors(), EventSubscription)) from error
+        raise InvalidInput(describe_validation(error.errors(), EventSubscription, limit=_MOST_TOLD)) from error
     for key, (least, greatest) in _BOUNDS.items():
         if not least <= document[key] <= greatest:
             raise InvalidInput(f"must be between {least} and {greatest}", field=key)

@@ -12,13 +12,13 @@ from enum import StrEnum
 from typing import Any
 
 from tocsin.cli.alertfiles import file_label, text_of
-from tocsin.cli.condition_errors import field_of, mistakes_in
 from tocsin.cli.yaml_documents import YamlDocument, read_yaml, to_yaml
 from tocsin.client import Client
 from tocsin.clock import moment_of, to_datetime
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
+from tocsin.model.validation_errors import field_of, mistakes_in
 
 _LIST_KEY = "changes"
 _OPTIONAL = ("column", "newValue", "replacement")

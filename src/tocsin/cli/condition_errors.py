@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from tocsin.cli.alertfiles import FiledAlert
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.validation_errors import field_of, mistakes_in
 
 _AROUND = 60
 _FIELD = r"filteringRules\.(?P<key>rules|actions)\[(?P<index>\d+)\]\.condition"
@@ -18,9 +19,6 @@ _AT = re.compile(_FIELD)
 _SAID = re.compile(
     rf"(?P<field>{_FIELD}): (?:Rule .*?: )?(?P<place>Line (?P<line>\d+), column (?P<column>\d+): )", re.S
 )
-_ANY_FIELD = re.compile(r"(?P<field>[A-Za-z_][^\s:.\[\]]*(?:\.[^\s:.\[\]]+|\[\d+\])*): ")
-
-_NEXT_FIELD = re.compile(rf"; (?={_ANY_FIELD.pattern.replace('?P<field>', '?:')})")
 
 
 def below(source: str, column: int) -> tuple[str, str]:
@@ -37,17 +35,6 @@ def condition_at(alert: Document, field: str) -> str:
     rules = filtering.get(place["key"]) if place and isinstance(filtering, dict) else ()
     rule = dict(enumerate(rules or ())).get(int(place["index"]) if place else 0)
     return str(rule.get("condition", "")) if isinstance(rule, dict) else ""
-
-
-def field_of(message: str) -> str | None:
-    """Return the field that a message begins with, None if it begins with none."""
-    field_match = _ANY_FIELD.match(message)
-    return field_match["field"] if field_match else None
-
-
-def mistakes_in(message: str) -> list[str]:
-    """Return the mistakes of a message that names several fields, each with its own."""
-    return _NEXT_FIELD.split(message)
 
 
 def error_in_file(error: InvalidInput, alert: FiledAlert) -> InvalidInput:

@@ -11,13 +11,14 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.alertfiles import FiledAlert, Variables, file_label, holds_alerts, parse_alerts, text_of
-from tocsin.cli.condition_errors import below, condition_at, field_of, mistakes_in
+from tocsin.cli.condition_errors import below, condition_at
 from tocsin.cli.exit_codes import exit_code
 from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_json
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
+from tocsin.model.validation_errors import field_of, mistakes_in
 
 app = typer.Typer(help="Check conditions and alerts without saving them.", no_args_is_help=True)
 

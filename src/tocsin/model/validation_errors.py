@@ -8,15 +8,24 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from tocsin.errors import InvalidInput
 from tocsin.model.phrases import hint
 
 SchemaError = Mapping[str, Any]  # Any: pydantic's own description of a problem
+
+MOST_TOLD = 5
+"""Mistakes of one request that are told, unless a caller says otherwise."""
 
 _BEGINNING = 5
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
 _ALTERNATIVE = re.compile(r"constrained-\w+|(?:literal|function-[a-z]+)\[.*\]")
 """How pydantic names an alternative of a type within a place: ``start.constrained-int``."""
+
+_FIELD = re.compile(r"(?P<field>[A-Za-z_][^\s:.\[\]]*(?:\.[^\s:.\[\]]+|\[\d+\])*): ")
+"""What a message begins with that says of which field it is."""
+
+_NEXT_FIELD = re.compile(rf"; (?={_FIELD.pattern.replace('?P<field>', '?:')})")
 
 _EXPECTED = {
     "bool": "true or false",
@@ -50,8 +59,10 @@ _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
 }
 
 
-def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | None = None) -> str:
-    """Return pydantic's errors as one line: each path once, with its error.
+def describe_validation(
+    errors: Sequence[SchemaError], model: type[BaseModel] | None = None, *, limit: int = MOST_TOLD
+) -> str:
+    """Return pydantic's errors as one line: each path once, with its error; of more than ``limit``, how many there are.
 
     ``model`` is the validated model; an unknown key is reported with the nearest known one.
     """
@@ -59,8 +70,27 @@ def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | 
     for error in errors:
         messages.setdefault(_place(error["loc"]), []).append(message_of(error, keys_at(model, error["loc"][:-1])))
     lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in messages.items()]
-    remainder = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
-    return "; ".join(lines[:5] + remainder)
+    remainder = [f"and {len(lines) - limit} more"] if len(lines) > limit else []
+    return "; ".join(lines[:limit] + remainder)
+
+
+def field_of(message: str) -> str | None:
+    """Return the field that a message begins with, None if it begins with none."""
+    field_match = _FIELD.match(message)
+    return field_match["field"] if field_match else None
+
+
+def mistakes_in(message: str) -> list[str]:
+    """Return the mistakes of a message that names several fields, each with its own."""
+    return _NEXT_FIELD.split(message)
+
+
+def placed_mistakes(error: InvalidInput) -> list[tuple[str, str]]:
+    """Return the fields of which an error says something, and what; what it says of no field is left out."""
+    if error.field is not None:
+        return [(error.field, error.message.removeprefix(f"{error.field}: "))]
+    fields = [(field_of(mistake), mistake) for mistake in mistakes_in(error.message)]
+    return [(field, mistake.removeprefix(f"{field}: ")) for field, mistake in fields if field is not None]
 
 
 def _place(path: Sequence[str | int]) -> str:

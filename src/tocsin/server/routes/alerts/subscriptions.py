@@ -242,7 +242,10 @@ def _find_by_name(name: str, caller: Caller) -> Document | None:
         return None
 
 
-def _alert_of_request(request: Document, before: Document | None, caller: Caller) -> Alert:
+def _alert_of_request(
+    request: Document, before: Document | None, caller: Caller, *, tells_all: bool = True
+) -> Alert:
+    """Return the alert of a request; one that is refused with all of its mistakes, or the first alone."""
     rename_remarks: tuple[Remark, ...] = ()
     entities, asked_request = read_names(request, caller), request
     if entities.former:
@@ -251,20 +254,23 @@ def _alert_of_request(request: Document, before: Document | None, caller: Caller
     try:
         draft = parse_alert(request, before=before, secrets=secrets, new_id=new_entity_id)
         alert = check_alert(draft, read_receivers(draft.names, caller.parts.alert_stores.names))
+        if alert.needs_owner and not caller.actor.is_bot:
+            alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
+        check_resources(alert.resources, caller)
+        if EXPIRES in alert.document:
+            check_expiry(alert.document, before or {}, caller.parts.clock.now_ms())
+        if alert.subscription.to_me_only:
+            check_sole_owner(alert.document, before or {}, caller.actor)
+        if not alert.document.keys().isdisjoint(RELATIONS):
+            check_related(alert.document, before, caller)
+        if not caller.actor.is_admin:
+            stored_alert = before or {}
+            check_quotas(alert.document, alert.cost, stored_alert, read_allowance(alert.document, stored_alert, caller))
     except InvalidInput as error:
-        raise _with_other_mistakes(error, asked_request, entities, caller) from error
-    if alert.needs_owner and not caller.actor.is_bot:
-        alert.document["owners"] = [{"id": caller.actor.id, "type": "user"}]
-    check_resources(alert.resources, caller)
-    if EXPIRES in alert.document:
-        check_expiry(alert.document, before or {}, caller.parts.clock.now_ms())
-    if alert.subscription.to_me_only:
-        check_sole_owner(alert.document, before or {}, caller.actor)
-    if not alert.document.keys().isdisjoint(RELATIONS):
-        check_related(alert.document, before, caller)
-    if not caller.actor.is_admin:
-        stored_alert = before or {}
-        check_quotas(alert.document, alert.cost, stored_alert, read_allowance(alert.document, stored_alert, caller))
+        if not tells_all:
+            raise
+        check = partial(_alert_of_request, before=before, caller=caller, tells_all=False)
+        raise _with_other_mistakes(error, asked_request, entities, caller, check) from error
     return replace(alert, remarks=(*rename_remarks, *alert.remarks))
 
 
@@ -433,10 +439,20 @@ def _how_to_resume(alert: Document, pause: Document) -> str:
 
 
 def _with_other_mistakes(
-    error: InvalidInput, request: Document, entities: NamedEntities, caller: Caller
+    error: InvalidInput,
+    request: Document,
+    entities: NamedEntities,
+    caller: Caller,
+    check: Callable[[Document], object],
 ) -> InvalidInput:
     """Return the error of a request with its other mistakes and the misspelt names in it, each with its field."""
     known_names = entities.existing.keys() | entities.former.keys()
-    other_texts = [explain(one) for one in mistakes_beside(error, request, known_names)]
+    other_texts = [_placed_text(one) for one in mistakes_beside(error, request, known_names, check)]
     other_texts += [f"{one.field}: {one.message}" for one in misspelt_names(request, caller)]
-    return InvalidInput("; ".join((explain(error), *other_texts))) if other_texts else error
+    return InvalidInput("; ".join((_placed_text(error), *other_texts))) if other_texts else error
+
+
+def _placed_text(error: InvalidInput) -> str:
+    """Return what an error says, after its field: a message may name that in other words."""
+    text = explain(error)
+    return text if error.field is None or text.startswith(f"{error.field}: ") else f"{error.field}: {text}"

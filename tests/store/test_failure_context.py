@@ -89,6 +89,56 @@ def test_a_failure_names_no_deleted_asset_downstream(store_engine: Engine) -> No
     assert FailureMessages(store_engine).context_of(to_ana).downstream == ()
 
 
+def feeding(company: SmallCompany, above: str, below: str) -> None:
+    """Put an edge from one table to another."""
+    ends = {"fromEntity": above, "toEntity": below}
+    edge = {side: {"type": "table", "id": company.ids[name]} for side, name in ends.items()}
+    company.writes.put_edge(edge, actor=SYSTEM)
+
+
+def test_a_failure_names_nothing_behind_an_asset_that_was_deleted_then(store_engine: Engine) -> None:
+    company = failing(store_engine)
+    company.table("totals")
+    feeding(company, "revenue", "totals")
+    company.result("orders", "Failed")
+    company.writes.delete("table", company.key("revenue"), actor=SYSTEM)
+    company.result("orders", "Failed")
+    company.writes.restore("table", company.ids["revenue"], actor=SYSTEM)
+    company.result("orders", "Failed")
+    messages = FailureMessages(store_engine)
+    names = [messages.context_of(one).downstream for one in dispatches_of(company)]
+    assert names == [(REVENUE, "pg.store.public.totals"), (), (REVENUE, "pg.store.public.totals")]
+
+
+def test_what_only_a_deleted_asset_led_to_is_named_where_another_way_leads_to_it(store_engine: Engine) -> None:
+    company = failing(store_engine)
+    for name in ("totals", "copies"):
+        company.table(name)
+    feeding(company, "revenue", "totals")
+    feeding(company, "orders", "copies")
+    feeding(company, "copies", "totals")
+    company.writes.delete("table", company.key("revenue"), actor=SYSTEM)
+    company.result("orders", "Failed")
+    (to_ana,) = dispatches_of(company)
+    names = FailureMessages(store_engine).context_of(to_ana).downstream
+    assert names == ("pg.store.public.copies", "pg.store.public.totals")
+
+
+def test_nothing_upstream_of_an_asset_that_was_deleted_then_caused_a_failure(store_engine: Engine) -> None:
+    company = failing(store_engine, "Failed")
+    company.table("totals", owners=[{"type": "user", "name": "ana"}])
+    feeding(company, "revenue", "totals")
+    company.test_case("totals", "late")
+    company.writes.delete("table", company.key("revenue"), actor=SYSTEM)
+    company.result("totals", "Failed", "late")
+    company.writes.restore("table", company.ids["revenue"], actor=SYSTEM)
+    company.result("totals", "Failed", "late")
+    _, while_deleted, after = dispatches_of(company)
+    messages = FailureMessages(store_engine)
+    cause = ProbableCause("INC-1", "pg.store.public.orders.has_rows", "pg.store.public.orders")
+    assert (messages.context_of(while_deleted).causes, messages.context_of(after).causes) == ((), (cause,))
+
+
 def test_a_failure_names_its_incident_as_it_is_now(store_engine: Engine) -> None:
     company = failing(store_engine, "Failed", "Success", "Failed")
     first, second = dispatches_of(company)

@@ -24,7 +24,7 @@ from tocsin.delivery.dispatch import (
 )
 from tocsin.delivery.wording.reports import RUN, is_recovery, is_reminder, reported_at_ms
 from tocsin.delivery.wording.surroundings import is_deletion, tells_of_failure
-from tocsin.flow.resolve.directory import NO_END, DownstreamStep
+from tocsin.flow.resolve.directory import DownstreamStep
 from tocsin.model.change import ChangeEvent
 from tocsin.model.message import MessageStatus
 from tocsin.model.runbook import RUNBOOK
@@ -162,13 +162,14 @@ class FailureMessages:
             return incidents_at(connection, failures.keys()), _runbooks_of(connection, failures)
 
     def _downstream_of(self, are_deletions: Mapping[ReportPlace, bool]) -> dict[ReportPlace, tuple[str, ...]]:
-        """Return the full names of what lies downstream of the asset at each place now, the closest first.
+        """Return the full names of what lay downstream of the asset at each place, the closest first.
 
-        Of an asset that was deleted there, it is what lay downstream until then; otherwise no deleted asset is named.
+        What was soft-deleted there is not named, nor what lay behind it; nor what is deleted now, except where the
+        asset itself was deleted: then it is what lay downstream until then.
         """
         if not are_deletions:
             return {}
-        steps = list(self._directory.reach({place.entity_id for place in are_deletions}, _HOPS))
+        steps = list(self._directory.reach({place.entity_id for place in are_deletions}, _HOPS, only_live=True))
         steps_by_root: dict[str, list[DownstreamStep]] = defaultdict(list)
         with reading(self._engine) as connection:
             deleted_ids = _soft_deleted_ids(connection, {step.node_id for step in steps})
@@ -177,8 +178,8 @@ class FailureMessages:
                 steps_by_root[step.root_id].append(step)
         names: dict[ReportPlace, tuple[str, ...]] = {}
         for place, is_of_deletion in are_deletions.items():
-            until = place.offset if is_of_deletion else NO_END
-            steps_then = (step for step in steps_by_root[place.entity_id] if step.until_offset >= until)
+            steps = steps_by_root[place.entity_id]
+            steps_then = (step for step in steps if step.since_offset <= place.offset <= step.until_offset)
             names[place] = tuple(
                 dict.fromkeys(step.node_fqn for step in steps_then if is_of_deletion or step.node_id not in deleted_ids)
             )

@@ -109,13 +109,16 @@ class SqlDirectory:
             is_named = is_one_of(connection, person.c.email, addresses)
             return set(connection.scalars(select(person.c.user_id).where(or_(person.c.email.in_(shared), is_named))))
 
-    def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
-        """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
+    def reach(self, entity_ids: Collection[str], depth: int, *, only_live: bool = False) -> Iterator[DownstreamStep]:
+        """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included.
+
+        With ``only_live``, assets are not reached while they are soft-deleted, and nothing through them.
+        """
         with reading(self._engine) as connection:
             assets = self._subject_assets(connection, entity_ids) if depth else SubjectAssets({}, {})
             # The ways of threads and tests begin at their asset.
             starts = {root: assets.of(root) for root in entity_ids}
-            steps = list(relations_over_time.reach(connection, starts, depth, self._from))
+            steps = list(relations_over_time.reach(connection, starts, depth, self._from, only_live=only_live))
             names = full_names_of(connection, {node for _, node, *_ in steps})
         for root in (root for root, start in starts.items() if root != start):
             yield DownstreamStep(root_id=root, node_id=root, node_fqn="", hops=0)

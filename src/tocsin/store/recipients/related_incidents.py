@@ -1,6 +1,7 @@
 """Incidents upstream of a failure that last at the same time: what probably caused it.
 
-Lineage counts as it is now. What lies farthest upstream comes first, of several the oldest.
+Lineage counts as it is now; what was soft-deleted when a failure began fed nothing. What lies farthest upstream comes
+first, of several the oldest.
 Next: ``store/outbox/failure_messages.py``, ``server/alerts/incidents.py``.
 """
 
@@ -20,6 +21,7 @@ from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import lineage_edge
 from tocsin.store.recipients.holding import MOST_HOPS
+from tocsin.store.recipients.relations_over_time import deleted_spans
 from tocsin.store.recipients.subject_assets import find_subject_assets
 
 _MOST_INCIDENTS = 1_000
@@ -61,7 +63,7 @@ class RelatedIncidents:
 def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict[FailureTime, list[Cause]]:
     """Return the incidents upstream of each of these failures, the farthest first; maybe none."""
     own_assets = find_subject_assets(connection, {failure.entity_id for failure in failures})
-    upstream = _upstream(connection, {own_assets.of(failure.entity_id) for failure in failures})
+    upstream = _upstream(connection, {failure: own_assets.of(failure.entity_id) for failure in failures})
     if not any(upstream.values()):
         return {failure: [] for failure in failures}
     candidates = _candidates(connection, min(failure.until for failure in failures))
@@ -73,7 +75,7 @@ def causes_of(connection: Connection, failures: Collection[FailureTime]) -> dict
                 for incident, end_offset in candidates
                 if incident.opened_offset <= failure.until and failure.since <= end_offset
             ],
-            upstream[own_assets.of(failure.entity_id)],
+            upstream[failure],
         )
         for failure in failures
     }
@@ -97,18 +99,26 @@ def _candidates(connection: Connection, until: int) -> list[tuple[AlertIncident,
     return [(incident_of(row), row.ended or NO_END) for row in incident_rows.values()]
 
 
-def _upstream(connection: Connection, asset_ids: Collection[str]) -> dict[str, dict[str, int]]:
-    """Return what each of these assets is made from, with the least number of steps; one lookup per step for all."""
-    hops: dict[str, dict[str, int]] = {asset_id: {} for asset_id in asset_ids}
-    frontier: dict[str, set[str]] = {asset_id: {asset_id} for asset_id in asset_ids}  # node: whose upstream it is
+def _upstream(connection: Connection, assets: Mapping[FailureTime, str]) -> dict[FailureTime, dict[str, int]]:
+    """Return what the asset of each failure is made from, with the least number of steps; one lookup per step for all.
+
+    What was soft-deleted when a failure began is left out, and so is what lies above it.
+    """
+    hops: dict[FailureTime, dict[str, int]] = {failure: {} for failure in assets}
+    frontier: dict[str, set[FailureTime]] = defaultdict(set)  # node: whose upstream it is
+    for failure, asset_id in assets.items():
+        frontier[asset_id].add(failure)
     for level in range(1, MOST_HOPS + 1):
-        above: dict[str, set[str]] = defaultdict(set)
-        for from_id, to_id in rows_by_key(connection, select(_EDGE.from_id, _EDGE.to_id), _EDGE.to_id, frontier):
-            reaching = {one for one in frontier[to_id] if one != from_id and from_id not in hops[one]}
-            for asset_id in reaching:
-                hops[asset_id][from_id] = level
-            above[from_id] |= reaching
-        frontier = {node: reaching for node, reaching in above.items() if reaching}
-        if not frontier:
+        edges = list(rows_by_key(connection, select(_EDGE.from_id, _EDGE.to_id), _EDGE.to_id, frontier))
+        deletions = deleted_spans(connection, {from_id for from_id, _ in edges})
+        steps = ((from_id, failure) for from_id, to_id in edges for failure in frontier[to_id])
+        above: dict[str, set[FailureTime]] = defaultdict(set)
+        for from_id, failure in steps:
+            is_new = from_id != assets[failure] and from_id not in hops[failure]
+            if is_new and not any(since <= failure.since <= until for since, until in deletions.get(from_id, ())):
+                hops[failure][from_id] = level
+                above[from_id].add(failure)
+        if not above:
             break
+        frontier = above
     return hops

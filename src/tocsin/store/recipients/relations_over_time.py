@@ -97,12 +97,13 @@ def members(
 
 
 def reach(
-    connection: Connection, starts: Mapping[str, str], depth: int, from_offset: int = 0
+    connection: Connection, starts: Mapping[str, str], depth: int, from_offset: int = 0, *, only_live: bool = False
 ) -> Iterator[tuple[str, str, int, Span, str | None]]:
     """Yield what each root reaches downstream: (root, node, hops, span of offsets, name of a node that is gone).
 
     ``starts`` are the entities at which the ways of each root begin. Breadth-first, one lookup per level for all roots
-    together, so that at each offset a node counts at its shortest distance and cycles end.
+    together, so that at each offset a node counts at its shortest distance and cycles end. With ``only_live``, nodes
+    are not reached while they are soft-deleted, and nothing through them.
     """
     spans_by_pair: dict[tuple[str, str], list[Span]] = {(root, start): [(0, NO_END)] for root, start in starts.items()}
     frontier: dict[str, list[tuple[str, Span]]] = defaultdict(list)  # node -> (root, span in which it was reached now)
@@ -111,6 +112,7 @@ def reach(
         yield root, start, 0, (0, NO_END), None
     for level in range(1, depth + 1):
         edges = _relations_held(connection, _EDGES, DOWNSTREAM, frontier, from_offset)
+        edges = _live(connection, edges) if only_live else edges
         next_nodes: dict[str, list[tuple[str, Span]]] = defaultdict(list)
         for root, node, span, fqn in _first_arrivals(frontier, edges, spans_by_pair):
             next_nodes[node].append((root, span))
@@ -222,18 +224,18 @@ def _past_ancestors(
 def _live(connection: Connection, relations: Mapping[str, Sequence[_Held]]) -> dict[str, list[_Held]]:
     """Return the relations without those to what was soft-deleted, for as long as it was."""
     targets = {row.target[0] for many in relations.values() for row in many}
-    deleted_spans = _deleted_spans(connection, targets)
+    spans_by_target = deleted_spans(connection, targets)
     return {
         entity_id: [
             row._replace(span=span)
             for row in many
-            for span in _span_without(row.span, deleted_spans.get(row.target[0], ()))
+            for span in _span_without(row.span, spans_by_target.get(row.target[0], ()))
         ]
         for entity_id, many in relations.items()
     }
 
 
-def _deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, list[Span]]:
+def deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, list[Span]]:
     """Return when each of these was soft-deleted: after the event that says so, up to the one that restores it."""
     column, is_deletion = change_event.c, change_event.c.event_type == EventType.ENTITY_SOFT_DELETED.value
     is_restoration = column.event_type == EventType.ENTITY_RESTORED.value

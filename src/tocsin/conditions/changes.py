@@ -127,12 +127,13 @@ _NAMED = frozenset({"owner", "reviewer", "follower", "membership", "access"})
 
 _REFERENCES = frozenset({*REFERENCE_LISTS, "domain"})
 _STATUSES = {
-    "testCaseResult": "testCaseStatus",
-    "testCaseStatus": "",
-    "pipelineStatus": "executionStatus",
-    "incidentStatus": "testCaseResolutionStatusType",
-    SUITE_SUMMARY: "status",
+    "testCaseResult": ("testCaseStatus",),
+    "testCaseStatus": (),
+    "pipelineStatus": ("executionStatus", "pipelineState"),
+    "incidentStatus": ("testCaseResolutionStatusType",),
+    SUITE_SUMMARY: ("status",),
 }
+"""Keys of reports, and where in a report its status is: of a run by whether a pipeline or an ingestion pipeline ran."""
 _WHOLE = {
     EventType.ENTITY_CREATED: (ChangeOperation.ADD, "created"),
     EventType.ENTITY_RESTORED: (ChangeOperation.ADD, "restored"),
@@ -367,8 +368,8 @@ def _values(category: str, key: str, inner_path: Sequence[str], value: object) -
     elif category == "customProperty" and len(inner_path) > 1:
         yield unquote(inner_path[1])
     elif key in _STATUSES:
-        status = value.get(_STATUSES[key]) if isinstance(value, dict) else value
-        yield from documents.texts((status,))
+        statuses = map(value.get, _STATUSES[key]) if isinstance(value, dict) else (value,)
+        yield from documents.texts(statuses)
     elif category == OTHER:
         yield key
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, delete, update
 from tests.contract.slack_workspace import SlackWorkspace, press
 from tests.contract.test_access import restrict
-from tests.contract.test_changes import announce
+from tests.contract.test_changes import announce, leave_one_post
 from tests.contract.test_explain import alert
 from tests.contract.test_impact import feed
 from tests.contract.test_slack_interactions import OTHER_SECRET, PATH, SECRET, bot, served, workspace
@@ -173,3 +173,10 @@ def test_a_bot_of_no_administrator_acts_for_nobody(world: Asked, administrator: 
     assert administrator.patch(f"/users/{eve}", json=demotion, headers=headers).is_success
     assert world.press(world.token("channel")).status_code == 403
     assert timeline(administrator) == []
+
+
+def test_the_same_answer_by_a_button_again_is_no_post(world: Asked) -> None:
+    leave_one_post(world.served, world.people["ann"])
+    replies = [world.reply_to(world.token("direct", verdict)) for verdict in ("ready", "ready", "notAffected")]
+    assert ["is recorded" in one for one in replies] == [True, True, False]
+    assert "per hour" in replies[2]

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, update
 from tests.contract.test_access import create_entity, restrict, send_patch
-from tests.contract.test_changes import announce
+from tests.contract.test_changes import announce, leave_one_post
 from tests.contract.test_explain import Person, person
 from tests.contract.test_impact import feed
 from tests.serving import Json, Served, table
@@ -202,6 +202,15 @@ def test_a_renamed_team_answers_under_its_new_name_and_who_leaves_it_no_more(wor
     assert send_patch(world.administrator, path, {"op": "remove", "path": "/users/0"}).is_success
     assert world.nobody.post(world.link(world.bob), data={"answer": "notAffected"}).status_code == 403
     assert world.answers() == {"clean": None, "sales": "ready"}
+
+
+def test_the_same_answer_by_a_link_again_is_no_post(world: Asked) -> None:
+    leave_one_post(world.served, world.ann)
+    statuses = [
+        world.nobody.post(world.link(world.ann), data={"answer": answer}).status_code
+        for answer in ("ready", "ready", "notAffected")
+    ]
+    assert statuses == [200, 200, 429]
 
 
 def test_what_the_person_may_not_see_is_counted_and_neither_named_nor_answered(world: Asked) -> None:

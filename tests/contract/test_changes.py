@@ -53,6 +53,13 @@ def announce(client: httpx.Client, orders: Json, **fields: Json) -> Json:
     return answer.json()
 
 
+def leave_one_post(served: Served, user_id: str) -> None:
+    """Use up what somebody may post in this hour, but for one post."""
+    parts = served.app.state.parts
+    limit, now_ms = parts.settings.posts_per_hour, parts.clock.now_ms()
+    assert parts.quotas.take(user_id, "post", limit - 1, limit=limit, now_ms=now_ms) is None
+
+
 def consumers(client: httpx.Client, name: str = "CR-1", **query: Json) -> dict[str, Json]:
     entries = client.get(f"/changes/{name}/consumers", params=query).json()["data"]
     return {one["entity"]["name"]: one for one in entries}
@@ -148,6 +155,19 @@ def test_only_who_may_edit_the_asset_announces_moves_and_withdraws(
         assert administrator.put(f"/changes/CR-2/{path}", json=body).status_code == 409, path
     kinds = [one["kind"] for one in administrator.get("/changes/CR-2/timeline").json()["data"]]
     assert kinds == ["announced", "moved", "withdrawn"]
+
+
+def test_the_same_answer_again_is_no_post(served: Served, administrator: httpx.Client, world: dict[str, Json]) -> None:
+    announce(administrator, world["orders"])
+    leave_one_post(served, world["ann"])
+    for answer, status in (
+        ({"answer": "ready"}, 200),
+        ({"answer": "ready"}, 200),
+        ({"answer": "ready", "consumers": [world["clean"]["id"]]}, 200),
+        ({"answer": "ready", "comment": "now"}, 429),
+        ({"answer": "notAffected"}, 429),
+    ):
+        assert world["as_ann"].put("/changes/CR-1/answer", json=answer).status_code == status, answer
 
 
 def test_a_column_has_one_request_at_a_time(administrator: httpx.Client, world: dict[str, Json]) -> None:

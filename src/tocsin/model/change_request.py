@@ -184,6 +184,10 @@ class RequestStep:
         """Return whether it is the same person's same answer."""
         return self._content() == step._content()
 
+    def is_answer(self, answer: ChangeAnswer, user_id: str) -> bool:
+        """Return whether it is this answer by this person."""
+        return self._content() == (user_id, answer.answer, answer.until, answer.comment)
+
     def _content(self) -> tuple[object, ...]:
         return self.user_id, self.verdict, self.until_ms, self.comment
 

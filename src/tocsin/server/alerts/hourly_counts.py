@@ -7,9 +7,10 @@ Next: ``server/routes/alerts/subscriptions.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from tocsin.errors import Forbidden, TocsinError, TooManyRequests
+from tocsin.model.change_request import ChangeAnswer, ConsumerAnswer
 from tocsin.model.mentions import mentions_in
 from tocsin.model.subscription import Destination
 from tocsin.server.alerts.trial import trial_targets
@@ -82,6 +83,14 @@ def counted_post(texts: Iterable[object], caller: Caller) -> Iterator[None]:
     except TocsinError:
         caller.parts.quotas.give_back(caller.actor.id, "post", amount, taken_at_ms=taken_at_ms)
         raise
+
+
+def counted_answer(
+    answer: ChangeAnswer, consumers: Iterable[ConsumerAnswer], caller: Caller
+) -> AbstractContextManager[None]:
+    """Count the caller's answer for some consumers of a change request as a post; the same answer again is none."""
+    is_repeated = all(one.answer and one.answer.is_answer(answer, caller.actor.id) for one in consumers)
+    return nullcontext() if is_repeated else counted_post([answer.comment], caller)
 
 
 def _post_amount(texts: Iterable[object], caller: Caller) -> int:

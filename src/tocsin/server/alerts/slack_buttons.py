@@ -20,12 +20,13 @@ from tocsin.delivery.links.acknowledge import AcknowledgeLink
 from tocsin.delivery.links.answer import AnswerPress, press_of
 from tocsin.delivery.links.mute import MuteLink
 from tocsin.errors import Forbidden, NotFound, TocsinError, Unauthenticated
+from tocsin.model.change_request import ChangeAnswer
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_key_of
-from tocsin.server.alerts.hourly_counts import counted_post
+from tocsin.server.alerts.hourly_counts import counted_answer
 from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
 from tocsin.server.build import Parts
-from tocsin.server.changes.answer_page import press_answer
+from tocsin.server.changes.answer_page import answer_scope, press_answer
 from tocsin.server.request import Caller
 
 _NOT_SIGNED = "The request is not signed with the signing secret of a destination that this button was sent for."
@@ -138,8 +139,9 @@ def _carry_out(button: SlackButton, caller: Caller) -> str:
     if isinstance(link, AnswerPress):
         if _recipient_of(link, notification) not in (None, caller.actor.id):
             raise Forbidden(_OF_ANOTHER)
-        with counted_post([], caller):
-            return press_answer(link, caller)
+        scope, answer = answer_scope(link.request_id, caller), ChangeAnswer(answer=link.verdict)
+        with counted_answer(answer, scope.own_consumers, caller):
+            return press_answer(scope, answer, caller)
     if notification is None or caller.parts.clock.now_ms() >= link.until_ms:
         raise NotFound(_EXPIRED)
     recipient = notification.recipient_id

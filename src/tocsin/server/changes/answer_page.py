@@ -15,7 +15,6 @@ from urllib.parse import parse_qsl
 
 from tocsin.catalogue.changes import answer_request, request_value
 from tocsin.delivery.lines import moment_text
-from tocsin.delivery.links.answer import AnswerPress
 from tocsin.delivery.wording.change_requests import announced_in_words
 from tocsin.errors import InvalidInput
 from tocsin.model.change_request import (
@@ -79,18 +78,16 @@ def give_answer(scope: AnswerScope, answer: ChangeAnswer, way: AnswerWay, caller
     caller.parts.writes.within(work, actor=caller.actor)
 
 
-def press_answer(press: AnswerPress, caller: Caller) -> str:
+def press_answer(scope: AnswerScope, answer: ChangeAnswer, caller: Caller) -> str:
     """Take the answer of a button in a chat from who pressed it. Say what came of it.
 
     Raises
     ------
-    NotFound, Forbidden : as ``answer_scope``
     Conflict : as ``give_answer``
     """
-    scope = answer_scope(press.request_id, caller)
-    give_answer(scope, ChangeAnswer(answer=press.verdict), AnswerWay.CHAT, caller)
+    give_answer(scope, answer, AnswerWay.CHAT, caller)
     count = count_text(len(scope.own_consumers), "consumer")
-    return f"Your answer to {scope.request.name} is recorded, for {count}: {_LABELS[press.verdict]}"
+    return f"Your answer to {scope.request.name} is recorded, for {count}: {_LABELS[answer.answer]}"
 
 
 def form_in(body: bytes) -> Form:

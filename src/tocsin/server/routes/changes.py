@@ -34,7 +34,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.similar_names import named_id
-from tocsin.server.alerts.hourly_counts import counted_post
+from tocsin.server.alerts.hourly_counts import counted_answer, counted_post
 from tocsin.server.changes.announcing import check_change, requested_change, same_request
 from tocsin.server.changes.consumers import (
     CONSUMER_SCHEMA,
@@ -174,9 +174,11 @@ def answer_change(request: PathText, body: DocumentBody, caller: Asked) -> Respo
     stored = found_request(request, caller)
     requested = parse_as(ChangeAnswer, body)
     asked_ids = None if requested.consumers is None else [str(one) for one in requested.consumers]
-    consumer_ids = ids_to_answer(stored, caller.parts.changes.consumers(stored.id), asked_ids, caller)
+    consumers = caller.parts.changes.consumers(stored.id)
+    consumer_ids = ids_to_answer(stored, consumers, asked_ids, caller)
     work = partial(answer_request, request_id=stored.id, answer=requested, consumer_ids=consumer_ids)
-    with counted_post([requested.comment], caller):
+    answered = [one for one in consumers if one.consumer.id in consumer_ids]
+    with counted_answer(requested, answered, caller):
         caller.parts.writes.within(work, actor=caller.actor)
     return _request_answer(stored, caller)
 

@@ -20,7 +20,7 @@ from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.flow.track.change_requests import check_open
 from tocsin.model.change_request import AnswerWay
 from tocsin.model.people import Actor
-from tocsin.server.alerts.hourly_counts import counted_post
+from tocsin.server.alerts.hourly_counts import counted_answer
 from tocsin.server.alerts.message_buttons import GONE, person_of
 from tocsin.server.build import Parts
 from tocsin.server.changes.answer_page import (
@@ -103,7 +103,7 @@ def _answer(request_id: str, caller: Caller, body: bytes) -> Response:
     except InvalidInput as wrong:
         fields = fields_html(form, wrong.message)
         return link_page(title, request_html(scope, caller), fields=fields, status=status_of(wrong))
-    with counted_post([answer.comment], caller):
+    with counted_answer(answer, scope.own_consumers, caller):
         give_answer(scope, answer, AnswerWay.LINK, caller)
     text = request_html(answer_scope(request_id, caller), caller)
     return link_page(title, f"Thank you, your answer is recorded.</p>\n<p>{text}", asks=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import httpx
@@ -92,6 +93,16 @@ def test_an_inbox_says_of_a_failure_what_mails_say_where_it_is_asked(failing: Fa
     assert failing.entries("limit=20") == [entry]
     (short_entry,) = failing.entries("fields=runbooks")
     assert short_entry == entry | {"runbooks": details["runbooks"]}
+
+
+def test_the_live_stream_says_what_the_inbox_says_where_it_is_asked(failing: Failing) -> None:
+    path = f"/users/{failing.id}/notifications/stream"
+    for query in (_ASKED, "fields=runbooks", ""):
+        with failing.client.stream("GET", f"{path}?{query}", headers={"Last-Event-ID": "1"}) as answer:
+            sent = (json.loads(line.partition(": ")[2]) for line in answer.iter_lines() if line.startswith("data: "))
+            assert [next(one for one in sent if "alert Quality" in str(one["reasons"]))] == failing.entries(query)
+    refused = failing.client.get(f"{path}?fields=runbook")
+    assert (refused.status_code, "did you mean runbooks?" in refused.text) == (400, True)
 
 
 def test_a_runbook_of_the_definition_is_said_where_there_is_no_other_and_it_may_be_seen(failing: Failing) -> None:

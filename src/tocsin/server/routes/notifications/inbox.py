@@ -5,7 +5,7 @@ Only the person or an administrator has access. Next: ``server/inbox/streams.py`
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -49,7 +49,15 @@ def own_inbox(user_id: PathId, sender: RequestActor, parts: PartsHere) -> str:
     return owner
 
 
+def asked_details(
+    fields: Annotated[str | None, Query(max_length=100, description=f"Comma list of {', '.join(DETAILS)}.")] = None,
+) -> frozenset[str]:
+    """Return which details of entries a request asks for."""
+    return parse_details(fields)
+
+
 Owner = Annotated[str, Depends(own_inbox)]
+AskedDetails = Annotated[frozenset[str], Depends(asked_details)]
 router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
 
@@ -58,12 +66,12 @@ def list_notifications(
     owner: Owner,
     sender: RequestActor,
     parts: PartsHere,
+    detail_names: AskedDetails,
     *,
     limit: Annotated[int, Query(ge=0, le=1000)] = 20,
     after: Annotated[str | None, Query(max_length=100)] = None,
     unread: Annotated[bool, Query(description="Whether only unread notifications are returned.")] = False,
     entry: Annotated[UUID | None, Query(description="Only the notifications that this entry stands for.")] = None,
-    fields: Annotated[str | None, Query(max_length=100, description=f"Comma list of {', '.join(DETAILS)}.")] = None,
 ) -> Response:
     """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream.
 
@@ -71,7 +79,6 @@ def list_notifications(
     for what mails say of failures beside that: how bad they are, since when and how often in a row, their incident,
     what is to be done, and rows that failed a test.
     """
-    detail_names = parse_details(fields)
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     place, view = _parse_cursor(after) if after else None, _view(owner, sender, parts)
     group = parts.inbox.group_of(owner, str(entry), now_ms) if entry else None
@@ -88,9 +95,7 @@ def list_notifications(
     if page.last and page.has_more:
         paging["after"] = _cursor(page.last)
     zone = _zone_of(owner, parts) if page.entries else UTC
-    reader = DetailReader(parts.alert_stores, parts.reports.failed_rows, sender.id, view.visibility)
-    details = reader.of(page.entries, detail_names) if detail_names else {}
-    entries = [entry_json(one, zone=zone, details=details.get(one.id, NO_DETAILS)) for one in page.entries]
+    entries = _entries_json(page.entries, _detail_reader(view, sender, parts), detail_names, zone)
     counts = {"unread": unread_count, "total": total}
     return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 
@@ -120,12 +125,13 @@ async def stream(
     owner: Owner,
     session: Annotated[StreamSession, Depends(session_of)],
     parts: PartsHere,
+    detail_names: AskedDetails,
     last_event_id: Annotated[str | None, Header(max_length=80)] = None,
 ) -> AsyncIterable[ServerSentEvent]:
     """Stream entries as their notifications arrive; ``Last-Event-ID`` resumes after a disconnect.
 
     Notifications of a deletion, restore, rename or import that arrive together are one event, with the entry as the
-    inbox has it then. If more arrive, it comes again: of the same ``group``.
+    inbox has it then. If more arrive, it comes again: of the same ``group``. ``fields`` as for a page.
 
     The stream ends with the token that it was opened with. The event ``reset`` says that the store is not the one that
     was seen, but a backup of it, say: the inbox is to be read again.
@@ -138,10 +144,10 @@ async def stream(
             yield ServerSentEvent(data={"streamFrom": _event_id(last_seen)}, event="reset", id=_event_id(last_seen))
         zone = await run_in_threadpool(_zone_of, owner, parts)
         async for entry in parts.traffic.streams.listen(owner, last_seen.offset if last_seen else None, session):
-            visible = await run_in_threadpool(_entry_in_sight, session.actor, entry, parts)
-            if visible is not None:
+            shown_entry = await run_in_threadpool(_entry_in_sight, entry, session.actor, parts, detail_names, zone)
+            if shown_entry is not None:
                 position = LogPosition(entry.log_offset, entry.event.id)
-                yield ServerSentEvent(data=entry_json(visible, zone=zone), event="notification", id=_event_id(position))
+                yield ServerSentEvent(data=shown_entry, event="notification", id=_event_id(position))
 
 
 def _zone_of(owner: str, parts: Parts) -> str:
@@ -159,9 +165,26 @@ def _counts(view: InboxView) -> tuple[int, int]:
     return sum(one is not None and not one.read for one in entries), sum(one is not None for one in entries)
 
 
-def _entry_in_sight(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
-    """Return the visible part of an entry: permissions may have changed since the notification."""
-    return _view(entry.recipient_id, sender, parts).present_entry_of(entry)
+def _entry_in_sight(
+    entry: InboxEntry, sender: Actor, parts: Parts, detail_names: frozenset[str], zone: str
+) -> Document | None:
+    """Return the visible part of an entry as JSON: permissions may have changed since the notification."""
+    view = _view(entry.recipient_id, sender, parts)
+    visible = view.present_entry_of(entry)
+    if visible is None:
+        return None
+    return _entries_json([visible], _detail_reader(view, sender, parts), detail_names, zone)[0]
+
+
+def _entries_json(
+    entries: Sequence[InboxEntry], reader: DetailReader, detail_names: frozenset[str], zone: str
+) -> list[Document]:
+    details = reader.of(entries, detail_names) if detail_names else {}
+    return [entry_json(one, zone=zone, details=details.get(one.id, NO_DETAILS)) for one in entries]
+
+
+def _detail_reader(view: InboxView, sender: Actor, parts: Parts) -> DetailReader:
+    return DetailReader(parts.alert_stores, parts.reports.failed_rows, sender.id, view.visibility)
 
 
 def _view(owner: str, sender: Actor, parts: Parts) -> InboxView:

@@ -170,6 +170,26 @@ def test_warnings_of_other_alerts_of_a_file_are_told_beside_what_is_refused(
     ]
 
 
+def test_owners_and_domains_that_there_are_not_are_told_beside_a_mistake(
+    administrator: httpx.Client, served: Served
+) -> None:
+    names = {"admim": "user", "nobodies": "team", "admin": "user"}
+    owners = [{"type": kind, "name": name} for name, kind in names.items()]
+    request = alert("isBot()", retries=-1, owners=owners, domains=["Sales"])
+    message = administrator.post(PATH, json=request).json()["message"]
+    assert message.split("; ")[1:] == [
+        "owners[0]: user admim not found",
+        "did you mean admin?",
+        "owners[1]: team nobodies not found",
+        "domains[0]: domain Sales not found",
+    ]
+    user_id, client = served.person("mallory")
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["user"]})
+    with client:
+        hidden = client.post(PATH, json=alert("isBot()", retries=-1, owners=owners[:1])).json()["message"]
+    assert "did you mean" not in hidden
+
+
 @given(planted=st.sets(st.sampled_from(sorted(WRONG)), min_size=1))
 @example(planted=set(WRONG))
 @settings(

@@ -46,7 +46,7 @@ from tocsin.model.subscription import (
     with_destination_defaults,
     with_destination_names,
 )
-from tocsin.server.access.misspelt_names import misspelt_names
+from tocsin.server.access.misspelt_names import missing_references, misspelt_names
 from tocsin.server.access.permissions import require, require_on, visible_document
 from tocsin.server.alerts.facts import (
     check_trial,
@@ -242,9 +242,7 @@ def _find_by_name(name: str, caller: Caller) -> Document | None:
         return None
 
 
-def _alert_of_request(
-    request: Document, before: Document | None, caller: Caller, *, tells_all: bool = True
-) -> Alert:
+def _alert_of_request(request: Document, before: Document | None, caller: Caller, *, tells_all: bool = True) -> Alert:
     """Return the alert of a request; one that is refused with all of its mistakes, or the first alone."""
     rename_remarks: tuple[Remark, ...] = ()
     entities, asked_request = read_names(request, caller), request
@@ -447,7 +445,8 @@ def _with_other_mistakes(
 ) -> InvalidInput:
     """Return the error of a request with its other mistakes and the misspelt names in it, each with its field."""
     known_names = entities.existing.keys() | entities.former.keys()
-    other_texts = [_placed_text(one) for one in mistakes_beside(error, request, known_names, check)]
+    mistakes = (*mistakes_beside(error, request, known_names, check), *missing_references(request, caller))
+    other_texts = [_placed_text(one) for one in mistakes]
     other_texts += [f"{one.field}: {one.message}" for one in misspelt_names(request, caller)]
     return InvalidInput("; ".join((_placed_text(error), *other_texts))) if other_texts else error
 

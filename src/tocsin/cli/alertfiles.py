@@ -97,14 +97,22 @@ def read_alerts(paths: Sequence[str], allowed_names: Collection[str] = ()) -> li
     Raises
     ------
     NotFound : there is no such file or folder
-    InvalidInput : what ``parse_alerts`` refuses, no file in a folder, or two alerts of one name
+    InvalidInput : what ``parse_alerts`` refuses of each file, no file in a folder, or two alerts of one name
     """
     alerts_by_name: dict[str, FiledAlert] = {}
+    errors: list[InvalidInput] = []
     for file in [file for path in paths for file in _files(path)]:
-        for alert in parse_alerts(text_of(file), file, allowed_names):
-            if alert.name in alerts_by_name:
-                raise InvalidInput(f"{alert.where}: alert {alert.name} is in {alerts_by_name[alert.name].where}, too.")
-            alerts_by_name[alert.name] = alert
+        try:
+            alerts = parse_alerts(text_of(file), file, allowed_names)
+        except InvalidInput as error:
+            errors.append(error)
+            continue
+        for alert in alerts:
+            first = alerts_by_name.setdefault(alert.name, alert)
+            if first is not alert:
+                errors.append(InvalidInput(f"{alert.where}: alert {alert.name} is in {first.where}, too."))
+    if errors:
+        raise _error_of_all(errors)
     return [*alerts_by_name.values()]
 
 
@@ -122,10 +130,16 @@ def parse_alerts(text: str, source: str, allowed_names: Collection[str] = ()) ->
     alerts = [alert for parsed in _parse(text, source) for alert in _alerts_in(*parsed, file_label(source))]
     if not alerts:
         raise InvalidInput(f"{file_label(source)} contains no alerts.")
+    errors: list[InvalidInput] = []
+    filled_alerts: list[FiledAlert] = []
     for number, alert in enumerate(alerts, start=1):
         if not isinstance(alert.document, dict) or not isinstance(alert.document.get("name"), str):
-            raise InvalidInput(f"{alert.where}: alert {number} has no name.", field="name")
-    return [_with_variables(alert, allowed_names) for alert in alerts]
+            errors.append(InvalidInput(f"{alert.where}: alert {number} has no name.", field="name"))
+        else:
+            filled_alerts.append(_with_variables(alert, allowed_names, errors))
+    if errors:
+        raise _error_of_all(errors)
+    return filled_alerts
 
 
 def text_of(file: str) -> str:
@@ -272,8 +286,8 @@ def _alerts_in(
         raise InvalidInput(f"{source} contains no alerts.")
 
 
-def _with_variables(alert: FiledAlert, allowed_names: Collection[str]) -> FiledAlert:
-    """Return the alert with the values of environment variables in its destinations."""
+def _with_variables(alert: FiledAlert, allowed_names: Collection[str], errors: list[InvalidInput]) -> FiledAlert:
+    """Return the alert with the values of the variables in its destinations; what is wrong is added to ``errors``."""
 
     def fill(text: str, field: str) -> str:
         def value(variable: re.Match[str]) -> str:
@@ -284,7 +298,8 @@ def _with_variables(alert: FiledAlert, allowed_names: Collection[str]) -> FiledA
         except InvalidInput as error:
             place = alert.place_of(field)
             where = f"{alert.file}:{place.line}:{place.column}" if place else alert.file
-            raise InvalidInput(f"{where}: {alert.name}: {field}: {error.message}", field=field) from error
+            errors.append(InvalidInput(f"{where}: {alert.name}: {field}: {error.message}", field=field))
+            return text
 
     destinations = _map_texts(alert.document.get("destinations"), "destinations", fill)
     document = alert.document if destinations is None else alert.document | {"destinations": destinations}
@@ -302,6 +317,15 @@ def _variable(name: str, is_closed: bool, allowed_names: Collection[str]) -> str
     if not os.environ.get(name):
         raise InvalidInput(f"environment variable {name} is not set")
     return os.environ[name]
+
+
+def _error_of_all(errors: Sequence[InvalidInput]) -> InvalidInput:
+    """Return one error that says what all say, a line each."""
+    lines = [line for error in errors for line in (error.message, *getattr(error, "__notes__", ()))]
+    error_of_all = InvalidInput(lines[0], field=errors[0].field)
+    if lines[1:]:
+        error_of_all.add_note("\n".join(lines[1:]))
+    return error_of_all
 
 
 def _map_texts(value: Any, place: str, change: Callable[[str, str], str]) -> Any:  # Any: a JSON value

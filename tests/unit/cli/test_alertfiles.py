@@ -103,6 +103,26 @@ def test_a_name_may_occur_once(tmp_path: Path) -> None:
     assert refused.value.message == f"{tmp_path}/b.yaml:2: alert twice is in {tmp_path}/a.yaml:1, too."
 
 
+def test_what_keeps_several_files_from_being_read_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("TOCSIN_ALERT_PART", raising=False)
+    (tmp_path / "a.yaml").write_text(f"{HOOK}- alertType: Custom\n{HOOK.replace('hook', 'other')}")
+    (tmp_path / "b.yaml").write_text("- name: once\n- name: once\n")
+    (tmp_path / "c.yaml").write_text("7\n")
+    with pytest.raises(InvalidInput) as refused:
+        read_alerts([str(tmp_path)])
+    lines = "\n".join([refused.value.message, *refused.value.__notes__]).replace(f"{tmp_path}/", "").splitlines()
+    unset = "destinations[0].config.endpoint: environment variable TOCSIN_ALERT_PART is not set"
+    assert lines == [
+        f"a.yaml:8:9: hook: {unset}",
+        "a.yaml:10: alert 2 has no name.",
+        f"a.yaml:18:9: other: {unset}",
+        "b.yaml:2: alert once is in b.yaml:1, too.",
+        "c.yaml contains no alerts.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

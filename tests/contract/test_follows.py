@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete, insert, select
 from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_search import index_all
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 from tocsin.model.follow_review import ADVISED_FOLLOWS, MOST_SELECTED, NOISY_FROM
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import entity, follow
 
 SCHEMA = "warehouse.shop.public"
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -51,6 +53,17 @@ def messages_in(result: Json) -> dict[str, str]:
 
 def events_of(client: httpx.Client) -> list[Json]:
     return list(client.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()["data"])
+
+
+def _follow_behind_the_api(engine: Engine, user_id: str, count: int) -> None:
+    """Let somebody follow the first so many tables, in the order of their making, and nothing else."""
+    tables = select(entity.c.id).where(entity.c.entity_type == "table").order_by(entity.c.id).limit(count)
+    with writing(engine) as connection:
+        connection.execute(delete(follow).where(follow.c.user_id == user_id))
+        table_ids = connection.scalars(tables).all()
+        follow_rows = [{"entity_id": one, "user_id": user_id, "entity_type": "table"} for one in table_ids]
+        if follow_rows:
+            connection.execute(insert(follow), follow_rows)
 
 
 def describe(client: httpx.Client, asset: Json, text: str) -> None:
@@ -232,6 +245,15 @@ def test_a_search_that_finds_too_much_is_refused_with_the_count(
         assert answer.status_code == 400
         assert answer.json()["message"].startswith("This selects 1,001 assets; one request may select 1,000.")
     assert post(client, f"/users/{user_id}/unfollow", query="*")["numberOfRowsProcessed"] == 0
+    _follow_behind_the_api(sqlite_engine, user_id, 600)
+    dry = post(client, f"/users/{user_id}/unfollow", query="t1*", dryRun=True)
+    assert (dry["numberOfRowsPassed"], dry["followCount"]) == (111, 489), "more are followed than one search can name"
+    dry = post(client, f"/users/{user_id}/unfollow", query="*", dryRun=True)
+    assert (dry["numberOfRowsPassed"], dry["followCount"], len(dry["successRequest"])) == (600, 0, 100)
+    _follow_behind_the_api(sqlite_engine, user_id, MOST_SELECTED + 1)
+    answer = client.post(f"/users/{user_id}/unfollow", json={"query": "*"})
+    assert (answer.status_code, answer.json()["message"][:26]) == (400, "This selects 1,001 assets;")
+    _follow_behind_the_api(sqlite_engine, user_id, 0)
     dry = post(client, f"/users/{user_id}/follows", query="t1*", dryRun=True)
     assert (dry["numberOfRowsPassed"], len(dry["successRequest"])) == (111, 100)
     assert dry["advice"].startswith("111 assets are followed")

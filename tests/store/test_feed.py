@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
@@ -108,6 +109,21 @@ def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: FeedSetup) -> 
         "ben": {OWN, "you take part in it through team tills"},
         "dia": {"you started it", "you take part in it", "you were mentioned"},
     }
+
+
+def test_a_thread_of_one_id_is_begun_once_by_however_many(talk: FeedSetup) -> None:
+    thread_id = "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0002"
+    request: Document = {"about": "<#E::user::ben>", "message": "<#E::user::ben> Hello."}
+
+    def begin(_number: int) -> Written | None:
+        return talk.writes.create_once(thread_id, request, actor=SYSTEM)
+
+    with ThreadPoolExecutor(4) as pool:
+        threads = [one for one in pool.map(begin, range(4)) if one is not None]
+    assert begin(5) is None
+    (written,) = threads
+    assert (written.document["id"], written.document["generatedBy"]) == (thread_id, "system")
+    assert talk.people_notified(written) == {"ben": {"you were mentioned"}}
 
 
 def test_participants_of_a_thread_are_notified_although_its_asset_is_gone_by_then(talk: FeedSetup) -> None:

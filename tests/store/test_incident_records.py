@@ -166,9 +166,9 @@ def test_an_incident_and_that_of_the_test_case_say_the_same_whatever_happens(
             case.check()
 
 
-def case_after(company: SmallCompany, *actions: str) -> Case:
+def case_after(company: SmallCompany, *actions: str, closes: bool = False) -> Case:
     """Return a test case to which ana has done these things."""
-    case = Case(company)
+    case = Case(company, closes=closes)
     for action in actions:
         case.do(action)
     return case
@@ -215,6 +215,25 @@ def test_what_people_do_before_the_pipeline_opens_an_incident_is_done_to_it(comp
     ]
     resolved_case = case_after(company, "fail", "record resolve", "notify", "fail", "notify")
     assert [one.status for one in resolved_case.incidents()] == [IncidentStatus.RESOLVED, IncidentStatus.OPEN]
+
+
+@pytest.mark.parametrize(
+    ("act", "kinds", "of_first", "status"),
+    [
+        ("record ack", ["New", "Ack"], [], IncidentStatus.ACKNOWLEDGED),
+        ("number ack", ["New"], [StepKind.ACKNOWLEDGED], IncidentStatus.OPEN),
+    ],
+)
+def test_what_people_do_before_the_pipeline_sees_a_success_is_done_to_what_they_name(
+    company: SmallCompany, act: str, kinds: list[str], of_first: list[StepKind], status: IncidentStatus
+) -> None:
+    """The success has ended the test case's first incident, and the next failure opened another."""
+    case = case_after(company, "fail", "notify", "succeed", "fail", act, "notify", closes=True)
+    first, second = case.incidents()
+    assert first.state_id != second.state_id
+    assert statuses(case.last_steps()) == kinds
+    assert [one.kind for one in AlertIncidentLog(company.engine).steps(first.id)] == of_first
+    assert second.status is status
 
 
 def test_who_handles_both_at_once_leaves_them_the_same(company: SmallCompany) -> None:

@@ -14,7 +14,11 @@ from tocsin.model.stored import Key
 
 TABLES = ("orders", "revenue", "profit")
 TEAMS = ("shop", "tills")
-CONTAINERS = (("databaseSchema", "public"), ("database", "store"), ("databaseService", "pg"))
+DOMAINS = ("Finance", "Payments")
+CONTAINERS = (
+    *(("databaseSchema", "public"), ("database", "store"), ("databaseService", "pg")),
+    *(("domain", name) for name in DOMAINS),
+)
 DOWNSTREAM_DEPTH = 3
 Step = Callable[[SmallCompany, Random], object]
 
@@ -22,6 +26,9 @@ Step = Callable[[SmallCompany, Random], object]
 def prepare(company: SmallCompany) -> None:
     """Add a third table and an alert that notifies owners and followers, downstream too, and a team."""
     company.table("profit")
+    company.put("domain", {"name": "Finance", "domainType": "Aggregate", "description": "x"})
+    below = {"name": "Payments", "domainType": "Aggregate", "description": "x", "parent": "Finance"}
+    company.put("domain", below)
     destinations = [
         {"category": category, "type": "ActivityFeed", "downstreamDepth": DOWNSTREAM_DEPTH, "notifyDownstream": True}
         for category in ("Owners", "Followers")
@@ -48,6 +55,13 @@ def own(company: SmallCompany, chance: Random) -> None:
     kind, name = chance.choice((("table", "orders"), ("table", "profit"), ("databaseSchema", "public")))
     owners = [owner(company, chance) for _ in range(chance.randrange(3))]
     patch = [{"op": "add", "path": "/owners", "value": list({one["id"]: one for one in owners}.values())}]
+    company.writes.patch(kind, company.key(name), patch, actor=SYSTEM)
+
+
+def govern(company: SmallCompany, chance: Random) -> None:
+    kind, name = chance.choice((("table", "orders"), ("table", "profit"), ("databaseSchema", "public")))
+    domains = [{"id": company.ids[chance.choice(DOMAINS)], "type": "domain"}] if chance.random() < 0.7 else []
+    patch = [{"op": "add", "path": "/domains", "value": domains}]
     company.writes.patch(kind, company.key(name), patch, actor=SYSTEM)
 
 
@@ -103,4 +117,4 @@ def replace(company: SmallCompany, chance: Random) -> None:
     company.table(name, owners=owners)
 
 
-STEPS: tuple[Step, ...] = (own, follow, follow, connect, join, nest, describe, describe, test, test, replace)
+STEPS: tuple[Step, ...] = (own, govern, follow, follow, connect, join, nest, describe, describe, test, test, replace)

@@ -50,6 +50,7 @@ def drop_tables_after_0043(connection: Connection) -> None:
     )
     for statement in of_incidents:
         connection.exec_driver_sql(statement)
+    connection.exec_driver_sql("ALTER TABLE entity_reference DROP COLUMN since_offset")
     connection.exec_driver_sql("DROP INDEX ix_notification_part")
     connection.exec_driver_sql("ALTER TABLE notification DROP COLUMN whole_id")
     for name in ("change_request", "change_request_step", "change_request_consumer", "scheduled_check"):

@@ -121,6 +121,8 @@ class ExpectedState:
         self.requests = ChangeRequests()
         self.gone: set[str] = set()
         """People who were deleted, softly or for good."""
+        self.left_domains: dict[Key, list[Key]] = {}
+        """The domains that an entity leaves in the event that is judged."""
         self.renamed: dict[str, str] = {}
         """The names that teams have now, by those that they had."""
         self.mutes: set[tuple[str, Key | str, str]] = set()
@@ -152,8 +154,10 @@ class ExpectedState:
             yield entity_type, fqn
 
     def followable_around(self, key: Key) -> list[Key]:
-        """Return what an entity lies in; but for a table, whose followers hear of its tests as of itself."""
-        return [one for one in self.containers(key) if one[0] != "table" and one in self.entities]
+        """Return what an entity lies in and its domains; but for a table, whose tests its followers hear of anyway."""
+        domains = [*self.principals_of(key, "domains"), *self.left_domains.get(key, ())]
+        around = [*(one for one in self.containers(key) if one[0] != "table"), *dict.fromkeys(domains)]
+        return [one for one in around if one in self.entities]
 
     def table_of(self, test: Key) -> Key:
         """Return the table of a test case; another writer tests columns as well."""

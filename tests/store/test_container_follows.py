@@ -282,7 +282,7 @@ def test_the_cost_does_not_depend_on_what_else_the_schema_contains(company: Smal
     for number in range(30):
         company.table(f"more{number}")
     assert follower_count(company, among_many) == 1
-    assert len(among_many) == len(among_two) <= 6
+    assert len(among_many) == len(among_two) <= 8
 
 
 def test_a_follow_of_what_contains_an_asset_has_the_span_that_both_have(company: SmallCompany) -> None:
@@ -295,3 +295,81 @@ def test_a_follow_of_what_contains_an_asset_has_the_span_that_both_have(company:
     company.writes.delete("table", Key.by_id(company.ids["revenue"]), actor=SYSTEM, hard=True)
     (principal,) = SqlDirectory(company.engine).stakeholders([company.ids["revenue"]], ReasonKind.FOLLOWER)
     assert principal.since_offset == followed and principal.until_offset >= last_event(company).offset
+
+
+def domain(company: SmallCompany, name: str, **fields: str) -> None:
+    company.put("domain", {"name": name, "domainType": "Aggregate", "description": "x", **fields})
+
+
+def put_in(company: SmallCompany, kind: str, name: str, *domains: str) -> LoggedEvent:
+    """Give an asset these domains, and no others; return the event."""
+    value = [{"id": company.ids[one], "type": "domain"} for one in domains]
+    patch = [{"op": "add", "path": "/domains", "value": value}]
+    company.writes.patch(kind, company.key(name), patch, actor=SYSTEM)
+    return last_event(company)
+
+
+def test_who_follows_a_domain_hears_of_what_comes_until_it_leaves(company: SmallCompany) -> None:
+    domain(company, "Finance")
+    domain(company, "Payments", parent="Finance")
+    company.alert("bell", BELL, resources=("table",))
+    follow(company, "ben", ("domain", "Finance"))
+    in_domain, below = follow_of("domain", "Finance"), [follow_of("domain", "Finance")]
+    assert reasons_for_change(company, "revenue") == {}
+    arriving = put_in(company, "table", "revenue", "Payments")
+    company.describe("revenue", "inside")
+    inside = last_event(company)
+    leaving = put_in(company, "table", "revenue")
+    company.describe("revenue", "outside")
+    notified = [reasons_by_person(company, one) for one in (arriving, inside, leaving, last_event(company))]
+    assert notified == [{"ben": below}, {"ben": [in_domain]}, {"ben": [in_domain]}, {}]
+    put_in(company, "table", "revenue", "Finance")
+    company.writes.delete("domain", company.key("Finance"), actor=SYSTEM, hard=True, recursive=True)
+    assert list(reasons_by_person(company, inside)) == ["ben"], "as it was then, though nobody knows the name any more"
+
+
+def test_an_inherited_domain_counts_while_it_is_inherited(company: SmallCompany) -> None:
+    for name in ("Finance", "Sales"):
+        domain(company, name)
+    company.alert("bell", BELL, resources=("table", "databaseSchema"))
+    follow(company, "ana", ("domain", "Finance"))
+    follow(company, "ben", ("domain", "Sales"))
+    finance, sales = {"ana": [follow_of("domain", "Finance")]}, {"ben": [follow_of("domain", "Sales")]}
+    assert reasons_by_person(company, put_in(company, "databaseSchema", "public", "Finance")) == finance
+    assert reasons_for_change(company, "revenue") == finance
+    inherited = last_event(company)
+    assert reasons_by_person(company, put_in(company, "table", "revenue", "Sales")) == finance | sales
+    assert reasons_for_change(company, "revenue") == sales
+    assert reasons_by_person(company, put_in(company, "databaseSchema", "public")) == finance
+    assert reasons_by_person(company, put_in(company, "table", "revenue")) == sales
+    assert reasons_for_change(company, "revenue") == {}
+    assert reasons_by_person(company, inherited) == finance
+
+
+def test_who_follows_a_data_product_hears_of_its_assets(company: SmallCompany) -> None:
+    domain(company, "Finance")
+    company.put("dataProduct", {"name": "Ledger", "domains": ["Finance"], "description": "x"})
+    put_in(company, "table", "revenue", "Finance")
+    company.alert("bell", BELL, resources=("table",))
+    follow(company, "ben", ("dataProduct", "Ledger"))
+    value = [{"id": company.ids["Ledger"], "type": "dataProduct"}]
+    patches = ([{"op": "add", "path": "/dataProducts", "value": one}] for one in (value, []))
+    notified = []
+    for patch in patches:
+        company.writes.patch("table", company.key("revenue"), patch, actor=SYSTEM)
+        notified.append(reasons_by_person(company, last_event(company)))
+        company.describe("revenue", f"{len(notified)}")
+        notified.append(reasons_by_person(company, last_event(company)))
+    by_product = {"ben": [follow_of("data product", "Ledger")]}
+    assert notified == [by_product, by_product, by_product, {}]
+
+
+def test_a_user_or_an_alert_in_a_domain_is_not_followed_with_it(company: SmallCompany) -> None:
+    domain(company, "Finance")
+    company.alert("bell", BELL)
+    follow(company, "ben", ("domain", "Finance"))
+    put_in(company, "user", "dia", "Finance")
+    assert reasons_by_person(company, last_event(company)) == {}
+    company.writes.delete("user", company.key("dia"), actor=SYSTEM, hard=True)
+    deletion = [one for one in EventLog(company.engine).read(0, 10_000) if one.event.entity_id == company.ids["dia"]]
+    assert reasons_by_person(company, deletion[-1]) == {}

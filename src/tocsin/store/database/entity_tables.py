@@ -12,11 +12,13 @@ entity_reference = Table(
     Column("entity_id", ID, primary_key=True),
     Column("field", String(40), primary_key=True),
     Column("target_id", ID, primary_key=True),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "target_id"),
 )
 """One row per (entity, list, entity it names there): domains, reviewers, experts, charts and so on.
 
-Owners and memberships have tables of their own in ``store/database/tables.py``.
+Domains and data products know the log offset of the event since which they are named; 0 where that is not known, and of
+all else. Owners and memberships have tables of their own in ``store/database/tables.py``.
 """
 
 former_name = Table(

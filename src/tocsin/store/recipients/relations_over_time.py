@@ -1,4 +1,4 @@
-"""Owners, members and lineage with the offsets between which they held, looked up by key.
+"""Owners, domains, members and lineage with the offsets between which they held, looked up by key.
 
 Relations that ended before ``from_offset`` are left out: they ended before the first event in question.
 Next: ``store/recipients/directory.py``.
@@ -11,14 +11,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import pairwise, product, zip_longest
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, literal, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, case, literal, select
 
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.change import EventType
 from tocsin.model.inheritance import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.store.catalogue.relations.ancestry import Ancestor, ancestor_entities
-from tocsin.store.catalogue.relations.past import ABOVE, DOWNSTREAM, MEMBER, OWNER
+from tocsin.store.catalogue.relations.past import ABOVE, DOMAIN, DOWNSTREAM, MEMBER, OWNER, PRODUCT
+from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, entity, lineage_edge, membership, ownership, past_relation
 
@@ -27,14 +28,18 @@ Span = tuple[int, int]
 
 _PAST = past_relation.c
 _Current = tuple[Select[Any], ColumnElement[str]]
-_Target = tuple[str, str]
+Target = tuple[str, str]
 """Id and type of the other end of a relation."""
 
 
 class _Held(NamedTuple):
-    target: _Target
+    target: Target
     span: Span
     fqn: str | None = None
+
+
+_Relations = dict[str, list[_Held]]
+"""The relations of each entity, by its id."""
 
 
 def _current(table: Table, key: str, target: str, other_type: str) -> _Current:
@@ -42,6 +47,15 @@ def _current(table: Table, key: str, target: str, other_type: str) -> _Current:
     return select(*columns), table.c[key]
 
 
+def _current_references(types: Mapping[str, str]) -> _Current:
+    """Return the relations to what entities name in these lists of references, each with the type that it names."""
+    refers = entity_reference.c
+    other_type = case({field: literal(entity_type) for field, entity_type in types.items()}, value=refers.field)
+    columns = (refers.entity_id, refers.target_id, other_type, refers.since_offset, literal(NO_END), literal(None))
+    return select(*columns).where(refers.field.in_(types)), refers.entity_id
+
+
+_GOVERNANCE = _current_references({"domains": "domain", "dataProducts": "dataProduct"})
 _OWNERS = _current(ownership, "entity_id", "owner_id", "owner_type")
 _MEMBERS = _current(membership, "team_id", "member_id", "member_type")
 _EDGES = _current(lineage_edge, "from_id", "to_id", "to_type")
@@ -55,21 +69,57 @@ def owners(connection: Connection, node_ids: Collection[str], from_offset: int =
 
     One row per (entity, owner, span of offsets).
     """
-    own_owners = _relations_held(connection, _OWNERS, OWNER, node_ids, from_offset)
-    inheriting_nodes = {node for node in node_ids if not _lasts(own_owners.get(node, ()), from_offset)}
-    chains = chains_of(connection, inheriting_nodes, from_offset)
-    ancestors = {one.id for chain in chains.values() for one in chain.everybody()}
-    held_above = {one: own_owners.get(one, []) for one in ancestors.intersection(node_ids)}
-    held_above |= _relations_held(connection, _OWNERS, OWNER, ancestors.difference(node_ids), from_offset)
-    inherited_owners = _live(connection, held_above) if held_above else {}
+
+    def find_owners(ids: Collection[str]) -> _Relations:
+        return _relations_held(connection, _OWNERS, (OWNER,), ids, from_offset)
+
+    for node, (owner_id, owner_type), (since, until) in _inheritable(connection, find_owners, node_ids, from_offset):
+        yield Principal(ReasonKind.OWNER, owner_id, owner_type, node, since_offset=since, until_offset=until)
+
+
+def domains_and_products(
+    connection: Connection, chains: Mapping[str, AncestorChain], from_offset: int = 0
+) -> Iterator[tuple[str, Target, Span]]:
+    """Yield the domains and data products of each of these entities: (entity, id and type, span of offsets).
+
+    Domains are its own or those it inherits, as owners are. ``chains`` holds the ancestors of each, at this offset or
+    later.
+    """
+    ids = {*chains, *(ancestor.id for chain in chains.values() for ancestor in chain.everybody())}
+    relations = _relations_held(connection, _GOVERNANCE, (DOMAIN, PRODUCT), ids, from_offset)
+
+    def find_domains(ids: Collection[str]) -> _Relations:
+        return {one: [row for row in relations.get(one, ()) if row.target[1] == "domain"] for one in ids}
+
+    yield from _inheritable(connection, find_domains, chains.keys(), from_offset, chains)
+    for node in chains:
+        products = (row for row in relations.get(node, ()) if row.target[1] != "domain")
+        yield from ((node, product.target, product.span) for product in products)
+
+
+def _inheritable(
+    connection: Connection,
+    find_relations: Callable[[Collection[str]], _Relations],
+    node_ids: Collection[str],
+    from_offset: int,
+    chains: Mapping[str, AncestorChain] | None = None,
+) -> Iterator[tuple[str, Target, Span]]:
+    """Yield what each entity has in a relation, its own or what the nearest ancestor had that had some, and when."""
+    own_relations = find_relations(node_ids)
+    inheriting_nodes = {node for node in node_ids if not _lasts(own_relations.get(node, ()), from_offset)}
+    if chains is None:
+        chains = chains_of(connection, inheriting_nodes, from_offset)
+    ancestors = {one.id for node in inheriting_nodes for one in chains[node].everybody()}
+    held_above = {one: own_relations.get(one, []) for one in ancestors.intersection(node_ids)}
+    held_above |= find_relations(ancestors.difference(node_ids))
+    relations_above = _live(connection, held_above) if held_above else {}
     for node in node_ids:
         if node in inheriting_nodes:
-            effective = _effective(chains[node], own_owners, inherited_owners, from_offset)
+            effective = _effective(chains[node], own_relations, relations_above, from_offset)
         else:
-            targets = sorted({relation.target for relation in own_owners[node]})
+            targets = sorted({relation.target for relation in own_relations[node]})
             effective = ((target, (from_offset, NO_END)) for target in targets)
-        for (owner_id, owner_type), (since, until) in effective:
-            yield Principal(ReasonKind.OWNER, owner_id, owner_type, node, since_offset=since, until_offset=until)
+        yield from ((node, target, span) for target, span in effective)
 
 
 def members(
@@ -82,7 +132,7 @@ def members(
     teams_below: dict[str, list[_Held]] = {}
     frontier = set(team_ids)
     while frontier:
-        memberships = _relations_held(connection, _MEMBERS, MEMBER, frontier, from_offset)
+        memberships = _relations_held(connection, _MEMBERS, (MEMBER,), frontier, from_offset)
         teams_below |= {team: memberships.get(team, []) for team in frontier}
         frontier = {
             relation.target[0] for many in memberships.values() for relation in many if relation.target[1] == "team"
@@ -111,7 +161,7 @@ def reach(
         frontier[start].append((root, (0, NO_END)))
         yield root, start, 0, (0, NO_END), None
     for level in range(1, depth + 1):
-        edges = _relations_held(connection, _EDGES, DOWNSTREAM, frontier, from_offset)
+        edges = _relations_held(connection, _EDGES, (DOWNSTREAM,), frontier, from_offset)
         edges = _live(connection, edges) if only_live else edges
         next_nodes: dict[str, list[tuple[str, Span]]] = defaultdict(list)
         for root, node, span, fqn in _first_arrivals(frontier, edges, spans_by_pair):
@@ -131,15 +181,19 @@ def _first_arrivals(
     for node, edges_of_node in edges.items():
         for edge, (root, reached_span) in product(edges_of_node, frontier[node]):
             spans = spans_by_pair.setdefault((root, edge.target[0]), [])
-            new = _span_without(_overlap_of(reached_span, edge.span), spans)
+            new = _span_without(overlap_of(reached_span, edge.span), spans)
             spans += new
             yield from ((root, edge.target[0], span, edge.fqn) for span in new)
 
 
 class AncestorChain(NamedTuple):
-    """The ancestors of an entity, the nearest first, and those that it or one of them had up to an offset."""
+    """The ancestors of an entity, the nearest first, and those that it or one of them had up to an offset.
+
+    ``entity_type`` is None for an entity that is gone.
+    """
 
     entity_id: str
+    entity_type: str | None
     now: Sequence[Ancestor]
     before: Mapping[str, Sequence[tuple[int, Sequence[Ancestor]]]]
 
@@ -179,8 +233,8 @@ def _effective(
     owners_by_entity: Mapping[str, Sequence[_Held]],
     inherited: Mapping[str, Sequence[_Held]],
     from_offset: int,
-) -> Iterator[tuple[_Target, Span]]:
-    """Yield the owners that an entity had: its own or, while it had none, those of the nearest ancestor with some."""
+) -> Iterator[tuple[Target, Span]]:
+    """Yield what an entity had: its own or, while it had none, that of the nearest ancestor with some."""
     own_relations = owners_by_entity.get(chain.entity_id, ())
     relations = [*own_relations, *(row for one in chain.everybody() for row in inherited.get(one.id, ()))]
     turns = {
@@ -189,7 +243,7 @@ def _effective(
         *chain.turns(),
         *(edge for row in relations for edge in (row.span[0], row.span[1] + 1)),
     }
-    spans: dict[_Target, list[Span]] = defaultdict(list)
+    spans: dict[Target, list[Span]] = defaultdict(list)
     for since, end in pairwise(sorted(turn for turn in turns if turn >= from_offset)):
         levels = (own_relations, *(inherited.get(one.id, ()) for one in chain.at(since)))
         holders_by_level = ([row.target for row in level if row.span[0] <= since <= row.span[1]] for level in levels)
@@ -206,7 +260,8 @@ def chains_of(connection: Connection, node_ids: Collection[str], from_offset: in
     above_now = ancestor_entities(connection, entries)
     now = {node: above_now.get(node, []) for node in node_ids}
     before = _past_ancestors(connection, {*node_ids, *(one.id for many in now.values() for one in many)}, from_offset)
-    return {node: AncestorChain(node, above, before) for node, above in now.items()}
+    types = {node: entity_type for node, (entity_type, _) in entries.items()}
+    return {node: AncestorChain(node, types.get(node), above, before) for node, above in now.items()}
 
 
 def _past_ancestors(
@@ -254,10 +309,10 @@ def deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, lis
 
 
 def _relations_held(
-    connection: Connection, current: _Current, relation: str, ids: Collection[str], from_offset: int
-) -> dict[str, list[_Held]]:
+    connection: Connection, current: _Current, names: Sequence[str], ids: Collection[str], from_offset: int
+) -> _Relations:
     """Return the relations of each of these entities that hold now, and those that held at ``from_offset`` or later."""
-    ended_relations = _ENDED.where(_PAST.relation == relation, _PAST.until_offset >= from_offset)
+    ended_relations = _ENDED.where(_PAST.relation.in_(names), _PAST.until_offset >= from_offset)
     query, key = current
     relations: dict[str, list[_Held]] = defaultdict(list)
     for statement, column in ((query, key), (ended_relations, _PAST.entity_id)):
@@ -276,14 +331,15 @@ def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[s
         new = _span_without(reached_span, entry_spans[at])
         entry_spans[at] += new
         for relation, span in product(below.get(at, ()), new):
-            overlap = _overlap_of(span, relation.span)
+            overlap = overlap_of(span, relation.span)
             if overlap[0] <= overlap[1] and relation.target[1] == "team":
                 teams_to_visit.append((relation.target[0], overlap))
             elif overlap[0] <= overlap[1]:
                 yield relation.target[0], overlap
 
 
-def _overlap_of(first: Span, second: Span) -> Span:
+def overlap_of(first: Span, second: Span) -> Span:
+    """Return the span that lies in both, which ends before it begins if there is none."""
     return max(first[0], second[0]), min(first[1], second[1])
 
 

@@ -1,4 +1,4 @@
-"""Relations of entities over time: owners, followers, members and lineage, each from one event of the log to another.
+"""Relations of entities over time: owners, followers, domains, lineage and more, from one event of the log to another.
 
 A current relation knows since which event it holds; one that ends is kept here with both offsets. So the recipients of
 an event are those at its place in the log, however late the pipeline, a backtest or an explanation looks.
@@ -8,7 +8,7 @@ Next: ``store/recipients/directory.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -29,12 +29,14 @@ from sqlalchemy import (
 from tocsin.chunks import chunks_of
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import version_to_tenths
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Stored
 from tocsin.store.catalogue.relations.ancestry import ancestor_entities
-from tocsin.store.catalogue.relations.projections import members, owners
+from tocsin.store.catalogue.relations.projections import Rows, members, owners
 from tocsin.store.database.documents import parent_of
+from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import entity, follow, lineage_edge, membership, ownership, past_relation, tombstone
 
@@ -45,6 +47,9 @@ CONSUMER = "consumer"
 ABOVE = "above"
 """Prefix of the relation to an ancestor; its number is the distance, 1 for the parent."""
 
+DOMAIN, PRODUCT = "domain", "product"
+"""To a domain or data product that an asset names itself."""
+
 OWNER, FOLLOWER = ReasonKind.OWNER.value, ReasonKind.FOLLOWER.value
 Relation = Mapping[str, object]
 """Columns of ``past_relation`` without ``until_offset``."""
@@ -52,32 +57,52 @@ Relation = Mapping[str, object]
 _Key = tuple[str, int | None]
 """The entity whose event begins or ends a relation, and its version in tenths where the relation is in its document."""
 
+_Place = tuple[str, tuple[str, str]]
+"""A relation, and the ids at its ends."""
+
 _NAMES = ("entity_id", "relation", "other_id", "other_type", "since_offset")
 
 
 class _Rows(NamedTuple):
-    """How the rows of a table map to relations: from the column ``key`` to the column ``other_key``."""
+    """How the rows of a table map to relations: from the column ``key`` to the column ``other_key``.
+
+    ``field`` is the list of references whose rows they are, where the table has those of several.
+    """
 
     relation: str
     table: Table
     key: str
     other_key: str
     other_type: ColumnElement[str]
+    field: str | None = None
+
+    def where(self, *conditions: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
+        """Return the conditions that rows of this relation meet besides these."""
+        return conditions if self.field is None else (*conditions, self.table.c.field == self.field)
 
 
 _OWNERS = _Rows(OWNER, ownership, "entity_id", "owner_id", ownership.c.owner_type)
 _FOLLOWERS = _Rows(FOLLOWER, follow, "entity_id", "user_id", literal("user"))
 _MEMBERS = _Rows(MEMBER, membership, "team_id", "member_id", membership.c.member_type)
 _EDGES = _Rows(DOWNSTREAM, lineage_edge, "from_id", "to_id", lineage_edge.c.to_type)
-_ALL = (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES)
-_BEGIN = {
-    source.table: Prepared(
-        update(source.table)
-        .where(source.table.c[source.key] == bindparam("from"), source.table.c[source.other_key] == bindparam("to"))
-        .values(since_offset=bindparam("at"))
-    )
-    for source in _ALL
-}
+_DOMAINS = _Rows(DOMAIN, entity_reference, "entity_id", "target_id", literal("domain"), "domains")
+_PRODUCTS = _Rows(PRODUCT, entity_reference, "entity_id", "target_id", literal("dataProduct"), "dataProducts")
+_SOURCES = {one.relation: one for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES, _DOMAINS, _PRODUCTS)}
+_BY_TABLE = {one.table: one.relation for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES)}
+_OF_ASSETS = (_DOMAINS, _PRODUCTS)
+"""Relations that are kept of what people can follow alone."""
+
+_COUNTED = (OWNER, FOLLOWER, DOWNSTREAM)
+"""The relations of which a tombstone says how many there were."""
+
+
+def _begin_statement(source: _Rows) -> Prepared:
+    key, other_key = source.table.c[source.key], source.table.c[source.other_key]
+    is_row = source.where(key == bindparam("from"), other_key == bindparam("to"))
+    return Prepared(update(source.table).where(*is_row).values(since_offset=bindparam("at")))
+
+
+_BEGIN = {relation: _begin_statement(source) for relation, source in _SOURCES.items()}
 
 
 class RelationChanges:
@@ -85,37 +110,38 @@ class RelationChanges:
 
     def __init__(self) -> None:
         self._ended: dict[_Key, list[Relation]] = defaultdict(list)
-        self._begun: dict[_Key, list[tuple[Table, tuple[str, str]]]] = defaultdict(list)
-        self._since: dict[tuple[Table, tuple[str, str]], int] = {}
+        self._begun: dict[_Key, list[_Place]] = defaultdict(list)
+        self._since: dict[_Place, int] = {}
 
     def begin(self, event_of: str, table: Table, key: tuple[str, str]) -> None:
         """Note that a row of ``table`` was added by the coming event of an entity."""
-        self._begun[event_of, None].append((table, key))
+        self._begun[event_of, None].append((_BY_TABLE[table], key))
 
     def end(self, event_of: str, relations: Iterable[Relation]) -> None:
         """Note that the coming event of an entity ends these relations."""
         self._ended[event_of, None] += relations
 
     def note(self, connection: Connection, changes: Sequence[tuple[Stored | None, Stored]]) -> None:
-        """Note what these changes, before they are written, begin and end: owners, members and ancestors."""
-        removed_rows: dict[_Rows, list[tuple[_Key, tuple[str, str, str]]]] = defaultdict(list)
+        """Note what these changes, before they are written, begin and end: owners, members, domains and ancestors."""
+        removed_rows: dict[str, list[tuple[_Key, tuple[str, str, str]]]] = defaultdict(list)
         for old, new in changes:
             if old is not None and old.version == new.version:
                 continue
             key: _Key = (new.id, version_to_tenths(new.version))
-            for source, rows_of in ((_OWNERS, owners), (_MEMBERS, members)):
+            for relation, rows_of in _BY_DOCUMENT:
                 before, after = rows_of(old) if old else frozenset(), rows_of(new)
                 if before == after:
                     continue
-                removed_rows[source] += [(key, row) for row in sorted(before - after)]
-                self._begun[key] += [(source.table, row[:2]) for row in sorted(after - before)]
+                removed_rows[relation] += [(key, row) for row in sorted(before - after)]
+                if old is not None or relation not in (DOMAIN, PRODUCT):  # what it is created with it has always had
+                    self._begun[key] += [(relation, row[:2]) for row in sorted(after - before)]
             if old is not None and parent_of(old) != parent_of(new):
                 entries = {old.id: (old.entity_type, old.fqn)}
                 self._ended[key] += [dict(row) for _, row in _ancestors(connection, entries)]
-        for source, ended_rows in removed_rows.items():
-            since = _start_offsets(connection, source, [row[:2] for _, row in ended_rows])
+        for relation, ended_rows in removed_rows.items():
+            since = _start_offsets(connection, _SOURCES[relation], [row[:2] for _, row in ended_rows])
             for key, (entity_id, other_id, other_type) in ended_rows:
-                row = (entity_id, source.relation, other_id, other_type, since.get((entity_id, other_id), 0))
+                row = (entity_id, relation, other_id, other_type, since.get((entity_id, other_id), 0))
                 self._ended[key].append(dict(zip(_NAMES, row, strict=True)))
 
     def write(self, connection: Connection, events: Sequence[tuple[int, ChangeEvent]]) -> None:
@@ -134,7 +160,7 @@ class RelationChanges:
             relations_of_others = [one for one in ended_relations if one["entity_id"] not in together]
             stored_relations = self._keep(connection, own_relations, events[-1][0])
             self._keep(connection, relations_of_others, events[-1][0])
-            relation_count = sum(not str(one["relation"]).startswith(ABOVE) for one in stored_relations)
+            relation_count = sum(one["relation"] in _COUNTED for one in stored_relations)
             stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": relation_count}
             connection.execute(insert(tombstone), stone)
 
@@ -148,9 +174,9 @@ class RelationChanges:
         version = event.current_version
         keys: list[_Key] = [(event.entity_id, None)]
         keys += [(event.entity_id, version_to_tenths(version))] if version is not None else []
-        for table, row_key in [one for key in keys for one in self._begun.pop(key, ())]:
-            _BEGIN[table].run(connection, {"at": at, "from": row_key[0], "to": row_key[1]})
-            self._since[table, row_key] = at
+        for relation, row_key in [one for key in keys for one in self._begun.pop(key, ())]:
+            _BEGIN[relation].run(connection, {"at": at, "from": row_key[0], "to": row_key[1]})
+            self._since[relation, row_key] = at
         return [one for key in keys for one in self._ended.pop(key, ())]
 
     def _keep(self, connection: Connection, ended: Iterable[Relation], until: int) -> list[Relation]:
@@ -172,14 +198,15 @@ class RelationChanges:
 
 
 def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Relation]]:
-    """Return the owners, followers, downstream assets and ancestors of each of these entities."""
+    """Return the owners, followers, domains, products, downstream assets and ancestors of each of these entities."""
     relations: dict[str, list[Relation]] = {one: [] for one in entity_ids}
     for chunk in chunks_of(sorted(entity_ids)):
-        for query in _outgoing_relations(chunk):
-            for row in connection.execute(query):
-                relations[row.entity_id].append(dict(row._mapping))
         places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
         entries = {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
+        asset_ids = [one for one, (entity_type, _) in entries.items() if _is_followable(entity_type)]
+        for query in (*_outgoing_relations(chunk), *(_relations(one, "entity_id", asset_ids) for one in _OF_ASSETS)):
+            for row in connection.execute(query):
+                relations[row.entity_id].append(dict(row._mapping))
         for entity_id, relation in _ancestors(connection, entries):
             relations[entity_id].append(relation)
     return relations
@@ -191,6 +218,8 @@ def relations_to(connection: Connection, erased: Stored) -> list[Relation]:
     if erased.entity_type in ("user", "team"):
         ways = ((_OWNERS, "owner_id"), (_FOLLOWERS, "user_id"), (_MEMBERS, "team_id"), (_MEMBERS, "member_id"))
         queries += [_relations(source, by, [erased.id]) for source, by in ways]
+    if erased.entity_type in (DOMAIN, "dataProduct"):
+        queries += [_relations(one, "target_id", [erased.id]) for one in _OF_ASSETS]
     relations = [dict(row._mapping) for query in queries for row in connection.execute(query)]
     return [{**row, "other_fqn": erased.fqn} if row["relation"] == DOWNSTREAM else row for row in relations]
 
@@ -206,7 +235,7 @@ def lost_relation_counts(connection: Connection, offsets: Collection[int]) -> di
         return {}
     stone, past = tombstone.c, past_relation.c
     of_it = (past.until_offset >= stone.log_offset) & (past.entity_id == stone.entity_id)
-    of_it &= past.relation.in_((OWNER, FOLLOWER, DOWNSTREAM))
+    of_it &= past.relation.in_(_COUNTED)
     counted = (
         select(stone.log_offset, stone.relation_count - func.count(past.other_id))
         .join(past_relation, of_it, isouter=True)
@@ -233,7 +262,7 @@ def _relations(source: _Rows, by: str, ids: Sequence[str]) -> Select[Any]:
         source.table.c.since_offset,
     )
     labelled = (column.label(name) for column, name in zip(columns, _NAMES, strict=True))
-    return select(*labelled).where(source.table.c[by].in_(ids))
+    return select(*labelled).where(*source.where(source.table.c[by].in_(ids)))
 
 
 def _ancestors(connection: Connection, entries: Mapping[str, Entry]) -> Iterator[tuple[str, Relation]]:
@@ -250,12 +279,36 @@ def _start_offsets(
     first, second = source.table.c[source.key], source.table.c[source.other_key]
     offsets: dict[tuple[str, str], int] = {}
     for chunk in chunks_of(keys):
-        query = select(first, second, source.table.c.since_offset).where(tuple_(first, second).in_(chunk))
+        is_row = source.where(tuple_(first, second).in_(chunk))
+        query = select(first, second, source.table.c.since_offset).where(*is_row)
         offsets |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query)}
     return offsets
 
 
-def _place(relation: Relation) -> tuple[Table, tuple[str, str]]:
+def _place(relation: Relation) -> _Place:
     """Return the row of a relation while it held."""
-    table = next((source.table for source in _ALL if source.relation == relation["relation"]), entity)
-    return table, (str(relation["entity_id"]), str(relation["other_id"]))
+    return str(relation["relation"]), (str(relation["entity_id"]), str(relation["other_id"]))
+
+
+def _is_followable(entity_type: str) -> bool:
+    kind = ENTITY_TYPES.get(entity_type)
+    return kind is not None and kind.is_followable
+
+
+def _references_in(field: str, other_type: str) -> Callable[[Stored], Rows]:
+    """Return the function that gives the relations of an asset to what it names in a list of references."""
+
+    def rows_of(asset: Stored) -> Rows:
+        references = asset.document.get(field) if _is_followable(asset.entity_type) else None
+        return frozenset((asset.id, one["id"], other_type) for one in references or () if "id" in one)
+
+    return rows_of
+
+
+_BY_DOCUMENT: tuple[tuple[str, Callable[[Stored], Rows]], ...] = (
+    (OWNER, owners),
+    (MEMBER, members),
+    (DOMAIN, _references_in("domains", "domain")),
+    (PRODUCT, _references_in("dataProducts", "dataProduct")),
+)
+"""The relations that documents say, and what gives those of one."""

@@ -121,6 +121,8 @@ class ExpectedState:
         self.requests = ChangeRequests()
         self.gone: set[str] = set()
         """People who were deleted, softly or for good."""
+        self.removed_people: set[str] = set()
+        """Those who were by now; a pipeline that starts at the end finds all of them ``gone``."""
         self.left_domains: dict[Key, list[Key]] = {}
         """The domains that an entity leaves in the event that is judged."""
         self.renamed: dict[str, str] = {}
@@ -350,6 +352,7 @@ class ExpectedState:
     @apply.register
     def _remove_user(self, step: RemoveUser) -> None:
         self.gone.add(step.user)
+        self.removed_people.add(step.user)
         if not step.is_hard:
             return
         for key in self.naming(step.user):
@@ -450,7 +453,8 @@ class ExpectedState:
     @apply.register
     def _announce(self, step: Announce) -> None:
         downstream = [key for key, hops in self.reach(step.key, len(self.entities)).items() if hops]
-        self.requests.announce(step, downstream, self.entities[step.key].followers)
+        followers = {one for one in self.entities[step.key].followers if not is_bot(one)}
+        self.requests.announce(step, downstream, followers - self.removed_people)
 
     @apply.register
     def _answer(self, step: Answer) -> None:

@@ -29,7 +29,7 @@ from tocsin.sources.openmetadata.report import RunReport
 from tocsin.sources.openmetadata.upstream import Access, Upstream
 from tocsin.sources.openmetadata.writing import Writer
 from tocsin.sources.process.audience import RehearsalAudience
-from tocsin.sources.process.build import BOT, MirrorRecords, prepare
+from tocsin.sources.process.build import BOT, MirrorRecords, ensure_unmapped_policy
 from tocsin.sources.records import SourceEntity
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
@@ -54,7 +54,7 @@ class Mirrored:
     def _prepare(self) -> Ids:
         if People(self.engine).by_name(ADMINISTRATOR["name"]) is None:
             first_start(self.engine, Settings())
-        prepare(self.writes)
+        ensure_unmapped_policy(self.writes)
         return {}
 
     def run(self, mapping: Mapping = MAPPED, **options: Any) -> RunReport:

@@ -18,7 +18,7 @@ from tests.contract.every_type import ONE_OF_EACH_KIND, ORDER, create, make_one_
 from tests.serving import Json, running_server
 from tests.soak import SOAK
 
-from tocsin.flow.match.producers import PRODUCERS, produces
+from tocsin.flow.match.producers import PRODUCERS, can_produce
 from tocsin.model.change import EventType
 from tocsin.model.entity_type import CHANGE_REQUESTS, FOLLOWERS
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -273,7 +273,7 @@ def test_the_table_of_producers_says_which_events_an_entity_has(
     client.put(f"{path_of(name)}/restore", json={"id": new["id"]})
     client.delete(path, params={"hardDelete": "true"})
     written = client.get("/events", params={"entityId": new["id"]}).json()["data"]
-    assert {one["eventType"] for one in written} == {kind for kind in LIFE if produces(name, kind)}
+    assert {one["eventType"] for one in written} == {kind for kind in LIFE if can_produce(name, kind)}
 
 
 def test_the_table_of_producers_says_which_events_a_thread_has(client: httpx.Client, entities: dict[str, Json]) -> None:
@@ -288,5 +288,5 @@ def test_the_table_of_producers_says_which_events_a_thread_has(client: httpx.Cli
         assert client.delete(path).status_code == 200
         thread_events = client.get("/events", params={"entityId": thread["id"]}).json()["data"]
         types = {one["eventType"] for one in thread_events}
-        assert types & LIFE == {kind for kind in LIFE if produces(thread["type"].lower(), kind)} == {"entityDeleted"}
-        assert all(produces(thread["type"].lower(), kind) for kind in types)
+        assert types & LIFE == {kind for kind in LIFE if can_produce(thread["type"].lower(), kind)} == {"entityDeleted"}
+        assert all(can_produce(thread["type"].lower(), kind) for kind in types)

@@ -15,7 +15,7 @@ from tests.waiting import until
 
 from tocsin.clock import FixedClock
 from tocsin.jobs.search_rebuild import rebuild
-from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, indexing, supervised_query
+from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, indexing_query, supervised_query
 from tocsin.jobs.supervision import QueryEnvironment, running_alongside
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -55,7 +55,7 @@ class Failing:
 
 
 def running(spark: SparkSession, engine: Engine, checkpoint: Path) -> AbstractContextManager[object]:
-    return indexing(parts_of(spark, engine, checkpoint))
+    return indexing_query(parts_of(spark, engine, checkpoint))
 
 
 def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path) -> SearchParts:

@@ -13,7 +13,7 @@ from tocsin.alerts.named_filters import with_rules
 from tocsin.alerts.offers import offers
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.match.producers import produces
+from tocsin.flow.match.producers import can_produce
 from tocsin.flow.match.remarks import can_match
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -80,7 +80,9 @@ def capabilities_of(selection: AlertSelection) -> Document:
         "sources": [_source(offer, selection) for offer in offered],
         "filters": [row for row in _conditions(selected, "supportedFilters") if len(row["sources"]) == len(selected)],
         "triggers": list(_conditions(selected, "supportedActions")),
-        "eventTypes": [kind.value for kind in EventType if any(produces(name, kind) for name in selection.resources)],
+        "eventTypes": [
+            kind.value for kind in EventType if any(can_produce(name, kind) for name in selection.resources)
+        ],
         "recipientCategories": [one.value for one in Category if _reaches(one, selection.resources)],
     }
 

@@ -14,7 +14,7 @@ from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.nodes import Has
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.producers import possible, produces
+from tocsin.flow.match.producers import can_produce, simplify_for
 from tocsin.flow.match.remarks import can_match
 from tocsin.logic import leaves
 from tocsin.model.change import EventType
@@ -127,9 +127,9 @@ def check_event_types(subscription: EventSubscription, plan: Plan, before: Docum
 def _check_types_of(condition: str, resources: Collection[str], place: str) -> None:
     node = parse_and_check(condition)
     named_types = [leaf.values if isinstance(leaf, Has) and leaf.field == "eventType" else () for leaf in leaves(node)]
-    if not (named_types and all(named_types) and is_never(possible(node, resources))):
+    if not (named_types and all(named_types) and is_never(simplify_for(node, resources))):
         return
-    produced_types = [kind.value for kind in EventType if any(produces(resource, kind) for resource in resources)]
+    produced_types = [kind.value for kind in EventType if any(can_produce(resource, kind) for resource in resources)]
     missing_types = dict.fromkeys(kind for kinds in named_types for kind in kinds if kind not in produced_types)
     choice = (
         f"choose from {', '.join(produced_types)}"

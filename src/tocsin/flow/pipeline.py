@@ -211,7 +211,7 @@ def note_incidents(batch: Batch, context: Context) -> Batch:
         return batch
     failing_matches = (
         (event.head.offset, alert)
-        for event in young(batch.events, context)
+        for event in recent_events(batch.events, context)
         for alert in opening.intersection(event.answers_by_alert)
     )
     direct = events_without(batch.events, {(event.head.offset, RECOVERY) for event in batch.events})
@@ -238,7 +238,7 @@ def trigger(batch: Batch, context: Context) -> Batch:
 
 def leave_out_old(batch: Batch, context: Context) -> Batch:
     """Leave out events that are too old to notify anybody of."""
-    return replace(batch, events=young(batch.events, context))
+    return replace(batch, events=recent_events(batch.events, context))
 
 
 def hold_back(batch: Batch, context: Context) -> Batch:
@@ -363,7 +363,7 @@ def schedule(parts: Iterable[list[NotificationDraft]], context: Context) -> Iter
         yield list(scheduled_notifications(drafts, timings, now_ms=now_ms, preferred=preferred, ids=ids))
 
 
-def young(events: Sequence[MatchedEvent], context: Context) -> Sequence[MatchedEvent]:
+def recent_events(events: Sequence[MatchedEvent], context: Context) -> Sequence[MatchedEvent]:
     """Return the events that are not too old to notify anybody of."""
     oldest_ms = context.oldest_ms
     return [event for event in events if oldest_ms is None or event.head.timestamp_ms >= oldest_ms]

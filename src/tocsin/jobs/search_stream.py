@@ -80,10 +80,10 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> SearchPa
 
 def supervised_query(parts: SearchParts) -> Supervised:
     """Return the query for supervision (``jobs/supervision.py``)."""
-    return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: indexing(parts))
+    return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: indexing_query(parts))
 
 
-def indexing(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
+def indexing_query(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
     reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
     interval = f"{parts.every_s} seconds"

@@ -113,7 +113,7 @@ class ExplanationInput:
     telling_alerts: Mapping[tuple[Channel, str], Collection[str]] = field(default_factory=dict)
 
 
-def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
+def recipient_rules_with_disabled(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
     """Return the recipient rules of the destinations, disabled ones included."""
     switched_on = tuple(one.model_copy(update={"enabled": True}) for one in subscription.destinations)
     plan = _plan(subscription)
@@ -131,7 +131,7 @@ def possible_recipients(
     plan = _plan(subscription)
     accepted = {subscription.id: accepted_answers(plan, inputs.logged) or EVERYBODY} if plan else {}
     answers = _Answers(plan.questions if plan else (), PersonFacts(inputs.audience.person_facts), inputs.logged)
-    for candidate in candidates(inputs.logged, rows_of(subscription), inputs.audience, accepted):
+    for candidate in candidates(inputs.logged, recipient_rules_with_disabled(subscription), inputs.audience, accepted):
         if only is None or (candidate.person is not None and candidate.person.id == only):
             grouped[candidate.channel.value, candidate.person.id if candidate.person else candidate.target].append(
                 candidate

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.references import key_of
-from tocsin.flow.capture.upsert import belong
+from tocsin.flow.capture.upsert import set_membership
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.labels import SOURCES
@@ -59,7 +59,9 @@ def put_members(record: Record, entity_type: str, request: Document, group_write
         references = _regroup(record, group_write.document, references)
     for member in references:
         target = str(member.get("type", entity_type)) if isinstance(member, dict) else entity_type
-        belong(record, (target, key_of(member)), field, member_of(entity_type, group_write.document), belongs=True)
+        set_membership(
+            record, (target, key_of(member)), field, member_of(entity_type, group_write.document), belongs=True
+        )
     events = tuple(captured.event for captured in record.events[place:])
     return replace(group_write, cascaded=(*group_write.cascaded, *events)) if events else group_write
 
@@ -70,7 +72,7 @@ def _regroup(record: Record, team: Document, children: list[Document]) -> list[D
     ids = {team_id["id"] for team_id in references if team_id}
     before = {team_id["id"] for team_id in record.transaction.teams.children(team["id"])}
     for team_id in sorted(before - ids) if team["name"] != ORGANIZATION else ():
-        belong(record, ("team", Key.by_id(team_id)), "parents", member_of("team", team), belongs=False)
+        set_membership(record, ("team", Key.by_id(team_id)), "parents", member_of("team", team), belongs=False)
     return [
         team_id
         for team_id, reference in zip(children, references, strict=True)

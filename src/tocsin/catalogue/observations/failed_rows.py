@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from tocsin.access.sample_masks import MASKED, masked_places
-from tocsin.catalogue.observations.field_checks import checked_document, moment
+from tocsin.catalogue.observations.field_checks import check_timestamp, checked_document
 from tocsin.catalogue.observations.samples import ROWS, check_rows, tested_table
 from tocsin.catalogue.observations.table_details import attach, check_columns
 from tocsin.delivery.wording.failing_rows import excerpt_of
@@ -69,7 +69,7 @@ def _place_of(case: Stored, result_at_ms: int | None, *, latest_ms: int) -> Docu
     newest_at_ms, status = newest.get("timestamp", 0), str(newest.get("testCaseStatus", ""))
     if result_at_ms is None:
         return {RESULT_AT: newest_at_ms} if is_failure(status) else {}
-    moment(result_at_ms, "timestamp")
+    check_timestamp(result_at_ms, "timestamp")
     if result_at_ms < newest_at_ms <= latest_ms:
         raise Conflict(
             f"The rows belong to the result of {result_at_ms}, but {case.fqn} has a newer one, of {newest_at_ms}; "

@@ -97,7 +97,7 @@ mapping = check_of(lambda value: isinstance(value, dict), "an object")
 _time = check_of(lambda value: is_whole(value) and value in range(LATEST_MS + 1), "epoch milliseconds")
 
 
-def moment(value: object, path: str) -> None:
+def check_timestamp(value: object, path: str) -> None:
     """Accept epoch milliseconds; what would be a time of our days in seconds was meant as seconds.
 
     Raises
@@ -180,7 +180,7 @@ def _check_of(key: str, published_shape: shapes.Shape) -> Check:
     """Return the check of a shape under a key; forms that differ are left to overrides."""
     match published_shape:
         case "integer" if key in _MOMENTS:
-            return moment
+            return check_timestamp
         case str(word):
             return _WORDS[word]
         case {"use": "entityReference"} | {"map": _}:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from tocsin.catalogue.observations.field_checks import (
     check_of,
+    check_timestamp,
     checked_document,
     integer,
     is_whole,
     list_check_of,
-    moment,
     name,
     one_of,
     shape,
@@ -52,7 +52,7 @@ _REQUEST = shape_of(
     {
         "columnProfile": list_check_of(shape_of("columnProfile", {"name": name, "min": _extreme, "max": _extreme})),
         "systemProfile": list_check_of(
-            shape({"timestamp": moment, "operation": one_of(*OPERATIONS)}, {"rowsAffected": integer}),
+            shape({"timestamp": check_timestamp, "operation": one_of(*OPERATIONS)}, {"rowsAffected": integer}),
         ),
     },
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.ports import Hold, Transaction
-from tocsin.flow.capture.upsert import belong, change
+from tocsin.flow.capture.upsert import change, set_membership
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
@@ -177,7 +177,7 @@ def set_users(record: Record, team: Stored, references: object) -> Written:
 def take_out(record: Record, team: Stored, user_id: str) -> Written:
     """Let a person be in the team no longer; nothing if they are not in it. Raises as ``set_users``."""
     _check_kind(team)
-    return belong(record, ("team", Key.by_id(team.id)), "users", {"id": user_id, "type": "user"}, belongs=False)
+    return set_membership(record, ("team", Key.by_id(team.id)), "users", {"id": user_id, "type": "user"}, belongs=False)
 
 
 def _check_kind(team: Stored) -> None:

@@ -63,7 +63,7 @@ def _may_be_announced(path: str) -> bool:
     return last in MEMBER_LISTS or last in TYPE_KEYS or path == "name" or path in STANDINGS
 
 
-def judge(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int) -> Judgement:
+def judgement_of(change: WrittenChange, standing: Iterable[StandingRequest], at_ms: int) -> Judgement:
     """Return what the requests about an asset, or what contained it, that stand at a time mean for a change of it.
 
     Of several about the same column, or the asset, the newest counts. It ends; so does the newest of the asset itself

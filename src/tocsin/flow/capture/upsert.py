@@ -111,7 +111,7 @@ def _hand_down(record: Record, service: Document, old: Stored) -> None:
             record.change(entity, entity.document | {"serviceType": service["serviceType"]})
 
 
-def belong(record: Record, entity: tuple[str, Key], field: str, member: Document, *, belongs: bool) -> Written:
+def set_membership(record: Record, entity: tuple[str, Key], field: str, member: Document, *, belongs: bool) -> Written:
     """Put ``member`` into a list of a live entity, or take it out; nothing if it is so already.
 
     Raises

@@ -14,7 +14,7 @@ from typing import Any
 from tocsin.conditions.breaking import DELETED_WHILE_READ, MAJOR_DELETIONS, breaking_reasons
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.announced import NOTHING_ANNOUNCED, Judgement, WrittenChange, judge, may_be_announced
+from tocsin.flow.capture.announced import NOTHING_ANNOUNCED, Judgement, WrittenChange, judgement_of, may_be_announced
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.bounds import BOUNDS, FUTURE_MS, Bounds, check_keys
 from tocsin.flow.capture.curation import curated_paths_after
@@ -245,7 +245,9 @@ class Record:
         standing = self.standing_requests
         if standing is None:
             standing = self.transaction.change_requests.standing([old.id])
-        return judge(WrittenChange(old.entity_type, old.document, after, reasons), standing.get(old.id, ()), self.at_ms)
+        return judgement_of(
+            WrittenChange(old.entity_type, old.document, after, reasons), standing.get(old.id, ()), self.at_ms
+        )
 
     def _end_requests(self, verdict: Judgement) -> None:
         """Store that the author has done what requests announced, or something else in its place."""

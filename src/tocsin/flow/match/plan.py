@@ -23,7 +23,7 @@ from tocsin.conditions.streaks import asks_of_reports, asks_of_streaks, duration
 from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, about_results, without_tests
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.actions import TYPES_NAMED, actions_by_resources
-from tocsin.flow.match.producers import produces
+from tocsin.flow.match.producers import can_produce
 from tocsin.logic import ALWAYS, NEVER, conjunction_of, disjunction_of, leaves, negation_of
 from tocsin.model.alert_incident import reminder_key
 from tocsin.model.change import NAMED_ONLY, LoggedEvent
@@ -237,7 +237,7 @@ def _unnamed_types(resources: Sequence[str], node: Node, filtering: FilteringRul
         value for leaf in leaves(node) if isinstance(leaf, Has) and leaf.field == "eventType" for value in leaf.values
     }
     named_types |= {TYPES_NAMED[action.name] for action in filtering.actions if action.name in TYPES_NAMED}
-    produced_types = (one for one in NAMED_ONLY if any(produces(resource, one) for resource in resources))
+    produced_types = (one for one in NAMED_ONLY if any(can_produce(resource, one) for resource in resources))
     return tuple(one for one in produced_types if one not in named_types)
 
 

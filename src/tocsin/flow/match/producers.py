@@ -133,7 +133,7 @@ _CATEGORY_KEYS = {
 """Keys of documents that changes of a category begin with; without those that routes of their own change."""
 
 
-def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str] = ()) -> Node:
+def simplify_for(node: Node, resources: Collection[str], *, unnamed: Collection[str] = ()) -> Node:
     """Return ``node`` simplified for events about these resources: whatever none of them has is missing.
 
     Events of the types ``unnamed`` do not count.
@@ -148,7 +148,8 @@ def possible(node: Node, resources: Collection[str], *, unnamed: Collection[str]
         match leaf:
             case Has(field="eventType", values=values):
                 return has(
-                    "eventType", tuple(one for one in values if any(produces(resource, one) for resource in resources))
+                    "eventType",
+                    tuple(one for one in values if any(can_produce(resource, one) for resource in resources)),
                 )
             case Has(field=field, values=values) if field == STATE_AT_SCHEDULE:
                 return has(field, tuple(one for one in values if _may_be_found(one, resources)))
@@ -185,7 +186,7 @@ def _has_category(category: str, resources: Collection[str]) -> bool:
     return not keys or any(not keys.isdisjoint(_KEYS.get(resource, ())) for resource in resources)
 
 
-def produces(resource: str, event_type: str) -> bool:
+def can_produce(resource: str, event_type: str) -> bool:
     """Return whether events about a resource can have a type; ``all`` has whatever any resource has."""
     producers = PRODUCERS.get(event_type)
     return producers is None or resource in producers or (resource == ALL_RESOURCES and bool(producers))

@@ -21,7 +21,7 @@ from tocsin.conditions.relations import questions_of
 from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, without_tests
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.producers import CHANGEABLE, CHANGED, PRODUCERS, possible
+from tocsin.flow.match.producers import CHANGEABLE, CHANGED, PRODUCERS, simplify_for
 from tocsin.logic import ALWAYS, conjunction_of, leaves
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -198,7 +198,7 @@ def _is_outside(plan: Plan, node: Node) -> bool:
 
 def _within(plan: Plan, node: Node) -> Node:
     """Return ``node`` without what none of the alert's resources has, and only tests if it is not about them."""
-    of_resources = possible(node, plan.resources, unnamed=plan.unnamed)
+    of_resources = simplify_for(node, plan.resources, unnamed=plan.unnamed)
     is_about_tests = not {ALL_RESOURCES, TEST_CASE, TEST_SUITE}.isdisjoint(plan.resources)
     return of_resources if is_about_tests else without_tests(of_resources, keep_reports=True)
 

@@ -22,7 +22,7 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.test_results import about_results
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.producers import possible
+from tocsin.flow.match.producers import simplify_for
 from tocsin.logic import ALWAYS, NEVER, conjunction_of, replace_leaves
 from tocsin.model.change import LoggedEvent
 
@@ -48,7 +48,9 @@ def watches(plan: Plan, asset: LoggedEvent) -> bool:
             return leaf
         return ALWAYS if holds(leaf, asset) else NEVER
 
-    node = possible(conjunction_of(plan.covers, plan.node or ALWAYS), (asset.event.entity_type,), unnamed=plan.unnamed)
+    node = simplify_for(
+        conjunction_of(plan.covers, plan.node or ALWAYS), (asset.event.entity_type,), unnamed=plan.unnamed
+    )
     return not is_never(replace_leaves(node, decide))
 
 

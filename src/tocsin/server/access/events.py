@@ -27,7 +27,7 @@ class EventView(Protocol):
 T = TypeVar("T", bound=EventView)
 
 
-def as_shown(visibility: Visibility, entries: Sequence[T]) -> list[T | None]:
+def visible_parts(visibility: Visibility, entries: Sequence[T]) -> list[T | None]:
     """Return what may be shown of each of these entries; None where nothing may."""
     events = visibility.visible_events([one.event for one in entries])
     return [_with_event(one, event) for one, event in zip(entries, events, strict=True)]
@@ -41,7 +41,7 @@ def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
     NotFound : there is none, or none that the caller may see.
     """
     logged = caller.parts.log.find(event_id)
-    (visible_event,) = as_shown(caller.visibility, [logged]) if logged is not None else (None,)
+    (visible_event,) = visible_parts(caller.visibility, [logged]) if logged is not None else (None,)
     if visible_event is None:
         raise NotFound(f"change event {event_id} not found{_removal_hint(caller)}")
     return visible_event

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.server.access.events import as_shown
+from tocsin.server.access.events import visible_parts
 from tocsin.store.outbox.inbox import Inbox, InboxEntry
 from tocsin.store.outbox.inbox_groups import GroupedNotification
 
@@ -42,7 +42,7 @@ class InboxView:
         """Return entries with what may be seen of their events and reasons."""
         if self.visibility.is_whole:
             return list(visibly_led)
-        shown_entries = as_shown(self.visibility, [entry for entry in visibly_led if entry is not None])
+        shown_entries = visible_parts(self.visibility, [entry for entry in visibly_led if entry is not None])
         visible_entries = iter(
             None if entry is None else replace(entry, reasons=self.visibility.reasons(entry.reasons))
             for entry in shown_entries

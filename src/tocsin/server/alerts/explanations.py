@@ -14,7 +14,12 @@ from typing import NamedTuple, TypeVar
 
 from tocsin.alerts.explanations.answer import AlertTrace, Explanation
 from tocsin.alerts.explanations.matching import MatchTrace, match_trace
-from tocsin.alerts.explanations.people import ExplanationInput, PossibleRecipient, possible_recipients, rows_of
+from tocsin.alerts.explanations.people import (
+    ExplanationInput,
+    PossibleRecipient,
+    possible_recipients,
+    recipient_rules_with_disabled,
+)
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow import pipeline
@@ -298,7 +303,7 @@ def _recipients_of(
     alerts, matching, editable_ids = selection
     logged_event, parts = question.logged, caller.parts
     candidates = [alert for alert in alerts if question.person or alert.id in matching]
-    audience_rows = [row for alert in candidates for row in rows_of(alert)]
+    audience_rows = [row for alert in candidates for row in recipient_rules_with_disabled(alert)]
     directory = parts.alert_stores.directory.with_rights(caller.policies)
     audience = audience_of({logged_event.event.entity_id}, audience_rows, directory, everybody=True)
     inputs = ExplanationInput(

@@ -88,13 +88,13 @@ def _related_incidents(incidents: Sequence[AlertIncident], caller: Caller) -> _R
     log = caller.parts.alert_stores.incidents
     leads = log.by_ids({one.part_of for one in incidents if one.part_of})
     parts = [part for many in log.parts({one.id for one in incidents}).values() for part in many]
-    return _Related({one.id: one for one in as_shown(caller, [*leads.values(), *parts]) if one is not None})
+    return _Related({one.id: one for one in visible_incidents(caller, [*leads.values(), *parts]) if one is not None})
 
 
 def causes_json(incident: AlertIncident, caller: Caller) -> list[Document]:
     """Return the incidents upstream that probably caused one: those whose asset, and what it tests, is visible."""
     causes = caller.parts.alert_stores.related_incidents.causes_of_incident(incident)
-    shown_incidents = [one for one in as_shown(caller, [cause.incident for cause in causes]) if one]
+    shown_incidents = [one for one in visible_incidents(caller, [cause.incident for cause in causes]) if one]
     standing = caller.parts.access.standing.of({cause.asset_id for cause in causes})
     assets = {one: {"id": one, "type": kind} for one, (kind, _) in standing.items()}
     visible_ids = caller.visibility.sees(assets.values())
@@ -116,7 +116,8 @@ def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], call
     joined = caller.parts.alert_stores.incidents.by_ids(
         {one for step in steps if step.other_id for one in (step.other_id, step.incident_id)}
     )
-    names = {one.id: IncidentName(one.id, one.number) for one in as_shown(caller, list(joined.values())) if one}
+    visible = visible_incidents(caller, list(joined.values()))
+    names = {one.id: IncidentName(one.id, one.number) for one in visible if one}
     own_steps = [one for one in steps if one.other_id != incident.lead_id or one.incident_id in names]
     return list(_moments(incident, own_steps, (references, names)))
 
@@ -234,12 +235,12 @@ def found_incident(name: str, caller: Caller) -> AlertIncident:
     """
     require(caller, Operation.VIEW_BASIC, ROW)
     incident = caller.parts.alert_stores.incidents.find(name)
-    if incident is None or as_shown(caller, [incident]) == [None]:
+    if incident is None or visible_incidents(caller, [incident]) == [None]:
         raise NotFound(f"incident {name} not found")
     return incident
 
 
-def as_shown(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIncident | None]:
+def visible_incidents(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIncident | None]:
     """Return each of these incidents whose asset the caller may see."""
     visible_ids = caller.visibility.sees(map(asset_of, incidents))
     return [one if one.entity_id in visible_ids else None for one in incidents]
@@ -247,9 +248,9 @@ def as_shown(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIn
 
 def as_listed(caller: Caller, incidents: Sequence[AlertIncident]) -> list[AlertIncident | None]:
     """Return each of these incidents whose asset the caller may see, but for parts of others that are shown."""
-    shown_incidents = as_shown(caller, incidents)
+    shown_incidents = visible_incidents(caller, incidents)
     leads = caller.parts.alert_stores.incidents.by_ids({one.part_of for one in shown_incidents if one and one.part_of})
-    seen_leads = {one.id for one in as_shown(caller, list(leads.values())) if one}
+    seen_leads = {one.id for one in visible_incidents(caller, list(leads.values())) if one}
     return [None if one is None or one.part_of in seen_leads else one for one in shown_incidents]
 
 
@@ -261,7 +262,7 @@ def incident_to_change(incident: AlertIncident, caller: Caller) -> AlertIncident
     Forbidden : the caller may change neither
     """
     lead = caller.parts.alert_stores.incidents.by_ids({incident.part_of}) if incident.part_of else {}
-    for target in as_shown(caller, list(lead.values())):
+    for target in visible_incidents(caller, list(lead.values())):
         if target is not None and may_change(target, caller):
             return target
     check_may_change(incident, caller)

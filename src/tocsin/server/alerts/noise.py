@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.access.events import as_shown
+from tocsin.server.access.events import visible_parts
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.http.answer_shapes import Shape, json_of
@@ -109,7 +109,7 @@ def _fired_events(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
     """Return the recorded events of these firings; of the newest reports with what earlier ones make of them."""
     recorded_events = list(caller.parts.log.at([firing.log_offset for firing in firings]).values())
     events_by_offset = {
-        event.offset: event for event in as_shown(caller.visibility, recorded_events) if event is not None
+        event.offset: event for event in visible_parts(caller.visibility, recorded_events) if event is not None
     }
     fired_events: list[Fired] = []
     reports = 0

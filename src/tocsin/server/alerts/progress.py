@@ -23,7 +23,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import MessageStatus
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel, EventSubscription
-from tocsin.server.access.events import as_shown
+from tocsin.server.access.events import visible_parts
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.event_shape import event_shape
@@ -234,5 +234,5 @@ def _counts(alert: EventSubscription, caller: Caller) -> EventCounts:
 
 
 def _events(logged: Sequence[LoggedEvent], caller: Caller) -> list[Document]:
-    shown_events = [one for one in as_shown(caller.visibility, logged) if one is not None]
+    shown_events = [one for one in visible_parts(caller.visibility, logged) if one is not None]
     return [as_upstream(shown.event.as_wire(), caller.root) for shown in shown_events]

@@ -25,7 +25,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, suggestion_for
 from tocsin.model.stated_reason import LONGEST_REASON
 from tocsin.model.thread import THREAD, THREAD_KEYS
-from tocsin.server.access.events import as_shown, shown_event
+from tocsin.server.access.events import shown_event, visible_parts
 from tocsin.server.access.pages import visible_page
 from tocsin.server.entities.event_csv import events_csv
 from tocsin.server.http.routing import DeclaredRoutes
@@ -198,7 +198,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: R
         return is_like_it and _changes(entry.event, fields) and all(types.admit(entry) for types in named_types)
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
-        visible = as_shown(caller.visibility, entries)
+        visible = visible_parts(caller.visibility, entries)
         return [one if one is not None and is_asked(one) else None for one in visible]
 
     limit = query.limit if _linked_format(query.format, request) is None else min(query.limit, MOST_NODES)

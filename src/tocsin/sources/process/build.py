@@ -195,7 +195,7 @@ def _run(
     mapping = Mapping(settings.openmetadata_mapped, settings.openmetadata_people)
     bot = Actor("system", BOT["name"], is_bot=True)
     if not options.is_dry:
-        prepare(writes)
+        ensure_unmapped_policy(writes)
         bot = Actor(_bot_id(engine), BOT["name"], is_bot=True)
     writer = Writer(writes, records, bot, mapping, clock, is_dry=options.is_dry)
     audience = RehearsalAudience(engine, clock, max_event_age_ms=settings.max_event_age_ms())
@@ -221,7 +221,7 @@ def _bot_id(engine: Engine) -> str:
     return bot.id
 
 
-def prepare(writes: Writes) -> None:
+def ensure_unmapped_policy(writes: Writes) -> None:
     """Make the mark of what is not mapped, the policy that hides it, and the bot, unless they are there.
 
     Raises

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.catalogue.observations.field_checks import checked_document, count, day, flag, integer, moment, number, text
+from tocsin.catalogue.observations.field_checks import (
+    check_timestamp,
+    checked_document,
+    count,
+    day,
+    flag,
+    integer,
+    number,
+    text,
+)
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.errors import InvalidInput
 
@@ -52,7 +61,7 @@ def test_nulls_are_as_good_as_nothing() -> None:
         (integer, -1, 1.5),
         (count, 0, -1),
         (count, 1, 2**60),
-        (moment, 0, 2**60),
+        (check_timestamp, 0, 2**60),
         (day, "2026-01-31", "2026-02-31"),
         (day, "2026-01-31", "20260131"),
         (day, "2026-01-31", None),

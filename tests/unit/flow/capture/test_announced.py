@@ -15,7 +15,7 @@ from tocsin.flow.capture.announced import (
     Judgement,
     WrittenChange,
     announcements_of_version,
-    judge,
+    judgement_of,
     reasons_of_version_left,
 )
 from tocsin.flow.capture.diff import compare
@@ -55,7 +55,7 @@ def verdict_of(
     if after is not None:
         reasons = breaking_reasons("table", compare("table", _BEFORE, after).change, after)
     standing = [StandingRequest(one, 3, is_objected) for one in requests]
-    return judge(WrittenChange("table", _BEFORE, after, reasons), standing, at_ms)
+    return judgement_of(WrittenChange("table", _BEFORE, after, reasons), standing, at_ms)
 
 
 def with_columns(*columns: Document) -> Document:
@@ -175,8 +175,8 @@ def test_keys_that_go_with_an_announced_column_are_no_reason_of_their_own() -> N
     reasons = breaking_reasons("table", compare("table", before, after).change, after)
     assert {one.kind for one in reasons} == {"fieldRemoved", "keyChanged"}
     change = WrittenChange("table", before, after, reasons)
-    assert judge(change, [StandingRequest(request(), 0, is_objected=False)], _DUE_MS).reasons == ()
-    assert judge(change, [], _DUE_MS).reasons == reasons
+    assert judgement_of(change, [StandingRequest(request(), 0, is_objected=False)], _DUE_MS).reasons == ()
+    assert judgement_of(change, [], _DUE_MS).reasons == reasons
     assert reasons_left(reasons, request()) == ()
     assert reasons_left(reasons, request(column_path="id")) == reasons
     assert reasons_left((DELETED_WHILE_READ,), request(column_path=None)) == ()

@@ -15,7 +15,7 @@ from tocsin.flow.eventlog.lake import Window
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
-from tocsin.server.access.events import as_shown
+from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.event_shape import CHANGES, TITLE, Worded, event_shape, word_entry
@@ -91,7 +91,7 @@ def read_history(subscription_id: PathId, caller: Asked, query: Annotated[Histor
     def read(last: HistoryEntry | None, count: int) -> BoundedList[HistoryEntry]:
         return caller.parts.alert_stores.history.page(selection, limit=count, before=last.place if last else start)
 
-    page = visible_page(read, partial(as_shown, caller.visibility), query.limit)
+    page = visible_page(read, partial(visible_parts, caller.visibility), query.limit)
     paging = {"after": _cursor(page.last.place)} if page.last and page.has_more else {}
     return answer({"data": [_entry_json(one) for one in page.entries], "paging": paging})
 

@@ -26,13 +26,13 @@ from tocsin.server.alerts.incidents import (
     ROW,
     alert_reference,
     as_listed,
-    as_shown,
     causes_json,
     check_may_change,
     found_incident,
     incident_to_change,
     incidents_json,
     moments_of,
+    visible_incidents,
 )
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.routing import DeclaredRoutes
@@ -90,7 +90,7 @@ def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()])
             incident_filter, limit=count, before=last.number if last else start
         )
 
-    filter_visible = as_shown if query.alert or query.asset else as_listed
+    filter_visible = visible_incidents if query.alert or query.asset else as_listed
     page = visible_page(read, partial(filter_visible, caller), query.limit)
     paging = {"after": cursor_of(page.last.name)} if page.last and page.has_more else {}
     return answer({"data": incidents_json(page.entries, caller), "paging": paging})

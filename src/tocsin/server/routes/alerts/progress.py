@@ -22,7 +22,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.access.events import as_shown
+from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts import progress
@@ -172,7 +172,7 @@ def list_logs(
         place = start if last is None else last.place
         return caller.parts.alert_stores.deliveries.log(alert.id, window, limit=count, after=place)
 
-    page = visible_page(read, partial(as_shown, caller.visibility), limit)
+    page = visible_page(read, partial(visible_parts, caller.visibility), limit)
     paging = {"after": place_text(*page.last.place)} if page.has_more and page.last else {}
     return answer({"data": [json_of(progress.LOG_ENTRY, one) for one in page.entries], "paging": paging})
 

@@ -13,7 +13,7 @@ from fastapi import Query, Response
 from tocsin.catalogue.governance.memberships import GROUPS, member_of
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.capture.references import key_of
-from tocsin.flow.capture.upsert import belong
+from tocsin.flow.capture.upsert import set_membership
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -75,7 +75,7 @@ def _change_one(
         require(caller, _EDITS.get(field, Operation.EDIT_ALL), kind, asset)
         if not is_dry:
             member = member_of(group_kind.name, group)
-            work = partial(belong, entity=(kind.name, key), field=field, member=member, belongs=belongs)
+            work = partial(set_membership, entity=(kind.name, key), field=field, member=member, belongs=belongs)
             caller.parts.writes.within(work, actor=caller.actor)
     except TocsinError as error:
         return outcome_of(reference, error)

@@ -16,7 +16,7 @@ from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.errors import Forbidden
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
-from tocsin.server.access.events import as_shown
+from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.routing import DeclaredRoutes
@@ -56,7 +56,7 @@ def list_activity(
         )
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
-        visible = as_shown(caller.visibility, entries)
+        visible = visible_parts(caller.visibility, entries)
         return [one if one is not None and named_types.admit(one) else None for one in visible]
 
     page = visible_page(read, show, limit)

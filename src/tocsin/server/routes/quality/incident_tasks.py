@@ -63,7 +63,7 @@ def read_task(state_id: PathId, caller: Asked) -> Response:
 
 
 @router.post("/{state_id}/resolve", openapi_extra=answers("IncidentTask", reads="IncidentTransition"))
-def take(state_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+def take_task_transition(state_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Acknowledge, assign or resolve an incident by one of the transitions that its task offers."""
     task = _visible_task(str(state_id), caller)
     work = partial(take_transition, state_id=str(state_id), request=body)

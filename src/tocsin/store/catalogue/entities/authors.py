@@ -20,7 +20,7 @@ from tocsin.store.database.tables import entity_version, person
 _VERSION = entity_version.c
 
 
-def states(connection: Connection, entity_id: str) -> Iterator[tuple[Document, bool]]:
+def authored_versions(connection: Connection, entity_id: str) -> Iterator[tuple[Document, bool]]:
     """Yield every version of an entity, oldest first, and whether a bot wrote it; labels have their names of now.
 
     A version says its author's name: that is who had the name at the time, not who has it now. Who is unknown counts

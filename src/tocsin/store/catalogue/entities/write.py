@@ -190,7 +190,7 @@ class SqlTransaction:
 
     def remember_names(self, names: Sequence[tuple[str, str, str]]) -> None:
         """Record what entities were called until now: type, FQN and id of each."""
-        former_names.remember(self._connection, names)
+        former_names.record_former_names(self._connection, names)
 
     def formerly(self, types: Sequence[str], name: str) -> Document | None:
         """Return a reference to the entity of these types that was called so, while nothing else is; None if none."""
@@ -232,7 +232,7 @@ class SqlTransaction:
 
     def states(self, entity_id: str) -> Iterable[tuple[Document, bool]]:
         """Return the document of every version of an entity, oldest first, and whether a bot wrote it."""
-        return authors.states(self._connection, entity_id)
+        return authors.authored_versions(self._connection, entity_id)
 
     def remember_curated(self, entity_id: str, curated: frozenset[str]) -> None:
         """Record the paths of the values of an entity that a person wrote last."""
@@ -289,7 +289,7 @@ class SqlTransaction:
         tokens.note(self._connection, entity, None)
         projections.erase(self._connection, entity.id)
         if entity.entity_type in REMEMBERED:
-            former_names.remember(self._connection, [(entity.entity_type, entity.fqn, entity.id)])
+            former_names.record_former_names(self._connection, [(entity.entity_type, entity.fqn, entity.id)])
         self._run(delete(renaming).where(renaming.c.entity_id == entity.id))
         edges.erase(self._connection, entity.id)
         source_links.erase(self._connection, entity.id)

@@ -117,7 +117,7 @@ def holder_at(candidates: Sequence[Holder], at_ms: int) -> str | None:
     return before[-1] if before else next((one.entity_id for one in candidates if one.since_ms == at_ms), None)
 
 
-def remember(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
+def record_former_names(connection: Connection, names: Sequence[tuple[str, str, str]]) -> None:
     """Record that entities were called so, or are gone for good: type, FQN and id of each."""
     for chunk in chunks_of(names):
         for entity_type, former, _ in chunk:

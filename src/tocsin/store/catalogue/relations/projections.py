@@ -53,7 +53,7 @@ def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]
         if new.entity_type == "user":
             _write_person(connection, old, new)
         if new.entity_type == "testCase":
-            suite_members.enlist(connection, old, new)
+            suite_members.update_suite_member(connection, old, new)
 
 
 def erase(connection: Connection, entity_id: str) -> None:

@@ -18,7 +18,7 @@ from tocsin.store.database.tables import entity
 _MEMBER = suite_member.c
 
 
-def enlist(connection: Connection, old: Stored | None, new: Stored) -> None:
+def update_suite_member(connection: Connection, old: Stored | None, new: Stored) -> None:
     """Update the row of a test case's basic suite from the state ``old`` to ``new``."""
     before, after = (_own_suite_id(one) if one else None for one in (old, new))
     if before == after:

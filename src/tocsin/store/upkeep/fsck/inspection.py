@@ -41,7 +41,7 @@ _LOOKS: tuple[tuple[Look, SqlTable | int], ...] = (
 _DEEP: tuple[tuple[Look, SqlTable | int], ...] = (
     (values.check_pages, 1),
     (values.read_values, len(METADATA.tables)),
-    (rebuilding.rebuild, change_event),
+    (rebuilding.find_differing_versions, change_event),
 )
 
 

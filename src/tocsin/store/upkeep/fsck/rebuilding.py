@@ -29,7 +29,7 @@ from tocsin.store.upkeep.fsck.finding import DAMAGED, Advance, Damage, Finding
 _STAMPS = ("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy")
 
 
-def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
+def find_differing_versions(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find versions that differ from what the events of their entity make of them."""
     event = change_event.c
     for page in pages_of(connection, select(event.entity_id).distinct(), event.entity_id, size=_AT_ONCE):

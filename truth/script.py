@@ -59,7 +59,7 @@ READERS = tuple(f"reader_{number}" for number in range(1, 7))
 """People who may not see everything and change nothing."""
 
 BOT = "bot_901"
-"""A bot that reports results and follows assets, and is never notified."""
+"""A bot that reports results and is never notified; bots cannot follow."""
 
 OTHER = "bot_client"
 """The bot that other writers than the script write as (``truth/clients.py``)."""
@@ -297,10 +297,10 @@ class _Writer:
     def _after(self, user: str, key: Key) -> Iterator[Step]:
         """Yield what people do after an asset has changed."""
         followers = self.world.entities[key].followers
-        if user not in followers and self._happens(0.5):
+        if not is_bot(user) and user not in followers and self._happens(0.5):
             yield Follow(user, user, key, begins=True)
         if self._happens(0.1):
-            reader = self.random.choice((*READERS, BOT))
+            reader = self.random.choice(READERS)
             if not self._is_hidden(key) and reader not in followers:
                 yield Follow(ADMIN, reader, key, begins=True)
         if followers and self._happens(0.08):
@@ -309,7 +309,7 @@ class _Writer:
             yield from self._change_steps(self.random.choice((user, ADMIN)), key, {"owners": self._principals()})
         if key[0] == "table" and self._happens(0.05):
             yield from self._add_test(user, key)
-        if (around := self.world.followable_around(key)) and self._happens(0.04):
+        if not is_bot(user) and (around := self.world.followable_around(key)) and self._happens(0.04):
             followed = self.random.choice(around)
             yield Follow(user, user, followed, begins=user not in self.world.entities[followed].followers)
 
@@ -322,7 +322,8 @@ class _Writer:
             return
         self.tests.append(test)
         yield Make(user, test, {})
-        yield Follow(ADMIN, self.random.choice(self.history.users), test, begins=True)
+        people = [one for one in self.history.users if not is_bot(one)]
+        yield Follow(ADMIN, self.random.choice(people), test, begins=True)
 
     def _between(self, user: str) -> Iterator[Step]:
         """Yield what happens between two commits."""

@@ -7,7 +7,8 @@ from typing import get_args
 import pytest
 from truth.history import FOLDER, History, read_history
 from truth.script import BOT, CAMPAIGN, HIDDEN, VAULT, script_of
-from truth.steps import Make, Remove, Report, Step
+from truth.steps import Follow, Make, Remove, Report, Step
+from truth.values import is_bot
 
 pytestmark = [
     pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the real history of ../shared/data"),
@@ -38,3 +39,9 @@ def test_every_kind_of_step_is_made(history: History) -> None:
 
 def test_as_many_changes_are_read_as_are_asked_for(history: History) -> None:
     assert sum(len(commit.states) for commit in history.commits) == 1_500
+
+
+def test_no_bot_follows(history: History) -> None:
+    followers = {step.user for step in script_of(history, 1).steps if isinstance(step, Follow) and step.begins}
+    assert followers
+    assert not any(map(is_bot, followers))

@@ -355,7 +355,7 @@ class ExpectedState:
         self.removed_people.add(step.user)
         if not step.is_hard:
             return
-        for key in self.naming(step.user):
+        for key in self.keys_naming(step.user):
             followed = self.entities[key]
             followed.followers.discard(step.user)
             for name in ("owners", "users"):
@@ -365,7 +365,7 @@ class ExpectedState:
                 followed.write(step.actor, {name: remaining or None})
         self.mutes = {one for one in self.mutes if one[0] != step.user}
 
-    def naming(self, user: str) -> list[Key]:
+    def keys_naming(self, user: str) -> list[Key]:
         """Return the entities that somebody owns, follows or belongs to."""
         return [
             key

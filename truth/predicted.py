@@ -64,12 +64,12 @@ def surprises(step: Step, events: Sequence[Event], world: ExpectedState) -> Iter
 
 def unlike_requests(step: Step, events: Sequence[Event], world: ExpectedState) -> Iterator[str]:
     """Yield what events say wrongly of change requests; ``world`` is the catalogue after the step."""
-    ended = world.requests.just_ended if isinstance(step, Remove) else {}
+    ended_requests = world.requests.just_ended if isinstance(step, Remove) else {}
     for event in events if isinstance(step, Wait) else ():
         yield from _unlike_job_event(event, world)
     for event in events:
         is_deletion = event.event_type in ("entityDeleted", "entitySoftDeleted")
-        right = _announced_deletion(step, event.key, ended) if is_deletion else set()
+        right = _announced_deletion(step, event.key, ended_requests) if is_deletion else set()
         if event.announcements != right:
             yield f"announcements of {event.key} are {sorted(event.announcements)}, not {sorted(right)}"
     if isinstance(step, Announce | Answer | Withdraw):
@@ -182,7 +182,7 @@ def _rename_team(step: RenameTeam, world: ExpectedState) -> Iterator[Made]:
 def _remove_user(step: RemoveUser, world: ExpectedState) -> Iterator[Made]:
     yield ("entityDeleted" if step.is_hard else "entitySoftDeleted"), ("user", step.user)
     if step.is_hard:
-        yield from (("entityUpdated", key) for key in world.naming(step.user))
+        yield from (("entityUpdated", key) for key in world.keys_naming(step.user))
 
 
 @events_of.register(Prefer)

@@ -51,25 +51,25 @@ def tell(served: Served, engine: Engine, user_id: str, name: str, *, whole_id: s
     with served.administrator() as client:
         table(client, name)
     log = served.app.state.parts.log
-    logged = log.read(log.readable_end() - 1, 1)[0]
+    logged_event = log.read(log.readable_end() - 1, 1)[0]
     reason = Reason(
         kind=ReasonKind.OWNER, subscription_id="s", subscription_name="ActivityFeedAlert", destination_id="d"
     )
     row = {
-        "id": ORDERED_IDS.of(logged.offset, logged.event.id, "ActivityFeed", user_id),
-        "event_id": logged.event.id,
-        "log_offset": logged.offset,
+        "id": ORDERED_IDS.of(logged_event.offset, logged_event.event.id, "ActivityFeed", user_id),
+        "event_id": logged_event.event.id,
+        "log_offset": logged_event.offset,
         "channel": "ActivityFeed",
         "recipient": user_id,
         "recipient_id": user_id,
         "reasons": json.dumps([reason.to_wire()]),
-        "due_at_ms": logged.event.timestamp,
-        "created_at_ms": logged.event.timestamp,
+        "due_at_ms": logged_event.event.timestamp,
+        "created_at_ms": logged_event.event.timestamp,
         "whole_id": whole_id,
     }
     with writing(engine) as connection:
         connection.execute(insert(notification), row)
-    return str(logged.event.id)
+    return str(logged_event.event.id)
 
 
 def test_a_wrong_password_says_so_and_the_right_one_lets_in(served: Served, page: Page) -> None:
@@ -94,9 +94,9 @@ def test_an_address_without_a_page_says_so_until_one_goes_on(served: Served, pag
 
 def test_an_asset_is_found_and_followed(served: Served, page: Page, orders: Json) -> None:
     with served.administrator() as client:
-        described = [{"op": "add", "path": "/columns/0/description", "value": "One of many."}]
+        operations = [{"op": "add", "path": "/columns/0/description", "value": "One of many."}]
         headers = {"Content-Type": "application/json-patch+json"}
-        assert client.patch(f"/tables/{orders['id']}", json=described, headers=headers).status_code == 200
+        assert client.patch(f"/tables/{orders['id']}", json=operations, headers=headers).status_code == 200
     alice(served, page)
     page.get_by_label("Find an asset").fill("orde")
     page.get_by_role("link", name="orders").click()
@@ -249,13 +249,13 @@ def test_an_asset_is_muted_from_the_bell_and_heard_again(
     page.get_by_label("Duration").select_option("for a week")
     page.get_by_role("button", name="Mute this asset").click()
     expect(page.get_by_role("status")).to_have_text("Muted the asset.")
-    muted = page.locator("#mutes > li")
-    expect(muted).to_contain_text("asset warehouse.shop.public.loud, until")
+    mute_entry = page.locator("#mutes > li")
+    expect(mute_entry).to_contain_text("asset warehouse.shop.public.loud, until")
     with served.administrator() as client:
         (mute,) = client.get(f"/users/{user_id}/mutes").json()["data"]
         assert (mute["kind"], mute["name"], mute["until"] - mute["since"] > 6 * 86_400_000) == ("asset", "loud", True)
-    muted.get_by_role("button", name="Unmute").click()
-    expect(muted).to_have_count(0)
+    mute_entry.get_by_role("button", name="Unmute").click()
+    expect(mute_entry).to_have_count(0)
     expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
 
 
@@ -302,12 +302,12 @@ def describe_for(served: Served, engine: Engine, user_id: str, asset: Json, text
             {"op": "add", "path": "/owners", "value": owner_references},
             {"op": "add", "path": "/description", "value": text},
         ):
-            patched = client.patch(
+            answer = client.patch(
                 f"/tables/{asset['id']}",
                 json=[operation],
                 headers={"Content-Type": "application/json-patch+json"},
             )
-            assert patched.status_code == 200
+            assert answer.status_code == 200
     notify_all(engine)
 
 

@@ -81,10 +81,10 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
             digest = b64encode(sha256(style.encode()).digest()).decode()
             assert f"style-src 'sha256-{digest}'" in page.headers["content-security-policy"]
         assert steps(administrator) == [("opened", None)], "following the link changes nothing"
-        clicked = nobody.post(failing.link())
+        click_answer = nobody.post(failing.link())
         confirmation = "You have acknowledged INC-1, the failure of not_null of orders.email."
-        assert (clicked.status_code, confirmation in clicked.text) == (200, True)
-        assert clicked.headers["content-security-policy"].startswith("default-src 'none'")
+        assert (click_answer.status_code, confirmation in click_answer.text) == (200, True)
+        assert click_answer.headers["content-security-policy"].startswith("default-src 'none'")
         again = nobody.post(failing.link())
         already = "INC-1, the failure of not_null of orders.email, is already acknowledged."
         assert (again.status_code, already in again.text) == (200, True)

@@ -32,16 +32,16 @@ def fired_alert(served: Served, administrator: httpx.Client, orders: Json, sqlit
 
 def test_a_history_lists_edits_and_firings_with_counts(administrator: httpx.Client, fired_alert: Json) -> None:
     path = f"/events/subscriptions/{fired_alert['id']}/history"
-    answered = administrator.get(path).json()
-    assert [(one["kind"], one.get("notified"), one.get("suppressed")) for one in answered["data"]] == [
+    history_page = administrator.get(path).json()
+    assert [(one["kind"], one.get("notified"), one.get("suppressed")) for one in history_page["data"]] == [
         ("firing", 1, 0),
         ("edit", None, None),
         ("firing", 0, 0),
         ("firing", 1, 0),
         ("edit", None, None),
     ]
-    assert answered["paging"] == {}
-    newest, edit, *_ = answered["data"]
+    assert history_page["paging"] == {}
+    newest, edit, *_ = history_page["data"]
     assert (newest["entityFullyQualifiedName"], newest["userName"]) == ("warehouse.shop.public.orders", "admin")
     assert (edit["version"], edit["title"], edit["eventType"]) == (
         0.2,
@@ -54,7 +54,7 @@ def test_a_history_lists_edits_and_firings_with_counts(administrator: httpx.Clie
         entries += page["data"]
         if (after := page["paging"].get("after")) is None:
             break
-    assert entries == answered["data"]
+    assert entries == history_page["data"]
     assert [one["kind"] for one in administrator.get(f"{path}?kind=edit").json()["data"]] == ["edit", "edit"]
     assert administrator.get(f"{path}?since={newest['timestamp']}").json()["data"][0] == newest
     assert administrator.get(f"{path}?until=2001-01-01").json()["data"] == []

@@ -64,22 +64,22 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
         None,
     )
     person("ann")
-    acknowledged = administrator.put("/incidents/INC-1/acknowledge")
-    assert (acknowledged.status_code, acknowledged.json()["status"]) == (200, "acknowledged")
+    acknowledge_answer = administrator.put("/incidents/INC-1/acknowledge")
+    assert (acknowledge_answer.status_code, acknowledge_answer.json()["status"]) == (200, "acknowledged")
     body = {"assignee": {"type": "user", "name": "ann"}, "comment": "the feed was late"}
-    assigned = administrator.put(f"/incidents/{incident['id']}/assign", json=body).json()
-    assert (assigned["assignee"]["name"], assigned["status"]) == ("ann", "acknowledged")
+    assigned_incident = administrator.put(f"/incidents/{incident['id']}/assign", json=body).json()
+    assert (assigned_incident["assignee"]["name"], assigned_incident["status"]) == ("ann", "acknowledged")
     report_result(administrator, case["fullyQualifiedName"], "Success", case["now"] + 2)
     notify_all(sqlite_engine)
-    resolved = administrator.get("/incidents/inc-1").json()
-    assert (resolved["status"], resolved["resolvedBy"]) == ("resolved", "recovered")
-    assert [(one["kind"], (one.get("user") or {}).get("name")) for one in resolved["timeline"]] == [
+    resolved_incident = administrator.get("/incidents/inc-1").json()
+    assert (resolved_incident["status"], resolved_incident["resolvedBy"]) == ("resolved", "recovered")
+    assert [(one["kind"], (one.get("user") or {}).get("name")) for one in resolved_incident["timeline"]] == [
         ("opened", None),
         ("acknowledged", "admin"),
         ("assigned", "admin"),
         ("recovered", None),
     ]
-    assert resolved["timeline"][2]["comment"] == "the feed was late"
+    assert resolved_incident["timeline"][2]["comment"] == "the feed was late"
     events = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
     assert [one["semanticChanges"] is not None and one["entityId"] for one in events] == [case["id"]] * 2
     again = administrator.put("/incidents/INC-1/assign", json=body)
@@ -128,8 +128,8 @@ def test_a_timeline_calls_destinations_by_their_names_as_long_as_they_are_there(
     config = {"endpoint": "https://hooks.slack.com/services/T/B/s3cret"}
     chat = {"name": "#data-alerts", "category": "External", "type": "Slack", "config": config}
     rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
-    paged = alert(administrator, "Paged", filteringRules=rules, destinations=[chat])
-    report_result(administrator, case["fullyQualifiedName"], "Failed", paged["updatedAt"] + 1)
+    paged_alert = alert(administrator, "Paged", filteringRules=rules, destinations=[chat])
+    report_result(administrator, case["fullyQualifiedName"], "Failed", paged_alert["updatedAt"] + 1)
     notify_all(sqlite_engine)
 
     def destinations() -> list[list[str]]:
@@ -138,7 +138,7 @@ def test_a_timeline_calls_destinations_by_their_names_as_long_as_they_are_there(
 
     assert destinations() == [["#data-alerts"]]
     assert "s3cret" not in administrator.get("/incidents/INC-1").text
-    assert administrator.delete(f"/events/subscriptions/{paged['id']}").is_success
+    assert administrator.delete(f"/events/subscriptions/{paged_alert['id']}").is_success
     assert destinations() == [[]]
 
 
@@ -185,9 +185,9 @@ def test_what_is_done_to_an_incident_is_done_to_that_of_the_test_case(
     step = latest_step(administrator)
     assert step["testCaseResolutionStatusDetails"]["assignee"]["id"] == ann_id
     body = {"reason": "MissingData", "comment": "the feed was late"}
-    resolved = administrator.put("/incidents/INC-1/resolve", json=body).json()
-    assert (resolved["stateId"], resolved["timeline"][-1]["reason"]) == (state_id, "MissingData")
-    task = administrator.get(f"/tasks/{resolved['stateId']}").json()
+    resolved_incident = administrator.put("/incidents/INC-1/resolve", json=body).json()
+    assert (resolved_incident["stateId"], resolved_incident["timeline"][-1]["reason"]) == (state_id, "MissingData")
+    task = administrator.get(f"/tasks/{resolved_incident['stateId']}").json()
     assert (task["id"], task["status"]) == (state_id, "Completed")
     step = latest_step(administrator)
     details = step["testCaseResolutionStatusDetails"]
@@ -237,8 +237,8 @@ def test_a_success_resolves_the_incident_and_not_that_of_the_test_case(
 ) -> None:
     report_result(administrator, case["fullyQualifiedName"], "Success", case["now"] + 2)
     notify_all(sqlite_engine)
-    resolved, step = administrator.get("/incidents/INC-1").json(), latest_step(administrator)
-    assert (resolved["status"], resolved["stateId"]) == ("resolved", step["stateId"])
+    resolved_incident, step = administrator.get("/incidents/INC-1").json(), latest_step(administrator)
+    assert (resolved_incident["status"], resolved_incident["stateId"]) == ("resolved", step["stateId"])
     assert step["testCaseResolutionStatusType"] == "New"
     take = {"transitionId": "ack"}
     assert administrator.post(f"/tasks/{step['stateId']}/resolve", json=take).is_success
@@ -274,9 +274,9 @@ def test_the_number_of_a_merged_incident_answers_and_acts_as_the_one_that_stands
         key: incident[key] for key in incident if key not in identity
     }
     assert [one["name"] for one in administrator.get("/incidents").json()["data"]] == ["INC-1"]
-    acknowledged = administrator.put("/incidents/INC-9/acknowledge").json()
-    assert (acknowledged["name"], acknowledged["status"]) == ("INC-9", "acknowledged")
-    assert administrator.get("/incidents/INC-1").json()["timeline"] == acknowledged["timeline"]
+    acknowledged_incident = administrator.put("/incidents/INC-9/acknowledge").json()
+    assert (acknowledged_incident["name"], acknowledged_incident["status"]) == ("INC-9", "acknowledged")
+    assert administrator.get("/incidents/INC-1").json()["timeline"] == acknowledged_incident["timeline"]
     (event,) = administrator.get("/events?eventType=alertIncidentUpdated&format=openmetadata").json()["data"]
     assert '"INC-1"' in event["changeDescription"]["fieldsUpdated"][0]["newValue"]
 
@@ -391,9 +391,9 @@ def test_a_merged_incident_is_handled_by_either_name_and_split_again(
     administrator: httpx.Client, case: Json, sqlite_engine: Engine
 ) -> None:
     fail_second(administrator, sqlite_engine, case)
-    merged = administrator.put("/incidents/INC-2/merge", json={"into": "INC-1", "comment": "one cause"}).json()
+    merged_incident = administrator.put("/incidents/INC-2/merge", json={"into": "INC-1", "comment": "one cause"}).json()
     lead = administrator.get("/incidents/INC-1").json()
-    assert merged["mergedInto"] == {"id": lead["id"], "name": "INC-1"}
+    assert merged_incident["mergedInto"] == {"id": lead["id"], "name": "INC-1"}
     assert [(one["name"], one["status"]) for one in lead["parts"]] == [("INC-2", "open")]
     steps = [one for one in lead["timeline"] if one["kind"] == "merged"]
     assert [(one["incident"]["name"], one["comment"]) for one in steps] == [("INC-2", "one cause")]
@@ -413,13 +413,13 @@ def test_the_asset_of_an_incident_that_stands_for_others_is_never_named_to_who_m
 ) -> None:
     second = fail_second(administrator, sqlite_engine, case)
     ann_id, ann = person("ann")
-    refused = ann.put("/incidents/INC-2/merge", json={"into": "INC-1"})
-    assert (refused.status_code, "Only the assignee of INC-2" in refused.json()["message"]) == (403, True)
+    refusal = ann.put("/incidents/INC-2/merge", json={"into": "INC-1"})
+    assert (refusal.status_code, "Only the assignee of INC-2" in refusal.json()["message"]) == (403, True)
     assert administrator.put("/incidents/INC-2/assign", json={"assignee": {"type": "user", "id": ann_id}}).is_success
-    refused = ann.put("/incidents/INC-2/merge", json={"into": "INC-1"})
-    assert (refused.status_code, "Only the assignee of INC-1" in refused.json()["message"]) == (403, True)
-    hidden = {"effect": "deny", "resources": ["testCase"], "condition": "matchAnyTag('PII.Sensitive')"}
-    restrict(administrator, ann_id, hidden)
+    refusal = ann.put("/incidents/INC-2/merge", json={"into": "INC-1"})
+    assert (refusal.status_code, "Only the assignee of INC-1" in refusal.json()["message"]) == (403, True)
+    hiding_rule = {"effect": "deny", "resources": ["testCase"], "condition": "matchAnyTag('PII.Sensitive')"}
+    restrict(administrator, ann_id, hiding_rule)
     tag(administrator, case, "PII.Sensitive")
     assert ann.put("/incidents/INC-2/merge", json={"into": "INC-1"}).status_code == 404
     assert administrator.put("/incidents/INC-2/merge", json={"into": "INC-1"}).is_success

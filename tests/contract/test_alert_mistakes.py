@@ -160,9 +160,9 @@ def test_warnings_of_other_alerts_of_a_file_are_told_beside_what_is_refused(
   destinations: [{{category: Users, type: Email, config: {{receivers: [nobody]}}}}]
 ''')
     token = administrator.headers["Authorization"].removeprefix("Bearer ")
-    with Client(served.url, token) as client, pytest.raises(InvalidInput) as refused:
+    with Client(served.url, token) as client, pytest.raises(InvalidInput) as refusal:
         plan_alerts(client, read_alerts([str(tmp_path / "a.yaml")]), prune=False)
-    lines = [refused.value.message, *"\n".join(refused.value.__notes__).split("\n")]
+    lines = [refusal.value.message, *"\n".join(refusal.value.__notes__).split("\n")]
     assert [line.replace(str(tmp_path), "").split(": ")[:2] for line in lines] == [
         ["/a.yaml:9:3", "wrong"],
         ["/a.yaml:10:70", "wrong"],
@@ -186,8 +186,8 @@ def test_owners_and_domains_that_there_are_not_are_told_beside_a_mistake(
     user_id, client = served.person("mallory")
     restrict(administrator, user_id, {"effect": "deny", "resources": ["user"]})
     with client:
-        hidden = client.post(PATH, json=alert("isBot()", retries=-1, owners=owners[:1])).json()["message"]
-    assert "did you mean" not in hidden
+        hidden_message = client.post(PATH, json=alert("isBot()", retries=-1, owners=owners[:1])).json()["message"]
+    assert "did you mean" not in hidden_message
 
 
 @given(planted=st.sets(st.sampled_from(sorted(WRONG)), min_size=1))
@@ -207,9 +207,9 @@ def test_every_mistake_of_a_file_is_told_in_one_go_with_its_line(
     file = tmp_path / "a.yaml"
     file.write_text("\n".join(lines))
     token = administrator.headers["Authorization"].removeprefix("Bearer ")
-    with Client(served.url, token) as client, pytest.raises(InvalidInput) as refused:
+    with Client(served.url, token) as client, pytest.raises(InvalidInput) as refusal:
         plan_alerts(client, read_alerts([str(file)]), prune=False)
-    output_lines = "\n".join([refused.value.message, *getattr(refused.value, "__notes__", ())]).splitlines()
+    output_lines = "\n".join([refusal.value.message, *getattr(refusal.value, "__notes__", ())]).splitlines()
     told_lines = [
         int(line.removeprefix(f"{file}:").split(":")[0]) for line in output_lines if line.startswith(str(file))
     ]

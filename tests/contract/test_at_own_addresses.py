@@ -35,18 +35,20 @@ def targets(engine: Engine, event_id: str) -> list[str]:
 def test_owners_and_teams_need_no_endpoint(administrator: httpx.Client, channel: str, category: str) -> None:
     create_entity(administrator, "/teams", name="crew", teamType="Group")
     config = {"receivers": ["crew"]} if category == "Teams" else {}
-    created = alert(administrator, "Own", destinations=[{"category": category, "type": channel, "config": config}])
-    (destination,) = created["destinations"]
+    created_alert = alert(
+        administrator, "Own", destinations=[{"category": category, "type": channel, "config": config}]
+    )
+    (destination,) = created_alert["destinations"]
     assert (destination["category"], destination["type"]) == (category, channel)
     body = {"category": category, "type": channel, "config": {**config, "endpoint": "https://example.org/hook"}}
-    refused = administrator.post(
+    refusal = administrator.post(
         "/events/subscriptions",
         json={"name": "Other", "alertType": "Notification", "destinations": [body]}
         | {"filteringRules": {"resources": ["table"]}},
     )
-    assert refused.status_code == 400
-    tried = administrator.post("/events/subscriptions/testDestination", json={"destinations": [destination]})
-    assert "Nothing was sent" in tried.text, tried.text
+    assert refusal.status_code == 400
+    trial = administrator.post("/events/subscriptions/testDestination", json={"destinations": [destination]})
+    assert "Nothing was sent" in trial.text, trial.text
 
 
 def test_a_person_is_reached_who_has_an_address_and_an_explanation_says_who_has_none(
@@ -78,12 +80,12 @@ def test_who_set_the_address_of_a_team_must_may_view(
     team = create_entity(administrator, "/teams", name="crew", teamType="Group", users=[ann])
     own(administrator, orders, team["id"], kind="team")
     editing = {"effect": "allow", "resources": ["team"], "operations": ["EditAll"]}
-    denied = {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
-    restrict(administrator, ann, editing, *([denied] if hidden_from == "setter" else []))
+    denial = {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
+    restrict(administrator, ann, editing, *([denial] if hidden_from == "setter" else []))
     give(client, f"/teams/{team['id']}")
     alert(client_of_ben, "Own", destinations=OWNERS)
     if hidden_from == "editor":
-        restrict(administrator, ben, denied)
+        restrict(administrator, ben, denial)
     if hidden_from == "deleted setter":
         assert administrator.delete(f"/users/{ann}").status_code == 200
     event = describe(administrator, orders, "Hidden.")

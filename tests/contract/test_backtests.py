@@ -50,16 +50,20 @@ def test_it_is_taken_by_the_pipeline_and_its_result_is_shown(
     assert backtest["requestedAt"] - backtest["since"] == 90 * 86_400_000
     assert "message" not in backtest
     now_ms = SystemClock().now_ms()
-    claimed = pipeline.claim("pipeline", now_ms=now_ms, lost_after_ms=60_000)
-    assert claimed is not None and claimed.id == backtest["id"]
-    destination = claimed.alert["destinations"][0]
+    claimed_backtest = pipeline.claim("pipeline", now_ms=now_ms, lost_after_ms=60_000)
+    assert claimed_backtest is not None and claimed_backtest.id == backtest["id"]
+    destination = claimed_backtest.alert["destinations"][0]
     assert destination["config"]["secretKey"] == MASK
-    assert pipeline.note_progress(claimed, "pipeline", 4, 10, now_ms=now_ms)
+    assert pipeline.note_progress(claimed_backtest, "pipeline", 4, 10, now_ms=now_ms)
     running = administrator.get(answer.headers["Location"]).json()
     assert (running["state"], running["progress"]) == ("running", {"done": 4, "total": 10})
-    assert pipeline.finish(claimed, "pipeline", {"matched": 3}, now_ms=now_ms)
-    finished = administrator.get(f"{PATH}/{backtest['id']}")
-    assert (finished.status_code, finished.json()["state"], finished.json()["result"]) == (200, "done", {"matched": 3})
+    assert pipeline.finish(claimed_backtest, "pipeline", {"matched": 3}, now_ms=now_ms)
+    backtest_answer = administrator.get(f"{PATH}/{backtest['id']}")
+    assert (backtest_answer.status_code, backtest_answer.json()["state"], backtest_answer.json()["result"]) == (
+        200,
+        "done",
+        {"matched": 3},
+    )
 
 
 def test_whoever_waits_is_answered_as_soon_as_it_is_over(
@@ -116,10 +120,10 @@ def test_alerts_that_it_triggers_are_named_to_those_who_may_see_them_by_now(
     second = administrator.post("/events/subscriptions", json={**alert(), "name": "Second"}).json()
     with client:
         backtest = ask(client).json()
-        claimed = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
-        assert claimed is not None
+        claimed_backtest = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+        assert claimed_backtest is not None
         counts = {"channel": "Webhook", "notified": 2, "because": ["external"]}
-        first_id, second_id = claimed.alert["id"], second["id"]
+        first_id, second_id = claimed_backtest.alert["id"], second["id"]
         outcome = {
             "triggered": [{"id": second_id, "name": "Second", "notified": 2, "heldBack": 0}],
             "recipients": [
@@ -127,7 +131,7 @@ def test_alerts_that_it_triggers_are_named_to_those_who_may_see_them_by_now(
                 counts | {"target": "https://other.example.com", "alerts": [second_id]},
             ],
         }
-        assert pipeline.finish(claimed, "pipeline", outcome, now_ms=1)
+        assert pipeline.finish(claimed_backtest, "pipeline", outcome, now_ms=1)
         assert client.get(f"{PATH}/{backtest['id']}").json()["result"] == outcome
         restrict(administrator, user_id, {"effect": "deny", "resources": ["eventsubscription"]})
         assert client.get(f"{PATH}/{backtest['id']}").json()["result"] == {

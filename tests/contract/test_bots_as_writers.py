@@ -33,9 +33,13 @@ def test_what_a_bot_breaks_is_breaking_and_its_run_is_the_reason(
     breaking = {"name": "breaking", "effect": "include", "condition": "breaking()"}
     alert(administrator, "Breaking", breaking, destinations=_BELL)
     with make_bot(served, "feeder", EVERYTHING) as feeder:
-        narrowed = {"name": "orders", "databaseSchema": "warehouse.shop.public", "columns": columns(dataLength=20)}
+        narrowed_table = {
+            "name": "orders",
+            "databaseSchema": "warehouse.shop.public",
+            "columns": columns(dataLength=20),
+        }
         headers = {"X-Tocsin-Why": "run 4711"}
-        assert feeder.put("/tables", json=narrowed, headers=headers).is_success
+        assert feeder.put("/tables", json=narrowed_table, headers=headers).is_success
         removal = json.dumps([{"op": "remove", "path": "/columns/0"}])
         assert feeder.patch(f"/tables/{orders['id']}", content=removal, headers={**PATCH, **headers}).is_success
     notify_all(sqlite_engine)
@@ -86,8 +90,8 @@ def test_a_bot_writes_the_own_fields_of_alerts_and_none_to_itself(
     path = "/events/subscriptions"
     with make_bot(served, "deployer", EVERYTHING) as deployer:
         fields: Json = {"severity": "Severity2", "runbook": "Call.", "expires": orders["updatedAt"] + 86_400_000}
-        deployed = create_entity(deployer, path, name="Deployed", **request, **fields)
-        shown_alert = administrator.get(f"{path}/{deployed['id']}?fields=severity,runbook,expires").json()
+        deployed_alert = create_entity(deployer, path, name="Deployed", **request, **fields)
+        shown_alert = administrator.get(f"{path}/{deployed_alert['id']}?fields=severity,runbook,expires").json()
         assert {key: shown_alert[key] for key in fields} == fields
         schedule = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
         rules = {
@@ -97,7 +101,7 @@ def test_a_bot_writes_the_own_fields_of_alerts_and_none_to_itself(
         checking = {"alertType": "Notification", "destinations": _BELL, "filteringRules": rules}
         create_entity(deployer, path, name="Checking", **checking, trigger=schedule)
         private = {**request, "destinations": [{"category": "Users", "type": "Email"}], "toMeOnly": True}
-        refused = deployer.post(path, json={"name": "Mine", **private})
-        assert refused.status_code in (400, 403), refused.text
-        assert send_patch(deployer, f"{path}/{deployed['id']}", {"op": "remove", "path": "/runbook"}).is_success
-    assert "runbook" not in administrator.get(f"{path}/{deployed['id']}?fields=runbook").json()
+        refusal = deployer.post(path, json={"name": "Mine", **private})
+        assert refusal.status_code in (400, 403), refusal.text
+        assert send_patch(deployer, f"{path}/{deployed_alert['id']}", {"op": "remove", "path": "/runbook"}).is_success
+    assert "runbook" not in administrator.get(f"{path}/{deployed_alert['id']}?fields=runbook").json()

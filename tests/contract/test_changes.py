@@ -69,8 +69,8 @@ def test_a_removal_finds_who_reads_the_column_and_who_answers(
     administrator: httpx.Client, world: dict[str, Json], person: Person
 ) -> None:
     zoe_id, _ = person("zoe")
-    followed = administrator.put(f"/tables/{world['orders']['id']}/followers/{zoe_id}")
-    assert followed.is_success
+    follow_answer = administrator.put(f"/tables/{world['orders']['id']}/followers/{zoe_id}")
+    assert follow_answer.is_success
     dry = administrator.post("/changes?dryRun=true", json=announcement(world["orders"])).json()
     assert [one["entity"]["name"] for one in dry["firstConsumers"]] == ["clean", "sales", "zoe"]
     assert administrator.get("/changes").json()["data"] == []
@@ -102,10 +102,10 @@ def test_owners_and_members_of_teams_answer_and_change_their_answers(
     assert (extent["yours"], extent["yoursOpen"]) == (1, 1)
     until = world["orders"]["updatedAt"] + 9 * _DAY_MS
     for past in (0, until - 10 * _DAY_MS):
-        refused = bob.put("/changes/CR-1/answer", json={"answer": "needsTime", "until": past})
-        assert (refused.status_code, "until: must be in the future" in refused.text) == (400, True)
-    answered = bob.put("/changes/CR-1/answer", json={"answer": "needsTime", "until": until}).json()
-    assert (answered["answers"]["needsTime"], answered["consumers"]["yoursOpen"]) == (1, 0)
+        refusal = bob.put("/changes/CR-1/answer", json={"answer": "needsTime", "until": past})
+        assert (refusal.status_code, "until: must be in the future" in refusal.text) == (400, True)
+    answered_request = bob.put("/changes/CR-1/answer", json={"answer": "needsTime", "until": until}).json()
+    assert (answered_request["answers"]["needsTime"], answered_request["consumers"]["yoursOpen"]) == (1, 0)
     assert ann.put("/changes/CR-1/answer", json={"answer": "ready"}).is_success
     again = ann.put(
         "/changes/cr-1/answer",
@@ -116,8 +116,8 @@ def test_owners_and_members_of_teams_answer_and_change_their_answers(
     }
     answer = consumers(administrator)["clean"]["answer"]
     assert (answer["answer"], answer["comment"], answer["user"]["name"]) == ("objects", "still in use", "ann")
-    refused = ann.put("/changes/CR-1/answer", json={"answer": "ready", "consumers": [world["sales"]["id"]]})
-    assert refused.status_code == 403
+    refusal = ann.put("/changes/CR-1/answer", json={"answer": "ready", "consumers": [world["sales"]["id"]]})
+    assert refusal.status_code == 403
     _, eve = person("eve")
     assert eve.put("/changes/CR-1/answer", json={"answer": "ready"}).status_code == 403
     assert ann.post("/changes/CR-1/comments", json={"comment": "Can it wait?"}).is_success
@@ -145,8 +145,8 @@ def test_only_who_may_edit_the_asset_announces_moves_and_withdraws(
     assert ann.put("/changes/CR-2/withdraw").status_code == 403
     new = table(administrator, "new")
     feed(administrator, world["orders"], new, "email")
-    moved = administrator.put("/changes/CR-2/move", json=later | {"comment": "more time"}).json()
-    assert (moved["date"], moved["answers"]["total"]) == (later["date"], 3)
+    moved_request = administrator.put("/changes/CR-2/move", json=later | {"comment": "more time"}).json()
+    assert (moved_request["date"], moved_request["answers"]["total"]) == (later["date"], 3)
     sooner = administrator.put("/changes/CR-2/move", json={"date": later["date"] - 1})
     assert (sooner.status_code, "later" in sooner.json()["message"]) == (400, True)
     assert administrator.put("/changes/CR-2/withdraw", json={"comment": "kept"}).json()["status"] == "withdrawn"
@@ -342,8 +342,8 @@ def test_a_table_made_anew_under_the_same_name_has_none_of_the_requests_of_the_f
     by_name = {"asset": orders["fullyQualifiedName"], "type": "table"}
     assert administrator.get("/changes", params=by_name).json()["data"] == []
     at = [one["name"] for one in orders["columns"]].index("email")
-    removed = send_patch(administrator, f"/tables/{orders['id']}", {"op": "remove", "path": f"/columns/{at}"})
-    assert removed.is_success, removed.text
+    removal = send_patch(administrator, f"/tables/{orders['id']}", {"op": "remove", "path": f"/columns/{at}"})
+    assert removal.is_success, removal.text
     former = administrator.get("/changes/CR-1").json()
     assert (former["status"], former["entity"]["id"]) == ("done", world["orders"]["id"])
     (event,) = administrator.get("/events", params={"entityId": orders["id"], "eventType": "entityUpdated"}).json()[

@@ -158,13 +158,13 @@ def test_a_message_does_not_name_an_owner_who_was_deleted_since(
     to = [{"category": "External", "type": one, "config": {"endpoint": f"{_HOOKS}/{one}"}} for one in chats]
     mail = {"category": "External", "type": "Email", "config": {"receivers": ["desk@example.com"]}}
     alert(administrator, "Posted", destinations=[*to, mail])
-    described = describe(administrator, orders, "All orders.")
+    description_event_id = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
     remove(administrator, ann)
     messages, now_ms = Messages(sqlite_engine), SystemClock().now_ms() + 3_600_000
     Sessions(sqlite_engine).begin("worker", lease_ms=60_000, now_ms=now_ms)
     dispatches = messages.dispatches(messages.claim("worker", 100, now_ms=now_ms))
-    about = [one for one in dispatches if one.event.id == described]
+    about = [one for one in dispatches if one.event.id == description_event_id]
     assert {one.message.channel for one in about} == {*chats, "Email"}
     for dispatch in about:
         (section,) = message_content(dispatch, dispatch.entries, base_url="", lines_each=3).sections

@@ -25,22 +25,26 @@ def test_an_erasure_is_requested_confirmed_and_certified(
 ) -> None:
     path = f"/users/{ann}/erase"
     assert administrator.get(path).status_code == 404
-    refused = administrator.post(path, json={"confirm": "anne"})
-    assert (refused.status_code, refused.json()["code"]) == (400, 400)
-    assert "the name of the user" in refused.json()["message"]
-    requested = administrator.post(path, json={"confirm": "ann"})
-    assert requested.status_code == 202, requested.text
-    assert requested.headers["location"].endswith(f"/api/v1{path}")
-    erasure = requested.json()
+    refusal = administrator.post(path, json={"confirm": "anne"})
+    assert (refusal.status_code, refusal.json()["code"]) == (400, 400)
+    assert "the name of the user" in refusal.json()["message"]
+    request_answer = administrator.post(path, json={"confirm": "ann"})
+    assert request_answer.status_code == 202, request_answer.text
+    assert request_answer.headers["location"].endswith(f"/api/v1{path}")
+    erasure = request_answer.json()
     assert (erasure["state"], erasure["dryRun"], erasure["userId"]) == ("waiting", False, ann)
     assert "tocsin pipeline" in erasure["message"]
     assert administrator.post(path, json={"dryRun": True}).status_code == 409
     erasures = Erasures(sqlite_engine)
-    claimed = erasures.claim("a pipeline", now_ms=1, lost_after_ms=1)
-    assert claimed is not None and claimed.identity is not None and claimed.identity.names == {"ann"}
-    assert erasures.finish(claimed, "a pipeline", {"pseudonym": claimed.identity.pseudonym}, now_ms=2)
-    ended = administrator.get(path).json()
-    assert (ended["state"], ended["result"]) == ("done", {"pseudonym": f"erased-{ann[-12:]}"})
+    claimed_erasure = erasures.claim("a pipeline", now_ms=1, lost_after_ms=1)
+    assert (
+        claimed_erasure is not None
+        and claimed_erasure.identity is not None
+        and claimed_erasure.identity.names == {"ann"}
+    )
+    assert erasures.finish(claimed_erasure, "a pipeline", {"pseudonym": claimed_erasure.identity.pseudonym}, now_ms=2)
+    ended_erasure = administrator.get(path).json()
+    assert (ended_erasure["state"], ended_erasure["result"]) == ("done", {"pseudonym": f"erased-{ann[-12:]}"})
 
 
 @pytest.mark.parametrize(

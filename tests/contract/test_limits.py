@@ -300,9 +300,9 @@ def test_a_page_is_bounded_in_bytes_and_its_cursor_goes_on(small: Served) -> Non
             create = {"name": f"d{number}", "domainType": "Aggregate", "description": "x" * 25_000}
             assert client.post("/domains", json=create).status_code == 201
 
-        listed = client.get(f"/tables/{table['id']}/versions")
-        assert (len(listed.json()["versions"]), listed.headers[OLDEST_LEFT_OUT]) == (2, "true")
-        assert '"description":"5x' in listed.json()["versions"][0]
+        version_page = client.get(f"/tables/{table['id']}/versions")
+        assert (len(version_page.json()["versions"]), version_page.headers[OLDEST_LEFT_OUT]) == (2, "true")
+        assert '"description":"5x' in version_page.json()["versions"][0]
         domains = pages(client, "/domains", {"limit": 1_000})
         assert [len(one) for one in domains] == [2, 2, 1]
         assert sorted(one["name"] for page in domains for one in page) == [f"d{number}" for number in range(5)]
@@ -363,8 +363,8 @@ def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
         assert (
             mallory.post("/feed", json={**about, "message": "<#E::user::alice> <#E::user::mallory>"}).status_code == 201
         )
-        refused = mallory.post("/feed", json={**about, "message": "<#E::user::alice>"})
-        assert (refused.status_code, "posts_per_hour" in refused.json()["message"]) == (429, True)
+        refusal = mallory.post("/feed", json={**about, "message": "<#E::user::alice>"})
+        assert (refusal.status_code, "posts_per_hour" in refusal.json()["message"]) == (429, True)
         assert alice.post("/feed", json={**about, "message": "<#E::user::mallory>"}).status_code == 201
 
         headers = {"Content-Type": "application/json-patch+json"}
@@ -381,15 +381,15 @@ def test_one_person_announces_moves_and_withdraws_changes_so_often_in_an_hour(sm
     (mallory_id, mallory) = small.person("mallory")
     with small.administrator() as administrator, mallory:
         orders = warehouse(administrator)
-        owned = [{"op": "add", "path": "/owners", "value": [{"type": "user", "id": mallory_id}]}]
+        owner_operations = [{"op": "add", "path": "/owners", "value": [{"type": "user", "id": mallory_id}]}]
         headers = {"Content-Type": "application/json-patch+json"}
-        assert administrator.patch(f"/tables/{orders['id']}", json=owned, headers=headers).is_success
+        assert administrator.patch(f"/tables/{orders['id']}", json=owner_operations, headers=headers).is_success
         change = {"entity": {"type": "table", "id": orders["id"]}, "kind": "removal", "why": "unused"}
         day_ms, now_ms = 86_400_000, orders["updatedAt"]
         assert mallory.post("/changes", json={**change, "date": now_ms + day_ms}).status_code == 201
         earlier = {"date": now_ms + day_ms // 2}
-        refused = [mallory.put("/changes/CR-1/move", json=earlier).status_code for _ in range(6)]
-        assert refused == [400] * 6, "what is refused does not count"
+        refusal_statuses = [mallory.put("/changes/CR-1/move", json=earlier).status_code for _ in range(6)]
+        assert refusal_statuses == [400] * 6, "what is refused does not count"
         moves = [{"date": now_ms + (2 + number // 2) * day_ms, "comment": f"{number}"} for number in range(6)]
         statuses = [mallory.put("/changes/CR-1/move", json=move).status_code for move in moves]
         statuses += [mallory.put("/changes/CR-1/withdraw").status_code]
@@ -404,8 +404,8 @@ def test_one_person_handles_incidents_so_often_in_an_hour(small: Served, sqlite_
     with small.administrator() as administrator, mallory:
         orders = warehouse(administrator)
         own(administrator, orders, mallory_id)
-        failed = {"name": "failed", "effect": "include", "condition": "testStatus == 'Failed'"}
-        rules = {"resources": ["testCase"], "rules": [failed]}
+        failure_rule = {"name": "failed", "effect": "include", "condition": "testStatus == 'Failed'"}
+        rules = {"resources": ["testCase"], "rules": [failure_rule]}
         alert(administrator, "Quality", alertType="Observability", filteringRules=rules)
         about = {"entityLink": f"<#E::table::{orders['fullyQualifiedName']}>", "testDefinition": "tableRowCountToEqual"}
         for name in ("first", "second"):

@@ -30,8 +30,8 @@ def noisy(
     describe(administrator, customers, "opened")
     notify_all(sqlite_engine)
     inbox = ann[1].get(f"/users/{ann[0]}/notifications").json()["data"]
-    opened = next(one for one in inbox if one["entityId"] == customers["id"])
-    assert ann[1].put(f"/users/{ann[0]}/notifications/{opened['id']}/read").status_code == 200
+    opened_entry = next(one for one in inbox if one["entityId"] == customers["id"])
+    assert ann[1].put(f"/users/{ann[0]}/notifications/{opened_entry['id']}/read").status_code == 200
     return noisy_alert
 
 

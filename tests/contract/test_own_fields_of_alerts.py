@@ -78,8 +78,8 @@ def test_a_test_has_a_runbook_which_no_event_for_strict_clients_holds(
         query = {"entityId": case["id"], "format": event_format}
         (event,) = administrator.get("/events", params=query).json()["data"]
         assert "runbook" not in json.dumps(event["entity"])
-    refused = send_patch(administrator, path, {"op": "add", "path": "/runbook", "value": "javascript:alert(1)"})
-    assert (refused.status_code, refused.json()["message"].split(":")[0]) == (400, "runbook"), refused.text
+    refusal = send_patch(administrator, path, {"op": "add", "path": "/runbook", "value": "javascript:alert(1)"})
+    assert (refusal.status_code, refusal.json()["message"].split(":")[0]) == (400, "runbook"), refusal.text
 
 
 def test_a_test_definition_has_a_runbook_that_only_who_asks_for_it_reads(administrator: httpx.Client) -> None:
@@ -130,12 +130,12 @@ def test_an_alert_to_oneself_tells_its_owner_only_whoever_matches(
     ann_id, ann = person("ann")
     own(administrator, orders, ben_id)
     assert ben.put(f"/tables/{orders['id']}/followers", json=ben_id).is_success
-    described = {"effect": "include", "condition": "fieldChanged == 'description'"}
-    alert(administrator, "ToOwners", described, destinations=[{"category": "Owners", "type": "Email"}])
+    description_rule = {"effect": "include", "condition": "fieldChanged == 'description'"}
+    alert(administrator, "ToOwners", description_rule, destinations=[{"category": "Owners", "type": "Email"}])
     describe(administrator, orders, "before")
     notify_all(sqlite_engine)
     before = _recipients_in(sqlite_engine)
-    own_alert = alert(ann, "Mine", described, destinations=_TO_ALL, toMeOnly=True)
+    own_alert = alert(ann, "Mine", description_rule, destinations=_TO_ALL, toMeOnly=True)
     assert "toMeOnly" not in ann.get(f"{_PATH}/{own_alert['id']}").json()
     shown_alert = ann.get(f"{_PATH}/{own_alert['id']}?fields=toMeOnly,owners").json()
     assert (shown_alert["toMeOnly"], [owner["id"] for owner in shown_alert["owners"]]) == (True, [ann_id])
@@ -211,15 +211,17 @@ def test_nobody_makes_an_alert_to_oneself_for_others(administrator: httpx.Client
         assert answer.status_code == status, answer.text
     removal = send_patch(ann, path, {"op": "remove", "path": "/owners"})
     assert [owner["id"] for owner in removal.json()["owners"]] == [ann_id]
-    described = send_patch(administrator, path, {"op": "add", "path": "/description", "value": "by an administrator"})
-    assert [owner["id"] for owner in described.json()["owners"]] == [ann_id]
+    description_answer = send_patch(
+        administrator, path, {"op": "add", "path": "/description", "value": "by an administrator"}
+    )
+    assert [owner["id"] for owner in description_answer.json()["owners"]] == [ann_id]
 
 
 def test_destinations_have_names_for_who_asks_for_them(administrator: httpx.Client) -> None:
     to_owners = {"category": "Owners", "type": "Email", "name": "Owners' mail"}
     hook = {"category": "External", "type": "Slack", "config": {"endpoint": "https://hooks.slack.com/services/T/B/x"}}
-    created = alert(administrator, "Named", destinations=[to_owners, {**hook, "name": "#data-alerts"}])
-    path = f"{_PATH}/{created['id']}"
+    created_alert = alert(administrator, "Named", destinations=[to_owners, {**hook, "name": "#data-alerts"}])
+    path = f"{_PATH}/{created_alert['id']}"
     for fields in ("", "?fields=*", "?fields=owners"):
         assert not [one for one in administrator.get(f"{path}{fields}").json()["destinations"] if "name" in one]
     destinations = administrator.get(f"{path}?fields=destinations").json()["destinations"]
@@ -236,23 +238,31 @@ def test_destinations_have_names_for_who_asks_for_them(administrator: httpx.Clie
 def test_who_asks_for_destinations_reads_their_status_of_a_page_at_once(
     administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:
-    tried, untried = (alert(administrator, name) for name in ("Tried", "Untried"))
-    keys = {"subscription_id": tried["id"], "destination_id": tried["destinations"][0]["id"]}
-    sent = {"status": "active", "timestamp_ms": 5, "last_successful_at_ms": 5, "delivered_count": 1, "failed_count": 0}
+    tried_alert, untried_alert = (alert(administrator, name) for name in ("Tried", "Untried"))
+    keys = {"subscription_id": tried_alert["id"], "destination_id": tried_alert["destinations"][0]["id"]}
+    status_row = {
+        "status": "active",
+        "timestamp_ms": 5,
+        "last_successful_at_ms": 5,
+        "delivered_count": 1,
+        "failed_count": 0,
+    }
     with sqlite_engine.begin() as connection:
-        connection.execute(destination_status.insert().values(**keys, **sent))
+        connection.execute(destination_status.insert().values(**keys, **status_row))
     statuses = {
         row["name"]: [one["statusDetails"] for one in row["destinations"]]
         for row in administrator.get(f"{_PATH}?fields=destinations").json()["data"]
     }
     assert statuses["Tried"] == [{"status": "active", "lastSuccessfulAt": 5, "timestamp": 5}]
-    assert statuses["Untried"] == [{"status": "active", "timestamp": untried["updatedAt"]}]
-    read = administrator.get(f"{_PATH}/{tried['id']}?fields=destinations").json()
+    assert statuses["Untried"] == [{"status": "active", "timestamp": untried_alert["updatedAt"]}]
+    read = administrator.get(f"{_PATH}/{tried_alert['id']}?fields=destinations").json()
     assert [one["statusDetails"] for one in read["destinations"]] == statuses["Tried"]
     for fields in ("", "?fields=*", "?fields=owners"):
-        assert "statusDetails" not in str(administrator.get(f"{_PATH}/{tried['id']}{fields}").json())
-    written = administrator.put(_PATH, json={key: read[key] for key in ("name", "alertType", "destinations")})
-    assert (written.status_code, written.json()["version"]) == (200, read["version"]), "sent back it changes nothing"
+        assert "statusDetails" not in str(administrator.get(f"{_PATH}/{tried_alert['id']}{fields}").json())
+    write_answer = administrator.put(_PATH, json={key: read[key] for key in ("name", "alertType", "destinations")})
+    assert (write_answer.status_code, write_answer.json()["version"]) == (200, read["version"]), (
+        "sent back it changes nothing"
+    )
 
 
 def test_a_client_that_sends_back_what_it_has_read_keeps_the_names_of_destinations(

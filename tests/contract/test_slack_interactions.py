@@ -71,11 +71,11 @@ class Failing:
         """Return the time."""
         return int(self.parts.clock.now_ms())
 
-    def acknowledging(self, to: str = "direct", *, number: int = 1, after_ms: int = DAY_MS) -> str:
+    def acknowledge_value(self, to: str = "direct", *, number: int = 1, after_ms: int = DAY_MS) -> str:
         """Return the value of a button to acknowledge in the message to Ann, or to a channel."""
         return token_of(AcknowledgeLink(self.notes[to], number, self.now_ms() + after_ms), self.key)
 
-    def muting(self, to: str = "direct") -> str:
+    def mute_value(self, to: str = "direct") -> str:
         """Return the value of a button to mute."""
         return mute_links.token_of(MuteLink(self.notes[to], self.now_ms() + DAY_MS), self.key)
 
@@ -147,7 +147,7 @@ def test_who_presses_acknowledges_with_their_own_rights_once(
     failing: Failing, administrator: httpx.Client, to: str
 ) -> None:
     number = incident_of(administrator, "Quality")
-    name, token = f"INC-{number}", failing.acknowledging(to, number=number)
+    name, token = f"INC-{number}", failing.acknowledge_value(to, number=number)
     if to == "channel":
         reply = failing.reply_to(token, "UBEN")
         assert reply == f"Only the assignee of {name} and editors of its asset may change it."
@@ -163,22 +163,24 @@ def test_the_recipient_of_a_direct_message_mutes_its_asset_and_nobody_else_does(
     failing: Failing, administrator: httpx.Client
 ) -> None:
     assert (
-        failing.reply_to(failing.muting(), "UBEN") == "This message was sent to somebody else, so nothing was changed."
+        failing.reply_to(failing.mute_value(), "UBEN")
+        == "This message was sent to somebody else, so nothing was changed."
     )
     assert (
-        failing.reply_to(failing.muting("channel")) == "This message was sent to somebody else, so nothing was changed."
+        failing.reply_to(failing.mute_value("channel"))
+        == "This message was sent to somebody else, so nothing was changed."
     )
     assert administrator.get(f"/users/{failing.ann}/mutes").json()["data"] == []
     says = "You will receive no notifications about not_null of orders.email until"
-    assert failing.reply_to(failing.muting()).startswith(says)
+    assert failing.reply_to(failing.mute_value()).startswith(says)
     (mute,) = administrator.get(f"/users/{failing.ann}/mutes").json()["data"]
     assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", failing.case["id"], None)
 
 
 def test_nothing_happens_for_who_is_not_known_or_may_not(failing: Failing, administrator: httpx.Client) -> None:
     number = incident_of(administrator, "Quality")
-    token, unknown = failing.acknowledging("channel", number=number), "Tocsin knows nobody with your e-mail address"
-    joined: dict[str, tuple[str | None, dict[str, Any]]] = {
+    token, unknown = failing.acknowledge_value("channel", number=number), "Tocsin knows nobody with your e-mail address"
+    members: dict[str, tuple[str | None, dict[str, Any]]] = {
         "UNEW": ("new@example.org", {}),
         "UNOMAIL": (None, {}),
         "UBOT": ("ann@example.org", {"is_bot": True}),
@@ -186,7 +188,7 @@ def test_nothing_happens_for_who_is_not_known_or_may_not(failing: Failing, admin
         "UGUEST": ("ann@example.org", {"team_id": "T0ELSEWHERE"}),
         "UORG": ("ann@example.org", {"team_id": "T0ELSEWHERE", "enterprise_user": {"enterprise_id": "E1"}}),
     }
-    for identity, (email, profile) in joined.items():
+    for identity, (email, profile) in members.items():
         failing.workspace.join(identity, email, **profile)
         assert failing.reply_to(token, identity).startswith(unknown), identity
     assert failing.reply_to(token, "UMISSING").startswith(unknown)
@@ -199,7 +201,7 @@ def test_nothing_happens_for_who_is_not_known_or_may_not(failing: Failing, admin
 
 def test_an_expired_button_says_so(failing: Failing, administrator: httpx.Client) -> None:
     number = incident_of(administrator, "Quality")
-    assert failing.reply_to(failing.acknowledging(number=number, after_ms=-1)) == "This button has expired."
+    assert failing.reply_to(failing.acknowledge_value(number=number, after_ms=-1)) == "This button has expired."
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
@@ -213,7 +215,7 @@ def test_a_button_reaches_only_the_incident_of_its_message(
     report_result(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
     notify_all(sqlite_engine)
     assert administrator.get("/incidents/INC-2").json()["entity"]["id"] == case["id"]
-    assert failing.reply_to(failing.acknowledging("channel", number=2)).startswith("This link is invalid")
+    assert failing.reply_to(failing.acknowledge_value("channel", number=2)).startswith("This link is invalid")
     assert steps(administrator, "INC-2") == [("opened", None)]
 
 
@@ -222,7 +224,9 @@ def test_acknowledging_is_for_all_alerts_that_watch_the_incident(failing: Failin
     assert incident_of(administrator, "Other") == number
     watchers = administrator.get(f"/incidents/INC-{number}").json()["watchers"]
     assert {one["name"] for one in watchers} == {"Quality", "Other"}
-    assert failing.reply_to(failing.acknowledging("channel", number=number)) == f"You have acknowledged INC-{number}."
+    assert (
+        failing.reply_to(failing.acknowledge_value("channel", number=number)) == f"You have acknowledged INC-{number}."
+    )
     for name in ("Quality", "Other"):
         (incident,) = administrator.get("/incidents", params={"alert": name}).json()["data"]
         assert incident["status"] == "acknowledged"
@@ -237,21 +241,21 @@ def test_a_bot_acts_for_nobody_unless_an_administrators_alert_has_it_with_that_s
     with client:
         assert send_patch(client, path, {"op": "add", "path": "/description", "value": "x"}).is_success
     assert send_patch(administrator, f"/users/{eve}", {"op": "replace", "path": "/isAdmin", "value": False}).is_success
-    for token in (failing.acknowledging(), failing.muting()):
-        refused = failing.press(token)
-        assert (refused.status_code, "administrator" in refused.json()["message"]) == (403, True)
+    for token in (failing.acknowledge_value(), failing.mute_value()):
+        refusal = failing.press(token)
+        assert (refusal.status_code, "administrator" in refusal.json()["message"]) == (403, True)
     alert(administrator, "Ours", destinations=[bot("External", channel="#else", signingSecret=OTHER_SECRET)])
-    assert failing.press(failing.acknowledging()).status_code == 403
+    assert failing.press(failing.acknowledge_value()).status_code == 403
     alert(administrator, "Same", destinations=[bot("External", channel="#else")])
     number = incident_of(administrator, "Quality")
-    assert failing.reply_to(failing.acknowledging(number=number)) == f"You have acknowledged INC-{number}."
+    assert failing.reply_to(failing.acknowledge_value(number=number)) == f"You have acknowledged INC-{number}."
 
 
 def test_when_slack_does_not_say_who_it_is_nothing_happens(failing: Failing, administrator: httpx.Client) -> None:
     number = incident_of(administrator, "Quality")
     for method in ("users.info", "auth.test"):
         failing.workspace.faults = {method: {"ok": False, "error": "missing_scope"}}
-        assert failing.reply_to(failing.acknowledging(number=number)).startswith("Slack did not say who you are")
+        assert failing.reply_to(failing.acknowledge_value(number=number)).startswith("Slack did not say who you are")
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
@@ -260,7 +264,7 @@ def test_slack_has_its_answer_in_time_even_if_it_does_not_say_who_it_is(
 ) -> None:
     monkeypatch.setattr("tocsin.delivery.channels.slack.replies.IDENTIFY_S", 0.3)
     failing.workspace.slow_s, began_s = 3.0, time.monotonic()
-    reply = failing.reply_to(failing.acknowledging())
+    reply = failing.reply_to(failing.acknowledge_value())
     assert reply.startswith("Slack did not say who you are")
     assert time.monotonic() - began_s < failing.workspace.slow_s - 1
 
@@ -283,7 +287,7 @@ def test_whom_slack_does_not_clearly_name_is_nobody(
 ) -> None:
     failing.workspace.faults = fault
     number = incident_of(administrator, "Quality")
-    assert failing.reply_to(failing.acknowledging(number=number)).startswith("Tocsin knows nobody")
+    assert failing.reply_to(failing.acknowledge_value(number=number)).startswith("Tocsin knows nobody")
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
@@ -291,12 +295,14 @@ def test_a_request_that_slack_did_not_sign_a_moment_ago_for_this_message_is_refu
     failing: Failing, administrator: httpx.Client
 ) -> None:
     number = incident_of(administrator, "Quality")
-    token = failing.acknowledging(number=number)
+    token = failing.acknowledge_value(number=number)
     body, headers = press(token, "UANN", secret=SECRET, at_s=failing.now_ms() // 1000)
-    refused = [
+    refusals = [
         failing.press(token, secret=OTHER_SECRET),  # another bot's
         failing.press(token, secret="*********"),
-        failing.press(failing.acknowledging("other", number=incident_of(administrator, "Other"))),  # another message's
+        failing.press(
+            failing.acknowledge_value("other", number=incident_of(administrator, "Other"))
+        ),  # another message's
         failing.press(token, after_s=-310),
         failing.press(token, after_s=310),
         failing.press(token[:-1]),
@@ -306,21 +312,21 @@ def test_a_request_that_slack_did_not_sign_a_moment_ago_for_this_message_is_refu
         failing.nobody.post(PATH, content=body, headers=headers | {"X-Slack-Signature": "v0=0"}),
         failing.nobody.post(PATH, content=body, headers=headers | {"X-Slack-Request-Timestamp": "soon"}),
     ]
-    for answer in refused:
+    for answer in refusals:
         assert (answer.status_code, answer.json().keys()) == (401, {"code", "message"}), answer.text
     assert failing.workspace.calls == [], "Slack is asked nothing for them, nobody told"
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 
 
 def test_garbage_is_refused_with_a_4xx(failing: Failing) -> None:
-    sent: list[tuple[bytes, int]] = [
+    wrong_requests: list[tuple[bytes, int]] = [
         (b"", 400),
         (b"payload=%7B%7D", 400),
         (b"\xff", 400),
         (urlencode({"payload": json.dumps({"type": "block_actions"})}).encode(), 400),
         (b"payload=" + b"x" * 70_000, 413),
     ]
-    for body, status in sent:
+    for body, status in wrong_requests:
         headers = signed_headers(body, secret=SECRET, at_s=failing.now_ms() // 1000)
         answer = failing.nobody.post(PATH, content=body, headers=headers)
         assert (answer.status_code, answer.json().keys()) == (status, {"code", "message"}), body[:40]
@@ -331,7 +337,7 @@ def test_garbage_is_refused_with_a_4xx(failing: Failing) -> None:
 
 def test_only_slack_is_told_what_came_of_it(failing: Failing, administrator: httpx.Client) -> None:
     number = incident_of(administrator, "Quality")
-    token, at_s = failing.acknowledging(number=number), failing.now_ms() // 1000
+    token, at_s = failing.acknowledge_value(number=number), failing.now_ms() // 1000
     elsewhere = failing.workspace.url.replace("127.0.0.1", "localhost")
     for url in (f"{elsewhere}/reply", "file:///etc/passwd", "", "http://[", "https://10.0.0.1/reply"):
         body, headers = press(token, "UANN", secret=SECRET, at_s=at_s, response_url=url)
@@ -350,4 +356,4 @@ def test_without_the_secret_a_bot_has_no_buttons_that_count(
     ]
     assert send_patch(administrator, path, *changes).is_success
     for secret in (SECRET, "", "None"):
-        assert failing.press(failing.acknowledging(number=number), secret=secret).status_code == 401
+        assert failing.press(failing.acknowledge_value(number=number), secret=secret).status_code == 401

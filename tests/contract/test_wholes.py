@@ -100,8 +100,8 @@ def test_an_import_is_explained_as_a_whole_and_its_numbers_are_for_who_may_see_e
         ]
         assert whole_event["imported"] == [{"entityType": "table", "created": 12, "updated": 0}]
         assert (whole_event["recursive"], part["partOf"]) == (False, whole_event["id"])
-        reached = of(explanation_of(administrator, part["id"]), "everything")["reached"]["data"]
-        (hook,) = [recipient for recipient in reached if recipient["channel"] == "Webhook"]
+        reached_recipients = of(explanation_of(administrator, part["id"]), "everything")["reached"]["data"]
+        (hook,) = [recipient for recipient in reached_recipients if recipient["channel"] == "Webhook"]
         assert [way["stoppedBy"]["kind"] for way in hook["ways"]] == ["partOfWhole"]
         (entry,) = mallory.get(f"/users/{mallory_id}/notifications").json()["data"]
         assert entry["title"] == "public: contents imported"

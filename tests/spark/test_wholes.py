@@ -71,10 +71,10 @@ def test_wholes_over_micro_batches_are_told_once_and_audits_and_backtests_agree(
         until(lambda: EventLog(store_engine).progress(MATCH_STREAM) > begin + 6, within_s=120)
     with running(spark, store_engine, tmp_path / "second", batch=5):
         until(lambda: has_caught_up(store_engine), within_s=120)
-    notified = stored_notifications(store_engine)
-    assert notified == expected_notifications(company)
+    notifications = stored_notifications(store_engine)
+    assert notifications == expected_notifications(company)
     by_alert = Counter(
-        reason["subscriptionName"] for row in notified.values() for reason in row[4] if row[1] == "Webhook"
+        reason["subscriptionName"] for row in notifications.values() for reason in row[4] if row[1] == "Webhook"
     )
     assert by_alert == {"all": 2, "tables": 2 * (TABLE_COUNT + 2)}
 
@@ -82,17 +82,17 @@ def test_wholes_over_micro_batches_are_told_once_and_audits_and_backtests_agree(
     register_source(session, LogSource)
     place = HistoryLocation(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
     history = LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(STARTED_MS + 2_000))
-    audited = audit(AuditParts(history, store_engine, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS))
-    assert audited.findings == ()
-    assert audited.judged >= 2 * (2 * (TABLE_COUNT + 2) + 1)
+    audit_result = audit(AuditParts(history, store_engine, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS))
+    assert audit_result.findings == ()
+    assert audit_result.judged >= 2 * (2 * (TABLE_COUNT + 2) + 1)
     for name in ("all", "tables"):
         result = ran(
             company, BacktestParts(history, store_engine), stored_alert(company, name), since_ms=STARTED_MS + 2_000
         )
-        stored = Counter(
-            (row[1], row[3] or row[2].partition(":")[2]) for row in notified.values() if name in _alerts(row)
+        stored_counts = Counter(
+            (row[1], row[3] or row[2].partition(":")[2]) for row in notifications.values() if name in _alerts(row)
         )
-        assert counts_by_recipient(result) == stored
+        assert counts_by_recipient(result) == stored_counts
 
 
 def _alerts(row: tuple[object, ...]) -> set[str]:

@@ -162,8 +162,8 @@ def test_an_asset_shows_the_newest_of_its_requests(shop: Company, store_engine: 
         connection.execute(insert(change_request).values({**values, "number": MOST_LISTED + 4}))
     assert [one.entity_id for one in log.list_standing(other_ids)[other_ids[1]]] == [other_ids[1]]
     for asset_ids in ([asset_id], [asset_id, *other_ids]):
-        listed = log.list_standing(asset_ids)[asset_id]
-        assert [one.number for one in listed] == list(range(MOST_LISTED + 2, 2, -1))
+        listed_requests = log.list_standing(asset_ids)[asset_id]
+        assert [one.number for one in listed_requests] == list(range(MOST_LISTED + 2, 2, -1))
     assert log.list_standing([]) == {}
 
 
@@ -221,8 +221,8 @@ def test_a_column_removed_on_the_date_ends_its_request_and_what_follows_changes_
     assert announcement_by(event) == (False, ["as announced by CR-1"])
     assert (event.announcements or ())[0].open_answers == 3
     assert str(event.current_version) == "1.1"
-    logged = shop.log.read(0, 10_000)[-1]
-    assert [values_of(one, logged) for one in (IS_BREAKING, IS_ANNOUNCED, CHANGE_REQUEST, OPEN_ANSWERS)] == [
+    logged_event = shop.log.read(0, 10_000)[-1]
+    assert [values_of(one, logged_event) for one in (IS_BREAKING, IS_ANNOUNCED, CHANGE_REQUEST, OPEN_ANSWERS)] == [
         *((False,), (True,), ("CR-1",), (3.0,)),
     ]
     (request_done,) = log.list_done_as_announced(shop.ids["orders"])
@@ -249,9 +249,9 @@ def test_a_column_removed_on_the_date_ends_its_request_and_what_follows_changes_
 def test_a_column_removed_early_or_despite_an_objection_breaks_and_says_so(shop: Company) -> None:
     add_columns(shop, 4)
     announce_as(shop, column="c0")
-    objected = announce_as(shop, column="c1")
+    disputed_request = announce_as(shop, column="c1")
     withdrawn = announce_as(shop, column="c2")
-    answer_as(shop, objected, "objects", _CONSUMERS[1])
+    answer_as(shop, disputed_request, "objects", _CONSUMERS[1])
     shop.writes.within(partial(withdraw_request, request_id=withdrawn.id, comment=None), actor=JANE)
     assert announcement_by(drop_column(shop, "c0")) == (True, ["earlier than CR-1 announced"])
     shop.clock.advance(_DAY_MS)
@@ -283,14 +283,14 @@ def test_an_announced_removal_of_a_schema_is_that_of_its_tables(shop: Company, s
     shop.writes.within(work, actor=JANE)
     shop.clock.advance(_DAY_MS)
     shop.writes.delete("databaseSchema", Key.by_id(shop.ids["public"]), actor=JANE, recursive=True)
-    deleted = [one for one in shop.events_after(0) if one.event_type == "entitySoftDeleted"]
-    assert [announcement_by(one) for one in deleted] == [(False, ["as announced by CR-1"])] * len(deleted)
-    assert len(deleted) == 2
+    deletions = [one for one in shop.events_after(0) if one.event_type == "entitySoftDeleted"]
+    assert [announcement_by(one) for one in deletions] == [(False, ["as announced by CR-1"])] * len(deletions)
+    assert len(deletions) == 2
     log = ChangeRequestLog(store_engine)
-    stored = log.find("CR-1")
-    assert stored is not None
-    assert stored.outcome is ChangeOutcome.AS_ANNOUNCED
-    assert len(log.steps(stored.id, limit=10)) == 2
+    stored_request = log.find("CR-1")
+    assert stored_request is not None
+    assert stored_request.outcome is ChangeOutcome.AS_ANNOUNCED
+    assert len(log.steps(stored_request.id, limit=10)) == 2
     shop.writes.restore("databaseSchema", shop.ids["public"], actor=JANE)
     assert announcement_by(shop.events_after(0)[-1]) == (False, [])
 

@@ -149,15 +149,15 @@ def test_a_term_that_moves_is_told_of_where_it_was_for_the_last_time(company: Sm
     follow(company, "ben", ("glossaryTerm", "new"))
     patch = [{"op": "replace", "path": "/parent", "value": {"type": "glossaryTerm", "id": company.ids["new"]}}]
     company.writes.patch("glossaryTerm", company.key("order"), patch, actor=SYSTEM)
-    moved = last_event(company)
+    move_event = last_event(company)
     describing = [{"op": "replace", "path": "/description", "value": "y"}]
     company.writes.patch("glossaryTerm", company.key("order"), describing, actor=SYSTEM)
     after = last_event(company)
     from_old, to_new = follow_of("glossary term", "words.old"), follow_of("glossary term", "words.new")
-    assert reasons_by_person(company, moved) == {"ana": [from_old], "ben": [to_new]}
+    assert reasons_by_person(company, move_event) == {"ana": [from_old], "ben": [to_new]}
     assert reasons_by_person(company, after) == {"ben": [to_new]}
     company.writes.delete("glossaryTerm", company.key("order"), actor=SYSTEM, hard=True)
-    assert reasons_by_person(company, moved) == {"ana": [from_old], "ben": [to_new]}, "as it was then"
+    assert reasons_by_person(company, move_event) == {"ana": [from_old], "ben": [to_new]}, "as it was then"
 
 
 def test_a_renamed_glossary_is_followed_on_by_its_new_name(company: SmallCompany) -> None:

@@ -89,7 +89,7 @@ def test_a_failure_names_no_deleted_asset_downstream(store_engine: Engine) -> No
     assert FailureMessages(store_engine).context_of(to_ana).downstream == ()
 
 
-def feeding(company: SmallCompany, above: str, below: str) -> None:
+def put_edge(company: SmallCompany, above: str, below: str) -> None:
     """Put an edge from one table to another."""
     ends = {"fromEntity": above, "toEntity": below}
     edge = {side: {"type": "table", "id": company.ids[name]} for side, name in ends.items()}
@@ -99,7 +99,7 @@ def feeding(company: SmallCompany, above: str, below: str) -> None:
 def test_a_failure_names_nothing_behind_an_asset_that_was_deleted_then(store_engine: Engine) -> None:
     company = failing(store_engine)
     company.table("totals")
-    feeding(company, "revenue", "totals")
+    put_edge(company, "revenue", "totals")
     company.result("orders", "Failed")
     company.writes.delete("table", company.key("revenue"), actor=SYSTEM)
     company.result("orders", "Failed")
@@ -114,9 +114,9 @@ def test_what_only_a_deleted_asset_led_to_is_named_where_another_way_leads_to_it
     company = failing(store_engine)
     for name in ("totals", "copies"):
         company.table(name)
-    feeding(company, "revenue", "totals")
-    feeding(company, "orders", "copies")
-    feeding(company, "copies", "totals")
+    put_edge(company, "revenue", "totals")
+    put_edge(company, "orders", "copies")
+    put_edge(company, "copies", "totals")
     company.writes.delete("table", company.key("revenue"), actor=SYSTEM)
     company.result("orders", "Failed")
     (to_ana,) = dispatches_of(company)
@@ -127,7 +127,7 @@ def test_what_only_a_deleted_asset_led_to_is_named_where_another_way_leads_to_it
 def test_nothing_upstream_of_an_asset_that_was_deleted_then_caused_a_failure(store_engine: Engine) -> None:
     company = failing(store_engine, "Failed")
     company.table("totals", owners=[{"type": "user", "name": "ana"}])
-    feeding(company, "revenue", "totals")
+    put_edge(company, "revenue", "totals")
     company.test_case("totals", "late")
     company.writes.delete("table", company.key("revenue"), actor=SYSTEM)
     company.result("totals", "Failed", "late")
@@ -247,12 +247,14 @@ def test_a_success_says_how_long_something_has_failed(store_engine: Engine) -> N
     company.result("orders", "Failed")
     company.clock.advance(120_000)
     company.result("orders", "Success")
-    *_, recovered = dispatches_of(company)
-    context = FailureMessages(store_engine).context_of(recovered)
-    described = recovered.event.change_description
-    assert described is not None
-    (since_ms,) = [one.old_value["timestamp"] for one in described.fields_updated if one.name == "testCaseResult"]
-    ended_ms = reported_at_ms(recovered.event)
+    *_, recovery = dispatches_of(company)
+    context = FailureMessages(store_engine).context_of(recovery)
+    change_description = recovery.event.change_description
+    assert change_description is not None
+    (since_ms,) = [
+        update.old_value["timestamp"] for update in change_description.fields_updated if update.name == "testCaseResult"
+    ]
+    ended_ms = reported_at_ms(recovery.event)
     assert context == FailureContext(since_ms, 1, (), context.last_success_ms, ended_ms)
 
 
@@ -261,8 +263,8 @@ def test_what_lies_downstream_is_named_to_those_who_may_see_it(store_engine: Eng
     company.put("classification", {"name": "PII", "description": ""})
     company.put("tag", {"name": "Sensitive", "classification": "PII", "description": ""})
     (dispatch,) = dispatches_of(company)
-    permitted = Permitted(store_engine)
-    assert permitted.names_seen(dispatch, (REVENUE,)) == (REVENUE,)
+    permissions = Permitted(store_engine)
+    assert permissions.names_seen(dispatch, (REVENUE,)) == (REVENUE,)
     hide = {
         "name": "Hide",
         "effect": "deny",
@@ -276,7 +278,7 @@ def test_what_lies_downstream_is_named_to_those_who_may_see_it(store_engine: Eng
     company.table("revenue", tags=[{"tagFQN": "PII.Sensitive"}])
     roles = [{"type": "role", "id": company.ids["Owner"]}]
     company.put("user", {"name": "ana", "email": "ana@example.com", "roles": roles})
-    assert permitted.names_seen(dispatch, ("pg.store.public.orders", REVENUE)) == ("pg.store.public.orders",)
+    assert permissions.names_seen(dispatch, ("pg.store.public.orders", REVENUE)) == ("pg.store.public.orders",)
 
 
 def test_a_deletion_says_what_lay_downstream_until_then(store_engine: Engine) -> None:

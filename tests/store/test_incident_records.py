@@ -117,8 +117,8 @@ class Case:
 
     def _check_lasting(self, incident: AlertIncident, steps: list[Document]) -> None:
         assert incident.state_id == steps[-1]["stateId"]
-        assigned = [one[DETAILS]["assignee"]["id"] for one in steps if one[KIND] == "Assigned"]
-        assert (incident.assignee and incident.assignee["id"]) == (assigned[-1] if assigned else None)
+        assignee_ids = [one[DETAILS]["assignee"]["id"] for one in steps if one[KIND] == "Assigned"]
+        assert (incident.assignee and incident.assignee["id"]) == (assignee_ids[-1] if assignee_ids else None)
         begin = max(at for at, one in enumerate(steps) if one[KIND] == "New" or at == 0)
         kinds = [one[KIND] for one in steps[begin:]]
         if "Ack" in kinds:

@@ -56,9 +56,9 @@ def test_who_looks_at_the_end_finds_whom_the_pipeline_would_have_notified(compan
         read = log.readable_end()
     later: Notified = {}
     events = {event_id for event_id, _, _ in earlier}
-    for logged in log.read(0, 10_000):
-        if logged.event.id in events:
-            later |= recipients(company, logged)
+    for logged_event in log.read(0, 10_000):
+        if logged_event.event.id in events:
+            later |= recipients(company, logged_event)
     assert len(events) > 10
     assert later == earlier
 

@@ -81,7 +81,7 @@ class Company:
 
 @pytest.fixture(scope="module")
 def company(
-    started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory, prestarted: Prestarted
+    started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory, prestarted_process: Prestarted
 ) -> Iterator[Company]:
     folder = tmp_path_factory.mktemp("near_misses")
     (folder / "tocsin.db").write_bytes(started_store.path.read_bytes())
@@ -110,7 +110,7 @@ def company(
         mallory_id, mallory = server.person("mallory")
         restrict(client, mallory_id, {"effect": "deny", "resources": ["user", "table", "testCase", "team"]})
         events = client.get("/events", params={"entityCreated": "table", "timestamp": 0}).json()["data"]
-        shell = shell_in(folder, prestarted).beside(TOCSIN_SERVER=server.url)
+        shell = shell_in(folder, prestarted_process).beside(TOCSIN_SERVER=server.url)
         token = mallory.headers["Authorization"].removeprefix("Bearer ")
         mallory.close()
         yield Company(shell.with_token(started_store.token), shell.with_token(token), events[0]["id"])

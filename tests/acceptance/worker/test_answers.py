@@ -112,10 +112,10 @@ async def test_a_button_in_slack_that_a_worker_has_sent_answers_for_who_presses_
     token = buttons["We are ready"]
     with running_workspace(TOKEN) as slack:
         slack.join("UDIA", "dia@example.com")
-        with running_server(sqlite_engine, server_settings(slack_api_url=f"{slack.url}/api")) as served:
-            at_s = served.app.state.parts.clock.now_ms() // 1000
+        with running_server(sqlite_engine, server_settings(slack_api_url=f"{slack.url}/api")) as server:
+            at_s = server.app.state.parts.clock.now_ms() // 1000
             body, headers = press(token, "UDIA", secret=SECRET, at_s=at_s, response_url=f"{slack.url}/reply")
-            with served.client() as nobody:
+            with server.client() as nobody:
                 assert nobody.post("/slack/interactions", content=body, headers=headers).status_code == 200
             assert slack.next_told() == "Your answer to CR-1 is recorded, for 1 consumer: We are ready."
     counts = ChangeRequestLog(sqlite_engine).verdicts([request.id])[request.id]

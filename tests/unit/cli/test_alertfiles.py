@@ -110,9 +110,9 @@ def test_what_keeps_several_files_from_being_read_is_told_at_once(
     (tmp_path / "a.yaml").write_text(f"{HOOK}- alertType: Custom\n{HOOK.replace('hook', 'other')}")
     (tmp_path / "b.yaml").write_text("- name: once\n- name: once\n")
     (tmp_path / "c.yaml").write_text("7\n")
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput) as refusal:
         read_alerts([str(tmp_path)])
-    lines = "\n".join([refused.value.message, *refused.value.__notes__]).replace(f"{tmp_path}/", "").splitlines()
+    lines = "\n".join([refusal.value.message, *refusal.value.__notes__]).replace(f"{tmp_path}/", "").splitlines()
     unset = "destinations[0].config.endpoint: environment variable TOCSIN_ALERT_PART is not set"
     assert lines == [
         f"a.yaml:8:9: hook: {unset}",
@@ -165,9 +165,9 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
         "- name: three\n"
         "  alertType: Custom\n"
     )
-    ended = run("alerts", "apply", "a.yaml")
-    assert ended.code == 2
-    assert ended.err.splitlines() == [
+    result = run("alerts", "apply", "a.yaml")
+    assert result.code == 2
+    assert result.err.splitlines() == [
         "tocsin: 3 alerts are refused, so nothing was written:",
         "a.yaml:5:13: one: filteringRules.rules[0].condition: unknown field 'b'",
         "            ! b",
@@ -189,8 +189,8 @@ def test_mistakes_of_one_alert_have_a_line_each(run: Run, small_server: SmallSer
         "name: two\nretries: -1\nfilteringRules:\n  rules:\n    - condition: b\n"
         "destinations:\n  - config:\n      receivers: [x]\n"
     )
-    refused = run("alerts", "plan", "b.yaml")
-    assert (refused.code, refused.err.splitlines()) == (
+    refusal = run("alerts", "plan", "b.yaml")
+    assert (refusal.code, refusal.err.splitlines()) == (
         2,
         [
             "tocsin: b.yaml:2:1: two: retries: must be between 0 and 100",

@@ -58,8 +58,8 @@ def test_a_change_is_announced_for_a_date_in_utc(run: Run, small_server: SmallSe
     again = "CR-12 announces this already: done, 3 consumers.\n"
     assert run(*command, *options).out == again
     assert run(*command, *options, "--dry-run").out == again.replace("done", "announced")
-    refused = run(*command, "--on", "tomorrow", "--why", "unused")
-    assert (refused.code != 0, "must be a date such as" in refused.err) == (True, True)
+    refusal = run(*command, "--on", "tomorrow", "--why", "unused")
+    assert (refusal.code != 0, "must be a date such as" in refusal.err) == (True, True)
     assert "Name an asset with --on and --why, or a --file." in run("changes", "announce", "pg.shop.public.orders").err
 
 
@@ -90,8 +90,8 @@ def test_people_are_shown_by_their_names(run: Run, small_server: SmallServer) ->
 def test_a_request_is_answered_discussed_moved_and_withdrawn(run: Run, small_server: SmallServer) -> None:
     for method, path in (("PUT", "answer"), ("POST", "comments"), ("PUT", "move"), ("PUT", "withdraw")):
         small_server.answer(method, f"{API}/CR-12/{path}", ONE)
-    answered = run("changes", "answer", "CR-12", "needsTime", "--until", "2026-12-09T11:00+01:00", "--consumer", "b")
-    assert answered.out == "2 of 3 consumers of CR-12 have answered.\n"
+    answer = run("changes", "answer", "CR-12", "needsTime", "--until", "2026-12-09T11:00+01:00", "--consumer", "b")
+    assert answer.out == "2 of 3 consumers of CR-12 have answered.\n"
     assert small_server.requests[-1].body == {"answer": "needsTime", "consumers": ["b"], "until": _AT_MS}
     assert run("changes", "comment", "CR-12", "why?").out == "Added to CR-12.\n"
     assert (

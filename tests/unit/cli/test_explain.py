@@ -134,7 +134,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
     assert small_server.requests[-1].query == {"subscription": "A", "user": "ann", "limit": "100"}
 
 
-def other(name: str, *, matched: bool) -> dict[str, Any]:
+def other_alert(name: str, *, matched: bool) -> dict[str, Any]:
     reached = {"total": 0, "data": []}
     return {"id": name, "name": name, "matched": matched, "gates": [], "rules": [], "reached": reached}
 
@@ -149,7 +149,7 @@ def test_what_waits_for_a_paused_destination_says_so(run: Run, small_server: Sma
 
 
 def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: SmallServer) -> None:
-    other_alerts = [other("B", matched=True), other("C", matched=False)]
+    other_alerts = [other_alert("B", matched=True), other_alert("C", matched=False)]
     answer = {**ANSWER, "alerts": [*ANSWER["alerts"], *other_alerts], "paging": {"total": 3}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
     output = run("explain", EVENT, "--user", "ann").out.splitlines()
@@ -161,7 +161,7 @@ def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: 
 
 
 def test_of_everybody_the_alerts_that_matched_are_shown(run: Run, small_server: SmallServer) -> None:
-    other_alerts = [other("B", matched=True), other("C", matched=False)]
+    other_alerts = [other_alert("B", matched=True), other_alert("C", matched=False)]
     answer = {**ANSWER, "user": None, "alerts": other_alerts, "paging": {"total": 2}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
     output = run("explain", EVENT).out.splitlines()
@@ -193,10 +193,17 @@ def test_of_a_breaking_change_its_readers_are_named(run: Run, small_server: Smal
 
 def test_the_last_event_of_an_asset_is_found(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/tables/name/a", {"id": "t", "name": "a", "fullyQualifiedName": "a"})
-    followed = {"id": "1", "timestamp": 0, "eventType": "entityUpdated", "entityType": "table", "entityId": "t"}
-    widened = {"name": "columns.id.dataType", "oldValue": "INT", "newValue": "BIGINT"}
-    retyped = {**followed, "id": "2", "entity": {"name": "a"}, "changeDescription": {"fieldsUpdated": [widened]}}
-    small_server.answer("GET", f"{API}/events", {"data": [followed, as_tocsin(retyped), {"id": EVENT}], "paging": {}})
+    plain_event = {"id": "1", "timestamp": 0, "eventType": "entityUpdated", "entityType": "table", "entityId": "t"}
+    widening = {"name": "columns.id.dataType", "oldValue": "INT", "newValue": "BIGINT"}
+    retyping_event = {
+        **plain_event,
+        "id": "2",
+        "entity": {"name": "a"},
+        "changeDescription": {"fieldsUpdated": [widening]},
+    }
+    small_server.answer(
+        "GET", f"{API}/events", {"data": [plain_event, as_tocsin(retyping_event), {"id": EVENT}], "paging": {}}
+    )
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", ANSWER)
     assert json.loads(run("explain", "--asset", "a", "--json").out) == ANSWER
     assert run("explain", "--asset", "a").out.splitlines()[-3:] == [

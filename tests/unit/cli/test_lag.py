@@ -27,7 +27,7 @@ ANSWER = {
 
 
 @pytest.fixture(autouse=True)
-def lagging(small_server: SmallServer) -> None:
+def lag_report(small_server: SmallServer) -> None:
     small_server.answer("GET", "/api/v1/events/lag", ANSWER)
 
 

@@ -176,7 +176,7 @@ def _of_alert(described: ChangeDescription, event_type: EventType, **fields: obj
     )
 
 
-def _both(*changes: tuple[str, object, object]) -> ChangeDescription:
+def _updates_of(*changes: tuple[str, object, object]) -> ChangeDescription:
     return ChangeDescription(
         fields_updated=tuple(FieldChange(name=name, old_value=old, new_value=new) for name, old, new in changes)
     )
@@ -220,7 +220,7 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     ),
     "test_incident": _of_test(addition_of(INCIDENT, {"testCaseResolutionStatusType": "Ack"})),
     "incident_of_alerts_and_test": _of_test(
-        _both(
+        _updates_of(
             (ALERT_INCIDENT, INCIDENT_9, INCIDENT_9 | {"assignee": ANA}),
             (
                 INCIDENT,
@@ -300,7 +300,7 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         update_of("deleted", False, True), event_type=EventType.ENTITY_SOFT_DELETED, below_count=5_000
     ),
     "import": change_event(
-        _both((BULK_IMPORT, None, None)),
+        _updates_of((BULK_IMPORT, None, None)),
         entity_type="databaseSchema",
         entity_fully_qualified_name="acme.shop.public",
         entity={"id": TEST["id"], "name": "public", "owners": OWNERS},
@@ -311,7 +311,7 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "created": _of_orders(None, event_type=EventType.ENTITY_CREATED),
     "column_removed": _of_orders(deletion_of("columns", [{"name": "cart_id", "dataType": "BIGINT"}])),
     "column_retyped": _of_orders(
-        _both(
+        _updates_of(
             ("columns.status.dataType", "VARCHAR", "INT"),
             ("columns.status.dataLength", 16, None),
             ("columns.status.dataTypeDisplay", "varchar(16)", "int"),
@@ -475,7 +475,9 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     ),
     "expiring_alert": _of_alert(update_of(EXPIRY, None, {"expires": AT_MS}), EventType.ALERT_EXPIRING),
     "expired_alert": _of_alert(
-        _both(("enabled", True, False), (EXPIRY, None, {"expires": AT_MS})), EventType.ALERT_EXPIRED, enabled=False
+        _updates_of(("enabled", True, False), (EXPIRY, None, {"expires": AT_MS})),
+        EventType.ALERT_EXPIRED,
+        enabled=False,
     ),
     "lag": change_event(
         addition_of(LAG, {"reader": "queue a", "lagEvents": 12_000, "lagSeconds": 9, "limit": 10_000}),

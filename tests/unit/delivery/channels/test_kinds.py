@@ -69,9 +69,9 @@ def test_no_text_of_a_change_request_is_markup(channel: Channel) -> None:
     for values in ((None, request), (request, request | {"status": "due"}), (request, request | {"openAnswers": 1})):
         event = change_event(update_of(CHANGE_REQUEST, *values), event_type=EventType.CHANGE_REQUEST_UPDATED)
         message = dispatch(event, reasons=(OWNER if channel is Channel.EMAIL else samples.REASON,))
-        rendered = PREVIEWS[channel](message, samples.HOME)
-        assert "\r" not in rendered.get("subject", "") + str(rendered.get("headers", ""))
-        text = rendered["html"] if channel is Channel.EMAIL else json.dumps(rendered, ensure_ascii=False)
+        preview = PREVIEWS[channel](message, samples.HOME)
+        assert "\r" not in preview.get("subject", "") + str(preview.get("headers", ""))
+        text = preview["html"] if channel is Channel.EMAIL else json.dumps(preview, ensure_ascii=False)
         marks = (
             "<!channel>",
             "<users/all>",

@@ -105,16 +105,18 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
         event("threadCreated", message="# Hi\n<b onclick=x>see</b> [this](http://evil) &amp; <#E::table::a.b>")
     ).lines
     assert line.text == "Hi see this & a.b"
-    suggested = event_text(event("threadCreated", **task(suggestion="New", oldValue="Old"))).lines
-    assert [(one.text, one.old, one.new) for one in suggested][1:] == [("suggested", "Old", "New")]
-    (resolved,) = event_text(event("taskResolved", **task("RequestTag", newValue='[{"tagFQN": "PII.None"}]'))).lines
-    assert resolved.new == "PII.None"
-    announced = event_text(
+    suggestion_lines = event_text(event("threadCreated", **task(suggestion="New", oldValue="Old"))).lines
+    assert [(one.text, one.old, one.new) for one in suggestion_lines][1:] == [("suggested", "Old", "New")]
+    (resolution_line,) = event_text(
+        event("taskResolved", **task("RequestTag", newValue='[{"tagFQN": "PII.None"}]'))
+    ).lines
+    assert resolution_line.new == "PII.None"
+    announcement_lines = event_text(
         event("threadCreated", announcement={"description": "x", "startTime": 0, "endTime": 60_000})
     ).lines
-    assert [one.text for one in announced][1:] == ["x", "from 1970-01-01 00:00 UTC until 1970-01-01 00:01 UTC"]
-    (changed,) = event_text(event("threadUpdated", update_of("message", "a", "b"))).lines
-    assert (changed.text, changed.old, changed.new) == ("message a → b", "a", "b")
+    assert [one.text for one in announcement_lines][1:] == ["x", "from 1970-01-01 00:00 UTC until 1970-01-01 00:01 UTC"]
+    (change_line,) = event_text(event("threadUpdated", update_of("message", "a", "b"))).lines
+    assert (change_line.text, change_line.old, change_line.new) == ("message a → b", "a", "b")
 
 
 @pytest.mark.parametrize(
@@ -133,9 +135,9 @@ def test_an_unusual_thread_is_still_worded(thread: dict[str, Any]) -> None:
 
 
 def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
-    notified = event("threadCreated", **task("RequestDescription", "ann"))
+    thread_event = event("threadCreated", **task("RequestDescription", "ann"))
     mail = render_mail(
-        dispatch(notified, reasons=because(ReasonKind.ASSIGNEE)),
+        dispatch(thread_event, reasons=because(ReasonKind.ASSIGNEE)),
         MailSettings("t@example.com", "http://t"),
         now_ms=NOW_MS,
     )
@@ -145,4 +147,4 @@ def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
     assert text is not None
     assert "acme.shop.public.orders (table), from ben, " in text.get_content()
     assert "it is assigned to you" in text.get_content()
-    assert asset_of(notified).page == "/#/tables/o-1"
+    assert asset_of(thread_event).page == "/#/tables/o-1"

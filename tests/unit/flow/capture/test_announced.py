@@ -31,7 +31,7 @@ _BEFORE: Document = {"id": "e", "name": "orders", "columns": [{"name": "id", "da
 
 
 def request(**fields: Any) -> AnnouncedChange:  # Any: of whatever field
-    announced = AnnouncedChange(
+    announced_change = AnnouncedChange(
         id="r",
         entity_id="e",
         entity_type="table",
@@ -45,7 +45,7 @@ def request(**fields: Any) -> AnnouncedChange:  # Any: of whatever field
         number=12,
         column_path="email",
     )
-    return replace(announced, **fields)
+    return replace(announced_change, **fields)
 
 
 def verdict_of(

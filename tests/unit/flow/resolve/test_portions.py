@@ -259,18 +259,18 @@ def test_events_that_are_counted_together_have_the_recipients_of_each(
 ) -> None:
     sample = dense_case(seed, is_personal=is_personal)
     similar = similar_events(sample.events)
-    expected = expected_recipients(sample)
-    notified: Notified = {}
+    oracle_recipients = expected_recipients(sample)
+    counted_recipients: Notified = {}
     resolved_count = 0
-    for counted in count_recipients(similar, sample.rules, sample.company, people_at_once=people_at_once):
+    for group in count_recipients(similar, sample.rules, sample.company, people_at_once=people_at_once):
         resolved_count += 1
-        for recipient in counted.recipients:
-            for offset in counted.log_offsets:
+        for recipient in group.recipients:
+            for offset in group.log_offsets:
                 key = (f"event-{offset}", recipient.channel.value, recipient.key)
-                assert key not in notified, "an event is counted once"
+                assert key not in counted_recipients, "an event is counted once"
                 reasons = _facts_of_reasons(recipient.reasons)
-                notified[key] = (recipient.target, recipient.user_id, reasons)
-    assert notified == expected
+                counted_recipients[key] = (recipient.target, recipient.user_id, reasons)
+    assert counted_recipients == oracle_recipients
     if people_at_once == 1_000:
         assert resolved_count < len(sample.events), "some are worked out together"
 

@@ -319,16 +319,14 @@ def test_why_somebody_was_notified_is_shown_rule_by_rule(
     page.get_by_role("button", name="Notifications").click()
     entry = page.locator("#notifications > li").filter(has_text="description").first
     entry.get_by_text("Why did I get this?").click()
-    expect(entry.locator(".answer")).to_contain_text("Yes: alice was notified in the app")
+    expect(entry.locator(".answer")).to_contain_text("Yes: you were notified in the app")
     alert = entry.locator(".tree > li").filter(has_text="alert Described matched")
     expect(alert.get_by_label("holds", exact=True).first).to_have_text("✓")
     expect(alert).to_contain_text("the alert's resources (table) include table")
     rule = alert.locator("li").filter(has_text="rule described (include)")
     expect(rule).to_contain_text("fieldChanged == 'description'")
     expect(rule).to_contain_text("fieldChanged is description")
-    expect(alert.locator("li").filter(has_text="alice by ActivityFeed")).to_contain_text(
-        "alice owns it (alert Described)"
-    )
+    expect(alert.locator("li").filter(has_text="alice by ActivityFeed")).to_contain_text("you own it (alert Described)")
     expect(entry).to_contain_text("Alerts and relations as of now")
     expect(page).to_have_title("Tocsin")
 

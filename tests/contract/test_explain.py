@@ -16,6 +16,7 @@ from tests.serving import Json, Served
 from tests.store.rows import finish_of
 
 from tocsin.clock import SystemClock
+from tocsin.delivery.lines import exact_moment_text
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.model.backtest import JOB
 from tocsin.model.message import DroppedReason, OutcomeReason, Rejected
@@ -133,8 +134,8 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
     assert (running["pipeline"]["isRunning"], "no pipeline" in running["answer"]) == (True, False)
     notify_all(sqlite_engine)
     answer = explanation_of(client, event, user="ann", subscription="Described")
-    assert answer["answer"].startswith("Yes: ann was notified in the app at ")
-    assert "(unread), because ann owns it (alert ActivityFeedAlert); ann owns it (alert Described)." in answer["answer"]
+    assert answer["answer"].startswith("Yes: you were notified in the app at ")
+    assert "(unread), because you own it (alert ActivityFeedAlert); you own it (alert Described)." in answer["answer"]
     (explained_alert,) = answer["alerts"]
     assert (
         explained_alert["id"],
@@ -171,7 +172,7 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     notify_all(sqlite_engine)
     closed = explanation_of(ann[1], event, user="ann", subscription="Important")
     assert closed["answer"].startswith(
-        "No: Important would have notified ann because ann owns it, but it did not match: its rules are false"
+        "No: Important would have notified you because you own it, but it did not match: its rules are false"
     )
     assert (of(closed, "Important")["matched"], of(closed, "Important")["obstacles"]) == (False, [])
     answer = explanation_of(administrator, event, user="ann", subscription="Important")
@@ -251,10 +252,72 @@ def test_a_person_who_is_no_recipient_reads_why_and_a_muted_alert_is_named(
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
     answer = explanation_of(zoe, event, user="zoe", subscription="Watch")
-    assert answer["answer"] == "No: Watch matched, but zoe is not among the recipients."
+    assert answer["answer"] == "No: Watch matched, but you are not among the recipients."
     explanation = explanation_of(ann[1], event, subscription="Watch", user="ann")
-    assert explanation["answer"] == "No: Watch matched, but ann muted this alert permanently."
+    assert explanation["answer"] == "No: Watch matched, but you muted this alert permanently."
     assert explanation["disagreements"] == []
+
+
+def test_whoever_asks_is_addressed_and_others_are_called_by_name(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    ben, ben_client = person("ben")
+    own(administrator, orders, ann[0], ben)
+    watch = alert(administrator, "Watch")
+    me = administrator.get("/users/loggedInUser").json()
+    rule = {"effect": "include", "condition": "user.owns(entity)"}
+    named = [{"category": "Users", "type": "ActivityFeed", "config": {"receivers": [me["name"]]}}]
+    alert(administrator, "Named", rule, destinations=named)
+    event = describe(ann[1], orders, "By ann.")
+    notify_all(sqlite_engine)
+    about_ann = explanation_of(administrator, event, subscription="Watch", user="ann")["answer"]
+    assert about_ann == "No: Watch matched, but ann made the change; nobody is notified of their own changes."
+    about_ben = explanation_of(administrator, event, subscription="Watch", user="ben")
+    assert about_ben["answer"].startswith("Yes: ben was notified in the app at ")
+    (notified,) = about_ben["notified"]["data"]
+    sentences = [reason["sentence"] for reason in notified["reasons"]]
+    assert sentences == ["ben owns it (alert ActivityFeedAlert)", "ben owns it (alert Watch)"]
+    to_ann = explanation_of(ann[1], event, subscription="Watch", user="ann")
+    says = "you made the change; nobody is notified of their own changes"
+    assert to_ann["answer"] == f"No: Watch matched, but {says}."
+    (reached,) = of(to_ann, "Watch")["reached"]["data"]
+    (way,) = reached["ways"]
+    assert (reached["name"], way["reason"]["sentence"], way["stoppedBy"]["says"]) == (
+        "ann",
+        "you own it (alert Watch)",
+        says,
+    )
+    (notified,) = explanation_of(ben_client, event, user="ben", subscription=watch["id"])["notified"]["data"]
+    sentences = [reason["sentence"] for reason in notified["reasons"]]
+    assert sentences == ["you own it (alert ActivityFeedAlert)", "you own it (alert Watch)"]
+    (asker,) = of(explanation_of(administrator, event, subscription="Named"), "Named")["reached"]["data"]
+    assert asker["ways"][0]["stoppedBy"]["says"] == (
+        "the alert's condition on recipients is false for you: user.owns(entity) is false"
+    )
+
+
+def test_times_in_sentences_are_in_the_zone_of_who_asks_and_others_stay_numbers(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    watch = alert(administrator, "Watch")
+    mute_end_ms = 1_798_761_600_000  # 2027-01-01 00:00 UTC
+    event = describe(administrator, orders, "All orders.")
+    notify_all(sqlite_engine)
+    assert ann[1].put(f"/users/{ann[0]}/preferences", json={"timezone": "Asia/Kolkata"}).status_code == 200
+    to_ann = explanation_of(ann[1], event, subscription="Watch", user="ann")
+    to_another = explanation_of(administrator, event, subscription="Watch", user="ann")
+    due_ms = to_ann["notified"]["data"][0]["dueAt"]
+    assert to_another["notified"]["data"][0]["dueAt"] == due_ms
+    assert f"in the app at {exact_moment_text(due_ms, 'Asia/Kolkata')} (unread)" in to_ann["answer"]
+    assert f"in the app at {exact_moment_text(due_ms)} (unread)" in to_another["answer"]
+    gates = {gate["name"]: gate["says"] for gate in of(to_ann, "Watch")["gates"]}
+    assert gates["created"].endswith(" IST"), gates
+    mute = {"kind": "alert", "id": watch["id"], "until": mute_end_ms}
+    assert ann[1].put(f"/users/{ann[0]}/mutes", json=mute).status_code == 200
+    second = describe(administrator, orders, "Orders of all shops.")
+    notify_all(sqlite_engine)
+    answer = explanation_of(ann[1], second, subscription="Watch", user="ann")["answer"]
+    assert answer == "No: Watch matched, but you muted this alert until 2027-01-01 05:30 IST."
 
 
 def test_conditions_on_people_are_shown_with_each_result(
@@ -451,6 +514,14 @@ def test_reasons_that_were_left_out_are_shown_with_the_cause(
     assert f"(not sent: {says})" in answer["answer"]
     (dropped,) = answer["notified"]["data"][0]["message"]["attempts"][0]["dropped"]
     assert (dropped["because"], dropped["says"], dropped["reason"]["kind"]) == ("muted", says, "owner")
+    assert dropped["reason"]["sentence"] == "the recipient owns it (alert Mail)"
+    answer = explanation_of(ann[1], event, subscription="Mail", user="ann")
+    assert "(not sent: you muted this alert permanently)" in answer["answer"]
+    (dropped,) = answer["notified"]["data"][0]["message"]["attempts"][0]["dropped"]
+    assert (dropped["says"], dropped["reason"]["sentence"]) == (
+        "you muted this alert permanently",
+        "you own it (alert Mail)",
+    )
 
 
 def test_what_a_receiver_answered_is_shown_to_administrators_alone(
@@ -486,7 +557,7 @@ def test_notifications_of_a_deleted_alert_are_still_explained(
         "an administrator sees what was notified by what is gone"
     )
     assert explanation_of(ann[1], event, subscription="Gone", user="ann")["answer"].startswith(
-        "Yes: ann was notified in the app"
+        "Yes: you were notified in the app"
     )
     for client, query in ((person("ben")[1], {"subscription": "Gone"}), (administrator, {"subscription": "Nope"})):
         refused = client.get(f"/events/{event}/explain", params=query)
@@ -606,8 +677,8 @@ def test_the_stored_reasons_of_a_notification_held_at_the_event(
     if again:
         assert fays.put(follows, json=fay).status_code == 200
     answer = explanation_of(fays, event, user="fay", subscription="Watch")
-    assert answer["answer"].startswith("Yes: fay was notified")
-    assert "fay follows it" in answer["answer"]
+    assert answer["answer"].startswith("Yes: you were notified")
+    assert "you follow it" in answer["answer"]
     ways = [way for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
     assert [way["stoppedBy"] for way in ways] == [None]
     assert answer["disagreements"] == []
@@ -644,7 +715,7 @@ def test_who_followed_at_the_event_is_notified_whatever_they_did_since(
     assert fays.put(follows, json=fay).status_code == 200
     notify_all(sqlite_engine)
     answer = explanation_of(fays, event, user="fay", subscription="Watch")["answer"]
-    assert answer.startswith("Yes: fay was notified")
+    assert answer.startswith("Yes: you were notified")
 
 
 def test_a_relation_that_went_missing_is_said(

@@ -95,7 +95,7 @@ def test_each_is_explained_as_it_was_told(
         check_explanation(administrator, event_type)
     reminder = event_of(administrator, "incidentReminder")
     answer = explanation_of(ann, reminder["id"], user="ann", subscription="Quality")
-    assert answer["answer"].startswith("Yes: ann was notified in the app"), answer["answer"]
+    assert answer["answer"].startswith("Yes: you were notified in the app"), answer["answer"]
     assert ExpiryJob(sqlite_engine, FixedClock(now_ms + 3 * _DAY_MS)).look() == 1
     notify_all(sqlite_engine)
     check_explanation(administrator, "alertExpired")

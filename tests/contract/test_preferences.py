@@ -74,4 +74,4 @@ def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
         event = describe(administrator, orders, "one")
         notify_all(sqlite_engine)
         explanation = explanation_of(client, event, subscription="Mail", user="ann")
-    assert "as the recipient prefers (not delivered yet, 0 attempts)" in explanation["answer"]
+    assert "as you prefer (not delivered yet, 0 attempts)" in explanation["answer"]

@@ -23,6 +23,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u2028\u2029\u200e\u200f\u202a-\
 UTC = "UTC"
 
 _MINUTE = "%Y-%m-%d %H:%M"
+_SECOND = f"{_MINUTE}:%S"
 _BRIEF_LIMIT = 80
 _TITLE_LIMIT = 60
 _BREAKING = "breaking"
@@ -121,11 +122,16 @@ ARROW = " → "
 """Between the value before and the value after."""
 
 
-def moment_text(at_ms: int, zone: str = UTC) -> str:
+def exact_moment_text(at_ms: int, zone: str = UTC) -> str:
+    """Return a time as ``moment_text`` does, to the second: where events of one minute are told apart."""
+    return moment_text(at_ms, zone, form=_SECOND)
+
+
+def moment_text(at_ms: int, zone: str = UTC, *, form: str = _MINUTE) -> str:
     """Return a time, epoch milliseconds, in an IANA zone: ``2026-01-02 04:04 CET``; in UTC where the zone has none."""
     if zone != UTC:
         try:
-            return datetime.fromtimestamp(at_ms / 1_000, ZoneInfo(zone)).strftime(f"{_MINUTE} %Z")
+            return datetime.fromtimestamp(at_ms / 1_000, ZoneInfo(zone)).strftime(f"{form} %Z")
         except (
             KeyError,
             OverflowError,
@@ -133,7 +139,7 @@ def moment_text(at_ms: int, zone: str = UTC) -> str:
             OSError,
         ):  # beyond the year 9999, or a zone that this machine does not know
             pass
-    return f"{strftime(_MINUTE, gmtime(at_ms / 1_000))} {UTC}"
+    return f"{strftime(form, gmtime(at_ms / 1_000))} {UTC}"
 
 
 def clean_line(text: str, *, limit: int = HEADLINE_LIMIT, strips: bool = True) -> str:

@@ -5,6 +5,7 @@ Next: ``flow/resolve/candidates.py`` applies them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -12,7 +13,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tocsin.clock import LATEST_MS, to_datetime
+from tocsin.clock import LATEST_MS
 from tocsin.model.subscription import Channel
 
 FOR_GOOD_MS = 2**63 - 1
@@ -56,15 +57,13 @@ class Mute:
         offset, at_ms = at
         return is_meant and self.since_offset <= offset and at_ms < self.until_ms
 
-    def in_words(self) -> str:
-        """Return what it says: ``muted this alert until …``."""
+    def in_words(self, moment: Callable[[int], str]) -> str:
+        """Return what it says: ``muted this alert until …``; ``moment`` words a time, epoch milliseconds."""
         if self.unsubscribed:
             return "unsubscribed from this alert by a link in a mail"
         subject = "this alert" if self.kind is MuteKind.ALERT else "the asset"
         channel = f" over {self.channel}" if self.channel else ""
-        end = (
-            "permanently" if self.until_ms >= FOR_GOOD_MS else f"until {to_datetime(self.until_ms):%Y-%m-%d %H:%M UTC}"
-        )
+        end = "permanently" if self.until_ms >= FOR_GOOD_MS else f"until {moment(self.until_ms)}"
         return f"muted {subject}{channel} {end}"
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from tocsin.alerts.explanations.matching import MatchTrace
 from tocsin.alerts.explanations.people import PossibleRecipient
-from tocsin.clock import to_datetime
+from tocsin.alerts.explanations.reader import Reader, to_recipient
 from tocsin.delivery.channels.table import phrase_of
-from tocsin.delivery.wording.reasons import reason_context
+from tocsin.delivery.wording.reasons import reason_context, receiver_of
 from tocsin.flow.resolve.candidates import Stop
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.model.change import ChangeEvent, LoggedEvent
@@ -65,6 +65,7 @@ class Explanation:
     others_matched : alerts of others that matched and do not reach the requester; only counted
     missing_count : relations of a hard-deleted entity that were lost before its notification; 0 in a sound store
     is_pipeline_running : whether a pipeline was there a moment ago
+    reader : who asks; sentences about them are in the second person, and times in their zone
     """
 
     logged: LoggedEvent
@@ -79,6 +80,7 @@ class Explanation:
     others_matched: int = 0
     missing_count: int = 0
     is_pipeline_running: bool = True
+    reader: Reader = Reader()
 
     @property
     def is_in_flight(self) -> bool:
@@ -106,14 +108,13 @@ class Explanation:
         if self.person is None:
             return self._of_everybody()
         if self.notified:
-            return _yes_answer(self.person.name, self.notified, self.logged)
+            return _yes_answer(self.person, self.notified, explained_context(self.logged.event), self.reader)
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
         kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
         is_concerned = any(trace.reached or trace.match.matched for trace in self.alerts)
         others_text = None if is_concerned else self._others_matched_text()
-        why_not = others_text or _why_not(self.alerts, self.person.name, self.alert_count, self.logged)
-        return f"No: {why_not}.{kept_back}"
+        return f"No: {others_text or self._why_not(self.person)}.{kept_back}"
 
     def _of_everybody(self) -> str:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
@@ -140,8 +141,38 @@ class Explanation:
         """Return that alerts matched of which the asker may know nothing else."""
         if not self.others_matched:
             return None
-        who = "you are" if self.person is None else f"{self.person.name} is"
+        who = "you are" if self.person is None else _name_and_is(self.person, self.reader)
         return f"{count_text(self.others_matched, 'alert')} of others matched, but {who} not among the recipients"
+
+    def _why_not(self, person: Person) -> str:
+        """Return why a person was not notified: of the alerts that reach them, the reason of the closest one."""
+        name = self.reader.name_of(person.id, person.name)
+        for trace in self.alerts:
+            if trace.match.matched and trace.reached:
+                stops = [stop.says for one in trace.reached for stop in one.obstacles()]
+                because = (
+                    " and ".join(dict.fromkeys(stops))
+                    or f"no notification is stored for {name}, although there should be one"
+                )
+                return f"{trace.subscription.name} matched, but {because}"
+        near = [trace for trace in self.alerts if trace.reached and not trace.match.matched]
+        if near:
+            nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
+            because = (
+                nearest.reached[0]
+                .ways[0]
+                .reason.sentence(
+                    None if self.reader.is_of(person.id) else name,
+                    context=explained_context(self.logged.event),
+                    names_alert=False,
+                )
+            )
+            alert = nearest.subscription.name
+            return f"{alert} would have notified {name} because {because}, but it {_mismatch(nearest)}"
+        matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
+        if matching:
+            return f"{_list_names(matching)} matched, but {_name_and_is(person, self.reader)} not among the recipients"
+        return _first_obstacle(self.alerts, self.alert_count)
 
     def _hidden_note(self) -> str:
         return " Notifications of other people are not shown." if self.is_narrowed else ""
@@ -154,20 +185,23 @@ class Explanation:
         alert, name = trace.subscription.id, trace.subscription.name
         for recipient in trace.reached:
             if recipient.is_due and recipient.before:
-                channel_phrase = phrase_of(recipient.channel)
-                says = f"{_list_names(list(recipient.before))} had notified {recipient.name} {channel_phrase} before"
+                whom = f"{self._name_of(recipient)} {phrase_of(recipient.channel)}"
+                says = f"{_list_names(list(recipient.before))} had notified {whom} before"
                 yield Disagreement("sentBefore", name, recipient.name, f"{says}: {name} came too late for that message")
             elif recipient.is_due and recipient.record is None and not self.is_in_flight:
-                channel_phrase = phrase_of(recipient.channel)
-                says = f"currently {name} would notify {recipient.name} {channel_phrase}, but no notification is stored"
+                whom = f"{self._name_of(recipient)} {phrase_of(recipient.channel)}"
+                says = f"currently {name} would notify {whom}, but no notification is stored"
                 yield Disagreement("expectedButNotStored", name, recipient.name, f"{says}; {_OTHERWISE}")
         due = {(recipient.channel, recipient.key) for recipient in trace.reached if recipient.is_due}
         for record in self.notified if trace.is_whole else ():
             notification = record.notification
             if record.names(alert) and (notification.channel, notification.recipient) not in due:
-                channel_phrase = phrase_of(notification.channel)
-                says = f"{name} notified {record.who} {channel_phrase}, but currently would not"
+                who = self.reader.name_of(notification.recipient_id, record.who)
+                says = f"{name} notified {who} {phrase_of(notification.channel)}, but currently would not"
                 yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
+
+    def _name_of(self, recipient: PossibleRecipient) -> str:
+        return self.reader.name_of(recipient.person.id if recipient.person else None, recipient.name)
 
 
 _OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"
@@ -178,21 +212,32 @@ def explained_context(event: ChangeEvent) -> ReasonContext:
     return reason_context(event)._replace(is_inherited=inherits_owners(event))
 
 
-def _yes_answer(name: str, notified: Sequence[NotificationRecord], logged: LoggedEvent) -> str:
-    ways = [f"{phrase_of(one.notification.channel)} {_became(one)}" for one in notified]
-    reasons = (reason for one in notified for reason in one.reasons or one.notification.reasons)
-    context = explained_context(logged.event)
-    because = "; ".join(dict.fromkeys(reason.sentence(name, context=context) for reason in reasons))
-    return f"Yes: {name} was notified {' and '.join(ways)}, because {because}."
+def _yes_answer(person: Person, notified: Sequence[NotificationRecord], context: ReasonContext, reader: Reader) -> str:
+    ways = [f"{phrase_of(one.notification.channel)} {_became(one, reader)}" for one in notified]
+    name = None if reader.is_of(person.id) else person.name
+    because = "; ".join(
+        dict.fromkeys(
+            reason.sentence(name, context=context, receiver=receiver_of(one.notification.channel))
+            for one in notified
+            for reason in one.reasons or one.notification.reasons
+        )
+    )
+    who = "you were" if name is None else f"{name} was"
+    return f"Yes: {who} notified {' and '.join(ways)}, because {because}."
 
 
-def _became(record: NotificationRecord) -> str:
+def _name_and_is(person: Person, reader: Reader) -> str:
+    return "you are" if reader.is_of(person.id) else f"{person.name} is"
+
+
+def _became(record: NotificationRecord, reader: Reader) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
-    at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}{_gathering_text(record)}"
+    at = f"at {reader.moment(record.notification.due_at_ms)}{_gathering_text(record, reader)}"
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
     if record.dropped_reasons and not record.reasons:
-        return f"{at} (not sent: {'; '.join(dict.fromkeys(one.says for one in record.dropped_reasons))})"
+        stops = "; ".join(dict.fromkeys(one.says for one in record.dropped_reasons))
+        return f"{at} (not sent: {to_recipient(stops) if reader.is_of(record.notification.recipient_id) else stops})"
     tries = count_text(record.message.attempt_count, "attempt")
     status = record.message.status
     if status == MessageStatus.QUEUED.value:
@@ -202,36 +247,15 @@ def _became(record: NotificationRecord) -> str:
     return f"{at} ({'delivered' if status == MessageStatus.DELIVERED.value else 'given up'} after {tries})"
 
 
-def _gathering_text(record: NotificationRecord) -> str:
+def _gathering_text(record: NotificationRecord, reader: Reader) -> str:
     """Return whether its message has its time from the recipient, and how many other notifications are in it."""
     if record.message is None:
         return ""
     is_preferred = (record.message.grouping_key or "").startswith(PREFERRED)
     other_count = record.message.notification_count - 1
     together = f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
-    return f"{' as the recipient prefers' if is_preferred else ''}{together}"
-
-
-def _why_not(alerts: Sequence[AlertTrace], name: str, count: int, logged: LoggedEvent) -> str:
-    """Return why a person was not notified: of the alerts that reach them, the reason of the closest one."""
-    for trace in alerts:
-        if trace.match.matched and trace.reached:
-            stops = [stop.says for one in trace.reached for stop in one.obstacles()]
-            because = (
-                " and ".join(dict.fromkeys(stops))
-                or f"no notification is stored for {name}, although there should be one"
-            )
-            return f"{trace.subscription.name} matched, but {because}"
-    near = [trace for trace in alerts if trace.reached and not trace.match.matched]
-    if near:
-        nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
-        reason = nearest.reached[0].ways[0].reason
-        because = reason.sentence(name, context=explained_context(logged.event), names_alert=False)
-        return f"{nearest.subscription.name} would have notified {name} because {because}, but it {_mismatch(nearest)}"
-    matching = [trace.subscription.name for trace in alerts if trace.match.matched]
-    if matching:
-        return f"{_list_names(matching)} matched, but {name} is not among the recipients"
-    return _first_obstacle(alerts, count)
+    prefers = "you prefer" if reader.is_of(record.notification.recipient_id) else "the recipient prefers"
+    return f"{f' as {prefers}' if is_preferred else ''}{together}"
 
 
 def _mismatch(trace: AlertTrace) -> str:

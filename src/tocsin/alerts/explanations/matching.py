@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tocsin.clock import to_datetime
 from tocsin.conditions.asset_states import states_for
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.parse import parse
 from tocsin.conditions.trace import Trace, decisive, trace_condition
+from tocsin.delivery.lines import UTC, exact_moment_text
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
@@ -101,14 +101,14 @@ class MatchTrace:
         return replace(self, rules=(), gates=tuple(gate for gate in self.gates if gate.name != _READABLE))
 
 
-def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTrace:
-    """Return how ``subscription`` takes ``logged``."""
+def match_trace(subscription: EventSubscription, logged: LoggedEvent, zone: str = UTC) -> MatchTrace:
+    """Return how ``subscription`` takes ``logged``, with times in an IANA zone."""
     rules = tuple(_rules(subscription, logged))
     try:
         plan = plan_of(subscription)
     except InvalidInput as error:
         return MatchTrace(False, (Gate(_READABLE, False, f"the alert is invalid: {error.message}"),), rules)
-    gates = [*_gates(plan, logged), *_own_gates(subscription, plan, logged)]
+    gates = [*_gates(plan, logged, zone), *_own_gates(subscription, plan, logged)]
     return MatchTrace(matches(plan, logged), tuple(gates), rules)
 
 
@@ -128,12 +128,12 @@ def _values(values: Sequence[object]) -> str:
     return texts + (f" and {len(values) - 5} more" if len(values) > 5 else "")
 
 
-def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
+def _gates(plan: Plan, logged: LoggedEvent, zone: str) -> Iterator[Gate]:
     event = logged.event
     yield Gate("enabled", plan.enabled, f"the alert is {'enabled' if plan.enabled else 'disabled'}")
-    yield Gate("created", plan.stood_before(logged), _stood(plan, logged))
+    yield Gate("created", plan.stood_before(logged), _stood(plan, logged, zone))
     if (at_ms := logged.reported_at_ms) is not None:
-        yield Gate("reported", plan.is_news(logged), _report_text(plan, logged, at_ms))
+        yield Gate("reported", plan.is_news(logged), _report_text(plan, logged, at_ms, zone))
     elif logged.is_late:
         yield Gate("reported", False, "a source brought the event as history, which notifies nobody")
     if event.event_type in NAMED_ONLY:
@@ -163,9 +163,9 @@ def _own_gates(subscription: EventSubscription, plan: Plan, logged: LoggedEvent)
         yield Gate("schedule", is_own, f"the check is of {'the alert' if is_own else 'another alert'}'s schedule")
 
 
-def _stood(plan: Plan, logged: LoggedEvent) -> str:
+def _stood(plan: Plan, logged: LoggedEvent, zone: str) -> str:
     """Say since when the alert covers events."""
-    created = _moment(plan.created_at_ms)
+    created = exact_moment_text(plan.created_at_ms, zone)
     if plan.stood_before(logged):
         return f"the alert was created before the event, at {created}"
     if logged.event.timestamp < plan.created_at_ms:
@@ -173,16 +173,16 @@ def _stood(plan: Plan, logged: LoggedEvent) -> str:
     return "the alert was created by the event or enabled after it"
 
 
-def _report_text(plan: Plan, logged: LoggedEvent, at_ms: int) -> str:
+def _report_text(plan: Plan, logged: LoggedEvent, at_ms: int, zone: str) -> str:
     """Say of when the reported result or run is, and why that notifies nobody."""
-    report = f"the report is of {_moment(at_ms)}"
+    report = f"the report is of {exact_moment_text(at_ms, zone)}"
+    reported = exact_moment_text(logged.event.timestamp, zone)
     if at_ms < plan.created_at_ms:
-        return f"{report}, before the alert was created at {_moment(plan.created_at_ms)}"
+        return f"{report}, before the alert was created at {exact_moment_text(plan.created_at_ms, zone)}"
     if logged.is_late and at_ms > logged.event.timestamp:
-        reported = _moment(logged.event.timestamp)
         return f"{report}, more than 5 min after it was reported at {reported}: check the clock of the reporter"
     if logged.is_late:
-        return f"{report}, and came more than report_max_age_h later, at {_moment(logged.event.timestamp)}"
+        return f"{report}, and came more than report_max_age_h later, at {reported}"
     return f"{report}, after the alert was created"
 
 
@@ -191,10 +191,6 @@ def _naming_text(plan: Plan, event_type: str) -> str:
     if event_type in plan.unnamed:
         return f"the alert does not name {event_type}, and alerts match events of that type only by name"
     return f"the alert may match {event_type}"
-
-
-def _moment(at_ms: int) -> str:
-    return to_datetime(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[RuleTrace]:

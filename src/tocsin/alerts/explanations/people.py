@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
+from tocsin.alerts.explanations.reader import Reader
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.syntax import literal_text
 from tocsin.errors import InvalidInput
@@ -32,17 +33,18 @@ from tocsin.model.subscription import Channel, EventSubscription
 
 _STOPS = {
     Stop.SELF: "{name} made the change; nobody is notified of their own changes",
-    Stop.BOT: "{name} is a bot; bots are not notified",
-    Stop.DELETED: "{name} is deleted",
+    Stop.BOT: "{name} {is_} a bot; bots are not notified",
+    Stop.DELETED: "{name} {is_} deleted",
     Stop.NOT_THEN: "{name} got this relation only after the event",
     Stop.NO_LONGER: "{name} had already lost this relation when the event happened",
     Stop.MAY_NOT_VIEW: "{name} may not view what they follow and the asset belongs to",
     Stop.NOT_MEANT: "the alert's condition on recipients is false for {name}",
-    Stop.NO_ADDRESS: "{name} has no e-mail address",
-    Stop.NO_OWN_ADDRESS: "{name} has no address for {channel} in the profile",
+    Stop.NO_ADDRESS: "{name} {has} no e-mail address",
+    Stop.NO_OWN_ADDRESS: "{name} {has} no address for {channel} in {their} profile",
     Stop.NO_SUCH_WAY: "{channel} does not reach people",
 }
-
+_WORDS_TO_READER = {"name": "you", "is_": "are", "has": "have", "their": "your"}
+_WORDS_ABOUT = {"is_": "is", "has": "has", "their": "the"}
 
 _OF_NOW = frozenset({Stop.NOT_THEN, Stop.NO_LONGER, Stop.NOT_MEANT})
 """What is worked out from relations as they are now; where a notification is stored, its reasons know better."""
@@ -101,6 +103,7 @@ class ExplanationInput:
 
     ``editors`` are the ids of the alerts' creators and editors, whose rights count for notifications to no person.
     ``telling_alerts`` are those that tell of the whole that the event is part of, by channel and key of who is told.
+    ``reader`` is who asks: obstacles address them.
     """
 
     logged: LoggedEvent
@@ -111,6 +114,7 @@ class ExplanationInput:
     records: Mapping[str, NotificationRecord]
     ids: NotificationIds
     telling_alerts: Mapping[tuple[Channel, str], Collection[str]] = field(default_factory=dict)
+    reader: Reader = Reader()
 
 
 def recipient_rules_with_disabled(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
@@ -189,13 +193,13 @@ def _possible_recipient(
     reasons = stored_record.notification.reasons if stored_record else ()
     record = stored_record if stored_record and stored_record.names(alert_id) else None
     is_told = record is None and alert_id in inputs.telling_alerts.get((first.channel, key), ())
-    part = _part_objection(first) if is_told else None
+    part = _part_objection(first, inputs.reader) if is_told else None
     notified_because = {_place(one) for one in reasons if one.subscription_id == alert_id}
 
     def obstacle(candidate: Candidate) -> Obstacle | None:
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
         stood = candidate.stop in _OF_NOW and _place(candidate.reason) in notified_because
-        return None if stood else _obstacle(candidate, *closed_and_answers) or view_objection or part
+        return None if stood else _obstacle(candidate, *closed_and_answers, inputs.reader) or view_objection or part
 
     paths = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
     is_due = matched and any(way.obstacle is None for way in paths)
@@ -213,25 +217,28 @@ def _place(reason: Reason) -> tuple[str | None, ...]:
     return reason.destination_id, reason.kind, reason.team, reason.via, through_id
 
 
-def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:
+def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers, reader: Reader) -> Obstacle | None:
     if candidate.reason.destination_id in closed:
         return Obstacle("destinationDisabled", "the destination is disabled")
     if candidate.stop is None:
         return None
-    name = _name(candidate.person, candidate.target)
+    name = _name_to(reader, candidate)
     if candidate.mute is not None:
-        return Obstacle(candidate.stop.value, f"{name} {candidate.mute.in_words()}")
-    says = _STOPS[candidate.stop].format(name=name, channel=candidate.channel.value)
+        return Obstacle(candidate.stop.value, f"{name} {candidate.mute.in_words(reader.minute)}")
+    is_to_reader = candidate.person is not None and reader.is_of(candidate.person.id)
+    words = _WORDS_TO_READER if is_to_reader else {"name": name, **_WORDS_ABOUT}
+    says = _STOPS[candidate.stop].format(**words, channel=candidate.channel.value)
     return Obstacle(
         candidate.stop.value,
         f"{says}: {answers.text_for(candidate.person)}" if candidate.stop is Stop.NOT_MEANT else says,
     )
 
 
-def _part_objection(candidate: Candidate) -> Obstacle:
+def _part_objection(candidate: Candidate, reader: Reader) -> Obstacle:
     """Return the objection to a part of a change that the same alert tells the recipient of as a whole."""
-    name = _name(candidate.person, candidate.target)
-    return Obstacle("partOfWhole", f"{name} hears of it in one message with the change of what it lies below")
+    name = _name_to(reader, candidate)
+    hears = "hear" if candidate.person is not None and reader.is_of(candidate.person.id) else "hears"
+    return Obstacle("partOfWhole", f"{name} {hears} of it in one message with the change of what it lies below")
 
 
 def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle | None:
@@ -254,11 +261,17 @@ def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle 
     if refusal is None:
         return None
     viewer, resource, verdict = refusal
-    name = person.name if person and person.id == viewer else "the creator or an editor of the alert"
+    is_recipient = person is not None and person.id == viewer
+    name = _name_to(inputs.reader, candidate) if is_recipient else "the creator or an editor of the alert"
     if verdict.ruling is None:
         return Obstacle("mayNotView", f"{name} may not view this {resource}: no policy allows it")
     rule, policy = verdict.ruling.rule.name, verdict.ruling.grant.policy.name
     return Obstacle("mayNotView", f"{name} may not view this {resource}: rule {rule} of policy {policy} denies it")
+
+
+def _name_to(reader: Reader, candidate: Candidate) -> str:
+    name = _name(candidate.person, candidate.target)
+    return reader.name_of(candidate.person.id if candidate.person else None, name)
 
 
 def _name(person: Person | None, target: str) -> str:

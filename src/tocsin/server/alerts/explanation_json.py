@@ -6,6 +6,7 @@ Next: ``server/routes/notifications/explain.py``.
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import NamedTuple
 
 import orjson
 
@@ -13,8 +14,10 @@ from tocsin.access.person_visibility import Visibility
 from tocsin.alerts.explanations.answer import AlertTrace, explained_context
 from tocsin.alerts.explanations.matching import RuleTrace
 from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
+from tocsin.alerts.explanations.reader import Reader, to_recipient
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.delivery.lines import cut
+from tocsin.delivery.wording.reasons import receiver_of
 from tocsin.flow.schedule.messages import without_asset
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -31,6 +34,7 @@ MOST_PEOPLE = 50
 """The most people shown per alert, and notifications in all."""
 
 _MOST_VALUES = 20
+_RECIPIENT = "the recipient"
 _LONGEST_VALUE = 200
 _OPEN = tuple(
     status.value
@@ -51,7 +55,7 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
     """
     visible_findings = _in_sight(findings, visibility)
     explanation = visible_findings.explanation
-    person, context = explanation.person, explained_context(explanation.logged.event)
+    person, wording = explanation.person, _Wording(explained_context(explanation.logged.event), explanation.reader)
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
@@ -62,18 +66,29 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
             "hasReached": not explanation.is_in_flight,
             "isRunning": explanation.is_pipeline_running,
         },
-        "alerts": [_alert(trace, context=context) for trace in visible_findings.page],
+        "alerts": [_alert(trace, wording) for trace in visible_findings.page],
         "otherAlerts": {"matched": explanation.others_matched},
         "notified": {
             "total": explanation.notified_count,
             "isWhole": not explanation.is_narrowed,
             "data": [
-                _record(record, shows_answers=shows_answers, context=context)
-                for record in explanation.notified[:MOST_PEOPLE]
+                _record(record, wording, shows_answers=shows_answers) for record in explanation.notified[:MOST_PEOPLE]
             ],
         },
         "disagreements": [asdict(one) for one in explanation.disagreements()[:MOST_PEOPLE]],
     }
+
+
+class _Wording(NamedTuple):
+    """What sentences say of the event, and to whom."""
+
+    context: ReasonContext
+    reader: Reader
+
+    def sentence(self, reason: Reason, user_id: str | None, name: str, channel: str) -> str:
+        """Return a reason for the reader: about themselves, or about the user of that id and name, or an address."""
+        about = None if self.reader.is_of(user_id) else name
+        return reason.sentence(about, context=self.context, receiver=receiver_of(channel))
 
 
 def _in_sight(findings: PagedExplanation, visibility: Visibility) -> PagedExplanation:
@@ -130,8 +145,8 @@ ALERT: Shape[AlertTrace] = {
 """An alert that is explained, but for whom it reached."""
 
 
-def _alert(trace: AlertTrace, *, context: ReasonContext) -> Document:
-    reached = [_recipient(one, context=context) for one in trace.reached[:MOST_PEOPLE]]
+def _alert(trace: AlertTrace, wording: _Wording) -> Document:
+    reached = [_recipient(one, wording) for one in trace.reached[:MOST_PEOPLE]]
     return json_of(ALERT, trace) | {"reached": {"total": len(trace.reached), "data": reached}}
 
 
@@ -168,26 +183,26 @@ def _short(value: object) -> object:
     return value if isinstance(value, bool | int | float) else cut(orjson.dumps(value).decode(), limit=_LONGEST_VALUE)
 
 
-def _recipient(recipient: PossibleRecipient, *, context: ReasonContext) -> Document:
+def _recipient(recipient: PossibleRecipient, wording: _Wording) -> Document:
     return {
         "id": recipient.person.id if recipient.person else None,
         "name": recipient.name,
         "channel": recipient.channel,
         "isDue": recipient.is_due,
-        "ways": [_way(way, recipient.name, context=context) for way in recipient.ways],
+        "ways": [_way(way, recipient, wording) for way in recipient.ways],
         "notification": recipient.record.notification.id if recipient.record else None,
         "mergedWith": list(recipient.merged_alerts),
     }
 
 
-def _way(way: RecipientPath, name: str, *, context: ReasonContext) -> Document:
-    obstacle = way.obstacle
+def _way(way: RecipientPath, recipient: PossibleRecipient, wording: _Wording) -> Document:
+    obstacle, person = way.obstacle, recipient.person
     stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
-    return {"reason": _reason(way.reason, name, context=context), "stoppedBy": stopped}
+    sentence = wording.sentence(way.reason, person.id if person else None, recipient.name, recipient.channel)
+    return {"reason": _reason(way.reason, sentence, wording.context), "stoppedBy": stopped}
 
 
-def _reason(reason: Reason, name: str | None = None, *, context: ReasonContext) -> Document:
-    sentence = reason.sentence(name, context=context)
+def _reason(reason: Reason, sentence: str, context: ReasonContext) -> Document:
     return {**reason.to_wire(), "isInherited": context.is_inherited and reason.is_of_owner, "sentence": sentence}
 
 
@@ -207,22 +222,32 @@ NOTIFIED: Shape[NotificationRecord] = {
 """A stored notification, whose reasons and message are told in full."""
 
 
-def _record(record: NotificationRecord, *, shows_answers: bool, context: ReasonContext) -> Document:
-    reasons = [_reason(one, record.user_name, context=context) for one in record.notification.reasons]
-    message = None if record.message is None else _message(record.message, shows_answers)
+def _record(record: NotificationRecord, wording: _Wording, *, shows_answers: bool) -> Document:
+    notification, name = record.notification, record.user_name or _RECIPIENT
+    reasons = [
+        _reason(
+            one,
+            wording.sentence(one, notification.recipient_id, name, notification.channel),
+            wording.context,
+        )
+        for one in notification.reasons
+    ]
+    is_of_reader = wording.reader.is_of(notification.recipient_id)
+    message = None if record.message is None else _message(record.message, shows_answers, is_of_reader=is_of_reader)
     return json_of(NOTIFIED, record) | {"reasons": reasons, "message": message}
 
 
-def _dropped_reason(dropped: DroppedReason) -> Document:
+def _dropped_reason(dropped: DroppedReason, *, is_of_reader: bool) -> Document:
+    sentence = dropped.reason.sentence(None if is_of_reader else _RECIPIENT)
     return {
         "notification": dropped.notification_id,
-        "reason": _reason(dropped.reason, context=ReasonContext()),
+        "reason": _reason(dropped.reason, sentence, ReasonContext()),
         "because": dropped.because.value,
-        "says": dropped.says,
+        "says": to_recipient(dropped.says) if is_of_reader else dropped.says,
     }
 
 
-def _message(message: MessageRecord, shows_answers: bool) -> Document:
+def _message(message: MessageRecord, shows_answers: bool, *, is_of_reader: bool) -> Document:
     is_open = message.status in _OPEN
     is_held = is_open and message.held_since_ms is not None
     return {
@@ -236,7 +261,9 @@ def _message(message: MessageRecord, shows_answers: bool) -> Document:
         "held": ("stopped" if message.is_stopped else "paused") if is_held else None,
         "heldSince": message.held_since_ms if is_held else None,
         "isDeadLetter": message.status in _DEAD,
-        "attempts": [attempt_json(one, shows_answers=shows_answers) for one in message.attempts],
+        "attempts": [
+            attempt_json(one, shows_answers=shows_answers, is_of_reader=is_of_reader) for one in message.attempts
+        ],
     }
 
 
@@ -247,7 +274,7 @@ _ATTEMPT: Shape[AttemptRecord] = {
     "outcome": (TEXT, lambda attempt: attempt.outcome),
     "reason": (TEXT, lambda attempt: attempt.reason),
     "statusCode": (nullable(COUNT), lambda attempt: attempt.status_code),
-    "dropped": (array(OPEN), lambda attempt: [_dropped_reason(each) for each in attempt.dropped]),
+    "dropped": (array(OPEN), lambda attempt: attempt.dropped),
     "templateError?": (TEXT, lambda attempt: attempt.template_error or None),
 }
 ATTEMPT: Shape[AttemptRecord] = {
@@ -259,6 +286,7 @@ ATTEMPT: Shape[AttemptRecord] = {
 }
 
 
-def attempt_json(attempt: AttemptRecord, *, shows_answers: bool) -> Document:
-    """Return one attempt; ``shows_answers``: with what the receiver answered."""
-    return json_of(ATTEMPT if shows_answers else _ATTEMPT, attempt)
+def attempt_json(attempt: AttemptRecord, *, shows_answers: bool, is_of_reader: bool = False) -> Document:
+    """Return one attempt; ``shows_answers``: with what the receiver answered; ``is_of_reader``: the reader is told."""
+    dropped = [_dropped_reason(one, is_of_reader=is_of_reader) for one in attempt.dropped]
+    return json_of(ATTEMPT if shows_answers else _ATTEMPT, attempt) | {"dropped": dropped}

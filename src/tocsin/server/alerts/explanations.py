@@ -20,6 +20,7 @@ from tocsin.alerts.explanations.people import (
     possible_recipients,
     recipient_rules_with_disabled,
 )
+from tocsin.alerts.explanations.reader import Reader
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow import pipeline
@@ -57,7 +58,8 @@ class ExplanationScope:
 
     ``visible`` is the event without the parts hidden from the requester; alerts are evaluated on the whole event.
     Of all alerts, ``limit`` after the first ``skip`` are explained; those that matched come first. ``deleted_alert`` is
-    the id or the name of a deleted alert, for which only its stored notifications are known.
+    the id or the name of a deleted alert, for which only its stored notifications are known. Sentences are for
+    ``reader``, the caller.
     """
 
     logged: LoggedEvent
@@ -67,6 +69,7 @@ class ExplanationScope:
     limit: int = 20
     skip: int = 0
     deleted_alert: str | None = None
+    reader: Reader = Reader()
 
 
 @dataclass(frozen=True)
@@ -111,9 +114,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
     traces = {
         alert.id: AlertTrace(
             subscription=alert,
-            match=_visible_trace(
-                alert, question.logged, verdicts[alert.id], is_open=alert.id in editable_ids and not is_cut
-            ),
+            match=_visible_trace(alert, question, verdicts[alert.id], is_open=alert.id in editable_ids and not is_cut),
             reached=recipients.get(alert.id, ()),
             is_whole=alert.id in editable_ids or question.person is not None,
         )
@@ -133,6 +134,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
         is_complete=notified_count <= MOST_RECORDS,
         is_narrowed=_is_narrowed(question, caller, editable_ids),
         missing_count=caller.parts.alert_stores.records.missing_relations(question.logged.offset),
+        reader=question.reader,
     )
     return PagedExplanation(explanation, tuple(traces[alert.id] for alert in page), question.visible)
 
@@ -221,7 +223,14 @@ def _verdicts_at(offset: int, verdicts: Mapping[Pair, Verdict]) -> dict[str, Ver
     return {alert: verdict for (at, alert), verdict in verdicts.items() if at == offset}
 
 
+def reader_of(caller: Caller) -> Reader:
+    """Return the caller as the reader of explanations, with the zone that they prefer."""
+    return Reader(caller.actor.id, caller.parts.alert_stores.preferences.of(caller.actor.id).timezone)
+
+
 def _name_of(editor: str, caller: Caller) -> str:
+    if editor == caller.actor.id:
+        return "you"
     person = caller.parts.people.by_id(editor) if caller.actor.is_admin else None
     return person.name if person else ""
 
@@ -232,8 +241,10 @@ def _visible_incidents(incident_by_alert: Mapping[str, str], caller: Caller) -> 
     return {alert: incident if incident in visible else "" for alert, incident in incident_by_alert.items()}
 
 
-def _visible_trace(alert: EventSubscription, logged: LoggedEvent, verdicts: _Verdicts, *, is_open: bool) -> MatchTrace:
-    trace = match_trace(alert, logged)
+def _visible_trace(
+    alert: EventSubscription, question: ExplanationScope, verdicts: _Verdicts, *, is_open: bool
+) -> MatchTrace:
+    trace = match_trace(alert, question.logged, question.reader.zone)
     trace = trace if verdicts.trigger is None else trace.as_triggered_by(verdicts.trigger)
     trace = trace if verdicts.incident is None else trace.as_held_back_by(verdicts.incident)
     trace = trace if verdicts.editor is None else trace.withheld_for(verdicts.editor)
@@ -315,6 +326,7 @@ def _recipients_of(
         records=_records(question, caller),
         ids=parts.alert_stores.notification_ids(),
         telling_alerts=_telling_alerts(logged_event, [alert for alert in candidates if alert.id in matching], caller),
+        reader=question.reader,
     )
     everybody = None if question.person is None else question.person.id
     return {

@@ -17,6 +17,7 @@ from tocsin.clock import Steady, steady_s
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.conditions.changes import changes_of
 from tocsin.delivery.dispatch import Dispatch, Objection, narrow_dispatch
+from tocsin.delivery.lines import moment_text
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
@@ -166,7 +167,7 @@ class Permitted:
                 mute for mute in mutes if mute.who == concerned and mute.silences(place, channel, (NO_END, now_ms))
             )
             mute = next(silencing, None)
-            return None if mute is None else (OutcomeReason.MUTED, f"the recipient {mute.in_words()}")
+            return None if mute is None else (OutcomeReason.MUTED, f"the recipient {mute.in_words(moment_text)}")
 
         return objection
 

@@ -20,7 +20,7 @@ from tocsin.server.access.permissions import visible_document
 from tocsin.server.access.similar_names import similar_names
 from tocsin.server.alert_stores import with_streaks
 from tocsin.server.alerts.explanation_json import on_wire
-from tocsin.server.alerts.explanations import ExplanationScope, explain
+from tocsin.server.alerts.explanations import ExplanationScope, explain, reader_of
 from tocsin.server.alerts.readers import readers_of_event
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -54,9 +54,8 @@ def explain_event(
     person = None if user is None else _person(user, caller)
     event_with_streaks = with_streaks(logged_event, caller.parts.alert_stores)
     deleted_alert = subscription if alert is None else None
-    findings = explain(
-        ExplanationScope(event_with_streaks, visible, alert, person, limit, after, deleted_alert), caller
-    )
+    scope = ExplanationScope(event_with_streaks, visible, alert, person, limit, after, deleted_alert, reader_of(caller))
+    findings = explain(scope, caller)
     count = findings.explanation.alert_count
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
     now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin

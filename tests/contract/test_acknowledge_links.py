@@ -16,6 +16,7 @@ from tests.contract.test_explain import alert, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
+from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links.acknowledge import AcknowledgeLink, token_of
 
 WEEK_MS = 7 * 86_400_000
@@ -75,8 +76,10 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
     with failing.served.client() as nobody:
         for _ in range(3):
             page = nobody.get(failing.link())
-            says = "ann will acknowledge INC-1, the failure of not_null of orders.email."
+            says = "You are about to acknowledge INC-1, the failure of not_null of orders.email, as ann."
             assert (page.status_code, says in page.text) == (200, True)
+            assert "keeps nobody&#x27;s first message back" in page.text, "what will happen"
+            assert "It cannot be undone, but you can still assign or resolve it" in page.text
             (style,) = re.findall("<style>(.*?)</style>", page.text)
             digest = b64encode(sha256(style.encode()).digest()).decode()
             assert f"style-src 'sha256-{digest}'" in page.headers["content-security-policy"]
@@ -93,6 +96,15 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
     assert steps(administrator) == [("opened", None), ("acknowledged", "ann")]
     (event,) = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
     assert (event["userName"], event["entityId"]) == ("ann", failing.case["id"])
+
+
+def test_the_page_says_in_the_zone_of_the_recipient_since_when_it_is_open(
+    failing: Failing, administrator: httpx.Client
+) -> None:
+    assert administrator.put(f"/users/{failing.ann}/preferences", json={"timezone": "Asia/Kolkata"}).is_success
+    opened = moment_text(administrator.get("/incidents/INC-1").json()["openedAt"], "Asia/Kolkata")
+    with failing.served.client() as nobody:
+        assert f"It has been open since {opened}." in nobody.get(failing.link()).text
 
 
 def merge_into_another(failing: Failing, administrator: httpx.Client) -> None:
@@ -116,12 +128,12 @@ def test_the_button_of_a_part_acknowledges_what_it_is_part_of_for_who_may_and_el
         return [administrator.get(f"/incidents/INC-{number}").json()["status"] for number in (1, 2)]
 
     with failing.served.client() as nobody:
-        assert "ann will acknowledge INC-1, the failure" in nobody.get(failing.link()).text
+        assert "You are about to acknowledge INC-1, the failure" in nobody.get(failing.link()).text
         assignee = {"assignee": {"type": "user", "id": failing.ann}}
         assert administrator.put("/incidents/INC-2/assign", json=assignee).is_success
         page = nobody.get(failing.link())
-        says = "ann will acknowledge INC-2, of which INC-1, the failure of not_null of orders.email is a part."
-        assert says in page.text
+        says = "acknowledge INC-2, of which INC-1, the failure of not_null of orders.email, is a part, as ann."
+        assert f"You are about to {says}" in page.text
         assert "You have acknowledged INC-2" in nobody.post(failing.link()).text
     assert statuses() == ["acknowledged", "acknowledged"]
 
@@ -140,10 +152,8 @@ def test_the_button_of_an_incident_that_was_merged_acknowledges_the_one_that_sta
 ) -> None:
     add_merged_incident(failing.engine, 2)
     with failing.served.client() as nobody:
-        assert (
-            "ann will acknowledge INC-2, the failure of not_null of orders.email."
-            in nobody.get(failing.link(number=2)).text
-        )
+        says = "You are about to acknowledge INC-2, the failure of not_null of orders.email, as ann."
+        assert says in nobody.get(failing.link(number=2)).text
         assert "You have acknowledged INC-2" in nobody.post(failing.link(number=2)).text
         assert "is already acknowledged." in nobody.post(failing.link()).text
     assert steps(administrator) == [("opened", None), ("acknowledged", "ann")]

@@ -88,6 +88,7 @@ def test_following_the_link_shows_what_is_asked_and_changes_nothing(world: Asked
             "Why: it belongs to &lt;b&gt;the customer&lt;/b&gt; &amp; nobody else",
             "Instead: customers.email",
             f"You answer for: {world.entities['clean']['fullyQualifiedName']}<br>",
+            "You answer as: ann<br>",
             "Your answer now: open",
             "2 of 2 consumers open",
             'value="ready"',
@@ -108,7 +109,7 @@ def test_following_the_link_shows_what_is_asked_and_changes_nothing(world: Asked
 def test_the_form_answers_as_the_person_of_the_mail_until_the_date_and_the_last_answer_counts(world: Asked) -> None:
     sent = world.nobody.post(world.link(world.ann), data={"answer": "ready", "until": "", "comment": ""})
     assert (sent.status_code, "your answer is recorded" in sent.text, "<form" in sent.text) == (200, True, False)
-    assert "Your answer now: We are ready (ann)" in sent.text
+    assert "Your answer now: We are ready (you)" in sent.text
     assert sent.headers["content-security-policy"].startswith("default-src 'none'")
     for _ in range(2):
         again = {"answer": "needsTime", "until": "2999-12-16", "comment": "one\r\n<i>week</i>"}
@@ -125,6 +126,16 @@ def test_the_form_answers_as_the_person_of_the_mail_until_the_date_and_the_last_
     ]
     step = world.administrator.get("/changes/CR-1/timeline").json()["data"][2]
     assert (step["user"]["name"], step["comment"], step["until"]) == ("ann", "one\n<i>week</i>", 32_502_297_600_000)
+
+
+def test_the_day_until_which_somebody_needs_time_begins_in_their_zone(world: Asked) -> None:
+    zone = {"timezone": "Asia/Kolkata"}
+    assert world.administrator.put(f"/users/{world.ann}/preferences", json=zone).is_success
+    form = {"answer": "needsTime", "until": "2999-12-16"}
+    sent = world.nobody.post(world.link(world.ann), data=form)
+    assert "Your answer now: We need time until 2999-12-16 00:00 IST (you)" in sent.text
+    step = world.administrator.get("/changes/CR-1/timeline").json()["data"][1]
+    assert step["until"] == 32_502_297_600_000 - 19_800_000
 
 
 @pytest.mark.parametrize(

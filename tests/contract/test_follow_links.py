@@ -12,6 +12,7 @@ from tests.contract.test_mutes import BROWSER
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
+from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links import mute as mute_links
 from tocsin.delivery.links.follow import FollowLink, token_of
 from tocsin.delivery.links.mute import MuteLink
@@ -48,11 +49,12 @@ def test_a_follower_unfollows_by_link_and_follows_again(
     link = FollowLink(mail_to("ann", administrator, event), follows=False, until_ms=until_ms)
     unfollow = token_of(link, key)
     with client, served.client() as nobody:
+        client.put(f"/users/{ann}/preferences", json={"timezone": "Asia/Kolkata"})
         page = nobody.get(f"/follow/{unfollow}")
-        assert (page.status_code, "ann will no longer be told of changes as a follower of orders." in page.text) == (
-            200,
-            True,
-        )
+        assert (page.status_code, "You are about to unfollow orders, as ann." in page.text) == (200, True)
+        assert "You will no longer be told of its changes as a follower." in page.text
+        undo = f"You can undo it by the link on the next page until {moment_text(until_ms, 'Asia/Kolkata')}, and"
+        assert undo in page.text
         assert followers(client, orders) == ["ann"]
         for _ in range(2):
             clicked = nobody.post(f"/follow/{unfollow}")
@@ -60,9 +62,10 @@ def test_a_follower_unfollows_by_link_and_follows_again(
             assert followers(client, orders) == []
         pressed = nobody.post(f"/follow/{unfollow}", headers=BROWSER)
         again = token_of(link._replace(follows=True), key)
-        assert "ann no longer follows orders." in pressed.text
+        assert "You no longer follow orders, as ann." in pressed.text
         assert f'<a href="{again}">Follow it</a>' in pressed.text
         assert "<form" not in pressed.text
+        assert "You are about to follow orders, as ann." in nobody.get(f"/follow/{again}").text
         assert nobody.post(f"/follow/{again}").json() == {"follows": True}
         assert followers(client, orders) == ["ann"]
         muting = mute_links.token_of(MuteLink(link.notification_id, until_ms), key)
@@ -110,7 +113,7 @@ def test_a_link_about_a_test_means_its_table_and_ends_with_that(
     link = FollowLink(mail_id, False, parts.clock.now_ms() + DAY_MS)
     token = token_of(link, parts.alert_stores.unsubscribe_key)
     with client, served.client() as nobody:
-        assert "follower of orders" in nobody.get(f"/follow/{token}").text
+        assert "You are about to unfollow orders, as ann." in nobody.get(f"/follow/{token}").text
         assert administrator.delete(
             f"/tables/{orders['id']}", params={"hardDelete": "true", "recursive": "true"}
         ).is_success

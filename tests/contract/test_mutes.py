@@ -9,6 +9,7 @@ from tests.contract.test_explain import alert, describe, explanation_of, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
+from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links import mute as mute_links
 from tocsin.delivery.links.mute import MuteLink
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
@@ -54,14 +55,15 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     token = sign_token(UNSUBSCRIBE, mail, served.app.state.parts.alert_stores.unsubscribe_key)
     with client, served.client() as nobody:
         page = nobody.get(f"/unsubscribe/{token}")
-        assert (page.status_code, "ann@example.org will receive no more mail from: Mail" in page.text) == (200, True)
+        says = "You are about to end the mail from the alert Mail to ann@example.org, as ann."
+        assert (page.status_code, says in page.text, "by tocsin unmute" in page.text) == (200, True, True)
         assert client.get(f"/users/{ann}/mutes").json()["data"] == []
         clicked = nobody.post(f"/unsubscribe/{token}", content="List-Unsubscribe=One-Click")
         assert (clicked.status_code, clicked.json()) == (200, {"unsubscribed": ["Mail"]})
         (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
         assert (mute["kind"], mute["channel"], mute["unsubscribed"], mute["until"]) == ("alert", "Email", True, None)
         pressed = nobody.post(f"/unsubscribe/{token}", headers=BROWSER)
-        assert "ann@example.org receives no more mail from: Mail." in pressed.text
+        assert "You have ended the mail from the alert Mail to ann@example.org." in pressed.text
         assert nobody.post(f"/unsubscribe/{mail}.forged").status_code == 404
         assert nobody.get("/unsubscribe/x").status_code == 404
     second = describe(administrator, orders, "two")
@@ -70,6 +72,21 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     assert [one["channel"] for one in answer["notified"]["data"]] == ["ActivityFeed"]
     stopped = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
     assert [one["says"] for one in stopped if one] == ["ann unsubscribed from this alert by a link in a mail"]
+
+
+def test_the_page_of_an_address_that_an_alert_names_says_what_a_person_could_undo_and_it_cannot(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    named = [{"category": "External", "type": "Email", "config": {"receivers": ["list@example.org"]}}]
+    alert(administrator, "Mail", destinations=named)
+    event = describe(administrator, orders, "one")
+    notify_all(sqlite_engine)
+    (mail,) = explanation_of(administrator, event, subscription="Mail")["notified"]["data"]
+    token = sign_token(UNSUBSCRIBE, mail["id"], served.app.state.parts.alert_stores.unsubscribe_key)
+    with served.client() as nobody:
+        page = nobody.get(f"/unsubscribe/{token}").text
+    assert "You are about to end the mail from the alert Mail to list@example.org." in page
+    assert "It cannot be undone here" in page
 
 
 def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
@@ -85,8 +102,10 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
     now_ms, key = parts.clock.now_ms(), parts.alert_stores.unsubscribe_key
     link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms + 86_400_000), key)
     with client, served.client() as nobody:
-        page = nobody.get(f"/mute/{link}")
-        assert (page.status_code, "no notifications about orders until" in page.text) == (200, True)
+        client.put(f"/users/{ann}/preferences", json={"timezone": "Asia/Kolkata"})
+        page, until = nobody.get(f"/mute/{link}"), moment_text(now_ms + 86_400_000, "Asia/Kolkata")
+        says = f"You are about to mute orders until {until}, as ann."
+        assert (page.status_code, says in page.text, "by tocsin unmute" in page.text) == (200, True, True)
         assert client.get(f"/users/{ann}/mutes").json()["data"] == []
         for _ in range(2):
             clicked = nobody.post(f"/mute/{link}")
@@ -96,7 +115,7 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
             assert mute["until"] == now_ms + 86_400_000
         pressed = nobody.post(f"/mute/{link}", headers=BROWSER)
         assert "<h1>Muted</h1>" in pressed.text
-        assert "no notifications about orders until" in pressed.text
+        assert f"You will receive no notifications about orders until {until}, on any channel." in pressed.text
         assert "<form" not in pressed.text
         expired_link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms - 1), key)
         unsubscribing = sign_token(UNSUBSCRIBE, notified[0]["id"], key)

@@ -176,8 +176,12 @@ def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:
     return Mute(notification.recipient_id, MuteKind.ASSET, about, since_ms=now_ms, until_ms=link.until_ms)
 
 
+def muted_text(link: MuteLink, notification: Notification, parts: Parts) -> str:
+    """Return what a link mutes and how long, in the zone of the recipient: ``orders until 2026-01-02 04:04 CET``."""
+    until = moment_text(link.until_ms, parts.alert_stores.preferences.of(str(notification.recipient_id)).timezone)
+    return f"{asset_name_of(notification, parts) or 'the asset of this message'} until {until}"
+
+
 def effect_of(link: MuteLink, notification: Notification, parts: Parts) -> str:
     """Return what the mute that a link asks for means to the recipient of a notification, in their zone."""
-    until = moment_text(link.until_ms, parts.alert_stores.preferences.of(str(notification.recipient_id)).timezone)
-    asset = asset_name_of(notification, parts) or "the asset of this message"
-    return f"You will receive no notifications about {asset} until {until}, on any channel."
+    return f"You will receive no notifications about {muted_text(link, notification, parts)}, on any channel."

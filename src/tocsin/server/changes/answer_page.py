@@ -7,7 +7,7 @@ Next: ``server/routes/notifications/answer_links.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime, time
 from functools import partial
 from html import escape
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from tocsin.catalogue.changes import answer_request, request_value
 from tocsin.delivery.lines import moment_text
 from tocsin.delivery.wording.change_requests import announced_in_words
 from tocsin.errors import InvalidInput
+from tocsin.flow.schedule.wall_clock import first_moment_s, zone_named
 from tocsin.model.change_request import (
     LONGEST_TEXT,
     AnnouncedChange,
@@ -37,7 +38,7 @@ _MOST_FIELDS = 10
 _LABELS = {
     ConsumerVerdict.READY: "We are ready.",
     ConsumerVerdict.NOT_AFFECTED: "It does not affect us.",
-    ConsumerVerdict.NEEDS_TIME: "We need time until the day below (UTC).",
+    ConsumerVerdict.NEEDS_TIME: "We need time until the day below.",
     ConsumerVerdict.OBJECTS: "We object, because of what is written below.",
 }
 Form = Mapping[str, str]
@@ -106,8 +107,8 @@ def form_in(body: bytes) -> Form:
     return fields
 
 
-def answer_in(form: Form) -> ChangeAnswer:
-    """Return the answer that a form holds; the day counts only for who needs time.
+def answer_in(form: Form, zone: str) -> ChangeAnswer:
+    """Return the answer that a form holds; the day, in an IANA zone, counts only for who needs time.
 
     Raises
     ------
@@ -118,40 +119,47 @@ def answer_in(form: Form) -> ChangeAnswer:
     verdict, comment = ConsumerVerdict(form["answer"]), form.get("comment", "").replace("\r\n", "\n").strip()
     if verdict is ConsumerVerdict.OBJECTS and not comment:
         raise InvalidInput("Write why you object.")
-    until = {"until": _day_in(form)} if verdict is ConsumerVerdict.NEEDS_TIME else {}
+    until = {"until": _day_in(form, zone)} if verdict is ConsumerVerdict.NEEDS_TIME else {}
     return parse_as(ChangeAnswer, {"answer": verdict.value, **until, **({"comment": comment} if comment else {})})
 
 
-def _day_in(form: Form) -> int:
+def _day_in(form: Form, zone: str) -> int:
+    """Return when the day of a form begins in a zone, epoch milliseconds."""
     try:
         day = date.fromisoformat(form.get("until", ""))
-    except ValueError as error:
+        return first_moment_s(datetime.combine(day, time.min), zone_named(zone, field="timezone")) * 1_000
+    except (OverflowError, ValueError) as error:
         raise InvalidInput("Say until which day you need time, such as 2026-12-16.") from error
-    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1_000)
+
+
+def zone_of(caller: Caller) -> str:
+    """Return the IANA zone of the page's times: the one that the caller prefers."""
+    return caller.parts.alert_stores.preferences.of(caller.actor.id).timezone
 
 
 def request_html(scope: AnswerScope, caller: Caller) -> str:
     """Return what a request asks of the caller, as HTML: what changes and why, their consumers, their answers."""
-    request, zone = scope.request, caller.parts.alert_stores.preferences.of(caller.actor.id).timezone
+    request, zone, me = scope.request, zone_of(caller), caller.actor
     own_references = [one.consumer.reference for one in scope.own_consumers]
     references = with_names([request.subject, *own_references], caller)
     asset = references[request.entity_id]
     announcement = announced_in_words(request_value(request, caller.parts.clock.now_ms()), zone)
     names = [
-        "yourself, as a follower" if consumer["id"] == caller.actor.id else _name_of(references[consumer["id"]])
+        "yourself, as a follower" if consumer["id"] == me.id else _name_of(references[consumer["id"]])
         for consumer in own_references[:_MOST_NAMED]
     ]
     more_text = f" and {len(own_references) - _MOST_NAMED:,} more" if len(own_references) > _MOST_NAMED else ""
     open_count = sum(one.answer is None for one in scope.consumers)
     facts = [
         ("Asset", f"{_name_of(asset)} ({asset['type']})"),
-        ("Announced by", request.author_name),
+        ("You answer as", me.name),
+        ("Announced by", "you" if request.author_id == me.id else request.author_name),
         ("Why", request.why),
         ("Instead", request.replacement or ""),
         ("You answer for", f"{', '.join(names)}{more_text}"),
-        ("Your answer now", _own_text(scope, zone)),
+        ("Your answer now", _own_text(scope, zone, me.id)),
         ("Answers", f"{open_count:,} of {count_text(len(scope.consumers), 'consumer')} open"),
-        ("Until", f"{moment_text(request.due_at_ms, zone)}; you can change your answer until then"),
+        ("Until", f"{moment_text(request.due_at_ms, zone)}; you can change your answer here until then"),
     ]
     lines = "<br>".join(f"{label}: {escape(text)}" for label, text in facts if text)
     return f"<b>{escape(f'{request.name}: {announcement}')}</b><br>{lines}"
@@ -161,7 +169,7 @@ def _name_of(reference: Mapping[str, object]) -> str:
     return str(reference.get("fullyQualifiedName") or reference.get("name") or reference["id"])
 
 
-def _own_text(scope: AnswerScope, zone: str) -> str:
+def _own_text(scope: AnswerScope, zone: str, reader_id: str) -> str:
     """Return the present answers for the caller's consumers, each once."""
     texts: list[str] = []
     for _, step in scope.own_consumers:
@@ -169,7 +177,8 @@ def _own_text(scope: AnswerScope, zone: str) -> str:
             texts.append("open")
             continue
         until = f" until {moment_text(step.until_ms, zone)}" if step.until_ms is not None else ""
-        texts.append(f"{_LABELS[step.verdict].split('.')[0].split(' until')[0]}{until} ({step.user_name})")
+        who = "you" if step.user_id == reader_id else step.user_name
+        texts.append(f"{_LABELS[step.verdict].split('.')[0].split(' until')[0]}{until} ({who})")
     return ", ".join(dict.fromkeys(texts))
 
 

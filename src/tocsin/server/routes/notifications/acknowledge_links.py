@@ -14,6 +14,7 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
 
+from tocsin.delivery.lines import moment_text
 from tocsin.errors import NotFound
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus
 from tocsin.model.people import Actor
@@ -29,7 +30,10 @@ from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Caller, PartsHere, address_of
-from tocsin.server.routes.notifications.unsubscribe import Token, link_page
+from tocsin.server.routes.notifications.unsubscribe import Token, link_page, paragraphs
+
+_EFFECT = "Acknowledging ends its reminders and adds your name to its timeline; it keeps nobody's first message back."
+_NO_UNDO = "It cannot be undone, but you can still assign or resolve it in Tocsin."
 
 router = DeclaredRoutes(tags=["inbox"])
 
@@ -73,13 +77,19 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     about = _about(clicked, incident)
     if incident.status is not IncidentStatus.OPEN:
         return link_page("Acknowledge", escape(state_of(incident, about)), asks=False)
-    return link_page("Acknowledge", escape(f"{clicked.caller.actor.name} will acknowledge {incident.name}{about}."))
+    actor = clicked.caller.actor
+    zone = clicked.caller.parts.alert_stores.preferences.of(actor.id).timezone
+    says = f"You are about to acknowledge {incident.name}{about}, as {actor.name}."
+    since = f"It has been open since {moment_text(incident.opened_at_ms, zone)}. {_EFFECT}"
+    return link_page("Acknowledge", paragraphs(says, since, _NO_UNDO))
 
 
 def _about(clicked: Clicked, incident: AlertIncident) -> str:
     """Return of what an incident is, after its name, as far as the recipient may know it."""
     failure = f", the failure of {clicked.asset_name}" if clicked.asset_name else ""
-    return f", of which {clicked.incident}{failure} is a part" if incident.name != clicked.incident else failure
+    if incident.name == clicked.incident:
+        return failure
+    return f", of which {clicked.incident}{failure}{',' if failure else ''} is a part"
 
 
 @router.post(

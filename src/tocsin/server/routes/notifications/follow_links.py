@@ -12,6 +12,7 @@ from typing import NamedTuple
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
+from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links.follow import FollowLink, request_of, token_of
 from tocsin.errors import NotFound
 from tocsin.model.people import Actor
@@ -20,11 +21,15 @@ from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
-from tocsin.server.routes.notifications.unsubscribe import Token, is_browser, link_page
+from tocsin.server.routes.notifications.unsubscribe import Token, is_browser, link_page, paragraphs
 
 router = DeclaredRoutes(tags=["inbox"])
 
 _VERBS, _DONE = {True: "Follow", False: "Unfollow"}, {True: "Followed", False: "Unfollowed"}
+_EFFECTS = {
+    True: "You will be told of its changes as a follower.",
+    False: "You will no longer be told of its changes as a follower. As an owner, or by name, you may still be.",
+}
 
 
 class _Asked(NamedTuple):
@@ -39,8 +44,10 @@ class _Asked(NamedTuple):
 def ask_to_follow(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm following an asset no longer, or again."""
     link, asset, person = _following_asked(token, parts)
-    how = "will be told" if link.follows else "will no longer be told"
-    return link_page(_VERBS[link.follows], escape(f"{person.name} {how} of changes as a follower of {asset.name}."))
+    says = f"You are about to {_VERBS[link.follows].lower()} {asset.name}, as {person.name}."
+    until = moment_text(link.until_ms, parts.alert_stores.preferences.of(person.id).timezone)
+    undo = f"You can undo it by the link on the next page until {until}, and at any time in Tocsin."
+    return link_page(_VERBS[link.follows], paragraphs(says, _EFFECTS[link.follows], undo))
 
 
 @router.post("/follow/{token}", openapi_extra=answers("FollowedByLink", never="409"))
@@ -51,11 +58,11 @@ def follow_by_link(token: Token, request: Request, parts: PartsHere) -> Response
     write(asset.entity_type, asset.entity_id, person.id, actor=person)
     if not is_browser(request):
         return answer({"follows": link.follows})
-    state = "follows" if link.follows else "no longer follows"
+    state = "now follow" if link.follows else "no longer follow"
     reverse = link._replace(follows=not link.follows)
     reverse_token = token_of(reverse, parts.alert_stores.unsubscribe_key)
     back = f'<a href="{reverse_token}">{_VERBS[reverse.follows]} it</a>'
-    says = f"{escape(f'{person.name} {state} {asset.name}.')} {back}"
+    says = f"{escape(f'You {state} {asset.name}, as {person.name}.')} {back}"
     return link_page(_DONE[link.follows], says, asks=False)
 
 

@@ -5,20 +5,27 @@ Following the link asks first, because programs follow links too. Next: ``delive
 
 from __future__ import annotations
 
-from html import escape
-
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.delivery.links.mute import MuteLink, request_of
 from tocsin.errors import NotFound
 from tocsin.model.notification import Notification
-from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of
+from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of, muted_text
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
-from tocsin.server.routes.notifications.unsubscribe import Token, is_browser, link_page
+from tocsin.server.routes.notifications.unsubscribe import (
+    UNDO_MUTE,
+    Token,
+    is_browser,
+    link_page,
+    paragraphs,
+    recipient_of,
+)
+
+_UNTIL_THEN = "Until then you receive no notifications about it, its tests and its threads, on any channel."
 
 router = DeclaredRoutes(tags=["inbox"])
 
@@ -28,7 +35,10 @@ def ask_to_mute(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm muting."""
     link, notification = _muting_asked(token, parts)
     mute_of(link, notification, parts)
-    return link_page("Mute", escape(effect_of(link, notification, parts)))
+    person = recipient_of(notification, parts)
+    who = f", as {person.name}" if person else ""
+    says = f"You are about to mute {muted_text(link, notification, parts)}{who}."
+    return link_page("Mute", paragraphs(says, _UNTIL_THEN, UNDO_MUTE))
 
 
 @router.post("/mute/{token}", openapi_extra=answers("MutedByLink", never="409"))
@@ -37,7 +47,7 @@ def mute(token: Token, request: Request, parts: PartsHere) -> Response:
     link, notification = _muting_asked(token, parts)
     parts.alert_stores.mutes.put(mute_of(link, notification, parts))
     if is_browser(request):
-        return link_page("Muted", escape(effect_of(link, notification, parts)), asks=False)
+        return link_page("Muted", paragraphs(effect_of(link, notification, parts), UNDO_MUTE), asks=False)
     return answer({"muted": True, "until": link.until_ms})
 
 

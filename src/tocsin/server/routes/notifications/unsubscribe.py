@@ -7,6 +7,7 @@ Next: ``delivery/links/tokens.py``.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 from http import HTTPStatus
@@ -19,6 +20,7 @@ from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of
 from tocsin.errors import NotFound
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification, Reason
+from tocsin.model.people import Person
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -27,6 +29,11 @@ from tocsin.server.request import PartsHere, answer
 Token = Annotated[str, Path(max_length=200)]
 router = DeclaredRoutes(tags=["inbox"])
 
+UNDO_MUTE = "You can undo it at any time: in the list of mutes in Tocsin, or by tocsin unmute."
+"""How a person takes a mute back."""
+
+_OTHERS_CONTINUE = "Mail from other alerts and notifications in the app continue."
+_UNDO_OF_ADDRESS = "It cannot be undone here: only a new alert sends to this address again."
 _STYLE = (
     ":root{color-scheme:light dark}body{max-width:32em;margin:3em auto;padding:0 1em;font:16px/1.5 Arial,sans-serif;"
     "color:light-dark(#1a1d23,#e8eaee);background:light-dark(#fff,#14161a);overflow-wrap:anywhere}"
@@ -65,14 +72,19 @@ def link_page(verb: str, says: str, *, asks: bool = True, fields: str = "", stat
     return HTMLResponse(page, status, headers=_GUARDS)
 
 
+def paragraphs(*texts: str) -> str:
+    """Return texts as the HTML that a page says, a paragraph each, without the empty ones."""
+    return "</p>\n<p>".join(escape(text) for text in texts if text)
+
+
 @router.get("/unsubscribe/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm unsubscribing."""
     notifications = _notifications(token, parts)
-    names = sorted({reason.subscription_name for one in notifications for reason in one.reasons})
-    whom, alerts = escape(notifications[0].recipient), escape(", ".join(names))
-    says = f"{whom} will receive no more mail from: {alerts}. Other alerts and in-app notifications continue."
-    return link_page("Unsubscribe", says)
+    person = recipient_of(notifications[0], parts)
+    who = f", as {person.name}" if person else ""
+    says = f"You are about to end the mail from {_alerts_text(notifications)} to {notifications[0].address}{who}."
+    return link_page("Unsubscribe", paragraphs(says, _OTHERS_CONTINUE, _undo_text(notifications)))
 
 
 @router.post("/unsubscribe/{token}", openapi_extra=answers("Unsubscribed", never="409"))
@@ -86,9 +98,27 @@ def unsubscribe(token: Token, request: Request, parts: PartsHere) -> Response:
         parts.alert_stores.mutes.put(Mute(who, MuteKind.ALERT, alert_id, channel, since_ms=now_ms, unsubscribed=True))
     names = sorted(alerts.values())
     if is_browser(request):
-        whom, alerts_text = escape(notifications[0].recipient), escape(", ".join(names))
-        return link_page("Unsubscribed", f"{whom} receives no more mail from: {alerts_text}.", asks=False)
+        says = f"You have ended the mail from {_alerts_text(notifications)} to {notifications[0].address}."
+        text = paragraphs(says, _OTHERS_CONTINUE, _undo_text(notifications))
+        return link_page("Unsubscribed", text, asks=False)
     return answer({"unsubscribed": names})
+
+
+def recipient_of(notification: Notification, parts: Parts) -> Person | None:
+    """Return the person to whom a notification went; None for an address, or who is gone."""
+    return parts.people.by_id(notification.recipient_id) if notification.recipient_id else None
+
+
+def _alerts_text(notifications: Sequence[Notification]) -> str:
+    names = sorted({reason.subscription_name for one in notifications for reason in one.reasons})
+    return f"the alert{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+def _undo_text(notifications: Sequence[Notification]) -> str:
+    """Return how the mails come again: people have a list of what they muted, addresses have none."""
+    reasons = (reason for one in notifications for reason in one.reasons)
+    is_by_person = notifications[0].recipient_id is not None and all(reason.is_personal for reason in reasons)
+    return UNDO_MUTE if is_by_person else _UNDO_OF_ADDRESS
 
 
 def is_browser(request: Request) -> bool:

@@ -20,6 +20,10 @@ RESULT: Document = {
     "recipients": [
         {"channel": "Email", "notified": 40, "because": ["owner"], "alerts": ["a"], "id": "u", "name": "ana"},
         {"channel": "Email", "notified": 20, "because": ["follower"], "alerts": []},
+        {
+            **{"channel": "Slack", "notified": 10, "because": ["external"], "alerts": ["a"]},
+            **{"target": "https://hooks.slack.com/*********", "destinations": ["#data-alerts"]},
+        },
     ],
     "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
     "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",

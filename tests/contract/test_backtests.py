@@ -127,7 +127,8 @@ def test_alerts_that_it_triggers_are_named_to_those_who_may_see_them_by_now(
         outcome = {
             "triggered": [{"id": second_id, "name": "Second", "notified": 2, "heldBack": 0}],
             "recipients": [
-                counts | {"target": "https://own.example.com", "alerts": [first_id, second_id]},
+                counts
+                | {"target": "https://own.example.com", "alerts": [first_id, second_id], "destinations": ["#data"]},
                 counts | {"target": "https://other.example.com", "alerts": [second_id]},
             ],
         }

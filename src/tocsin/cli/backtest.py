@@ -24,6 +24,7 @@ from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound, TocsinError, Unavailable
 from tocsin.model.entity import Document
+from tocsin.model.own_address import named_target
 from tocsin.model.phrases import count_text
 
 MOST_BARS = 45
@@ -216,7 +217,9 @@ def _assets(result: Document) -> list[Document]:
 def _people(result: Document) -> list[Document]:
     return [
         {
-            "recipient": recipient.get("name") or recipient.get("target") or "somebody",
+            "recipient": named_target(
+                recipient.get("name") or recipient.get("target") or "somebody", recipient.get("destinations") or ()
+            ),
             "channel": recipient["channel"],
             "notifications": f"{recipient['notified']:,}",
             "reasons": ", ".join(recipient["because"]),

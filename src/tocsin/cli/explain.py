@@ -17,6 +17,7 @@ from tocsin.client import Change, Client
 from tocsin.delivery.wording.content import more_of
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
+from tocsin.model.own_address import named_target
 from tocsin.model.phrases import count_text, value_in_words
 
 _MOST_ALERTS = 100
@@ -187,7 +188,8 @@ def _grow_trace(branch: Tree, trace: Document) -> None:
 
 def _grow_person(branch: Tree, person: Document) -> None:
     notified = person["notification"] is not None
-    below = branch.add(_marked_line(person["isDue"] or notified, f"{person['name']} by {person['channel']}"))
+    who = named_target(person["name"], person.get("destinations") or ())
+    below = branch.add(_marked_line(person["isDue"] or notified, f"{who} by {person['channel']}"))
     for way in person["ways"]:
         stopped = way["stoppedBy"]
         says = way["reason"]["sentence"] + (f": {stopped['says']}" if stopped else "")
@@ -209,6 +211,7 @@ def _grow_notified(tree: Tree, notified: Document) -> None:
         whom = (
             notification["recipientName"] or (notification["message"] or {}).get("target") or notification["recipient"]
         )
+        whom = named_target(whom, notification.get("destinations") or ())
         below = branch.add(Text.assemble(f"{notification['channel']} to {whom}", (due, "dim")))
         for line in _delivery_lines(notification["message"]):
             below.add(line)

@@ -11,6 +11,7 @@ from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_js
 from tocsin.client import Client
 from tocsin.model.alert_incident import REASONS
 from tocsin.model.entity import Document
+from tocsin.model.own_address import named_target
 from tocsin.model.severity import Severity
 
 app = typer.Typer(help="List, assign and resolve incidents.", no_args_is_help=True)
@@ -166,6 +167,5 @@ def _told_text(message: Document) -> str:
     recipient = message["recipient"]
     alerts = f" (alert {names_of(message['alerts'])})" if message["alerts"] else ""
     who = recipient.get("name") or recipient["id"]
-    if message.get("destinations"):
-        who = f"{', '.join(message['destinations'])} ({who})"
+    who = named_target(str(who), message.get("destinations") or ())
     return f"told {who} by {message['channel']}: {message['status']}{alerts}"

@@ -34,6 +34,7 @@ from tocsin.model.access import Operation
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
 from tocsin.model.match_result import Pair
+from tocsin.model.own_address import shown_target
 from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription, alert_of
 from tocsin.spark.lake import judged_events, part, status_events
@@ -295,7 +296,8 @@ class _Run:
         if not alerts:
             return fields
         if count.recipient_id is None:
-            return fields | {"target": count.target}
+            names = self.alerts.destination_names(alerts, count.channel, count.target)
+            return fields | {"target": shown_target(count.target)} | ({"destinations": names} if names else {})
         try:
             document = self.parts.catalogue.get("user", Key.by_id(count.recipient_id), "all")
         except NotFound:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from tocsin.chunks import chunks_of
@@ -29,13 +30,21 @@ class Involved(NamedTuple):
     """The alert that is evaluated, and the enabled alerts that it triggers, directly or through others, by id.
 
     ``facts`` are about all of these; what the condition of the first reads decides about each. ``asks_for_states``: it
-    asks for the state of assets at the times of its schedule, or reminds of incidents.
+    asks for the state of assets at the times of its schedule, or reminds of incidents. ``names`` are those of the
+    destinations that have one, by id.
     """
 
     own_id: str
     triggered: Mapping[str, EventSubscription]
     facts: AlertFacts
     asks_for_states: bool = False
+    names: Mapping[str, str] = MappingProxyType({})
+
+    def destination_names(self, alert_ids: Iterable[str], channel: str, target: str) -> list[str]:
+        """Return what those destinations of these alerts are called that name an address or endpoint, each once."""
+        rules = (rule for alert_id in alert_ids for rule in self.facts.rules.get(alert_id, ()))
+        ids = (rule.destination_id for rule in rules if (rule.channel, rule.receiver) == (channel, target))
+        return list(dict.fromkeys(self.names[one] for one in ids if one in self.names))
 
 
 class HoldsBack(Protocol):
@@ -108,7 +117,8 @@ def alerts_involved_in(alert: EventSubscription, stored: Callable[[], Sequence[E
         of_tocsin=frozenset(each.id for each in alerts if each.is_of_tocsin),
         reads=dict.fromkeys(rules, plan.reads),
     )
-    return Involved(alert.id, triggered_alerts, facts, bool(plan.states) or plan.repeat_ms is not None)
+    names = {to.id: to.name for each in alerts for to in each.destinations if to.name}
+    return Involved(alert.id, triggered_alerts, facts, bool(plan.states) or plan.repeat_ms is not None, names)
 
 
 def _rules_of(alert: EventSubscription) -> Sequence[RecipientRule]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tocsin.model.message import DroppedReason
 from tocsin.model.notification import Notification, Reason
+from tocsin.model.own_address import shown_target
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class NotificationRecord:
 
     @property
     def who(self) -> str:
-        """Return whom it is for, as people say it: a user's name, or the address."""
-        return self.user_name or (self.message.target if self.message else self.notification.address)
+        """Return whom it is for, as people say it: a user's name, or the address, which may be masked."""
+        return self.user_name or (shown_target(self.message.target) if self.message else self.notification.address)
 
     @property
     def dropped_reasons(self) -> tuple[DroppedReason, ...]:

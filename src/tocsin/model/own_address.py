@@ -6,6 +6,7 @@ secret, looked up when something is sent. Source: OpenMetadata's ``type/profile.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from tocsin.model.address import MASK
@@ -45,3 +46,8 @@ def shown_target(target: str) -> str:
         return f"{own_address.holder_type} {own_address.holder_id}"
     address = target.rpartition("#")[0]
     return address if MASK in address else target
+
+
+def named_target(shown: str, names: Collection[str]) -> str:
+    """Return whom a message tells behind what its destinations are called: ``#data-alerts (https://…)``."""
+    return f"{', '.join(names)} ({shown})" if names else shown

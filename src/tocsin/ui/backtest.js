@@ -55,10 +55,15 @@ async function followed(make, place, asked) {
   return test;
 }
 
+function recipientOf({ name, target, destinations = [] }) {
+  const who = name || target || "somebody";
+  return destinations.length ? `${destinations.join(", ")} (${who})` : who;
+}
+
 function shown(make, test) {
   if (test.state !== "done") return [make("p", { text: test.message || test.reason })];
   const { result } = test;
-  const recipients = result.recipients.map((one) => [one.name || one.target || "somebody", one.channel, one.notified, one.because.join(", ")]);
+  const recipients = result.recipients.map((one) => [recipientOf(one), one.channel, one.notified, one.because.join(", ")]);
   const triggered = (result.triggered || []).map((one) => [one.name || "an alert that you may not view", one.notified, one.heldBack]);
   const samples = result.samples.map((one) => [
     new Date(one.timestamp).toLocaleString(),

@@ -59,7 +59,9 @@ function drawn(make, incident, acknowledge) {
 
 function step(one) {
   if (one.kind === "message") {
-    return `${when(one.timestamp)} · told ${nameOf(one.recipient)} by ${one.channel}: ${one.status}`;
+    const name = nameOf(one.recipient);
+    const who = one.destinations.length ? `${one.destinations.join(", ")} (${name})` : name;
+    return `${when(one.timestamp)} · told ${who} by ${one.channel}: ${one.status}`;
   }
   const by = one.user ? ` by ${one.user.name}` : "";
   const to = one.assignee ? ` to ${nameOf(one.assignee)}` : "";

@@ -81,7 +81,8 @@ function personBranch(make, person) {
   );
   const others = person.mergedWith.join(", ");
   if (others) ways.push(make("li", { class: "soft", text: `sent as one notification with ${others}` }));
-  return branch(make, person.isDue || person.notification !== null, `${person.name} by ${person.channel}`, ways);
+  const who = person.destinations.length ? `${person.destinations.join(", ")} (${person.name})` : person.name;
+  return branch(make, person.isDue || person.notification !== null, `${who} by ${person.channel}`, ways);
 }
 
 function branch(make, holds, text, below = []) {

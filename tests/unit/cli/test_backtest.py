@@ -56,7 +56,13 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
     plot = [line for line in ended.out.splitlines() if line.startswith("2026-03")]
     assert [line.count("█") for line in plot] == [30, 0, 60]
     assert "Matches per day" in ended.out
-    for name in ("ana", "somebody", "pg.store.orders", "as of today"):
+    for name in (
+        "ana",
+        "somebody",
+        "#data-alerts (https://hooks.slack.com/*********)",
+        "pg.store.orders",
+        "as of today",
+    ):
         assert name in ended.out
     assert json.loads(run("alerts", "backtest", file, "--json").out)["result"] == RESULT
 

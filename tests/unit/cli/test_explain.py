@@ -74,6 +74,7 @@ ANSWER: dict[str, Any] = {
                 "data": [
                     {
                         "name": "ann",
+                        "destinations": ["Mails"],
                         "channel": "Email",
                         "isDue": True,
                         "notification": "n",
@@ -90,6 +91,7 @@ ANSWER: dict[str, Any] = {
         "data": [
             {
                 "channel": "Email",
+                "destinations": ["Mails"],
                 "recipient": "a@x",
                 "recipientName": None,
                 "reasons": [{"subscriptionId": "a"}],
@@ -117,13 +119,13 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   │       ├── ✗ tier == 'a'  tier is missing",
         "│   │       └── ✓ tags == 'a'  tags is a, b, c, d and 21 more, inherited",
         "│   ├── ✗ no",
-        "│   ├── ✓ ann by Email",
+        "│   ├── ✓ Mails (ann) by Email",
         "│   │   ├── ✓ you own it (alert A)",
         "│   │   ├── ✗ you follow it (alert A): ann made the change",
         "│   │   └── sent as one notification with B",
         "│   └── and 2 more",
         "├── 1 notification is stored",
-        "│   └── Email to a@x  due 2023-11-14 22:13:20",
+        "│   └── Email to Mails (a@x)  due 2023-11-14 22:13:20",
         "│       ├── awaitingRetry, in one message with 2 other notifications",
         "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20: timeout 503",
         "│       ├── left out: you own it (alert D): the alert is disabled",

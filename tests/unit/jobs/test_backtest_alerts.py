@@ -51,6 +51,27 @@ def test_of_each_alert_the_first_match_behind_each_incident_passes() -> None:
     assert held_back.held_back_pairs(events(16, 25, 31, 32)) == {(16, "a"), (16, "b"), (32, "a"), (32, "b")}
 
 
+def test_an_address_is_called_by_the_destinations_of_those_alerts_that_name_it() -> None:
+    def hook(name: str | None, address: str) -> dict[str, object]:
+        config = {"endpoint": f"https://hooks.example.com/{address}"}
+        named = {} if name is None else {"name": name}
+        return {"id": f"{name} {address}", "category": "External", "type": "Webhook", "config": config, **named}
+
+    own_alert = alert_of(
+        alert("own", triggers="next").to_wire() | {"destinations": [hook("#one", "a"), hook(None, "b")]},
+        created_at_ms=5,
+    )
+    following = alert_of(alert("next").to_wire() | {"destinations": [hook("PagerDuty", "a")]}, created_at_ms=5)
+    involved = alerts_involved_in(own_alert, lambda: [following])
+
+    def names(address: str, *alert_ids: str) -> list[str]:
+        return involved.destination_names(alert_ids, "Webhook", f"https://hooks.example.com/{address}")
+
+    assert names("a", "own", "next") == ["#one", "PagerDuty"]
+    assert (names("a", "next"), names("b", "own", "next"), names("c", "own")) == (["PagerDuty"], [], [])
+    assert involved.destination_names(["own"], "Slack", "https://hooks.example.com/a") == []
+
+
 def test_nothing_is_asked_where_no_alert_depends_on_another_one() -> None:
     assert HeldBackMatches(Incidents(any=(0, 99)), {}).held_back_pairs(events(1, 2)) == frozenset()
 

@@ -21,6 +21,7 @@ from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import ReasonContext, ReasonKind
 from tocsin.model.notification_record import NotificationRecord
+from tocsin.model.own_address import named_target
 from tocsin.model.people import Person
 from tocsin.model.phrases import count_text
 from tocsin.model.subscription import EventSubscription
@@ -196,12 +197,21 @@ class Explanation:
         for record in self.notified if trace.is_whole else ():
             notification = record.notification
             if record.names(alert) and (notification.channel, notification.recipient) not in due:
-                who = self.reader.name_of(notification.recipient_id, record.who)
+                shown = named_target(record.who, _names_of(record, trace)) if record.user_name is None else record.who
+                who = self.reader.name_of(notification.recipient_id, shown)
                 says = f"{name} notified {who} {phrase_of(notification.channel)}, but currently would not"
                 yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
 
     def _name_of(self, recipient: PossibleRecipient) -> str:
-        return self.reader.name_of(recipient.person.id if recipient.person else None, recipient.name)
+        if recipient.person is None:
+            return named_target(recipient.name, recipient.destinations)
+        return self.reader.name_of(recipient.person.id, recipient.name)
+
+
+def _names_of(record: NotificationRecord, trace: AlertTrace) -> list[str]:
+    """Return the names of the alert's destinations for which a notification is stored, each once."""
+    ids = {reason.destination_id for reason in record.notification.reasons}
+    return list(dict.fromkeys(one.name for one in trace.subscription.destinations if one.id in ids and one.name))
 
 
 _OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
@@ -27,7 +27,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.notification import NotificationIds, Reason
 from tocsin.model.notification_record import NotificationRecord
-from tocsin.model.own_address import own_address_of
+from tocsin.model.own_address import shown_target
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 
@@ -72,7 +72,8 @@ class PossibleRecipient:
 
     ``is_due`` says that, as of now, it would be notified; ``record`` is the stored notification with this alert as a
     reason; ``merged_alerts`` names the alerts it was merged with. Without a record, ``before`` names the alerts of a
-    stored notification of this event that went out before this alert was processed.
+    stored notification of this event that went out before this alert was processed. ``destinations`` are the names of
+    those destinations of the alert that have one.
     """
 
     channel: str
@@ -84,11 +85,12 @@ class PossibleRecipient:
     record: NotificationRecord | None = None
     merged_alerts: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    destinations: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """Return who it is."""
-        return _name(self.person, self.target)
+        """Return who it is: a person, or where it goes."""
+        return self.person.name if self.person else self.target
 
     def obstacles(self) -> list[Obstacle]:
         """Return the obstacles of all ways, each once; nothing when one way has none."""
@@ -140,8 +142,19 @@ def possible_recipients(
             grouped[candidate.channel.value, candidate.person.id if candidate.person else candidate.target].append(
                 candidate
             )
-    recipients = (_possible_recipient(ways, inputs, (closed, answers), matched=matched) for ways in grouped.values())
-    return tuple(sorted(recipients, key=lambda who: (not who.is_due, who.channel, _name(who.person, who.target))))
+    names = {to.id: to.name for to in subscription.destinations if to.name}
+    recipients = (
+        replace(
+            _possible_recipient(ways, inputs, (closed, answers), matched=matched),
+            destinations=tuple(dict.fromkeys(names[to] for to in map(_destination_id, ways) if to in names)),
+        )
+        for ways in grouped.values()
+    )
+    return tuple(sorted(recipients, key=lambda who: (not who.is_due, who.channel, who.name)))
+
+
+def _destination_id(way: Candidate) -> str:
+    return way.reason.destination_id
 
 
 def _plan(subscription: EventSubscription) -> Plan | None:
@@ -205,9 +218,8 @@ def _possible_recipient(
     is_due = matched and any(way.obstacle is None for way in paths)
     names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != alert_id))
     merged_names, before = (names, ()) if record else ((), names)
-    target = f"team {first.reason.team}" if own_address_of(first.target) else first.target
     return PossibleRecipient(
-        first.channel.value, key, target, first.person, paths, is_due, record, merged_names, before
+        first.channel.value, key, _place_name(first), first.person, paths, is_due, record, merged_names, before
     )
 
 
@@ -270,9 +282,11 @@ def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle 
 
 
 def _name_to(reader: Reader, candidate: Candidate) -> str:
-    name = _name(candidate.person, candidate.target)
-    return reader.name_of(candidate.person.id if candidate.person else None, name)
+    person = candidate.person
+    return reader.name_of(person.id, person.name) if person else _place_name(candidate)
 
 
-def _name(person: Person | None, target: str) -> str:
-    return person.name if person else target
+def _place_name(candidate: Candidate) -> str:
+    """Return what people call where something goes that is no person: a team, or an address, which may be masked."""
+    is_team = candidate.person is None and candidate.reason.team is not None
+    return f"team {candidate.reason.team}" if is_team else shown_target(candidate.target)

@@ -95,11 +95,13 @@ class _VisibleIds(NamedTuple):
     def in_sight(self, recipient: Document) -> Document:
         """Return a recipient; who may not be seen, or is reached only by alerts that may not be, has no name."""
         if "alerts" in recipient:
-            recipient = recipient | {"alerts": [one for one in recipient["alerts"] if one in self.alerts]}
+            alerts = [one for one in recipient["alerts"] if one in self.alerts]
+            is_cut = len(alerts) < len(recipient["alerts"])  # its destinations may be those of the others
+            recipient = _without_keys(recipient, *(["destinations"] if is_cut else [])) | {"alerts": alerts}
         is_person, is_reached = "id" in recipient, bool(recipient.get("alerts", True))
         if is_reached and (not is_person or recipient["id"] in self.people):
             return recipient
-        return _without_keys(recipient, "id", "name", "target")
+        return _without_keys(recipient, "id", "name", "target", "destinations")
 
 
 def _without_keys(document: Document, *keys: str) -> Document:

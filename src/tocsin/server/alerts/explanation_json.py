@@ -25,6 +25,7 @@ from tocsin.model.message import DroppedReason, MessageStatus
 from tocsin.model.notification import Reason, ReasonContext
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.model.own_address import shown_target
+from tocsin.server.alerts.destination_names import names_of
 from tocsin.server.alerts.event_shape import BREAKING_KEYS, CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.explanations import PagedExplanation
 from tocsin.server.http.answer_shapes import Shape, json_of
@@ -72,7 +73,9 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
             "total": explanation.notified_count,
             "isWhole": not explanation.is_narrowed,
             "data": [
-                _record(record, wording, shows_answers=shows_answers) for record in explanation.notified[:MOST_PEOPLE]
+                _record(record, wording, shows_answers=shows_answers)
+                | {"destinations": names_of(record, visible_findings.names)}
+                for record in explanation.notified[:MOST_PEOPLE]
             ],
         },
         "disagreements": [asdict(one) for one in explanation.disagreements()[:MOST_PEOPLE]],
@@ -192,6 +195,7 @@ def _recipient(recipient: PossibleRecipient, wording: _Wording) -> Document:
         "ways": [_way(way, recipient, wording) for way in recipient.ways],
         "notification": recipient.record.notification.id if recipient.record else None,
         "mergedWith": list(recipient.merged_alerts),
+        "destinations": list(recipient.destinations),
     }
 
 
@@ -218,8 +222,9 @@ NOTIFIED: Shape[NotificationRecord] = {
     "isRead": (FLAG, lambda record: record.read_at_ms is not None),
     "readAt": (nullable(TIME), lambda record: record.read_at_ms),
     "message": (nullable(OPEN), lambda record: record.message),
+    "destinations": (array(TEXT), lambda _: ()),
 }
-"""A stored notification, whose reasons and message are told in full."""
+"""A stored notification, whose reasons and message are told in full; ``destinations`` are the names of those."""
 
 
 def _record(record: NotificationRecord, wording: _Wording, *, shows_answers: bool) -> Document:

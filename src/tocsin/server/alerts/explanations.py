@@ -41,6 +41,7 @@ from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.permissions import sees
 from tocsin.server.alerts.backtests import UNSEEN_MS
+from tocsin.server.alerts.destination_names import DestinationNames, destination_names
 from tocsin.server.request import Caller
 
 MOST_RECORDS = 10_000
@@ -74,11 +75,12 @@ class ExplanationScope:
 
 @dataclass(frozen=True)
 class PagedExplanation:
-    """The explanation, and which of its alerts are explained in full."""
+    """The explanation, which of its alerts are explained in full, and what the destinations of messages are called."""
 
     explanation: Explanation
     page: tuple[AlertTrace, ...]
     visible: LoggedEvent
+    names: DestinationNames
 
 
 def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
@@ -136,7 +138,15 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
         missing_count=caller.parts.alert_stores.records.missing_relations(question.logged.offset),
         reader=question.reader,
     )
-    return PagedExplanation(explanation, tuple(traces[alert.id] for alert in page), question.visible)
+    names = _destination_names(records, caller)
+    return PagedExplanation(explanation, tuple(traces[alert.id] for alert in page), question.visible, names)
+
+
+def _destination_names(records: Sequence[NotificationRecord], caller: Caller) -> DestinationNames:
+    """Return what the destinations of stored notifications are called, of alerts that the caller may view."""
+    alert_ids = {reason.subscription_id for record in records for reason in record.notification.reasons}
+    alerts = [{"id": one, "type": _ALERT} for one in sorted(alert_ids)]
+    return destination_names(alert_ids & caller.visibility.sees(alerts), caller)
 
 
 class _Verdicts(NamedTuple):

@@ -6,14 +6,13 @@ themselves. Next: ``server/alerts/incidents.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-
 from tocsin.model.alert_incident import AlertIncident
 from tocsin.model.entity import Document
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.own_address import shown_target
 from tocsin.server.access.references import with_names
+from tocsin.server.alerts.destination_names import destination_names, names_of
 from tocsin.server.alerts.explanations import editable_alerts
 from tocsin.server.http.json_schema import ID, OPEN, TEXT, TIME, array, either, exact_object, nullable
 from tocsin.server.request import Caller
@@ -47,30 +46,11 @@ def message_moments(incident: AlertIncident, caller: Caller) -> tuple[list[Docum
     visible_ids = caller.visibility.sees(alerts)
     references = with_names([*alerts, *people], caller)
     shown_alerts = {one: references[one] for one in alert_ids if one in visible_ids}
-    names = _destination_names(shown_alerts, caller)
+    names = destination_names(shown_alerts, caller)
     moments = [
-        _moment(record, shown_alerts, references) | {"destinations": _named_destinations(record, names)}
-        for record in records
+        _moment(record, shown_alerts, references) | {"destinations": names_of(record, names)} for record in records
     ]
     return moments, is_whole and reader is None
-
-
-def _destination_names(alert_ids: Collection[str], caller: Caller) -> dict[tuple[str, str], str]:
-    """Return what destinations of these alerts are called, by the ids of alert and destination; many have no name."""
-    alerts = caller.parts.subscriptions.list_all(alert_ids) if alert_ids else []
-    return {
-        (alert.id, destination.id): destination.name
-        for alert in alerts
-        if alert.id in alert_ids
-        for destination in alert.destinations
-        if destination.name
-    }
-
-
-def _named_destinations(record: NotificationRecord, names: Mapping[tuple[str, str], str]) -> list[str]:
-    """Return the names of the destinations for which a message was sent, each once."""
-    keys = (reason.destination_key for reason in record.notification.reasons)
-    return list(dict.fromkeys(names[key] for key in keys if key in names))
 
 
 def _editable(incident: AlertIncident, caller: Caller) -> set[str]:

@@ -18,10 +18,11 @@ from tocsin.model.notification import Reason, ReasonKind
 
 HOME = "https://tocsin.example.org"
 REASON = Reason(kind=ReasonKind.EXTERNAL, subscription_id="s", subscription_name="Orders", destination_id="d")
+FAILED_MS, RECOVERED_MS = 1_760_000_000_000, 1_760_003_600_000
 PASSED = {"testCaseStatus": "Success", "timestamp": 1_759_990_000_000, "result": "0 rows of 10 are null"}
 FAILED = {
     "testCaseStatus": "Failed",
-    "timestamp": 1_760_000_000_000,
+    "timestamp": FAILED_MS,
     "result": "Found 3 rows of 10 are null",
     "testResultValue": [{"name": "nullCount", "value": "3"}],
     "failedRows": 3,
@@ -60,7 +61,8 @@ EVENTS = {
         entity=TEST,
     ),
     "recovery": change_event(
-        update_of("testCaseResult", FAILED, PASSED | {"timestamp": 1_760_003_600_000}),
+        update_of("testCaseResult", FAILED, PASSED | {"timestamp": RECOVERED_MS}),
+        timestamp=RECOVERED_MS,
         entity_type="testCase",
         entity_fully_qualified_name="acme.shop.public.orders.email.email_not_null",
         entity=TEST,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.unit.delivery.channels import samples
-from tests.unit.delivery.channels.kinds import DIGESTS, KINDS, OF_WHOLES, REMOVAL, digest_of, message_about
+from tests.unit.delivery.channels.kinds import CONTEXTS, DIGESTS, KINDS, OF_WHOLES, REMOVAL, digest_of, message_about
 from tests.unit.delivery.events import OWNER, change_event, dispatch, update_of
 from typer.main import get_command
 
@@ -59,6 +59,13 @@ RENDERINGS: dict[str, Callable[[str], dict[str, Any]]] = {
     "webhook": webhook,
     **{channel.value: chat(channel) for channel in (Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT)},
 }
+
+
+def test_what_recovers_failed_before_and_is_reported_afterwards() -> None:
+    recoveries = {name: one for name, one in CONTEXTS.items() if one.ended_ms is not None}
+    assert recoveries.keys() == {"recovered_test", "recovered_run", "recovered_ingestion"}
+    for name, context in recoveries.items():
+        assert (context.since_ms or 0) < (context.ended_ms or 0) <= KINDS[name].timestamp, name
 
 
 @pytest.mark.parametrize("channel", PREVIEWS)

@@ -24,6 +24,7 @@ from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.recipients.asked import AskedConsumers
 
 
 def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
@@ -40,6 +41,7 @@ def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
             OwnAddresses(engine),
             FailureMessages(engine),
             FailedRowSamples(engine, Settings().masked_tags, send_permission.permission_cache),
+            AskedConsumers(engine),
             senders,
         ),
         owner="test",

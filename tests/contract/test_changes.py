@@ -11,6 +11,7 @@ from sqlalchemy import event as statement_events
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_bot_puts import bot
 from tests.contract.test_explain import Person, person
+from tests.contract.test_feed import hide
 from tests.contract.test_impact import feed
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
@@ -309,12 +310,31 @@ def test_who_answers_for_a_consumer_is_told_once_and_nobody_who_may_not_see_the_
 ) -> None:
     announce(administrator, world["orders"])
     notify_all(sqlite_engine)
-    for name, through in (("ann", ""), ("bob", " through team analysts")):
-        inbox = world[f"as_{name}"].get(f"/users/{world[name]}/notifications").json()["data"]
-        (entry,) = (one for one in inbox if one["eventType"] == "changeRequestUpdated")
-        assert [one["sentence"] for one in entry["reasons"]] == [
-            f"you are asked about it{through} (alert ChangeRequests)"
-        ]
+    assert why_asked(world, "ann") == "you own clean, which reads orders.email (alert ChangeRequests)"
+    through_team = "you own sales through team analysts, which reads orders (alert ChangeRequests)"
+    assert why_asked(world, "bob") == through_team
+
+
+def why_asked(world: dict[str, Json], name: str) -> str:
+    """Return why the newest event about a request is in somebody's inbox."""
+    inbox = world[f"as_{name}"].get(f"/users/{world[name]}/notifications").json()["data"]
+    entry = next(one for one in inbox if one["eventType"] == "changeRequestUpdated")
+    return "; ".join(one["sentence"] for one in entry["reasons"])
+
+
+def test_many_consumers_of_one_person_are_counted_and_hidden_ones_are_not_named(
+    administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
+) -> None:
+    owners = [{"type": "user", "id": world["ann"]}]
+    for at in range(4):
+        feed(administrator, world["orders"], table(administrator, f"copy{at}", owners=owners), "email")
+    assert administrator.put(f"/tables/{world['orders']['id']}/followers/{world['ann']}").is_success
+    announce(administrator, world["orders"])
+    notify_all(sqlite_engine)
+    about = "which read orders.email (alert ChangeRequests)"
+    assert why_asked(world, "ann") == f"you follow it and you own clean, copy0, copy1 and 2 more, {about}"
+    hide(administrator, world["ann"], world["clean"])
+    assert why_asked(world, "ann") == f"you follow it and you own copy0, copy1, copy2 and 1 more, {about}"
 
 
 def test_a_permanent_deletion_ends_a_request_and_tells_once_who_was_asked(

@@ -6,6 +6,7 @@ Next: ``flow/track/change_requests.py`` for what may be done when, ``store/catal
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, NamedTuple, Self
@@ -293,6 +294,32 @@ class ChangeComment(WireModel):
 def is_request_reminder(event: ChangeEvent) -> bool:
     """Say whether the event reminds of a change request that has not been answered."""
     return event.event_type is EventType.CHANGE_REQUEST_REMINDER
+
+
+class AskedAsset(NamedTuple):
+    """An asset that makes a person, or the team of that name, a consumer of a change request: they answer for it.
+
+    ``reads_column``: by lineage of columns it reads the one that is to change.
+    """
+
+    full_name: str
+    name: str
+    team: str | None = None
+    reads_column: bool = False
+
+
+class AskedFor(NamedTuple):
+    """What a change request asks a person for: assets, those nearest downstream first, and whether they follow it."""
+
+    assets: tuple[AskedAsset, ...] = ()
+    follows: bool = False
+
+    def among(self, full_names: Container[str]) -> AskedFor:
+        """Return it with those assets only that have one of these names."""
+        return self._replace(assets=tuple(one for one in self.assets if one.full_name in full_names))
+
+
+NOT_ASKED = AskedFor()
 
 
 def tells_author(event: ChangeEvent) -> bool:

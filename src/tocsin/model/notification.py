@@ -6,11 +6,12 @@ Next: ``model/message.py``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha1
+from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
@@ -58,11 +59,14 @@ class ReasonContext(NamedTuple):
     subject : what its entity is about: the table of a test, the asset of a thread
     is_inherited : the owners of the changed asset are those of its container
     tells_author : it tells the author of a change request what became of it, and asks nobody else
+    asked : why a change request asks its reader, by the name of the team that a reason names, None for the person:
+        ``you own orders_daily, which reads orders.status``; empty where that is not known
     """
 
     subject: str = "it"
     is_inherited: bool = False
     tells_author: bool = False
+    asked: Mapping[str | None, str] = MappingProxyType({})
 
 
 _NO_CONTEXT = ReasonContext()
@@ -163,6 +167,8 @@ class Reason(WireModel):
         because = (to_reader if name is None else about).format(
             asset=asset, through=through, team=met_team or self.team, name=name, receiver=receiver
         )
+        if self.kind is ReasonKind.ASKED and name is None and not context.tells_author:
+            because = context.asked.get(self.team, because)
         because += distance
         if not names_alert:
             return because

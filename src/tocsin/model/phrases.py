@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -32,6 +32,13 @@ def in_words(name: str) -> str:
 def count_text(count: int, noun: str, plural: str | None = None) -> str:
     """Return ``1 asset``, ``1,200 assets``; ``plural`` is what several are called if not ``noun`` with an s."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def list_text(names: Sequence[str], *, most: int = 3) -> str:
+    """Return names as one text: ``a, b and c``; of more than ``most`` the first, the others counted."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def ordinal_text(number: int) -> str:

@@ -35,6 +35,7 @@ from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.told_counts import ToldCounts
+from tocsin.store.recipients.asked import AskedConsumers
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.followed_assets import FollowedAssets
@@ -72,6 +73,7 @@ class AlertStores:
         self.messages = Messages(engine)
         self.routes = Routes(engine)
         self.failure_messages = FailureMessages(engine)
+        self.asked_consumers = AskedConsumers(engine)
         self.deliveries = AlertDeliveries(engine)
         self.dead_letters = DeadLetters(engine)
         self.replays = Replays(engine)

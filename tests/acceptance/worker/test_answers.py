@@ -95,6 +95,12 @@ async def test_a_mail_to_a_person_who_is_asked_has_the_link_of_that_person_and_n
     }
     links_of_asked = {name: {AnswerLink(company.ids[name], request.id)} for name in ("cem", "dia")}
     assert links == {"ben": set(), "list": set(), **links_of_asked}
+    whys = {
+        name: why
+        for name, why in (("dia", "you own revenue, which reads orders (alert"), ("cem", "you follow it (alert"))
+        if why in text_of(mails[f"{name}@example.com"], "plain")
+    }
+    assert whys.keys() == {"dia", "cem"}
     pages = {receiver.partition("@")[0] for receiver, mail in mails.items() if PAGE in text_of(mail)}
     assert pages == {"list"}, "who may be anybody logs in"
 

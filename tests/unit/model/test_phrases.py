@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.model.phrases import LONGEST_WORD, nearest, similar, value_in_words
+from tocsin.model.phrases import LONGEST_WORD, list_text, nearest, similar, value_in_words
+
+
+def test_of_many_names_the_first_are_said_and_the_others_counted() -> None:
+    texts = [list_text("abcde"[:count]) for count in range(6)]
+    assert texts == ["", "a", "a and b", "a, b and c", "a, b, c and 1 more", "a, b, c and 2 more"]
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tocsin.clock import LATEST_MS
 from tocsin.delivery.lines import ADVICE, SHOWN_LIMIT, ChangeLine, clean_line, command_line, moment_text
+from tocsin.delivery.wording.assets import asset_of
 from tocsin.model.change import CHANGE_REQUEST, ChangeEvent
-from tocsin.model.change_request import ConsumerVerdict, RequestStatus
+from tocsin.model.change_request import AskedAsset, AskedFor, ConsumerVerdict, RequestStatus, request_in
 from tocsin.model.entity import Document
-from tocsin.model.phrases import count_text
+from tocsin.model.phrases import count_text, list_text
 
 _VERBS: Mapping[str, tuple[str, str]] = {
     ConsumerVerdict.READY: ("is ready", "are ready"),
@@ -36,6 +37,29 @@ def announced_in_words(request: Document, zone: str) -> str:
         "rename": f"{subject} {verb} to be renamed to {new_value}{when}",
         "deprecation": f"{subject} {verb} to be deprecated{when}",
     }.get(str(request.get("kind")), f"a change {verb} to happen{when}")
+
+
+def asked_clauses(asked: AskedFor, event: ChangeEvent) -> dict[str | None, str]:
+    """Return why a request asks its reader, by the name of the team that owns assets, None for the reader.
+
+    ``you own orders_daily, which reads orders.status``: of several assets the first three, the others counted.
+    """
+    assets_by_team: dict[str | None, list[AskedAsset]] = {}
+    for asset in asked.assets:
+        assets_by_team.setdefault(asset.team, []).append(asset)
+    clauses = {team: _owned_clause(assets, event) for team, assets in assets_by_team.items()}
+    if asked.follows:
+        clauses[None] = " and ".join(filter(None, ("you follow it", clauses.get(None))))
+    return clauses
+
+
+def _owned_clause(assets: Sequence[AskedAsset], event: ChangeEvent) -> str:
+    names = list_text([clean_line(one.name) for one in assets])
+    through = f" through team {assets[0].team}" if assets[0].team else ""
+    changed, column = asset_of(event).name, (request_in(event) or {}).get("column")
+    if column and all(one.reads_column for one in assets):
+        changed = clean_line(f"{changed}.{column}")
+    return f"you own {names}{through}, which {'reads' if len(assets) == 1 else 'read'} {changed}"
 
 
 def is_change_overdue(event: ChangeEvent) -> bool:

@@ -29,6 +29,7 @@ from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
+from tocsin.model.change_request import NOT_ASKED
 from tocsin.model.message import Entry
 from tocsin.model.phrases import count_text
 from tocsin.model.thread import THREAD
@@ -232,7 +233,8 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
             at, link = moment_text(event.timestamp, dispatch.zone), base_url + text.asset.page
             texts[key] = section._replace(at=at, link=link, variant=variant)
-        why = why_text(event, entry.reasons, dispatch.message.channel)
+        asked = dispatch.asked.get(entry.notification_id, NOT_ASKED)
+        why = why_text(event, entry.reasons, dispatch.message.channel, asked)
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
         if entry.parts or dispatch.guidance or dispatch.failure:
             section = section._replace(notes=_notes_of(entry, dispatch, section))

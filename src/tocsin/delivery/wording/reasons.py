@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tocsin.delivery.wording.assets import TEST_CASE, asset_of, checked_table, refused_asset
+from tocsin.delivery.wording.change_requests import asked_clauses
 from tocsin.model.change import ChangeEvent, EventType
-from tocsin.model.change_request import tells_author
+from tocsin.model.change_request import NOT_ASKED, AskedFor, tells_author
 from tocsin.model.notification import Reason, ReasonContext
 from tocsin.model.subscription import Channel
 from tocsin.model.thread import THREAD
@@ -23,9 +24,9 @@ _RECEIVERS: dict[str, str] = {
 _OF_REQUESTS = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_REQUEST_UPDATED})
 
 
-def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "") -> str:
+def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "", asked: AskedFor = NOT_ASKED) -> str:
     """Return why the recipient of an event over a channel is notified: each reason once."""
-    context, receiver = reason_context(event), receiver_of(channel)
+    context, receiver = reason_context(event, asked), receiver_of(channel)
     return "; ".join(dict.fromkeys(reason.sentence(context=context, receiver=receiver) for reason in reasons))
 
 
@@ -34,11 +35,12 @@ def receiver_of(channel: str) -> str:
     return _RECEIVERS.get(channel, "address")
 
 
-def reason_context(event: ChangeEvent) -> ReasonContext:
-    """Return what reasons say of an event to those who are notified of it."""
+def reason_context(event: ChangeEvent, asked: AskedFor = NOT_ASKED) -> ReasonContext:
+    """Return what reasons say of an event to those who are notified of it, and whom it has ``asked`` for what."""
     is_for_author = event.event_type in _OF_REQUESTS and tells_author(event)
     if event.entity_type == TEST_CASE:
         table = f"{checked_table(event) or 'the table'}, which this test checks"
         return ReasonContext(table, tells_author=is_for_author)
     is_of_another = event.entity_type == THREAD or refused_asset(event) is not None
-    return ReasonContext(asset_of(event).name if is_of_another else "it", tells_author=is_for_author)
+    context = ReasonContext(asset_of(event).name if is_of_another else "it", tells_author=is_for_author)
+    return context if asked == NOT_ASKED else context._replace(asked=asked_clauses(asked, event))

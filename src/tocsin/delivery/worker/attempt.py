@@ -41,7 +41,7 @@ from tocsin.delivery.wording.surroundings import has_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.flow.track.attempts import Finished, NextStep, next_step
 from tocsin.model.change import EventType
-from tocsin.model.change_request import is_past_reminder
+from tocsin.model.change_request import AskedFor, is_past_reminder
 from tocsin.model.channels import WORDED
 from tocsin.model.message import (
     Attempt,
@@ -53,7 +53,7 @@ from tocsin.model.message import (
     Rejected,
     Retry,
 )
-from tocsin.model.notification import Reason
+from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import Channel, Destination
 from tocsin.model.template import Template
@@ -272,6 +272,7 @@ class MessageAttempt:
             payer=route.payer,
             addresses=await self._addresses(permitted, route.destination),
             answers=await self._answers(permitted, route.destination),
+            asked=await self._asked(permitted),
             failure=await self._failure(permitted),
             guidance=guidance_of(permitted, self._routes),
             zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
@@ -321,6 +322,19 @@ class MessageAttempt:
         if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
             return None
         return await _ask_store(lambda: self._parts.failure_messages.find_answered(dispatch))
+
+    async def _asked(self, dispatch: Dispatch) -> Mapping[str, AskedFor]:
+        """Return what change requests ask the reader of a message for, by notification, as far as they may see it."""
+        kinds = {reason.kind for entry in dispatch.entries for reason in entry.reasons}
+        if dispatch.message.channel not in WORDED or ReasonKind.ASKED not in kinds:
+            return {}
+
+        def ask(entry: Entry) -> AskedFor:
+            asked = self._parts.asked_consumers.of_notification(entry.event, entry.reasons, entry.recipient_id)
+            names = [asset.full_name for asset in asked.assets]
+            return asked.among(self._parts.permitted.names_seen(replace(dispatch, entries=(entry,)), names))
+
+        return await _ask_store(lambda: {entry.notification_id: ask(entry) for entry in dispatch.entries})
 
     async def _failing_rows(self, dispatch: Dispatch) -> FailingRows | None:
         """Return rows that failed the test which a mail to one person is about."""

@@ -33,6 +33,7 @@ from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.recipients.asked import AskedConsumers
 from tocsin.store.upkeep.opening import open_store
 
 _CONNECTIONS, _FEWEST_CONNECTIONS = 24, 4
@@ -71,6 +72,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], 
             own_addresses=OwnAddresses(engine),
             failure_messages=FailureMessages(engine),
             failing_rows=FailedRowSamples(engine, settings.masked_tags, send_permission.permission_cache),
+            asked_consumers=AskedConsumers(engine),
             senders=senders,
             base_url=settings.base_url(),
             link_key=unsubscribe_key(people),

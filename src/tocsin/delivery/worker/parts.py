@@ -25,6 +25,7 @@ from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.recipients.asked import AskedConsumers
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class AttemptParts:
     own_addresses: OwnAddresses
     failure_messages: FailureMessages
     failing_rows: FailedRowSamples
+    asked_consumers: AskedConsumers
     senders: Mapping[str, Sender]
     renderings: Renderings = field(default_factory=Renderings)
     base_url: str = ""

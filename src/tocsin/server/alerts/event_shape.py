@@ -16,6 +16,7 @@ from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.delivery.wording.reasons import reason_context
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
+from tocsin.model.change_request import NOT_ASKED, AskedFor
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason, inbox_group_id
 from tocsin.model.severity import Severity
@@ -137,9 +138,10 @@ _INCIDENT: Shape[FailureIncident] = {
 
 @dataclass(frozen=True)
 class ListedEntry(Worded[InboxEntry]):
-    """An entry of an inbox in words, with the details that were asked for."""
+    """An entry of an inbox in words, with the details that were asked for, and what a change request asks for."""
 
     details: EntryDetails = NO_DETAILS
+    asked: AskedFor = NOT_ASKED
 
 
 INBOX_ENTRY: Shape[ListedEntry] = {
@@ -151,7 +153,10 @@ INBOX_ENTRY: Shape[ListedEntry] = {
     **CHANGES,
     "notificationCount?": (COUNT, lambda worded: _count_of(worded.entry)),
     **event_shape("semanticChanges", *BREAKING_KEYS),
-    "reasons": (array(ref("Reason")), lambda worded: [reason_json(one, worded.event) for one in worded.entry.reasons]),
+    "reasons": (
+        array(ref("Reason")),
+        lambda worded: [reason_json(one, worded.event, worded.asked) for one in worded.entry.reasons],
+    ),
     **event_shape("userName", "timestamp"),
     "read": (FLAG, lambda worded: worded.entry.read),
     f"{SEVERITY}?": (either(*Severity), lambda worded: worded.details.severity),
@@ -179,12 +184,14 @@ the same for all of them, whichever leads. The last five keys are those that ``f
 """
 
 
-def reason_json(reason: Reason, event: ChangeEvent) -> Document:
-    """Return a reason for a notification of an event, also as its reader would say it."""
-    return {**reason.to_wire(), "sentence": reason.sentence(context=reason_context(event))}
+def reason_json(reason: Reason, event: ChangeEvent, asked: AskedFor = NOT_ASKED) -> Document:
+    """Return a reason for a notification of an event, also as its reader would say it, who is ``asked`` for something."""
+    return {**reason.to_wire(), "sentence": reason.sentence(context=reason_context(event, asked))}
 
 
-def entry_json(entry: InboxEntry, *, zone: str = UTC, details: EntryDetails = NO_DETAILS) -> Document:
+def entry_json(
+    entry: InboxEntry, *, zone: str = UTC, details: EntryDetails = NO_DETAILS, asked: AskedFor = NOT_ASKED
+) -> Document:
     """Return an entry of an inbox to its owner, with times in an IANA ``zone``."""
     text = event_text(entry.event, entry.reasons, zone=zone, reader_id=entry.recipient_id)
-    return json_of(INBOX_ENTRY, ListedEntry(entry, text, details))
+    return json_of(INBOX_ENTRY, ListedEntry(entry, text, details, asked))

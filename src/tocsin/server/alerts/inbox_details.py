@@ -21,6 +21,7 @@ from tocsin.delivery.dispatch import (
 from tocsin.delivery.wording.guidance import guidance_of_notification
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.errors import InvalidInput
+from tocsin.model.change_request import AskedFor
 from tocsin.model.message import CarriedEvent, Entry
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.severity import Severity
@@ -29,6 +30,7 @@ from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE
 from tocsin.store.outbox.failing_rows import FailedRowSamples, ResultPlace, is_failed_test
 from tocsin.store.outbox.failure_incidents import ReportPlace
 from tocsin.store.outbox.inbox import InboxEntry
+from tocsin.store.recipients.asked import AskedConsumers
 
 SEVERITY, RUNBOOKS, FAILING_ROWS, FAILURE, INCIDENT = "severity", "runbooks", "failingRows", "failure", "incident"
 DETAILS = (SEVERITY, RUNBOOKS, FAILING_ROWS, FAILURE, INCIDENT)
@@ -139,6 +141,17 @@ def _failure_of(entry: InboxEntry, streak: FailureContext | None) -> FailureCont
     if streak is None or not streak.count:
         return None
     return streak if streak.since_ms is not None else replace(streak, since_ms=reported_at_ms(entry.event))
+
+
+def asked_for(
+    entries: Sequence[InboxEntry], visibility: Visibility, asked_consumers: AskedConsumers
+) -> dict[str, AskedFor]:
+    """Return what change requests ask the owner of an inbox for, by entry, as far as the reader may see it."""
+    asked = {
+        entry.id: asked_consumers.of_notification(entry.event, entry.reasons, entry.recipient_id) for entry in entries
+    }
+    visible_names = visibility.sees_named({asset.full_name for one in asked.values() for asset in one.assets})
+    return {identity: one.among(visible_names) for identity, one in asked.items()}
 
 
 def _advice_of(runbook: DefinitionRunbook | None, visible_names: set[str]) -> tuple[Advice, ...]:

@@ -7,22 +7,35 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, func, literal, select
+from sqlalchemy import Connection, Engine, Row, Select, false, func, literal, select
 
 from tocsin.clock import LATEST_MS
 from tocsin.flow.resolve.directory import NO_END, Principal
-from tocsin.model.change_request import Basis, RequestStepKind
-from tocsin.model.notification import ReasonKind
+from tocsin.model.change import ChangeEvent
+from tocsin.model.change_request import (
+    NOT_ASKED,
+    AskedAsset,
+    AskedFor,
+    Basis,
+    RequestStepKind,
+    request_in,
+    tells_author,
+)
+from tocsin.model.notification import Reason, ReasonKind
 from tocsin.store.catalogue.relations.past import CONSUMER
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
+from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import change_event, past_relation
+from tocsin.store.database.tables import change_event, entity, past_relation
 from tocsin.store.recipients import relations_over_time
 
 _ROW, _STEP, _CONSUMER = change_request.c, change_request_step.c, change_request_consumer.c
 _OFFSET, _PAST = change_event.c.log_offset, past_relation.c
+_MOST_EVENTS = 16
+"""Events of which it is remembered whom they asked: one may ask thousands of people, each by a message of their own."""
 
 
 class _Asking(NamedTuple):
@@ -67,6 +80,8 @@ class _Consumer(NamedTuple):
     id: str
     answered_at_ms: int
     is_person: bool
+    reads_column: bool
+    level: int
     added_at_ms: int = 0
     since_offset: int = 0
     until_offset: int = NO_END
@@ -97,8 +112,7 @@ def people_asked_at(connection: Connection, entity_ids: Collection[str], from_of
     of_consumers = [one for one in askings if not one.is_of_author]
     if of_consumers:
         asked_consumers = {
-            asking: [one for one in many if not asking.is_reminder or one.answered_at_ms > asking.at_ms]
-            for asking, many in _consumers_of(connection, of_consumers).items()
+            asking: _asked_at(asking, many) for asking, many in _consumers_of(connection, of_consumers).items()
         }
         yield from (principal for _, principal in _who_answer(connection, asked_consumers, from_offset))
 
@@ -130,6 +144,78 @@ def people_who_answered(connection: Connection, request_ids: Collection[str]) ->
     return {asking.event_id: answering[asking] - asked_people[asking] for asking in askings}
 
 
+class _Asked(NamedTuple):
+    """Whom an event has asked: the consumers by who answers for them, and the teams among those of each person."""
+
+    consumers: Mapping[str, Sequence[_Consumer]]
+    teams: Mapping[str, Sequence[str]]
+
+
+class AskedConsumers:
+    """What events about change requests have asked people for: the assets and teams by the names that they have now."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._asked_by = lru_cache(maxsize=_MOST_EVENTS)(self._read)  # whom an event has asked never changes
+
+    def of_notification(self, event: ChangeEvent, reasons: Sequence[Reason], user_id: str | None) -> AskedFor:
+        """Return what a notification asks its recipient for, hidden or not; nothing if it asks nobody."""
+        if user_id is None or all(reason.kind is not ReasonKind.ASKED for reason in reasons) or tells_author(event):
+            return NOT_ASKED
+        request = request_in(event)
+        return self.of(str(request.get("id")), event.id, user_id) if request else NOT_ASKED
+
+    def of(self, request_id: str, event_id: str, user_id: str) -> AskedFor:
+        """Return what an event has asked a person for, hidden or not; nothing if it asks nobody, or somebody else."""
+        asked = self._asked_by(request_id, event_id)
+        own_teams, follows = asked.teams.get(user_id, ()), False
+        held_consumers: list[tuple[str | None, _Consumer]] = []
+        for team_id in (None, *own_teams):
+            for consumer in asked.consumers.get(team_id or user_id, ()):
+                follows = follows or consumer.is_person
+                held_consumers += [] if consumer.is_person else [(team_id, consumer)]
+        ids = {*own_teams, *(consumer.id for _, consumer in held_consumers)}
+        query = select(entity.c.id, entity.c.name, entity.c.fqn)
+        with reading(self._engine) as connection:
+            named = {row.id: row for row in rows_by_key(connection, query, entity.c.id, ids)}
+        held_consumers = [one for one in held_consumers if one[1].id in named and (not one[0] or one[0] in named)]
+        held_consumers.sort(key=lambda one: (one[1].level, named[one[1].id].fqn))
+        assets = (
+            AskedAsset(
+                named[consumer.id].fqn,
+                named[consumer.id].name,
+                named[team_id].name if team_id else None,
+                consumer.reads_column,
+            )
+            for team_id, consumer in held_consumers
+        )
+        return AskedFor(tuple(assets), follows)
+
+    def _read(self, request_id: str, event_id: str) -> _Asked:
+        query = _query_of_askings().where(_STEP.request_id == request_id, _STEP.event_id == event_id)
+        with reading(self._engine) as connection:
+            events = map(_event_of, connection.execute(query))
+            asking = next((one for one in events if not one.is_of_author), None)
+            if asking is None:
+                return _Asked({}, {})
+            asked_consumers = _asked_at(asking, _consumers_of(connection, [asking])[asking])
+            consumers: dict[str, list[_Consumer]] = defaultdict(list)
+            team_ids: set[str] = set()
+            for _, consumer, (who, kind) in _answers_needed(connection, {asking: asked_consumers}, asking.offset):
+                consumers[who].append(consumer)
+                team_ids |= {who} if kind == "team" else set()
+            teams: dict[str, list[str]] = defaultdict(list)
+            for team_id, user_id, (since, until) in relations_over_time.members(connection, team_ids, asking.offset):
+                if since <= asking.offset <= until:
+                    teams[user_id].append(team_id)
+        return _Asked(dict(consumers), dict(teams))
+
+
+def _asked_at(asking: _Asking, consumers: Sequence[_Consumer]) -> list[_Consumer]:
+    """Return those of the consumers of an event that it asks about: a reminder only those that were open."""
+    return [one for one in consumers if not asking.is_reminder or one.answered_at_ms > asking.at_ms]
+
+
 def _query_of_askings() -> Select[Any]:  # Any: columns of three tables
     """Return the query of the events that tell of steps of requests."""
     columns = (_ROW.id, _ROW.entity_id, _ROW.author_id, _OFFSET, _STEP.kind, _STEP.at_ms, _STEP.event_id)
@@ -154,31 +240,40 @@ def _consumers_of(connection: Connection, askings: Sequence[_Asking]) -> dict[_A
 
 def _consumer_rows(connection: Connection, request_ids: Collection[str]) -> Iterator[Any]:  # Any: rows of SQLAlchemy's
     """Yield the fields of the consumers of requests, also of those deleted for good, without answers."""
-    is_person = _CONSUMER.basis == Basis.FOLLOW.value
+    bases = [_CONSUMER.basis == basis.value for basis in (Basis.FOLLOW, Basis.COLUMN)]
     added_at_ms = func.coalesce(_CONSUMER.added_at_ms, 0)
-    query = select(_CONSUMER.request_id, _CONSUMER.consumer_id, is_person, added_at_ms)
+    query = select(_CONSUMER.request_id, _CONSUMER.consumer_id, *bases, _CONSUMER.level, added_at_ms)
     yield from rows_by_key(connection, query, _CONSUMER.request_id, request_ids)
-    was_person = _PAST.other_type == "user"
-    past_columns = (_PAST.entity_id, _PAST.other_id, was_person, literal(0), _PAST.since_offset, _PAST.until_offset)
-    past_query = select(*past_columns).where(_PAST.relation == CONSUMER)
+    details = (_PAST.other_type == "user", false(), literal(0), literal(0), _PAST.since_offset, _PAST.until_offset)
+    past_query = select(_PAST.entity_id, _PAST.other_id, *details).where(_PAST.relation == CONSUMER)
     yield from rows_by_key(connection, past_query, _PAST.entity_id, request_ids)
 
 
 def _who_answer(connection: Connection, consumers: _Consumers, from_offset: int) -> Iterator[tuple[_Asking, Principal]]:
-    """Yield who answers for the consumers of each event: for assets who owned them when it was written."""
+    """Yield who answers for the consumers of each event, each once."""
+    principals: dict[_Asking, set[tuple[str, str]]] = {asking: set() for asking in consumers}
+    for asking, _, principal in _answers_needed(connection, consumers, from_offset):
+        principals[asking].add(principal)
+    for asking, many in principals.items():
+        yield from ((asking, asking.principal(*one)) for one in sorted(many))
+
+
+def _answers_needed(
+    connection: Connection, consumers: _Consumers, from_offset: int
+) -> Iterator[tuple[_Asking, _Consumer, tuple[str, str]]]:
+    """Yield each consumer of each event with the id and type of who answers: for assets who owned them at the event."""
     asset_ids = {one.id for many in consumers.values() for one in many if not one.is_person}
     owners: dict[str, list[Principal]] = defaultdict(list)
     for owner in relations_over_time.owners(connection, asset_ids, from_offset) if asset_ids else ():
         owners[str(owner.node_id)].append(owner)
     for asking, many in consumers.items():
-        principals = {(one.id, "user") for one in many if one.is_person}
-        principals |= {
-            (owner.principal_id, owner.principal_type)
+        yield from ((asking, consumer, (consumer.id, "user")) for consumer in many if consumer.is_person)
+        yield from (
+            (asking, consumer, (owner.principal_id, owner.principal_type))
             for consumer in many
             for owner in owners[consumer.id]
             if owner.since_offset <= asking.offset <= owner.until_offset
-        }
-        yield from ((asking, asking.principal(*one)) for one in sorted(principals))
+        )
 
 
 def _people_of(connection: Connection, consumers: _Consumers) -> dict[_Asking, set[str]]:

@@ -40,6 +40,7 @@ from tocsin.model.change import (
     FieldChange,
     ImportedCount,
 )
+from tocsin.model.change_request import AskedAsset, AskedFor
 from tocsin.model.message import CarriedEvent, Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.model.severity import Severity
@@ -600,8 +601,21 @@ def digest_of(name: str, channel: Channel) -> Dispatch:
     return replace(messages[0], entries=tuple(entries), failure=None, buttons={})
 
 
+ASKED = {
+    "change_announced": AskedFor((AskedAsset("acme.marts.revenue", "revenue", reads_column=True),)),
+    "change_reminder": AskedFor(
+        tuple(AskedAsset(f"acme.marts.{name}", name) for name in ("daily", "hourly", "revenue", "sales", "weekly"))
+    ),
+}
+"""For what change requests ask the reader of a mail."""
+
+
 def message_about(kind: str, channel: Channel) -> Dispatch:
     """Return the message about an event of a kind, as its worker hands it to a channel."""
-    to_mail = dispatch(KINDS[kind], reasons=(OWNER if channel is Channel.EMAIL else REASON,))
-    message = replace(to_mail, message=replace(to_mail.message, channel=channel), failure=CONTEXTS.get(kind))
+    to_person = OWNER.model_copy(update={"kind": ReasonKind.ASKED}) if kind in ASKED else OWNER
+    to_mail = dispatch(KINDS[kind], reasons=(to_person if channel is Channel.EMAIL else REASON,))
+    asked = {to_mail.first.notification_id: ASKED[kind]} if kind in ASKED else {}
+    message = replace(
+        to_mail, message=replace(to_mail.message, channel=channel), failure=CONTEXTS.get(kind), asked=asked
+    )
     return with_incident(message) if kind in _ANSWERABLE else message

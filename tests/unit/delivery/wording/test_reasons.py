@@ -9,6 +9,7 @@ from tests.unit.delivery.wording.test_threads import event as thread_event
 
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.model.change import CHANGE_REQUEST, EventType
+from tocsin.model.change_request import AskedAsset, AskedFor
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.subscription import Channel
 
@@ -44,6 +45,35 @@ def test_the_author_of_a_change_request_is_told_of_it_and_not_asked(
 ) -> None:
     event = change_event(addition_of(CHANGE_REQUEST, {"name": "CR-12", "status": status}), event_type=event_type)
     assert why_text(event, (Reason(kind=ReasonKind.ASKED, **OF),)) == sentence
+
+
+COLUMN, WHOLE = {"name": "CR-12", "column": "email"}, {"name": "CR-12"}
+DAILY = AskedAsset("acme.marts.orders_daily", "orders_daily", reads_column=True)
+FOR_TEAM = AskedAsset("acme.marts.sales", "sales", team="Shop")
+SEVEN = tuple(AskedAsset(f"acme.t{at}", f"t{at}", reads_column=True) for at in range(7))
+
+
+@pytest.mark.parametrize(
+    ("request_value", "asked", "team", "sentence"),
+    [
+        (COLUMN, AskedFor((DAILY,)), None, "you own orders_daily, which reads orders.email"),
+        (WHOLE, AskedFor((DAILY,)), None, "you own orders_daily, which reads orders"),
+        (COLUMN, AskedFor((DAILY, FOR_TEAM)), None, "you own orders_daily, which reads orders.email"),
+        (COLUMN, AskedFor((DAILY, FOR_TEAM)), "Shop", "you own sales through team Shop, which reads orders"),
+        (COLUMN, AskedFor(SEVEN[:2]), None, "you own t0 and t1, which read orders.email"),
+        (COLUMN, AskedFor(SEVEN), None, "you own t0, t1, t2 and 4 more, which read orders.email"),
+        (COLUMN, AskedFor((), follows=True), None, "you follow it"),
+        (COLUMN, AskedFor((DAILY,), follows=True), None, "you follow it and you own orders_daily, which reads"),
+        (COLUMN, AskedFor((FOR_TEAM,)), None, "you are asked about it"),
+        (COLUMN, AskedFor(), "Shop", "you are asked about it through team Shop"),
+    ],
+)
+def test_a_consumer_of_a_change_request_is_told_for_what_they_answer(
+    request_value: dict[str, str], asked: AskedFor, team: str | None, sentence: str
+) -> None:
+    event = change_event(addition_of(CHANGE_REQUEST, request_value), event_type=EventType.CHANGE_REQUEST_UPDATED)
+    why = why_text(event, (Reason(kind=ReasonKind.ASKED, team=team, **OF),), asked=asked)
+    assert why.startswith(sentence) and why.endswith("(alert Orders)"), why
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from tocsin.cli.backtest import backtest
 from tocsin.cli.exit_codes import CHANGES
 from tocsin.cli.noise import noise
 from tocsin.cli.output import AsJson, console, moment_text, show_json, show_rows, show_text
+from tocsin.cli.own_zone import own_zone
 from tocsin.cli.yaml_documents import to_yaml
 from tocsin.client import Client, Entity
 from tocsin.clock import LATEST_MS, SystemClock, to_datetime
@@ -131,7 +132,8 @@ def export(
 def list_alerts(*, as_json: AsJson = False) -> None:
     """List all alerts, with the worst status of their destinations and the last time that one was sent to."""
     with Client() as client:
-        alerts = [_row(alert) for alert in client.list_subscriptions(fields="destinations")]
+        zone = None if as_json else own_zone(client, is_shown=True)
+        alerts = [_row(alert, zone) for alert in client.list_subscriptions(fields="destinations")]
     show_rows(alerts, as_json=as_json)
 
 
@@ -154,8 +156,9 @@ def list_watching_alerts(asset: AssetFqn, *, entity_type: OfType = None, as_json
 def status(name: NameOfAlert, *, as_json: AsJson = False) -> None:
     """Show the status of each destination of an alert."""
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         answer = client.subscription_status(find_alert(client, name).id)
-    show_rows(map(_status_row, answer["data"]), answer=answer, as_json=as_json)
+    show_rows((_status_row(one, zone) for one in answer["data"]), answer=answer, as_json=as_json)
 
 
 @app.command()
@@ -214,8 +217,9 @@ def extend(
         has_expired = not before["enabled"] and before.get("expires", LATEST_MS) <= SystemClock().now_ms()
         operations: list[Document] = [{"op": "add", "path": "/expires", "value": until}]
         operations += [{"op": "add", "path": "/enabled", "value": True}] if has_expired else []
+        zone = own_zone(client, is_shown=not as_json)
         after = client.patch_subscription(alert_id, operations).document
-    text = f"Alert {name} expires {moment_text(after['expires'])} UTC{', and is enabled' if has_expired else ''}."
+    text = f"Alert {name} expires {moment_text(after['expires'], zone)}{', and is enabled' if has_expired else ''}."
     show_text(text, answer=after, as_json=as_json)
 
 
@@ -247,10 +251,11 @@ def history(
     Example: tocsin alerts history PaymentsSchemaChanges --kind firing --since 7d
     """
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         all_entries = client.subscription_history(find_alert(client, name).id, kind=kind, since=since, until=until)
         entries = list(islice(all_entries, limit))
     is_why_known = any("reason" in one for one in entries)
-    lines = [_history_row(one) | ({"why": one.get("reason")} if is_why_known else {}) for one in entries]
+    lines = [_history_row(one, zone) | ({"why": one.get("reason")} if is_why_known else {}) for one in entries]
     show_rows(lines, answer=entries, as_json=as_json)
 
 
@@ -264,8 +269,9 @@ def editors(name: NameOfAlert, *, as_json: AsJson = False) -> None:
     tocsin alerts editors PaymentsSchemaChanges
     """
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         answer = client.alert_editors(find_alert(client, name).id)
-    show_rows(map(_editor_row, answer["data"]), answer=answer, as_json=as_json)
+    show_rows((_editor_row(one, zone) for one in answer["data"]), answer=answer, as_json=as_json)
 
 
 @app.command()
@@ -337,7 +343,7 @@ def _apply(client: Client, planned: PlannedAlert) -> PlannedAlert:
     return planned
 
 
-def _row(alert: Entity) -> Document:
+def _row(alert: Entity, zone: str | None) -> Document:
     document = alert.document
     destinations = document["destinations"]
     statuses = {one["statusDetails"]["status"] for one in destinations}
@@ -349,7 +355,7 @@ def _row(alert: Entity) -> Document:
         "resources": (document.get("filteringRules") or {}).get("resources", []),
         "destinations": [_destination(row) for row in destinations],
         "status": next((one for one in _WORST_FIRST if one in statuses), None),
-        "last sent": _moment(max(sent_at_ms, default=0) or None),
+        "last sent": _moment(max(sent_at_ms, default=0) or None, zone),
     }
 
 
@@ -368,13 +374,13 @@ def _told_text(telling: Document) -> str:
     return f"{whom}{listed} by {telling['type']}{destination_name}"
 
 
-def _status_row(row: Document) -> Document:
+def _status_row(row: Document, zone: str) -> Document:
     details = row["statusDetails"]
     return {
         "destination": _destination(row),
         "status": details.get("status"),
-        "last sent": _moment(details.get("lastSuccessfulAt")),
-        "last failed": _moment(details.get("lastFailedAt")),
+        "last sent": _moment(details.get("lastSuccessfulAt"), zone),
+        "last failed": _moment(details.get("lastFailedAt"), zone),
         "reason": row["breaker"].get("message") or details.get("lastFailedReason"),
     }
 
@@ -384,13 +390,16 @@ def _destination(row: Document) -> str:
     return f"{row['name']} ({way})" if row.get("name") else way
 
 
-def _moment(at_ms: int | None) -> str:
-    return "" if at_ms is None else moment_text(at_ms)
+def _moment(at_ms: int | None, zone: str | None) -> str:
+    """Return a time in a zone; without one as programs get it, in UTC."""
+    if at_ms is None:
+        return ""
+    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}" if zone is None else moment_text(at_ms, zone)
 
 
-def _history_row(entry: Document) -> Document:
+def _history_row(entry: Document, zone: str) -> Document:
     return {
-        "when": moment_text(entry["timestamp"]),
+        "when": moment_text(entry["timestamp"], zone),
         "kind": entry["kind"],
         "what": entry["title"],
         "by": entry["userName"],
@@ -408,8 +417,8 @@ def _firing_text(entry: Document) -> str | None:
     )
 
 
-def _editor_row(editor: Document) -> Document:
-    since = to_datetime(editor["since"]).strftime("%Y-%m-%d %H:%M")
+def _editor_row(editor: Document, zone: str) -> Document:
+    since = moment_text(editor["since"], zone)
     row = {"editor": editor["name"] or editor["id"], "deleted": editor["deleted"], "since": since}
     if "mayView" in editor:
         row |= {"may view": editor["mayView"], "withheld": editor["withheld"]}

@@ -18,7 +18,7 @@ from rich.text import Text
 from tocsin.cli.alertfiles import SUFFIXES, FiledAlert, Variables, parse_alerts, text_of
 from tocsin.cli.assets import find_alert
 from tocsin.cli.condition_errors import error_in_file
-from tocsin.cli.output import AsJson, console, show_json
+from tocsin.cli.output import AsJson, console, moment_text, show_json
 from tocsin.cli.progress import ReportProgress, progress_bar
 from tocsin.client import Client
 from tocsin.clock import to_datetime
@@ -242,7 +242,7 @@ def _triggered_alerts(result: Document) -> list[Document]:
 def _samples(result: Document) -> list[Document]:
     return [
         {
-            "when": f"{to_datetime(sample['timestamp']):%Y-%m-%d %H:%M}",
+            "when": moment_text(sample["timestamp"]),
             "event": sample["eventType"],
             "asset": sample.get("entityFullyQualifiedName", ""),
             "by": sample.get("userName", ""),

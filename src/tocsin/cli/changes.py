@@ -19,8 +19,10 @@ from tocsin.cli.change_files import (
     read_changes,
 )
 from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_json, show_rows, show_text
+from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
 from tocsin.clock import moment_of
+from tocsin.delivery.lines import UTC
 from tocsin.errors import InvalidInput
 from tocsin.model.announcement import ChangeOutcome, outcome_in_words
 from tocsin.model.change_request import LONGEST_INTERVAL_DAYS, ChangeKind
@@ -122,7 +124,9 @@ def list_requests(
     Example: tocsin changes list --asset postgres_prod.ecommerce.public.orders --status all
     """
     filters = {"status": None if status == "all" else status, "author": author}
+    is_table = output is OutputForm.TABLE and not as_json
     with Client() as client:
+        zone = own_zone(client, is_shown=is_table)
         if asset is not None:
             entity = find_asset(client, asset, of_type)
             filters |= {"asset": entity.id, "type": entity.entity_type}
@@ -130,7 +134,7 @@ def list_requests(
     if output is OutputForm.YAML:
         typer.echo(changes_as_yaml(requests), nl=False)
         return
-    show_rows(map(_row, requests), answer=requests, as_json=as_json or output is OutputForm.JSON)
+    show_rows((_row(one, zone) for one in requests), answer=requests, as_json=not is_table)
 
 
 @app.command()
@@ -139,22 +143,24 @@ def show(name: Name, *, output: Output = OutputForm.TABLE, as_json: AsJson = Fal
 
     Example: tocsin changes show CR-12
     """
+    is_table = output is OutputForm.TABLE and not as_json
     with Client() as client:
+        zone = own_zone(client, is_shown=is_table)
         request = client.get_change_request(name)
         if output is OutputForm.YAML:
             typer.echo(changes_as_yaml([request]), nl=False)
             return
         consumers, timeline = list(client.change_consumers(name)), list(client.change_timeline(name))
-    if as_json or output is OutputForm.JSON:
+    if not is_table:
         show_json(request | {"consumerAnswers": consumers, "timeline": timeline})
         return
-    outcome = _outcome(request) if request.get("outcome") else {}
+    outcome = _outcome(request, zone) if request.get("outcome") else {}
     facts = {"why": request["why"], "instead": request["replacement"], "by": request["author"]["name"]}
-    show_facts(_row(request) | outcome | facts, as_json=False)
+    show_facts(_row(request, zone) | outcome | facts, as_json=False)
     if hidden_count := request["consumers"]["hidden"]:
         typer.echo(f"{hidden_count} of its consumers you may not see.")
-    show_rows([_consumer_row(one) for one in consumers], as_json=False)
-    show_rows([_moment(one) for one in timeline], as_json=False)
+    show_rows([_consumer_row(one, zone) for one in consumers], as_json=False)
+    show_rows([_moment(one, zone) for one in timeline], as_json=False)
 
 
 @app.command()
@@ -193,8 +199,9 @@ def add_comment(
 def move_change(name: Name, *, on: Annotated[str, _ON], comment: Comment = None, as_json: AsJson = False) -> None:
     """Move a change to a later date; answers stay, and new consumers are asked."""
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         request = client.move_change(name, _ms_of(on, "on"), comment=comment)
-    show_text(f"{request['name']} is moved to {moment_text(request['date'])} UTC.", answer=request, as_json=as_json)
+    show_text(f"{request['name']} is moved to {moment_text(request['date'], zone)}.", answer=request, as_json=as_json)
 
 
 @app.command("withdraw")
@@ -208,10 +215,11 @@ def withdraw_change(name: Name, *, comment: Comment = None, as_json: AsJson = Fa
 def _announce_files(files: Sequence[str], *, dry_run: bool, as_json: bool) -> None:
     filed = read_changes(files)
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         planned = plan_changes(client, filed)
         changes = planned if dry_run else announce_planned(client, planned)
     wire = [one.to_wire(is_done=not dry_run) for one in changes]
-    show_rows(map(_filed_row, wire), answer=wire, as_json=as_json)
+    show_rows((_filed_row(one, zone) for one in wire), answer=wire, as_json=as_json)
     if not as_json:
         counts = Counter(one.outcome for one in changes)
         words = {FileOutcome.ANNOUNCED: "to announce"} if dry_run else {}
@@ -226,8 +234,8 @@ def _announced_text(request: Document, *, dry_run: bool) -> str:
     return f"{request['name']} is announced; {total} consumers are asked."
 
 
-def _filed_row(change: Document) -> Document:
-    return {"file": change["file"], "outcome": change["outcome"], **_row(change["request"])}
+def _filed_row(change: Document, zone: str) -> Document:
+    return {"file": change["file"], "outcome": change["outcome"], **_row(change["request"], zone)}
 
 
 def _ms_of(date: str, option: str) -> int:
@@ -238,7 +246,7 @@ def _ms_of(date: str, option: str) -> int:
     return moment_ms
 
 
-def _row(request: Document) -> Document:
+def _row(request: Document, zone: str) -> Document:
     new_value = f" to {request['newValue']}" if request["newValue"] else ""
     counts = request["answers"]
     return {
@@ -247,19 +255,19 @@ def _row(request: Document) -> Document:
         "change": f"{request['kind']}{new_value}",
         "asset": request["entity"].get("fullyQualifiedName") or request["entity"]["id"],
         "column": request["column"],
-        "date": moment_text(request["date"]),
+        "date": moment_text(request["date"], zone),
         "answered": f"{counts['total'] - counts['open']} of {counts['total']}",
     }
 
 
-def _outcome(request: Document) -> Document:
+def _outcome(request: Document, zone: str) -> Document:
     words = outcome_in_words(ChangeOutcome(request["outcome"]), request["name"])
-    return {"changed": f"{moment_text(request['doneAt'])}, {words}"}
+    return {"changed": f"{moment_text(request['doneAt'], zone)}, {words}"}
 
 
-def _consumer_row(consumer: Document) -> Document:
+def _consumer_row(consumer: Document, zone: str = UTC) -> Document:
     reply, entity = consumer["answer"] or {}, consumer["entity"]
-    until = f" until {moment_text(reply['until'])}" if "until" in reply else ""
+    until = f" until {moment_text(reply['until'], zone)}" if "until" in reply else ""
     return {
         "consumer": _consumer_name(entity),
         "steps below": consumer["level"],
@@ -275,13 +283,13 @@ def _consumer_name(entity: Document) -> str:
     return str(entity.get(name) or entity["id"])
 
 
-def _moment(step: Document) -> Document:
+def _moment(step: Document, zone: str) -> Document:
     user, entity = step.get("user") or {}, step.get("entity")
     way = f"by {step['way']}" if "way" in step else None
     parts = (step["kind"], way, step.get("answer"), entity and _consumer_name(entity))
     step_text = " ".join(str(one) for one in parts if one)
     return {
-        "when": moment_text(step["timestamp"]),
+        "when": moment_text(step["timestamp"], zone),
         "who": user.get("name"),
         "what": step_text,
         "comment": step.get("comment"),

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from tocsin.cli.exit_codes import FAULT
 from tocsin.cli.output import AsJson, moment_text, show_lines, show_rows, show_text
+from tocsin.cli.own_zone import own_zone
 from tocsin.cli.progress import progress_bar
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
@@ -56,8 +57,9 @@ def list_letters(
     """
     filters = {"alert": alert, "destination": destination, "reason": reason, "since": since, "until": until}
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         letters = list(islice(client.dead_letters(**filters), limit))
-    show_rows(map(_row, letters), answer=letters, as_json=as_json)
+    show_rows((_row(one, zone) for one in letters), answer=letters, as_json=as_json)
 
 
 @app.command()
@@ -70,8 +72,9 @@ def show(message: MessageId, *, as_json: AsJson = False) -> None:
     tocsin deliveries show 68c0dd82-2638-5189-aa4f-9e2d38289c83
     """
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         delivery = client.delivery(message)
-    show_lines(_lines(delivery), answer=delivery, as_json=as_json)
+    show_lines(_lines(delivery, zone), answer=delivery, as_json=as_json)
 
 
 @app.command()
@@ -138,13 +141,13 @@ def _summary(replay: Document) -> str:
     return f"Replay {replay['id']} ({replay['state']}): {count_text(progress['total'], 'message')}: {', '.join(parts)}."
 
 
-def _row(letter: Document) -> Document:
+def _row(letter: Document, zone: str) -> Document:
     first = letter["events"][0] if letter["events"] else None
     further_count = letter["notificationCount"] - 1
     about = (first["title"] if first else "") + (f" (+{further_count})" if further_count > 0 else "")
     return {
         "message": letter["id"],
-        "given up": moment_text(letter["updatedAt"]),
+        "given up": moment_text(letter["updatedAt"], zone),
         "alert": letter["alert"]["name"] or letter["alert"]["id"],
         "by": _way(letter),
         "to": letter["recipient"],
@@ -154,7 +157,7 @@ def _row(letter: Document) -> Document:
     }
 
 
-def _lines(message: Document) -> Iterator[Text]:
+def _lines(message: Document, zone: str) -> Iterator[Text]:
     yield Text(f"{message['id']}  {message['status']}", style="bold")
     yield Text(f"alert {message['alert']['name'] or message['alert']['id']}, by {_way(message)}")
     yield Text(f"to {message['recipient']}")
@@ -163,7 +166,7 @@ def _lines(message: Document) -> Iterator[Text]:
     if (unlisted_count := message["notificationCount"] - len(message["events"])) > 0:
         yield Text(f"and {count_text(unlisted_count, 'more notification')}")
     for attempt in message["attempts"]:
-        when = moment_text(attempt["startedAt"])
+        when = moment_text(attempt["startedAt"], zone)
         yield Text(f"\nattempt {attempt['number']}  {when}  {_reason(attempt)}", style="bold")
         if attempt.get("detail"):
             yield Text(f"answer: {attempt['detail']}")

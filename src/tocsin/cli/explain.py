@@ -10,9 +10,11 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
+from tocsin.alerts.explanations.reader import Reader
 from tocsin.cli.assets import EVENT_ID, OfType, find_entity
 from tocsin.cli.events import words_of
-from tocsin.cli.output import AsJson, console, moment_text, printable, show_json
+from tocsin.cli.output import AsJson, console, printable, show_json
+from tocsin.cli.own_zone import reader_of
 from tocsin.client import Change, Client
 from tocsin.delivery.wording.content import more_of
 from tocsin.errors import InvalidInput, NotFound
@@ -54,17 +56,18 @@ def explain(
     """
     with Client() as client:
         *earlier, newest = _events(client, event, asset, entity_type)
+        reader = Reader() if as_json else reader_of(client)
         answer = client.explain(str(newest.event["id"]), subscription=alert, user=user, limit=_MOST_ALERTS)
     if as_json:
         show_json(answer)
         return
     console().print(Text(answer["answer"], style="bold"), soft_wrap=True)
-    console().print(_tree(answer, is_every_alert=all_alerts or alert is not None))
+    console().print(_tree(answer, reader, is_every_alert=all_alerts or alert is not None))
     if earlier:
         typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
     for change in reversed(earlier):
-        moment = moment_text(change.event["timestamp"])
-        typer.echo(printable(f"  {change.event['id']}  {moment}  {words_of(change)}"))
+        moment = reader.moment(change.event["timestamp"])
+        typer.echo(printable(f"  {change.event['id']}  {moment}  {words_of(change, reader.zone)}"))
 
 
 def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Change]:
@@ -82,9 +85,11 @@ def _events(client: Client, event: str | None, asset: str | None, entity_type: s
     return latest
 
 
-def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
+def _tree(answer: Document, reader: Reader, *, is_every_alert: bool) -> Tree:
     event = answer["event"]
-    head = Text.assemble((event["title"], "cyan"), f"  {moment_text(event['timestamp'])}", f"  by {event['userName']}")
+    head = Text.assemble(
+        (event["title"], "cyan"), f"  {reader.moment(event['timestamp'])}", f"  by {event['userName']}"
+    )
     tree = Tree(head)
     for text in _change_texts(event):
         tree.add(Text(text, style="cyan"))
@@ -93,13 +98,15 @@ def _tree(answer: Document, *, is_every_alert: bool) -> Tree:
     tree.add(Text(f"event {event['id']}", style="dim"))
     alerts = [alert for alert in answer["alerts"] if is_every_alert or _concerns(alert, answer)]
     for alert in alerts:
-        _grow_alert(tree, alert, verdict=_verdict(alert, answer), unreached=f"it does not notify {_whom(answer)}")
+        unreached = f"it does not notify {_whom(answer, reader)}"
+        _grow_alert(tree, alert, reader, verdict=_verdict(alert, answer), unreached=unreached)
     if alert_count := answer["paging"]["total"] - len(alerts):
-        tree.add(Text(_folded_alerts_line(answer, alert_count, is_every_alert=is_every_alert), style="dim"))
-    _grow_notified(tree, answer["notified"])
+        line = _folded_alerts_line(answer, alert_count, _whom(answer, reader), is_every_alert=is_every_alert)
+        tree.add(Text(line, style="dim"))
+    _grow_notified(tree, answer["notified"], reader)
     for disagreement in answer["disagreements"]:
         tree.add(Text(f"! {disagreement['says']}", style="yellow"))
-    tree.add(Text(f"alerts and relations as of now, {moment_text(answer['asOf'])}", style="dim"))
+    tree.add(Text(f"alerts and relations as of now, {reader.moment(answer['asOf'])}", style="dim"))
     return tree
 
 
@@ -141,23 +148,23 @@ def _verdict(alert: Document, answer: Document) -> str:
     return "would not match now, but matched then" if _is_notified(alert, answer) else "did not match"
 
 
-def _whom(answer: Document) -> str:
+def _whom(answer: Document, reader: Reader) -> str:
     """Return the user to explain for: the requester, if they may not ask about others."""
     if answer["user"] is not None:
-        return str(answer["user"]["name"])
+        return reader.name_of(answer["user"]["id"], answer["user"]["name"])
     return "anybody" if answer["notified"]["isWhole"] else "you"
 
 
-def _folded_alerts_line(answer: Document, alert_count: int, *, is_every_alert: bool) -> str:
+def _folded_alerts_line(answer: Document, alert_count: int, whom: str, *, is_every_alert: bool) -> str:
     line = f"{count_text(alert_count, 'more alert')}"
     if is_every_alert:
         return f"{line}; use --alert to select one"
     about_all = answer["user"] is None and answer["notified"]["isWhole"]
-    why = "did not match" if about_all else f"would not notify {_whom(answer)}"
+    why = "did not match" if about_all else f"would not notify {whom}"
     return f"{line} {why}; use --all to show them"
 
 
-def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) -> None:
+def _grow_alert(tree: Tree, alert: Document, reader: Reader, *, verdict: str, unreached: str) -> None:
     branch = tree.add(_marked_line(alert["matched"], f"alert {alert['name']} {verdict}"))
     for gate in alert["gates"]:
         branch.add(_marked_line(gate["holds"], gate["says"]))
@@ -168,7 +175,7 @@ def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) ->
         else:
             _grow_trace(branch.add(_marked_line(rule["holds"], name)), rule["trace"])
     for person in alert["reached"]["data"]:
-        _grow_person(branch, person)
+        _grow_person(branch, person, reader)
     if alert["matched"] and not alert["reached"]["total"]:
         branch.add(_marked_line(False, unreached))
     left_count = alert["reached"]["total"] - len(alert["reached"]["data"])
@@ -186,9 +193,9 @@ def _grow_trace(branch: Tree, trace: Document) -> None:
         _grow_trace(below, part)
 
 
-def _grow_person(branch: Tree, person: Document) -> None:
+def _grow_person(branch: Tree, person: Document, reader: Reader) -> None:
     notified = person["notification"] is not None
-    who = named_target(person["name"], person.get("destinations") or ())
+    who = named_target(reader.name_of(person["id"], person["name"]), person.get("destinations") or ())
     below = branch.add(_marked_line(person["isDue"] or notified, f"{who} by {person['channel']}"))
     for way in person["ways"]:
         stopped = way["stoppedBy"]
@@ -198,7 +205,7 @@ def _grow_person(branch: Tree, person: Document) -> None:
         below.add(Text(f"sent as one notification with {', '.join(person['mergedWith'])}", style="dim"))
 
 
-def _grow_notified(tree: Tree, notified: Document) -> None:
+def _grow_notified(tree: Tree, notified: Document, reader: Reader) -> None:
     if not notified["total"]:
         visible = "" if notified["isWhole"] else " that you may see"
         tree.add(Text(f"no notification{visible} is stored", style="dim"))
@@ -207,17 +214,17 @@ def _grow_notified(tree: Tree, notified: Document) -> None:
     branch = tree.add(f"{count_text(notified['total'], 'notification')} {verb} stored")
     for notification in notified["data"]:
         read = "" if notification["message"] else f", {'read' if notification['isRead'] else 'unread'}"
-        due = f"  due {moment_text(notification['dueAt'])}{read}"
+        due = f"  due {reader.moment(notification['dueAt'])}{read}"
         whom = (
             notification["recipientName"] or (notification["message"] or {}).get("target") or notification["recipient"]
         )
-        whom = named_target(whom, notification.get("destinations") or ())
+        whom = named_target(reader.name_of(notification["recipientId"], whom), notification.get("destinations") or ())
         below = branch.add(Text.assemble(f"{notification['channel']} to {whom}", (due, "dim")))
-        for line in _delivery_lines(notification["message"]):
+        for line in _delivery_lines(notification["message"], reader):
             below.add(line)
 
 
-def _delivery_lines(message: Document | None) -> Iterator[Text]:
+def _delivery_lines(message: Document | None, reader: Reader) -> Iterator[Text]:
     if message is None:
         return
     last = " (given up; final)" if message["isDeadLetter"] else ""
@@ -228,17 +235,18 @@ def _delivery_lines(message: Document | None) -> Iterator[Text]:
         is_good = attempt["outcome"] == "delivered"
         status = f" {attempt['statusCode']}" if attempt["statusCode"] else ""
         yield _marked_line(
-            is_good, f"attempt {attempt['number']} at {moment_text(attempt['startedAt'])}: {attempt['reason']}{status}"
+            is_good,
+            f"attempt {attempt['number']} at {reader.moment(attempt['startedAt'])}: {attempt['reason']}{status}",
         )
         if template_error := attempt.get("templateError"):
             yield Text(template_error, style="dim")
         for drop in attempt["dropped"]:
             yield Text(f"left out: {drop['reason']['sentence']}: {drop['says']}", style="dim")
     if message.get("held"):
-        since = moment_text(message["heldSince"])
+        since = reader.moment(message["heldSince"])
         yield Text(f"waits: its destination is {message['held']} since {since}", style="dim")
     if message["nextAttempt"]:
-        yield Text(f"next attempt at {moment_text(message['nextAttempt'])}", style="dim")
+        yield Text(f"next attempt at {reader.moment(message['nextAttempt'])}", style="dim")
 
 
 def _marked_line(holds: bool | None, text: str) -> Text:

@@ -12,6 +12,7 @@ import typer
 
 from tocsin.cli.assets import OfType, Why, find_entity
 from tocsin.cli.output import AsJson, moment_text, printable, show_json, show_rows
+from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client, Entity
 from tocsin.delivery.wording.content import more_of
 from tocsin.delivery.wording.values import value_text
@@ -37,6 +38,7 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
     """
     with Client() as client:
         record = find_entity(client, entity, entity_type)
+        zone = own_zone(client, is_shown=not as_json)
         versions = client.versions(record.entity_type, record.id)
     columns = {
         "why": [version.reason or "" for version in versions],
@@ -45,7 +47,7 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
     shown_columns = {name: texts for name, texts in columns.items() if any(texts)}
     show_rows(
         (
-            _row(version) | {name: texts[at] for name, texts in shown_columns.items()}
+            _row(version, zone) | {name: texts[at] for name, texts in shown_columns.items()}
             for at, version in enumerate(versions)
         ),
         answer=[_version_json(version) for version in versions],
@@ -115,13 +117,13 @@ def _version_json(version: Entity) -> Document:
     return version.document | {key: value for key, value in facts.items() if value}
 
 
-def _row(version: Entity) -> Document:
+def _row(version: Entity, zone: str) -> Document:
     document = version.document
     left_count = len(version.changes) - _MOST_CHANGES
     counted = filter(None, (more_of(max(0, left_count)),))
     return {
         "version": document["version"],
-        "when": moment_text(int(document["updatedAt"])),
+        "when": moment_text(int(document["updatedAt"]), zone),
         "who": document.get("updatedBy", ""),
         "what": "; ".join((*version.changes[:_MOST_CHANGES], *counted)),
     }

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_json, show_rows, show_text
+from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
 from tocsin.model.alert_incident import REASONS
 from tocsin.model.entity import Document
@@ -35,8 +36,9 @@ def list_incidents(
     filters = {"alert": alert, "asset": asset, "assignee": assignee, "severity": severity}
     with Client() as client:
         status_filter = None if status == "all" else status
+        zone = own_zone(client, is_shown=not as_json)
         incidents = list(islice(client.list_incidents(status=status_filter, **filters), limit))
-    show_rows(map(_row, incidents), answer=incidents, as_json=as_json)
+    show_rows((_row(one, zone) for one in incidents), answer=incidents, as_json=as_json)
 
 
 @app.command()
@@ -46,17 +48,18 @@ def show(name: Name, *, as_json: AsJson = False) -> None:
     Example: tocsin incidents show INC-7
     """
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         incident = client.get_incident(name)
     if as_json:
         show_json(incident)
         return
-    facts = {key: value for key, value in _row(incident).items() if key != "opened"}
+    facts = {key: value for key, value in _row(incident, zone).items() if key != "opened"}
     lead = {"merged into": incident["mergedInto"]["name"]} if incident["mergedInto"] else {}
     parts = {"parts": names_of(incident["parts"])} if incident["parts"] else {}
     record = {"state id": incident["stateId"]} if incident["stateId"] else {}
     causes = {"probably caused by": ", ".join(map(_cause_text, incident["probableCauses"])) or None}
     show_facts(facts | record | lead | parts | {key: text for key, text in causes.items() if text}, as_json=False)
-    show_rows([_moment(one) for one in incident["timeline"]], as_json=False)
+    show_rows([_moment(one, zone) for one in incident["timeline"]], as_json=False)
     if not incident["isWhole"]:
         show_text("Not all messages are shown.", answer=incident, as_json=False)
 
@@ -137,7 +140,7 @@ def _say(incident: Document, outcome: str, *, as_json: bool) -> None:
     show_text(f"{incident['name']} {outcome}.", answer=incident, as_json=as_json)
 
 
-def _row(incident: Document) -> Document:
+def _row(incident: Document, zone: str) -> Document:
     return {
         "incident": incident["name"],
         "status": incident["status"],
@@ -145,17 +148,17 @@ def _row(incident: Document) -> Document:
         "asset": incident["entity"].get("fullyQualifiedName") or incident["entity"]["id"],
         "assignee": names_of([incident["assignee"]]) if incident["assignee"] else None,
         "watchers": names_of(incident["watchers"]),
-        "opened": moment_text(incident["openedAt"]),
+        "opened": moment_text(incident["openedAt"], zone),
     }
 
 
-def _moment(step: Document) -> Document:
+def _moment(step: Document, zone: str) -> Document:
     who = (step.get("user") or {}).get("name")
     assigned = f" to {names_of([step['assignee']])}" if "assignee" in step else ""
     assigned += f" ({step['incident']['name']})" if "incident" in step else ""
     event = _told_text(step) if step["kind"] == "message" else f"{step['kind']}{assigned}"
     remark = ": ".join(filter(None, (step.get("reason"), step.get("comment"))))
-    return {"when": moment_text(step["timestamp"]), "who": who, "what": event, "comment": remark or None}
+    return {"when": moment_text(step["timestamp"], zone), "who": who, "what": event, "comment": remark or None}
 
 
 def _cause_text(cause: Document) -> str:

@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tocsin.clock import to_datetime
+from tocsin.delivery.lines import UTC, exact_moment_text
 from tocsin.errors import InvalidInput
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -75,9 +75,9 @@ def entered_secret(label: str, *, is_piped: bool = False) -> str:
     return str(typer.prompt(label, hide_input=True, err=True))
 
 
-def moment_text(at_ms: int) -> str:
-    """Return a time, given as epoch milliseconds, in UTC and to the second."""
-    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"
+def moment_text(at_ms: int, zone: str = UTC) -> str:
+    """Return a time, given as epoch milliseconds, in an IANA zone, which it names, and to the second."""
+    return exact_moment_text(at_ms, zone)
 
 
 def names_of(references: Sequence[Mapping[str, object]]) -> str:

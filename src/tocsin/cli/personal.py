@@ -12,8 +12,9 @@ import typer
 
 from tocsin.cli.assets import AsUser, OfType, find_alert, find_asset, find_user
 from tocsin.cli.output import AsJson, entered_secret, moment_text, show_facts, show_rows, show_text
+from tocsin.cli.own_zone import zone_of
 from tocsin.client import Client, Entity, Notice
-from tocsin.clock import to_datetime
+from tocsin.delivery.lines import UTC
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
@@ -48,18 +49,20 @@ def inbox(*, unread: Unread = False, limit: MostNotices = 20, user: AsUser = Non
     which rows failed a test, as far as you may see them.
     """
     with Client() as client:
-        pages = client.notifications(find_user(client, user).id, unread=unread, fields=_DETAILS)
-        notices = list(islice(pages, limit))
-    show_rows(map(_notice_row, notices), answer=[one.change.event for one in notices], as_json=as_json)
+        who = find_user(client, user).id
+        zone = UTC if as_json else zone_of(client, who)
+        notices = list(islice(client.notifications(who, unread=unread, fields=_DETAILS), limit))
+    rows = (_notice_row(one, zone) for one in notices)
+    show_rows(rows, answer=[one.change.event for one in notices], as_json=as_json)
 
 
-def _notice_row(notice: Notice) -> Document:
+def _notice_row(notice: Notice, zone: str) -> Document:
     return {
-        "time": f"{notice.change.timestamp:%Y-%m-%d %H:%M:%S}",
+        "time": moment_text(notice.change.event["timestamp"], zone),
         "what": notice.title,
         "why": "; ".join(notice.reasons),
         "severity": notice.severity or "",
-        "failing": _failure_text(notice.failure),
+        "failing": _failure_text(notice.failure, zone),
         "incident": _incident_text(notice.incident),
         "what to do": "; ".join(notice.runbooks),
         "failing rows": _rows_text(notice.failing_rows),
@@ -67,12 +70,12 @@ def _notice_row(notice: Notice) -> Document:
     }
 
 
-def _failure_text(failure: Document | None) -> str:
-    """Return since when something fails, or how long it did, and how often: ``since 2026-11-29 10:00:00, 3 times``."""
+def _failure_text(failure: Document | None, zone: str) -> str:
+    """Return since when something fails, or how long it did, and how often: ``since 2026-11-29 10:00 UTC, 3 times``."""
     if failure is None:
         return ""
-    until = f" until {moment_text(failure['until'])}" if "until" in failure else ""
-    return f"since {moment_text(failure['since'])}{until}, {count_text(failure['count'], 'time')}"
+    until = f" until {moment_text(failure['until'], zone)}" if "until" in failure else ""
+    return f"since {moment_text(failure['since'], zone)}{until}, {count_text(failure['count'], 'time')}"
 
 
 def _incident_text(incident: Document | None) -> str:
@@ -126,8 +129,9 @@ def mute(
     until = _end_after(length)
     with Client() as client:
         who, about = find_user(client, user), _about(client, asset, alert, entity_type)
+        zone = UTC if as_json or not until else zone_of(client, who.id)
         answer = client.mute(who.id, about, until=until, channel="Email" if only_mail else None)
-    end = f"until {until:%Y-%m-%d %H:%M} UTC" if until else "permanently"
+    end = f"until {moment_text(round(until.timestamp() * 1_000), zone)}" if until else "permanently"
     text = f"{who.name} has muted {about.name}{' for mail' if only_mail else ''} {end}."
     show_text(text, answer=answer, as_json=as_json)
 
@@ -154,8 +158,10 @@ def unmute(
 def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
     """List muted assets and alerts."""
     with Client() as client:
-        answer = client.mutes(find_user(client, user).id)
-    show_rows(map(_row, answer["data"]), answer=answer["data"], as_json=as_json)
+        who = find_user(client, user).id
+        zone = UTC if as_json else zone_of(client, who)
+        answer = client.mutes(who)
+    show_rows((_row(one, zone) for one in answer["data"]), answer=answer["data"], as_json=as_json)
 
 
 def _about(client: Client, asset: str | None, alert: str | None, entity_type: str | None) -> Entity:
@@ -173,12 +179,12 @@ def _end_after(length: str | None) -> datetime | None:
     return datetime.now(UTC) + timedelta(**{_UNITS[duration[2]]: int(duration[1])})
 
 
-def _row(mute: Document) -> Document:
+def _row(mute: Document, zone: str) -> Document:
     return {
         "what": mute["kind"],
         "name": mute["fullyQualifiedName"] or mute["name"] or mute["id"],
         "over": mute["channel"] or "all",
-        "until": f"{to_datetime(mute['until']):%Y-%m-%d %H:%M}" if mute["until"] else "permanently",
+        "until": moment_text(mute["until"], zone) if mute["until"] else "permanently",
     }
 
 

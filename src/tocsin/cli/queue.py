@@ -65,7 +65,7 @@ def take(
     show_rows([_row(one) for one in items], as_json=False)
     first = items[0]
     typer.echo(
-        f"\nYours until {moment_text(first['leaseExpiresAt'])} UTC. When done:\n"
+        f"\nYours until {moment_text(first['leaseExpiresAt'])}. When done:\n"
         f"tocsin queue acknowledge {alert} --lease {first['lease']} ID…"
     )
 

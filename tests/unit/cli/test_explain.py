@@ -73,6 +73,7 @@ ANSWER: dict[str, Any] = {
                 "total": 3,
                 "data": [
                     {
+                        "id": "u",
                         "name": "ann",
                         "destinations": ["Mails"],
                         "channel": "Email",
@@ -94,6 +95,7 @@ ANSWER: dict[str, Any] = {
                 "destinations": ["Mails"],
                 "recipient": "a@x",
                 "recipientName": None,
+                "recipientId": None,
                 "reasons": [{"subscriptionId": "a"}],
                 "dueAt": 1_700_000_000_000,
                 "isRead": False,
@@ -109,7 +111,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", ANSWER)
     assert run("explain", EVENT, "--user", "ann", "--alert", "A").out.splitlines() == [
         "Yes: ann was notified.",
-        "orders: created  2023-11-14 22:13:20  by bob",
+        "orders: created  2023-11-14 22:13:20 UTC  by bob",
         "├── tag PII.Sensitive added to column email",
         f"├── event {EVENT}",
         "├── ✓ alert A matched",
@@ -125,13 +127,13 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   │   └── sent as one notification with B",
         "│   └── and 2 more",
         "├── 1 notification is stored",
-        "│   └── Email to Mails (a@x)  due 2023-11-14 22:13:20",
+        "│   └── Email to Mails (a@x)  due 2023-11-14 22:13:20 UTC",
         "│       ├── awaitingRetry, in one message with 2 other notifications",
-        "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20: timeout 503",
+        "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20 UTC: timeout 503",
         "│       ├── left out: you own it (alert D): the alert is disabled",
-        "│       └── next attempt at 2023-11-14 22:14:20",
+        "│       └── next attempt at 2023-11-14 22:14:20 UTC",
         "├── ! currently A would notify zoe, but no notification is stored",
-        "└── alerts and relations as of now, 2023-11-14 22:13:20",
+        "└── alerts and relations as of now, 2023-11-14 22:13:20 UTC",
     ]
     assert small_server.requests[-1].query == {"subscription": "A", "user": "ann", "limit": "100"}
 
@@ -147,7 +149,7 @@ def test_what_waits_for_a_paused_destination_says_so(run: Run, small_server: Sma
     notified = {**ANSWER["notified"], "data": [{**recipient, "message": held_message}]}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", {**ANSWER, "notified": notified})
     output = run("explain", EVENT, "--user", "ann").out.splitlines()
-    assert "│       └── waits: its destination is paused since 2023-11-14 22:13:20" in output
+    assert "│       └── waits: its destination is paused since 2023-11-14 22:13:20 UTC" in output
 
 
 def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: SmallServer) -> None:
@@ -210,8 +212,8 @@ def test_the_last_event_of_an_asset_is_found(run: Run, small_server: SmallServer
     assert json.loads(run("explain", "--asset", "a", "--json").out) == ANSWER
     assert run("explain", "--asset", "a").out.splitlines()[-3:] == [
         "Earlier events of the asset, which `tocsin explain ID` explains:",
-        "  2  1970-01-01 00:00:00  column id INT → BIGINT",
-        "  1  1970-01-01 00:00:00  entity updated",
+        "  2  1970-01-01 00:00:00 UTC  column id INT → BIGINT",
+        "  1  1970-01-01 00:00:00 UTC  entity updated",
     ]
     assert run("explain").code == 2
     assert run("explain", "orders").code == 2

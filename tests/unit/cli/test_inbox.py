@@ -55,7 +55,7 @@ def test_failures_are_listed_with_what_mails_say_of_them(
         "you own it (alert Owned)",
         "Severity2",
         "call ann",
-        "since 2025-10-09 08:53:20, 3 times",
+        "since 2025-10-09 08:53:20 UTC, 3 times",
         "INC-7, acknowledged by ben",
         "id: 7; email: ******** | the first of 3 rows of 2 columns",
         "kept; you may not see them",

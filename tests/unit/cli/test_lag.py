@@ -36,7 +36,7 @@ def test_lags_are_shown_as_a_table(run: Run) -> None:
     assert ended.code == 0
     header, first, second = (line.split() for line in ended.out.splitlines())
     assert header == ["READER", "ALERT", "OFFSET", "EVENTS", "SECONDS", "GROWING", "SINCE", "LIMIT", "STATE"]
-    assert first == ["group", "etl", "~40", "2", "1970-01-01", "00:00:01", "10", "exceeded"]
+    assert first == ["group", "etl", "~40", "2", "1970-01-01", "00:00:01", "UTC", "10", "exceeded"]
     assert second == ["match_stream", "7", "0", "2", "not", "watched", "ok"]
     assert "the broker is away" in ended.err
 

@@ -217,10 +217,12 @@ def _concerns_labels(described: ChangeDescription) -> bool:
     return any(_LABEL.search(f"{change.name} {change.old_value!r} {change.new_value!r}") for change in changes)
 
 
-def version_lines(entity_type: str, version: Document, announcements: Sequence[Announcement] = ()) -> list[str]:
+def version_lines(
+    entity_type: str, version: Document, announcements: Sequence[Announcement] = (), zone: str = UTC
+) -> list[str]:
     """Return the changes of a stored version, and how they were announced, in the words of messages.
 
-    The first version says ``created``.
+    Times are in an IANA ``zone``. The first version says ``created``.
     """
     described = ChangeDescription.model_validate(version.get("changeDescription") or {})
     event = ChangeEvent(
@@ -233,7 +235,7 @@ def version_lines(entity_type: str, version: Document, announcements: Sequence[A
         entity=version,
         announcements=tuple(announcements),
     )
-    return [line.sentence for line in _lines_with_labels(event, described, UTC)] or ["created"]
+    return [line.sentence for line in _lines_with_labels(event, described, zone)] or ["created"]
 
 
 def _lines_with_labels(event: ChangeEvent, described: ChangeDescription, zone: str) -> list[ChangeLine]:

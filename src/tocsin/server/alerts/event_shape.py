@@ -51,9 +51,9 @@ class Worded(Generic[T]):
         return self.entry.event
 
 
-def word_entry(entry: T) -> Worded[T]:
-    """Return an entry with its event in words."""
-    return Worded(entry, event_text(entry.event))
+def word_entry(entry: T, zone: str = UTC) -> Worded[T]:
+    """Return an entry with its event in words, with times in an IANA zone."""
+    return Worded(entry, event_text(entry.event, zone=zone))
 
 
 _KEYS: Shape[EventView] = {

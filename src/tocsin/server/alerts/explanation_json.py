@@ -60,7 +60,7 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
-        "event": json_of(EVENT, word_entry(visible_findings.visible)),
+        "event": json_of(EVENT, word_entry(visible_findings.visible, explanation.reader.zone)),
         "user": None if person is None else {"id": person.id, "name": person.name},
         "pipeline": {
             "offset": explanation.pipeline_at,

@@ -77,8 +77,8 @@ _COUNTS: Shape[Counts] = {
 _SCHEMA = exact_object(schema_of(_ENTRY)["properties"], schema_of(_COUNTS)["properties"])
 
 
-def _entry_json(entry: HistoryEntry) -> Document:
-    return json_of(_ENTRY, word_entry(entry)) | ({} if entry.counts is None else json_of(_COUNTS, entry.counts))
+def _entry_json(entry: HistoryEntry, zone: str) -> Document:
+    return json_of(_ENTRY, word_entry(entry, zone)) | ({} if entry.counts is None else json_of(_COUNTS, entry.counts))
 
 
 @router.get("/{subscription_id}/history", openapi_extra=answers("AlertHistoryPage", _SCHEMA))
@@ -93,7 +93,8 @@ def read_history(subscription_id: PathId, caller: Asked, query: Annotated[Histor
 
     page = visible_page(read, partial(visible_parts, caller.visibility), query.limit)
     paging = {"after": _cursor(page.last.place)} if page.last and page.has_more else {}
-    return answer({"data": [_entry_json(one) for one in page.entries], "paging": paging})
+    zone = caller.parts.alert_stores.preferences.of(caller.actor.id).timezone
+    return answer({"data": [_entry_json(one, zone) for one in page.entries], "paging": paging})
 
 
 def _cursor(place: HistoryPlace) -> str:

@@ -293,6 +293,26 @@ def test_a_column_removed_early_is_told_in_events_history_and_the_request(
     assert administrator.put("/changes/CR-1/withdraw", json={}).status_code == 409
 
 
+def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_change(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    orders = world["orders"]
+    announce(administrator, orders, kind="rename", newValue="mail")
+    at = [one["name"] for one in orders["columns"]].index("email")
+    renamed = {**orders["columns"][at], "name": "mail"}
+    columns = [*orders["columns"][:at], renamed, *orders["columns"][at + 1 :]]
+    change = {"op": "replace", "path": "/columns", "value": columns}
+    assert send_patch(administrator, f"/tables/{orders['id']}", change).is_success
+    event = administrator.get("/events?entityUpdated=table&format=tocsin&breaking=true").json()["data"][0]
+    assert "renamed to mail" in event["title"]
+    texts = {(one["operation"], one["target"]): one["text"] for one in event["semanticChanges"]}
+    assert texts["remove", "columns.email"] == "column email renamed to mail"
+    assert texts["add", "columns.mail"] == "column mail renamed from email"
+    history = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
+    assert history["words"][0] == ["earlier than CR-1 announced: column email renamed to mail"]
+    assert len(history["breaking"][0]) == 1
+
+
 def test_a_table_removed_early_is_explained_with_all_that_reads_it(
     administrator: httpx.Client, world: dict[str, Json]
 ) -> None:

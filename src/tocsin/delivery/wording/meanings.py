@@ -5,12 +5,15 @@ Next: ``delivery/wording/event_formats.py``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from tocsin.conditions.changes import EventChange, changes_of
+from tocsin.conditions.changes import ChangeOperation, EventChange, changes_of
+from tocsin.delivery.lines import clean_line
 from tocsin.delivery.wording.changes import description_of, event_text
 from tocsin.delivery.wording.incidents import tells_of_incident
+from tocsin.delivery.wording.paths import words_of_path
 from tocsin.delivery.wording.reports import REPORT_LINES, WITHOUT_OWNER, is_report
+from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 
@@ -19,17 +22,38 @@ _REPORTED, _BARE = "reported", frozenset({"quality", "run", "access"})
 
 def semantic_changes(event: ChangeEvent) -> list[Document]:
     """Return what each change of the event means, as JSON: its parts, and ``text`` that says it in words."""
-    report = _report_words(event)
+    report, changes = _report_words(event), list(changes_of(event))
+    renames = _rename_texts(event, changes)
     return [
         {
             "category": change.category,
             "operation": change.operation.value,
             "target": change.target,
             **({"value": change.value} if change.value is not None else {}),
-            "text": report.get(_reported_category(change)) or description_of(change),
+            "text": report.get(_reported_category(change))
+            or renames.get((change.operation, change.target))
+            or description_of(change),
         }
-        for change in changes_of(event)
+        for change in changes
     ]
+
+
+def _rename_texts(event: ChangeEvent, changes: Sequence[EventChange]) -> Mapping[tuple[ChangeOperation, str], str]:
+    """Return what is said of the removal and the addition that an announced rename is written as, by their targets."""
+    targets = {(one.operation, one.target) for one in changes if one.category == "schema"}
+    texts: dict[tuple[ChangeOperation, str], str] = {}
+    for one in event.announcements or ():
+        if one.field and one.renamed_to:
+            *above, name = fqn.steps_of(one.field)
+            went, came = [*above, name], [*above, one.renamed_to]
+            keys = (ChangeOperation.REMOVE, fqn.join(went)), (ChangeOperation.ADD, fqn.join(came))
+            if targets.issuperset(keys):
+                said = (
+                    f"{words_of_path(went)} renamed to {one.renamed_to}",
+                    f"{words_of_path(came)} renamed from {name}",
+                )
+                texts |= zip(keys, map(clean_line, said), strict=True)
+    return texts
 
 
 def _report_words(event: ChangeEvent) -> Mapping[str, str]:

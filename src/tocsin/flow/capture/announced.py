@@ -193,15 +193,15 @@ def _type_spelling(data_type: object) -> str:
 
 
 def announcements_of_version(
-    entity_type: str, reasons: Sequence[BreakingReason], as_announced: Iterable[AnnouncedChange]
+    entity_type: str, reasons: Sequence[BreakingReason], carried_out: Iterable[AnnouncedChange]
 ) -> tuple[Announcement, ...]:
-    """Return what these requests, which ended as they announced, say of the changes of a version."""
-    requests = {one.column_path: one for one in as_announced}
+    """Return what these requests, which ended with what they announced, say of the changes of a version."""
+    requests = {one.column_path: one for one in carried_out}
     paths = ((one, None if one.field is None else column_path_in(entity_type, one.field)) for one in reasons)
     return tuple(
         Announcement(
             request=requests[path].name,
-            outcome=ChangeOutcome.AS_ANNOUNCED,
+            outcome=requests[path].outcome or ChangeOutcome.AS_ANNOUNCED,
             field=reason.field,
             renamed_to=_new_name_of_column(requests[path]),
         )

@@ -225,3 +225,7 @@ def test_a_rename_as_announced_says_the_new_name_when_written_and_in_its_version
     assert [one.renamed_to for one in otherwise] == [None]
     of_version = announcements_of_version("table", reasons, [rename])
     assert [(one.in_words(), one.renamed_to) for one in of_version] == [("as announced by CR-12", "mail")]
+    early = replace(rename, outcome=ChangeOutcome.EARLY)
+    of_early_version = announcements_of_version("table", reasons, [early])
+    assert [(one.in_words(), one.renamed_to) for one in of_early_version] == [("earlier than CR-12 announced", "mail")]
+    assert reasons_of_version_left(reasons, of_early_version) == reasons, "what is early breaks readers"

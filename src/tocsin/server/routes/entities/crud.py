@@ -167,7 +167,7 @@ def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool =
 
 def _descriptions_of(kind: EntityType, versions: Sequence[Document], caller: Caller) -> Document:
     breaking = [reasons_of_version(kind.name, one) for one in versions]
-    requests = caller.parts.changes.list_done_as_announced(versions[0]["id"]) if any(breaking) else []
+    requests = caller.parts.changes.list_carried_out(versions[0]["id"]) if any(breaking) else []
     announcements = [
         announcements_of_version(
             kind.name, many, (one for one in requests if one.done_at_ms == version.get("updatedAt"))

@@ -300,10 +300,10 @@ class ChangeRequestLog:
         query = query.where(has_open, _is_there()).order_by(_ROW.number)
         return [row.id for row in fetch_rows(self._engine, query)]
 
-    def list_done_as_announced(self, entity_id: str) -> list[AnnouncedChange]:
-        """Return the requests about an asset that ended as they announced."""
+    def list_carried_out(self, entity_id: str) -> list[AnnouncedChange]:
+        """Return the requests about an asset that ended with what they announced: on the date, early or objected."""
         query = select(change_request).where(_ROW.entity_id == entity_id)
-        query = query.where(_ROW.outcome == ChangeOutcome.AS_ANNOUNCED.value)
+        query = query.where(_ROW.outcome.is_not(None), _ROW.outcome != ChangeOutcome.OTHERWISE.value)
         return [request_of(row) for row in fetch_rows(self._engine, query)]
 
     def verdicts(self, request_ids: Collection[str]) -> dict[str, dict[ConsumerVerdict | None, int]]:

@@ -14,10 +14,11 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
+from tocsin.alerts.explanations.reader import Reader
 from tocsin.chunks import chunks_of
 from tocsin.cli.consume import consume
-from tocsin.cli.output import AsJson, console, moment_text, show_rows
-from tocsin.cli.own_zone import own_zone
+from tocsin.cli.output import AsJson, console, show_rows
+from tocsin.cli.own_zone import reader_of
 from tocsin.client import Change, Client
 from tocsin.client.call import Filter
 from tocsin.clock import SystemClock
@@ -72,9 +73,9 @@ def tail(
         if rdf_format is not None:
             _print_documents(client, start, rdf_format, once=once)
             return
-        zone = own_zone(client, is_shown=not as_json)
+        reader = Reader() if as_json else reader_of(client)
         for change in _changes(client, start, filters, once=once):
-            _show(change, zone, as_json=as_json)
+            _show(change, reader, as_json=as_json)
 
 
 @app.command()
@@ -168,10 +169,10 @@ def _start_of(client: Client, since: str) -> _Start:
     return _Start(cut.through or 0, cut.until_ms)
 
 
-def words_of(change: Change, zone: str) -> str:
-    """Return what happened as messages say it, with times in a zone, without the name of what changed."""
+def words_of(change: Change, reader: Reader) -> str:
+    """Return what happened as messages say it to their reader, without the name of what changed."""
     try:
-        text = event_text(event_in(change.event), zone=zone)
+        text = event_text(event_in(change.event), zone=reader.zone, reader_id=reader.user_id or None)
     except ValidationError:  # a server of another version
         return change.change_type
     return text.headline.removeprefix(f"{text.asset.title}: ")
@@ -186,15 +187,15 @@ def author_of(event: Document) -> str:
     return f"by {event['userName']}" if event.get("userName") and not is_reported else ""
 
 
-def _show(change: Change, zone: str, *, as_json: bool) -> None:
+def _show(change: Change, reader: Reader, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(change.event, ensure_ascii=False))
         return
     line = Text()
-    line.append(f"{moment_text(change.event['timestamp'], zone)}  ", style="dim")
+    line.append(f"{reader.moment(change.event['timestamp'])}  ", style="dim")
     line.append(f"{change.entity_type} ", style="cyan")
     line.append(change.entity_name, style="bold")
-    line.append(f"  {words_of(change, zone)}", style="yellow" if change.is_breaking else "")
+    line.append(f"  {words_of(change, reader)}", style="yellow" if change.is_breaking else "")
     if len(change.breaking_reasons) > 1:
         line.append(f"  ({'; '.join(change.breaking_reasons)})")
     line.append(f"  because: {change.reason}" if change.reason else "")

@@ -67,7 +67,7 @@ def explain(
         typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
     for change in reversed(earlier):
         moment = reader.moment(change.event["timestamp"])
-        typer.echo(printable(f"  {change.event['id']}  {moment}  {words_of(change, reader.zone)}"))
+        typer.echo(printable(f"  {change.event['id']}  {moment}  {words_of(change, reader)}"))
 
 
 def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Change]:

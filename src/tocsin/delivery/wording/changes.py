@@ -158,7 +158,7 @@ def event_text(
     headline = ""
     lines: list[ChangeLine] = []
     if event.entity_type == THREAD:
-        headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone)
+        headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone, reader_id)
     lines = lines or import_lines(event)
     if not lines and description is not None:
         lines = _lines_with_labels(event, description, zone)

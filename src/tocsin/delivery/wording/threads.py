@@ -40,14 +40,17 @@ _MOST_NAMED = 3
 
 
 def thread_text(
-    event: ChangeEvent, kinds: Collection[ReasonKind], place: str, zone: str = UTC
+    event: ChangeEvent, kinds: Collection[ReasonKind], place: str, zone: str = UTC, reader_id: str | None = None
 ) -> tuple[str, list[ChangeLine]]:
     """Return one line that says what happened in a thread about ``place``, and the messages, one line for each.
 
-    The first is for a recipient with reasons of these kinds; there are no others where the changes say everything.
+    The first is for a recipient with reasons of these kinds, the person ``reader_id`` if they are known; there are no
+    others where the changes say everything.
     """
     thread = event.entity or {}
     task = thread["task"] if isinstance(thread.get("task"), dict) else {}
+    if reader_id is not None and any(one.get("id") == reader_id for one in _assignees_of(task)):
+        kinds = {*kinds, ReasonKind.ASSIGNEE}
     is_new, quotation = event.event_type is EventType.THREAD_CREATED, ""
     lines: list[ChangeLine] = []
     if event.event_type in _IN_FULL:
@@ -76,8 +79,8 @@ def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], p
     thread = nouns.get(str(thread_type), "a conversation")
     is_mentioned, is_assigned = ReasonKind.MENTION in kinds, ReasonKind.ASSIGNEE in kinds
     if event.event_type is EventType.THREAD_CREATED and thread_type == ThreadType.TASK:
-        references = [one if isinstance(one, dict) else {} for one in task.get("assignees") or ()]
-        names = [str(one.get("name")) for one in references[:_MOST_NAMED]]
+        references = _assignees_of(task)
+        names = [str(one.get("displayName") or one.get("name")) for one in references[:_MOST_NAMED]]
         names += ["others"] if len(references) > _MOST_NAMED else []
         assignees = "you" if is_assigned else " and ".join(names) or "somebody"
         return f"asks {assignees} to {_ASKS.get(task.get('type', ''), 'look at')} {place}"
@@ -88,6 +91,10 @@ def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], p
     if event.event_type is EventType.THREAD_UPDATED and is_assigned and _is_handed_on(event):
         return f"assigned {thread} about {place} to you"
     return f"{_DONE.get(event.event_type, 'changed')} {thread} about {place}"
+
+
+def _assignees_of(task: Document) -> list[Document]:
+    return [one if isinstance(one, dict) else {} for one in task.get("assignees") or ()]
 
 
 def _is_handed_on(event: ChangeEvent) -> bool:

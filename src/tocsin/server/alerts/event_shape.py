@@ -51,9 +51,9 @@ class Worded(Generic[T]):
         return self.entry.event
 
 
-def word_entry(entry: T, zone: str = UTC) -> Worded[T]:
-    """Return an entry with its event in words, with times in an IANA zone."""
-    return Worded(entry, event_text(entry.event, zone=zone))
+def word_entry(entry: T, zone: str = UTC, reader_id: str | None = None) -> Worded[T]:
+    """Return an entry with its event in words, with times in an IANA zone, to a person if they are known."""
+    return Worded(entry, event_text(entry.event, zone=zone, reader_id=reader_id))
 
 
 _KEYS: Shape[EventView] = {

@@ -56,11 +56,12 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
     """
     visible_findings = _in_sight(findings, visibility)
     explanation = visible_findings.explanation
-    person, wording = explanation.person, _Wording(explained_context(explanation.logged.event), explanation.reader)
+    person, reader = explanation.person, explanation.reader
+    wording = _Wording(explained_context(explanation.logged.event), reader)
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
-        "event": json_of(EVENT, word_entry(visible_findings.visible, explanation.reader.zone)),
+        "event": json_of(EVENT, word_entry(visible_findings.visible, reader.zone, reader.user_id)),
         "user": None if person is None else {"id": person.id, "name": person.name},
         "pipeline": {
             "offset": explanation.pipeline_at,

@@ -100,6 +100,17 @@ def test_a_headline_addresses_the_recipient(
     assert event_text(happened, because(*kinds)).headline == expected
 
 
+def test_who_is_asked_is_addressed_in_whatever_place_it_is_read_and_others_are_called_as_people_call_them() -> None:
+    dana = {"id": "d", "type": "user", "name": "dana.whitlock", "displayName": "Dana Whitlock"}
+    asked = event("threadCreated", **task("RequestDescription"))
+    (asked.entity or {})["task"]["assignees"] = [dana]
+    by_reader = [event_text(asked, reader_id=one).headline for one in ("d", "someone else", None)]
+    assert by_reader == [
+        "ben asks you to describe orders.email",
+        *["ben asks Dana Whitlock to describe orders.email"] * 2,
+    ]
+
+
 def test_what_was_said_is_shown_as_plain_text() -> None:
     (line,) = event_text(
         event("threadCreated", message="# Hi\n<b onclick=x>see</b> [this](http://evil) &amp; <#E::table::a.b>")

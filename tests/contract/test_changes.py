@@ -336,10 +336,11 @@ def test_who_answers_for_a_consumer_is_told_once_and_nobody_who_may_not_see_the_
 
 
 def why_asked(world: dict[str, Json], name: str) -> str:
-    """Return why the newest event about a request is in somebody's inbox."""
+    """Return why the alert about change requests has told somebody of the newest event about one."""
     inbox = world[f"as_{name}"].get(f"/users/{world[name]}/notifications").json()["data"]
     entry = next(one for one in inbox if one["eventType"] == "changeRequestUpdated")
-    return "; ".join(one["sentence"] for one in entry["reasons"])
+    (sentence,) = (one["sentence"] for one in entry["reasons"] if one["subscriptionName"] == "ChangeRequests")
+    return str(sentence)
 
 
 def test_many_consumers_of_one_person_are_counted_and_hidden_ones_are_not_named(
@@ -353,6 +354,9 @@ def test_many_consumers_of_one_person_are_counted_and_hidden_ones_are_not_named(
     notify_all(sqlite_engine)
     about = "which read orders.email (alert ChangeRequests)"
     assert why_asked(world, "ann") == f"you follow it and you own clean, copy0, copy1 and 2 more, {about}"
+    (event,) = administrator.get("/events?eventType=changeRequestUpdated").json()["data"]
+    explained = world["as_ann"].get(f"/events/{event['id']}/explain", params={"user": "ann"}).json()["answer"]
+    assert f"because you follow it and you own clean, copy0, copy1 and 2 more, {about}" in explained
     hide(administrator, world["ann"], world["clean"])
     assert why_asked(world, "ann") == f"you follow it and you own copy0, copy1, copy2 and 1 more, {about}"
 

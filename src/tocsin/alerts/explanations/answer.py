@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from tocsin.alerts.explanations.matching import MatchTrace
 from tocsin.alerts.explanations.people import PossibleRecipient
-from tocsin.alerts.explanations.reader import Reader, to_recipient
+from tocsin.alerts.explanations.reader import ANYBODY, Reader, to_recipient
 from tocsin.delivery.channels.table import phrase_of
-from tocsin.delivery.wording.reasons import reason_context, receiver_of
+from tocsin.delivery.wording.reasons import RECEIVERS, reason_context
 from tocsin.flow.resolve.candidates import Stop
 from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.model.change import ChangeEvent, LoggedEvent
@@ -81,7 +81,7 @@ class Explanation:
     others_matched: int = 0
     missing_count: int = 0
     is_pipeline_running: bool = True
-    reader: Reader = Reader()
+    reader: Reader = ANYBODY
 
     @property
     def is_in_flight(self) -> bool:
@@ -109,7 +109,9 @@ class Explanation:
         if self.person is None:
             return self._of_everybody()
         if self.notified:
-            return _yes_answer(self.person, self.notified, explained_context(self.logged.event), self.reader)
+            return _yes_answer(
+                self.person, self.notified, explained_context(self.logged.event, self.reader), self.reader
+            )
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
         kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
@@ -159,15 +161,9 @@ class Explanation:
         near = [trace for trace in self.alerts if trace.reached and not trace.match.matched]
         if near:
             nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
-            because = (
-                nearest.reached[0]
-                .ways[0]
-                .reason.sentence(
-                    None if self.reader.is_of(person.id) else name,
-                    context=explained_context(self.logged.event),
-                    names_alert=False,
-                )
-            )
+            reason, context = nearest.reached[0].ways[0].reason, explained_context(self.logged.event, self.reader)
+            about = None if self.reader.is_of(person.id) else name
+            because = reason.sentence(about, context=context, names_alert=False)
             alert = nearest.subscription.name
             return f"{alert} would have notified {name} because {because}, but it {_mismatch(nearest)}"
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
@@ -217,9 +213,9 @@ def _names_of(record: NotificationRecord, trace: AlertTrace) -> list[str]:
 _OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"
 
 
-def explained_context(event: ChangeEvent) -> ReasonContext:
+def explained_context(event: ChangeEvent, reader: Reader) -> ReasonContext:
     """Return what reasons say of an event where they are explained: also whose owners its asset has."""
-    return reason_context(event)._replace(is_inherited=inherits_owners(event))
+    return reason_context(event, reader.asked)._replace(is_inherited=inherits_owners(event))
 
 
 def _yes_answer(person: Person, notified: Sequence[NotificationRecord], context: ReasonContext, reader: Reader) -> str:
@@ -227,7 +223,7 @@ def _yes_answer(person: Person, notified: Sequence[NotificationRecord], context:
     name = None if reader.is_of(person.id) else person.name
     because = "; ".join(
         dict.fromkeys(
-            reason.sentence(name, context=context, receiver=receiver_of(one.notification.channel))
+            reason.sentence(name, context=context, receiver=RECEIVERS.get(one.notification.channel, "address"))
             for one in notified
             for reason in one.reasons or one.notification.reasons
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tocsin.delivery.lines import UTC, exact_moment_text, moment_text
+from tocsin.model.change_request import NOT_ASKED, AskedFor
 
 _STORED = (("the recipient never wants", "you never want"), ("the recipient", "you"))
 """How stored sentences name a recipient, and how they address them."""
@@ -12,10 +13,11 @@ _STORED = (("the recipient never wants", "you never want"), ("the recipient", "y
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads an explanation: the id of a user, and the IANA zone of times in sentences."""
+    """Who reads an explanation: the id of a user, the IANA zone of times in sentences, and what the event asks them."""
 
     user_id: str = ""
     zone: str = UTC
+    asked: AskedFor = NOT_ASKED
 
     def is_of(self, user_id: str | None) -> bool:
         """Return whether the user of that id is the reader."""
@@ -32,6 +34,9 @@ class Reader:
     def minute(self, at_ms: int) -> str:
         """Return a time as ``moment`` does, to the minute: one that somebody has chosen."""
         return moment_text(at_ms, self.zone)
+
+
+ANYBODY = Reader()
 
 
 def to_recipient(says: str) -> str:

@@ -15,7 +15,7 @@ from tocsin.model.notification import Reason, ReasonContext
 from tocsin.model.subscription import Channel
 from tocsin.model.thread import THREAD
 
-_RECEIVERS: dict[str, str] = {
+RECEIVERS: dict[str, str] = {
     Channel.WEBHOOK: "endpoint",
     Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT: "queue",
     **dict.fromkeys((Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT), "channel"),
@@ -26,13 +26,8 @@ _OF_REQUESTS = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_RE
 
 def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "", asked: AskedFor = NOT_ASKED) -> str:
     """Return why the recipient of an event over a channel is notified: each reason once."""
-    context, receiver = reason_context(event, asked), receiver_of(channel)
+    context, receiver = reason_context(event, asked), RECEIVERS.get(channel, "address")
     return "; ".join(dict.fromkeys(reason.sentence(context=context, receiver=receiver) for reason in reasons))
-
-
-def receiver_of(channel: str) -> str:
-    """Return what an alert names on a channel, if it names no person: ``address``, ``endpoint``."""
-    return _RECEIVERS.get(channel, "address")
 
 
 def reason_context(event: ChangeEvent, asked: AskedFor = NOT_ASKED) -> ReasonContext:

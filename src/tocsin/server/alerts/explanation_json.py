@@ -17,7 +17,7 @@ from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
 from tocsin.alerts.explanations.reader import Reader, to_recipient
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.delivery.lines import cut
-from tocsin.delivery.wording.reasons import receiver_of
+from tocsin.delivery.wording.reasons import RECEIVERS
 from tocsin.flow.schedule.messages import without_asset
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -57,7 +57,7 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
     visible_findings = _in_sight(findings, visibility)
     explanation = visible_findings.explanation
     person, reader = explanation.person, explanation.reader
-    wording = _Wording(explained_context(explanation.logged.event), reader)
+    wording = _Wording(explained_context(explanation.logged.event, reader), reader)
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
@@ -92,7 +92,7 @@ class _Wording(NamedTuple):
     def sentence(self, reason: Reason, user_id: str | None, name: str, channel: str) -> str:
         """Return a reason for the reader: about themselves, or about the user of that id and name, or an address."""
         about = None if self.reader.is_of(user_id) else name
-        return reason.sentence(about, context=self.context, receiver=receiver_of(channel))
+        return reason.sentence(about, context=self.context, receiver=RECEIVERS.get(channel, "address"))
 
 
 def _in_sight(findings: PagedExplanation, visibility: Visibility) -> PagedExplanation:

@@ -160,9 +160,13 @@ class AskedConsumers:
 
     def of_notification(self, event: ChangeEvent, reasons: Sequence[Reason], user_id: str | None) -> AskedFor:
         """Return what a notification asks its recipient for, hidden or not; nothing if it asks nobody."""
-        if user_id is None or all(reason.kind is not ReasonKind.ASKED for reason in reasons) or tells_author(event):
+        if user_id is None or all(reason.kind is not ReasonKind.ASKED for reason in reasons):
             return NOT_ASKED
-        request = request_in(event)
+        return self.of_event(event, user_id)
+
+    def of_event(self, event: ChangeEvent, user_id: str) -> AskedFor:
+        """Return what an event asks a person for, hidden or not; nothing if that is no request, or its author."""
+        request = None if tells_author(event) else request_in(event)
         return self.of(str(request.get("id")), event.id, user_id) if request else NOT_ASKED
 
     def of(self, request_id: str, event_id: str, user_id: str) -> AskedFor:

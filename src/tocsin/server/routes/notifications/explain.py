@@ -54,7 +54,9 @@ def explain_event(
     person = None if user is None else _person(user, caller)
     event_with_streaks = with_streaks(logged_event, caller.parts.alert_stores)
     deleted_alert = subscription if alert is None else None
-    scope = ExplanationScope(event_with_streaks, visible, alert, person, limit, after, deleted_alert, reader_of(caller))
+    scope = ExplanationScope(
+        event_with_streaks, visible, alert, person, limit, after, deleted_alert, reader_of(caller, visible.event)
+    )
     findings = explain(scope, caller)
     count = findings.explanation.alert_count
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})

@@ -14,7 +14,7 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
-from tocsin.alerts.explanations.reader import Reader
+from tocsin.alerts.explanations.reader import ANYBODY, Reader
 from tocsin.chunks import chunks_of
 from tocsin.cli.consume import consume
 from tocsin.cli.output import AsJson, console, show_rows
@@ -73,7 +73,7 @@ def tail(
         if rdf_format is not None:
             _print_documents(client, start, rdf_format, once=once)
             return
-        reader = Reader() if as_json else reader_of(client)
+        reader = ANYBODY if as_json else reader_of(client)
         for change in _changes(client, start, filters, once=once):
             _show(change, reader, as_json=as_json)
 

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from tocsin.alerts.explanations.reader import Reader
+from tocsin.alerts.explanations.reader import ANYBODY, Reader
 from tocsin.cli.assets import EVENT_ID, OfType, find_entity
 from tocsin.cli.events import words_of
 from tocsin.cli.output import AsJson, console, printable, show_json
@@ -56,7 +56,7 @@ def explain(
     """
     with Client() as client:
         *earlier, newest = _events(client, event, asset, entity_type)
-        reader = Reader() if as_json else reader_of(client)
+        reader = ANYBODY if as_json else reader_of(client)
         answer = client.explain(str(newest.event["id"]), subscription=alert, user=user, limit=_MOST_ALERTS)
     if as_json:
         show_json(answer)

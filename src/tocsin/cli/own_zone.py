@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tocsin.alerts.explanations.reader import Reader
+from tocsin.alerts.explanations.reader import ANYBODY, Reader
 from tocsin.client import Client
 from tocsin.delivery.lines import UTC
 from tocsin.errors import Forbidden, NotFound
@@ -18,12 +18,14 @@ def reader_of(client: Client) -> Reader:
     try:
         user_id = client.logged_in_user().id
     except (Forbidden, NotFound):  # what was asked for is shown all the same
-        return Reader()
+        return ANYBODY
     return Reader(user_id, zone_of(client, user_id))
 
 
-def zone_of(client: Client, user_id: str) -> str:
-    """Return the IANA zone that a user prefers; UTC if they prefer none."""
+def zone_of(client: Client, user_id: str, *, is_shown: bool = True) -> str:
+    """Return the IANA zone that a user prefers; UTC if they prefer none or, without asking, no time is shown."""
+    if not is_shown:
+        return UTC
     try:
         return str(client.preferences(user_id)["timezone"])
     except (Forbidden, NotFound):

@@ -14,7 +14,6 @@ from tocsin.cli.assets import AsUser, OfType, find_alert, find_asset, find_user
 from tocsin.cli.output import AsJson, entered_secret, moment_text, show_facts, show_rows, show_text
 from tocsin.cli.own_zone import zone_of
 from tocsin.client import Client, Entity, Notice
-from tocsin.delivery.lines import UTC
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
@@ -50,7 +49,7 @@ def inbox(*, unread: Unread = False, limit: MostNotices = 20, user: AsUser = Non
     """
     with Client() as client:
         who = find_user(client, user).id
-        zone = UTC if as_json else zone_of(client, who)
+        zone = zone_of(client, who, is_shown=not as_json)
         notices = list(islice(client.notifications(who, unread=unread, fields=_DETAILS), limit))
     rows = (_notice_row(one, zone) for one in notices)
     show_rows(rows, answer=[one.change.event for one in notices], as_json=as_json)
@@ -129,7 +128,7 @@ def mute(
     until = _end_after(length)
     with Client() as client:
         who, about = find_user(client, user), _about(client, asset, alert, entity_type)
-        zone = UTC if as_json or not until else zone_of(client, who.id)
+        zone = zone_of(client, who.id, is_shown=until is not None and not as_json)
         answer = client.mute(who.id, about, until=until, channel="Email" if only_mail else None)
     end = f"until {moment_text(round(until.timestamp() * 1_000), zone)}" if until else "permanently"
     text = f"{who.name} has muted {about.name}{' for mail' if only_mail else ''} {end}."
@@ -159,7 +158,7 @@ def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
     """List muted assets and alerts."""
     with Client() as client:
         who = find_user(client, user).id
-        zone = UTC if as_json else zone_of(client, who)
+        zone = zone_of(client, who, is_shown=not as_json)
         answer = client.mutes(who)
     show_rows((_row(one, zone) for one in answer["data"]), answer=answer["data"], as_json=as_json)
 

@@ -80,6 +80,11 @@ class Caller:
         """What the sender may see, of things as they are now or were last."""
         return Visibility(self.permissions, self.parts.access.standing)
 
+    @cached_property
+    def zone(self) -> str:
+        """The IANA zone that the sender prefers: sentences for them have times in it."""
+        return self.parts.alert_stores.preferences.of(self.actor.id).timezone
+
 
 async def caller_of(request: Request) -> AsyncIterator[Caller]:
     """Yield the caller: person, server and address; requests without a valid token are rejected.

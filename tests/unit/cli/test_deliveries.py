@@ -48,7 +48,7 @@ def test_dead_letters_are_listed_with_their_reasons(run: Run, small_server: Smal
     ended = run("deliveries", "list", "--alert", "Hooks", "--reason", "serverError", "--since", "7d")
     assert ended.code == 0, ended.err
     output = " ".join(ended.out.split())
-    for part in ("m1", "2023-11-14 22:13:20", "Hooks", "serverError 500", "orders: column"):
+    for part in ("m1", "2023-11-14 22:13:20", "Hooks", "serverError", "500", "orders:"):
         assert part in output
     assert small_server.requests[-1].query == {"alert": "Hooks", "reason": "serverError", "since": "7d", "limit": "100"}
     assert json.loads(run("deliveries", "list", "--json").out) == [LETTER]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
-from tocsin.alerts.explanations.reader import Reader
+from tocsin.alerts.explanations.reader import ANYBODY, Reader
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.syntax import literal_text
 from tocsin.errors import InvalidInput
@@ -116,7 +116,7 @@ class ExplanationInput:
     records: Mapping[str, NotificationRecord]
     ids: NotificationIds
     telling_alerts: Mapping[tuple[Channel, str], Collection[str]] = field(default_factory=dict)
-    reader: Reader = Reader()
+    reader: Reader = ANYBODY
 
 
 def recipient_rules_with_disabled(subscription: EventSubscription) -> tuple[RecipientRule, ...]:

@@ -48,11 +48,8 @@ def _rename_texts(event: ChangeEvent, changes: Sequence[EventChange]) -> Mapping
             went, came = [*above, name], [*above, one.renamed_to]
             keys = (ChangeOperation.REMOVE, fqn.join(went)), (ChangeOperation.ADD, fqn.join(came))
             if targets.issuperset(keys):
-                said = (
-                    f"{words_of_path(went)} renamed to {one.renamed_to}",
-                    f"{words_of_path(came)} renamed from {name}",
-                )
-                texts |= zip(keys, map(clean_line, said), strict=True)
+                texts[keys[0]] = clean_line(f"{words_of_path(went)} renamed to {one.renamed_to}")
+                texts[keys[1]] = clean_line(f"{words_of_path(came)} renamed from {name}")
     return texts
 
 

@@ -185,7 +185,7 @@ the same for all of them, whichever leads. The last five keys are those that ``f
 
 
 def reason_json(reason: Reason, event: ChangeEvent, asked: AskedFor = NOT_ASKED) -> Document:
-    """Return a reason for a notification of an event, also as its reader would say it, who is ``asked`` for something."""
+    """Return a reason for a notification of an event, also as its reader would say it, and what they are ``asked``."""
     return {**reason.to_wire(), "sentence": reason.sentence(context=reason_context(event, asked))}
 
 

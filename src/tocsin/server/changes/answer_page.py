@@ -132,14 +132,9 @@ def _day_in(form: Form, zone: str) -> int:
         raise InvalidInput("Say until which day you need time, such as 2026-12-16.") from error
 
 
-def zone_of(caller: Caller) -> str:
-    """Return the IANA zone of the page's times: the one that the caller prefers."""
-    return caller.parts.alert_stores.preferences.of(caller.actor.id).timezone
-
-
 def request_html(scope: AnswerScope, caller: Caller) -> str:
     """Return what a request asks of the caller, as HTML: what changes and why, their consumers, their answers."""
-    request, zone, me = scope.request, zone_of(caller), caller.actor
+    request, zone, me = scope.request, caller.zone, caller.actor
     own_references = [one.consumer.reference for one in scope.own_consumers]
     references = with_names([request.subject, *own_references], caller)
     asset = references[request.entity_id]

@@ -93,8 +93,7 @@ def read_history(subscription_id: PathId, caller: Asked, query: Annotated[Histor
 
     page = visible_page(read, partial(visible_parts, caller.visibility), query.limit)
     paging = {"after": _cursor(page.last.place)} if page.last and page.has_more else {}
-    zone = caller.parts.alert_stores.preferences.of(caller.actor.id).timezone
-    return answer({"data": [_entry_json(one, zone) for one in page.entries], "paging": paging})
+    return answer({"data": [_entry_json(one, caller.zone) for one in page.entries], "paging": paging})
 
 
 def _cursor(place: HistoryPlace) -> str:

@@ -27,7 +27,7 @@ from tocsin.alerts.related import RELATIONS
 from tocsin.alerts.request import Alert, changed_secrets, check_alert, parse_alert
 from tocsin.alerts.writes import add_editor, record_changed_secrets
 from tocsin.catalogue.writes import Writes
-from tocsin.clock import to_datetime
+from tocsin.delivery.lines import moment_text
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, Unavailable, WrongKey
 from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import new_entity_id
@@ -399,7 +399,7 @@ def destinations_json(key: Key, caller: Caller) -> list[Document]:
     document = visible_document(ROW, key, caller)
     standings = standings_shown([document], caller).get(document["id"], {})
     return [
-        {**destination, **_state(document, destination, standings.get(destination["id"]))}
+        {**destination, **_state(document, destination, standings.get(destination["id"]), caller)}
         for destination in past(ROW, document, caller)["destinations"]
     ]
 
@@ -418,15 +418,15 @@ def _destination(document: Document, destination_id: str) -> Document:
     return destination
 
 
-def _state(alert: Document, destination: Document, standing: DestinationStatus | None) -> Document:
+def _state(alert: Document, destination: Document, standing: DestinationStatus | None, caller: Caller) -> Document:
     pause = (standing or UNTRIED).pause_to_wire()
     if "stoppedAt" in pause:
-        pause["message"] = _how_to_resume(alert, pause)
+        pause["message"] = _how_to_resume(alert, pause, caller.zone)
     return {"statusDetails": status_json(alert, destination, standing), "breaker": pause}
 
 
-def _how_to_resume(alert: Document, pause: Document) -> str:
-    since, failing_since = (f"{to_datetime(pause[key]):%Y-%m-%d %H:%M} UTC" for key in ("stoppedAt", "failingSince"))
+def _how_to_resume(alert: Document, pause: Document, zone: str) -> str:
+    since, failing_since = (moment_text(pause[key], zone) for key in ("stoppedAt", "failingSince"))
     why = (
         "its receiver answers that it is gone" if pause["because"] == "gone" else f"all failed from {failing_since} on"
     )

@@ -176,9 +176,8 @@ def _descriptions_of(kind: EntityType, versions: Sequence[Document], caller: Cal
     ]
     breaking = [reasons_of_version_left(*of_version) for of_version in zip(breaking, announcements, strict=True)]
     reasons_by_version = caller.parts.catalogue.reasons(versions[0]["id"]) if versions else {}
-    zone = caller.parts.alert_stores.preferences.of(caller.actor.id).timezone
     return {
-        "words": [version_lines(kind.name, *one, zone) for one in zip(versions, announcements, strict=True)],
+        "words": [version_lines(kind.name, *one, caller.zone) for one in zip(versions, announcements, strict=True)],
         "breaking": [[reason.as_json() for reason in many] for many in breaking],
         "reasons": [reasons_by_version.get(str(one["version"]), "") for one in versions],
     }

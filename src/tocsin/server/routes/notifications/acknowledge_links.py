@@ -77,10 +77,8 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     about = _about(clicked, incident)
     if incident.status is not IncidentStatus.OPEN:
         return link_page("Acknowledge", escape(state_of(incident, about)), asks=False)
-    actor = clicked.caller.actor
-    zone = clicked.caller.parts.alert_stores.preferences.of(actor.id).timezone
-    says = f"You are about to acknowledge {incident.name}{about}, as {actor.name}."
-    since = f"It has been open since {moment_text(incident.opened_at_ms, zone)}. {_EFFECT}"
+    says = f"You are about to acknowledge {incident.name}{about}, as {clicked.caller.actor.name}."
+    since = f"It has been open since {moment_text(incident.opened_at_ms, clicked.caller.zone)}. {_EFFECT}"
     return link_page("Acknowledge", paragraphs(says, since, _NO_UNDO))
 
 

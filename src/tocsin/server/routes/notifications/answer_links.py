@@ -31,7 +31,6 @@ from tocsin.server.changes.answer_page import (
     form_in,
     give_answer,
     request_html,
-    zone_of,
 )
 from tocsin.server.http.errors import status_of
 from tocsin.server.http.routing import DeclaredRoutes
@@ -100,7 +99,7 @@ def _answer(request_id: str, caller: Caller, body: bytes) -> Response:
     scope, form = _open(request_id, caller), form_in(body)
     title = f"Answer {scope.request.name}"
     try:
-        answer = answer_in(form, zone_of(caller))
+        answer = answer_in(form, caller.zone)
     except InvalidInput as wrong:
         fields = fields_html(form, wrong.message)
         return link_page(title, request_html(scope, caller), fields=fields, status=status_of(wrong))

@@ -266,8 +266,8 @@ def test_whoever_asks_is_addressed_and_others_are_called_by_name(
     watch = alert(administrator, "Watch")
     me = administrator.get("/users/loggedInUser").json()
     rule = {"effect": "include", "condition": "user.owns(entity)"}
-    named = [{"category": "Users", "type": "ActivityFeed", "config": {"receivers": [me["name"]]}}]
-    alert(administrator, "Named", rule, destinations=named)
+    to_me = [{"category": "Users", "type": "ActivityFeed", "config": {"receivers": [me["name"]]}}]
+    alert(administrator, "Named", rule, destinations=to_me)
     event = describe(ann[1], orders, "By ann.")
     notify_all(sqlite_engine)
     about_ann = explanation_of(administrator, event, subscription="Watch", user="ann")["answer"]

@@ -21,14 +21,14 @@ def test_a_masked_address_stands_behind_the_name_of_its_destination(
     administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     unnamed = {key: value for key, value in HOOK.items() if key != "name"}
-    other = {**unnamed, "config": {"endpoint": "http://127.0.0.1:9/services/T1/secret"}}
-    alert(administrator, "Watch", destinations=[HOOK, other])
+    unnamed_hook = {**unnamed, "config": {"endpoint": "http://127.0.0.1:9/services/T1/secret"}}
+    alert(administrator, "Watch", destinations=[HOOK, unnamed_hook])
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
     answer = explanation_of(administrator, event, subscription="Watch")
     reached, notified = of(answer, "Watch")["reached"]["data"], answer["notified"]["data"]
-    for shown in (reached, notified):
-        assert sorted(one["destinations"] for one in shown) == [[], ["#data-alerts"]]
+    for recipients in (reached, notified):
+        assert sorted(one["destinations"] for one in recipients) == [[], ["#data-alerts"]]
     addresses = {one["name"] for one in reached}
     assert addresses == {one["message"]["target"] for one in notified}
     assert all(one.startswith("http://127.0.0.1:9/") and "#" not in one for one in addresses), addresses

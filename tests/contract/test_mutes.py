@@ -77,8 +77,8 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
 def test_the_page_of_an_address_that_an_alert_names_says_what_a_person_could_undo_and_it_cannot(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
-    named = [{"category": "External", "type": "Email", "config": {"receivers": ["list@example.org"]}}]
-    alert(administrator, "Mail", destinations=named)
+    to_list = [{"category": "External", "type": "Email", "config": {"receivers": ["list@example.org"]}}]
+    alert(administrator, "Mail", destinations=to_list)
     event = describe(administrator, orders, "one")
     notify_all(sqlite_engine)
     (mail,) = explanation_of(administrator, event, subscription="Mail")["notified"]["data"]

@@ -14,7 +14,7 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
-from tocsin.alerts.explanations.reader import ANYBODY, Reader
+from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.chunks import chunks_of
 from tocsin.cli.consume import consume
 from tocsin.cli.output import AsJson, console, show_rows
@@ -169,7 +169,7 @@ def _start_of(client: Client, since: str) -> _Start:
     return _Start(cut.through or 0, cut.until_ms)
 
 
-def words_of(change: Change, reader: Reader) -> str:
+def words_of(change: Change, reader: ExplanationReader) -> str:
     """Return what happened as messages say it to their reader, without the name of what changed."""
     try:
         text = event_text(event_in(change.event), zone=reader.zone, reader_id=reader.user_id or None)
@@ -187,7 +187,7 @@ def author_of(event: Document) -> str:
     return f"by {event['userName']}" if event.get("userName") and not is_reported else ""
 
 
-def _show(change: Change, reader: Reader, *, as_json: bool) -> None:
+def _show(change: Change, reader: ExplanationReader, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(change.event, ensure_ascii=False))
         return

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from tocsin.alerts.explanations.reader import ANYBODY, Reader
+from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.cli.assets import EVENT_ID, OfType, find_entity
 from tocsin.cli.events import words_of
 from tocsin.cli.output import AsJson, console, printable, show_json
@@ -85,7 +85,7 @@ def _events(client: Client, event: str | None, asset: str | None, entity_type: s
     return latest
 
 
-def _tree(answer: Document, reader: Reader, *, is_every_alert: bool) -> Tree:
+def _tree(answer: Document, reader: ExplanationReader, *, is_every_alert: bool) -> Tree:
     event = answer["event"]
     head = Text.assemble(
         (event["title"], "cyan"), f"  {reader.moment(event['timestamp'])}", f"  by {event['userName']}"
@@ -98,8 +98,8 @@ def _tree(answer: Document, reader: Reader, *, is_every_alert: bool) -> Tree:
     tree.add(Text(f"event {event['id']}", style="dim"))
     alerts = [alert for alert in answer["alerts"] if is_every_alert or _concerns(alert, answer)]
     for alert in alerts:
-        unreached = f"it does not notify {_whom(answer, reader)}"
-        _grow_alert(tree, alert, reader, verdict=_verdict(alert, answer), unreached=unreached)
+        unreached_text = f"it does not notify {_whom(answer, reader)}"
+        _grow_alert(tree, alert, reader, verdict=_verdict(alert, answer), unreached=unreached_text)
     if alert_count := answer["paging"]["total"] - len(alerts):
         line = _folded_alerts_line(answer, alert_count, _whom(answer, reader), is_every_alert=is_every_alert)
         tree.add(Text(line, style="dim"))
@@ -148,7 +148,7 @@ def _verdict(alert: Document, answer: Document) -> str:
     return "would not match now, but matched then" if _is_notified(alert, answer) else "did not match"
 
 
-def _whom(answer: Document, reader: Reader) -> str:
+def _whom(answer: Document, reader: ExplanationReader) -> str:
     """Return the user to explain for: the requester, if they may not ask about others."""
     if answer["user"] is not None:
         return reader.name_of(answer["user"]["id"], answer["user"]["name"])
@@ -164,7 +164,7 @@ def _folded_alerts_line(answer: Document, alert_count: int, whom: str, *, is_eve
     return f"{line} {why}; use --all to show them"
 
 
-def _grow_alert(tree: Tree, alert: Document, reader: Reader, *, verdict: str, unreached: str) -> None:
+def _grow_alert(tree: Tree, alert: Document, reader: ExplanationReader, *, verdict: str, unreached: str) -> None:
     branch = tree.add(_marked_line(alert["matched"], f"alert {alert['name']} {verdict}"))
     for gate in alert["gates"]:
         branch.add(_marked_line(gate["holds"], gate["says"]))
@@ -193,7 +193,7 @@ def _grow_trace(branch: Tree, trace: Document) -> None:
         _grow_trace(below, part)
 
 
-def _grow_person(branch: Tree, person: Document, reader: Reader) -> None:
+def _grow_person(branch: Tree, person: Document, reader: ExplanationReader) -> None:
     notified = person["notification"] is not None
     who = named_target(reader.name_of(person["id"], person["name"]), person.get("destinations") or ())
     below = branch.add(_marked_line(person["isDue"] or notified, f"{who} by {person['channel']}"))
@@ -205,7 +205,7 @@ def _grow_person(branch: Tree, person: Document, reader: Reader) -> None:
         below.add(Text(f"sent as one notification with {', '.join(person['mergedWith'])}", style="dim"))
 
 
-def _grow_notified(tree: Tree, notified: Document, reader: Reader) -> None:
+def _grow_notified(tree: Tree, notified: Document, reader: ExplanationReader) -> None:
     if not notified["total"]:
         visible = "" if notified["isWhole"] else " that you may see"
         tree.add(Text(f"no notification{visible} is stored", style="dim"))
@@ -224,7 +224,7 @@ def _grow_notified(tree: Tree, notified: Document, reader: Reader) -> None:
             below.add(line)
 
 
-def _delivery_lines(message: Document | None, reader: Reader) -> Iterator[Text]:
+def _delivery_lines(message: Document | None, reader: ExplanationReader) -> Iterator[Text]:
     if message is None:
         return
     last = " (given up; final)" if message["isDeadLetter"] else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tocsin.alerts.explanations.reader import ANYBODY, Reader
+from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.client import Client
 from tocsin.delivery.lines import UTC
 from tocsin.errors import Forbidden, NotFound
@@ -13,13 +13,13 @@ def own_zone(client: Client, *, is_shown: bool) -> str:
     return reader_of(client).zone if is_shown else UTC
 
 
-def reader_of(client: Client) -> Reader:
+def reader_of(client: Client) -> ExplanationReader:
     """Return who runs a command as a reader: nobody, in UTC, for a token that is of nobody."""
     try:
         user_id = client.logged_in_user().id
     except (Forbidden, NotFound):  # what was asked for is shown all the same
         return ANYBODY
-    return Reader(user_id, zone_of(client, user_id))
+    return ExplanationReader(user_id, zone_of(client, user_id))
 
 
 def zone_of(client: Client, user_id: str, *, is_shown: bool = True) -> str:

@@ -51,8 +51,8 @@ def inbox(*, unread: Unread = False, limit: MostNotices = 20, user: AsUser = Non
         who = find_user(client, user).id
         zone = zone_of(client, who, is_shown=not as_json)
         notices = list(islice(client.notifications(who, unread=unread, fields=_DETAILS), limit))
-    rows = (_notice_row(one, zone) for one in notices)
-    show_rows(rows, answer=[one.change.event for one in notices], as_json=as_json)
+    answer = [one.change.event for one in notices]
+    show_rows((_notice_row(one, zone) for one in notices), answer=answer, as_json=as_json)
 
 
 def _notice_row(notice: Notice, zone: str) -> Document:

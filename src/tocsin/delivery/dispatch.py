@@ -178,8 +178,8 @@ class Dispatch:
     ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
     ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
     resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents
-    and to answer change requests, by the id of a notification, and so are ``guidance`` and what change requests have
-    ``asked`` for. Times are said in an IANA ``zone``: a person's own, or else the alert's.
+    and to answer change requests, by the id of a notification, and so are ``guidance`` and what change requests ask for
+    (``answerable``). Times are said in an IANA ``zone``: a person's own, or else the alert's.
     ``event_bytes`` is the size of its events as JSON, and of the failing rows that it may show.
     """
 
@@ -195,7 +195,7 @@ class Dispatch:
     addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
     reaches_recipient: bool = True
     payer: RenderingAccount = NOBODY
-    asked: Mapping[str, AskedFor] = field(default_factory=dict)
+    answerable: Mapping[str, AskedFor] = field(default_factory=dict)
     answers: Answered | None = None
     failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)

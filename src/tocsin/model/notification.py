@@ -59,14 +59,14 @@ class ReasonContext(NamedTuple):
     subject : what its entity is about: the table of a test, the asset of a thread
     is_inherited : the owners of the changed asset are those of its container
     tells_author : it tells the author of a change request what became of it, and asks nobody else
-    asked : why a change request asks its reader, by the name of the team that a reason names, None for the person:
+    request_clauses : why a change request asks its reader, by the name of a reason's team, None for the person:
         ``you own orders_daily, which reads orders.status``; empty where that is not known
     """
 
     subject: str = "it"
     is_inherited: bool = False
     tells_author: bool = False
-    asked: Mapping[str | None, str] = MappingProxyType({})
+    request_clauses: Mapping[str | None, str] = MappingProxyType({})
 
 
 _NO_CONTEXT = ReasonContext()
@@ -168,7 +168,7 @@ class Reason(WireModel):
             asset=asset, through=through, team=met_team or self.team, name=name, receiver=receiver
         )
         if self.kind is ReasonKind.ASKED and name is None and not context.tells_author:
-            because = context.asked.get(self.team, because)
+            because = context.request_clauses.get(self.team, because)
         because += distance
         if not names_alert:
             return because

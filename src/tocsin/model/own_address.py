@@ -48,6 +48,6 @@ def shown_target(target: str) -> str:
     return address if MASK in address else target
 
 
-def named_target(shown: str, names: Collection[str]) -> str:
+def named_target(address: str, names: Collection[str]) -> str:
     """Return whom a message tells behind what its destinations are called: ``#data-alerts (https://…)``."""
-    return f"{', '.join(names)} ({shown})" if names else shown
+    return f"{', '.join(names)} ({address})" if names else address

@@ -34,10 +34,10 @@ def count_text(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def list_text(names: Sequence[str], *, most: int = 3) -> str:
-    """Return names as one text: ``a, b and c``; of more than ``most`` the first, the others counted."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+def list_text(names: Sequence[str], *, limit: int = 3) -> str:
+    """Return names as one text: ``a, b and c``; of more than ``limit`` the first, the others counted."""
+    if len(names) > limit:
+        return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 

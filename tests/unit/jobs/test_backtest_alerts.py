@@ -54,8 +54,8 @@ def test_of_each_alert_the_first_match_behind_each_incident_passes() -> None:
 def test_an_address_is_called_by_the_destinations_of_those_alerts_that_name_it() -> None:
     def hook(name: str | None, address: str) -> dict[str, object]:
         config = {"endpoint": f"https://hooks.example.com/{address}"}
-        named = {} if name is None else {"name": name}
-        return {"id": f"{name} {address}", "category": "External", "type": "Webhook", "config": config, **named}
+        name_field = {} if name is None else {"name": name}
+        return {"id": f"{name} {address}", "category": "External", "type": "Webhook", "config": config, **name_field}
 
     own_alert = alert_of(
         alert("own", triggers="next").to_wire() | {"destinations": [hook("#one", "a"), hook(None, "b")]},

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tocsin.alerts.explanations.matching import MatchTrace
 from tocsin.alerts.explanations.people import PossibleRecipient
-from tocsin.alerts.explanations.reader import ANYBODY, Reader, to_recipient
+from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader, to_recipient
 from tocsin.delivery.channels.table import phrase_of
 from tocsin.delivery.wording.reasons import RECEIVERS, reason_context
 from tocsin.flow.resolve.candidates import Stop
@@ -19,7 +19,7 @@ from tocsin.flow.schedule.preferences import PREFERRED
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import MessageStatus
-from tocsin.model.notification import ReasonContext, ReasonKind
+from tocsin.model.notification import Reason, ReasonContext, ReasonKind
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.own_address import named_target
 from tocsin.model.people import Person
@@ -40,6 +40,11 @@ class AlertTrace:
     match: MatchTrace
     reached: tuple[PossibleRecipient, ...] = ()
     is_whole: bool = True
+
+    def destination_names(self, reasons: Iterable[Reason]) -> list[str]:
+        """Return what those destinations of the alert are called that give these reasons; many have no name."""
+        ids = {reason.destination_id for reason in reasons}
+        return list(dict.fromkeys(one.name for one in self.subscription.destinations if one.id in ids and one.name))
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Explanation:
     others_matched: int = 0
     missing_count: int = 0
     is_pipeline_running: bool = True
-    reader: Reader = ANYBODY
+    reader: ExplanationReader = ANYBODY
 
     @property
     def is_in_flight(self) -> bool:
@@ -182,61 +187,59 @@ class Explanation:
         alert, name = trace.subscription.id, trace.subscription.name
         for recipient in trace.reached:
             if recipient.is_due and recipient.before:
-                whom = f"{self._name_of(recipient)} {phrase_of(recipient.channel)}"
+                whom = f"{self._name_of(recipient, trace)} {phrase_of(recipient.channel)}"
                 says = f"{_list_names(list(recipient.before))} had notified {whom} before"
                 yield Disagreement("sentBefore", name, recipient.name, f"{says}: {name} came too late for that message")
             elif recipient.is_due and recipient.record is None and not self.is_in_flight:
-                whom = f"{self._name_of(recipient)} {phrase_of(recipient.channel)}"
+                whom = f"{self._name_of(recipient, trace)} {phrase_of(recipient.channel)}"
                 says = f"currently {name} would notify {whom}, but no notification is stored"
                 yield Disagreement("expectedButNotStored", name, recipient.name, f"{says}; {_OTHERWISE}")
         due = {(recipient.channel, recipient.key) for recipient in trace.reached if recipient.is_due}
         for record in self.notified if trace.is_whole else ():
             notification = record.notification
             if record.names(alert) and (notification.channel, notification.recipient) not in due:
-                shown = named_target(record.who, _names_of(record, trace)) if record.user_name is None else record.who
-                who = self.reader.name_of(notification.recipient_id, shown)
+                name_of_record = record.user_name or named_target(
+                    record.who, trace.destination_names(notification.reasons)
+                )
+                who = self.reader.name_of(notification.recipient_id, name_of_record)
                 says = f"{name} notified {who} {phrase_of(notification.channel)}, but currently would not"
                 yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
 
-    def _name_of(self, recipient: PossibleRecipient) -> str:
+    def _name_of(self, recipient: PossibleRecipient, trace: AlertTrace) -> str:
         if recipient.person is None:
-            return named_target(recipient.name, recipient.destinations)
+            return named_target(recipient.name, trace.destination_names(way.reason for way in recipient.ways))
         return self.reader.name_of(recipient.person.id, recipient.name)
-
-
-def _names_of(record: NotificationRecord, trace: AlertTrace) -> list[str]:
-    """Return the names of the alert's destinations for which a notification is stored, each once."""
-    ids = {reason.destination_id for reason in record.notification.reasons}
-    return list(dict.fromkeys(one.name for one in trace.subscription.destinations if one.id in ids and one.name))
 
 
 _OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"
 
 
-def explained_context(event: ChangeEvent, reader: Reader) -> ReasonContext:
+def explained_context(event: ChangeEvent, reader: ExplanationReader) -> ReasonContext:
     """Return what reasons say of an event where they are explained: also whose owners its asset has."""
-    return reason_context(event, reader.asked)._replace(is_inherited=inherits_owners(event))
+    return reason_context(event, reader.answerable)._replace(is_inherited=inherits_owners(event))
 
 
-def _yes_answer(person: Person, notified: Sequence[NotificationRecord], context: ReasonContext, reader: Reader) -> str:
+def _yes_answer(
+    person: Person, notified: Sequence[NotificationRecord], context: ReasonContext, reader: ExplanationReader
+) -> str:
     ways = [f"{phrase_of(one.notification.channel)} {_became(one, reader)}" for one in notified]
     name = None if reader.is_of(person.id) else person.name
     because = "; ".join(
         dict.fromkeys(
-            reason.sentence(name, context=context, receiver=RECEIVERS.get(one.notification.channel, "address"))
-            for one in notified
-            for reason in one.reasons or one.notification.reasons
+            reason.sentence(name, context=context, receiver=RECEIVERS.get(record.notification.channel, "address"))
+            for record in notified
+            for reason in record.reasons or record.notification.reasons
         )
     )
     who = "you were" if name is None else f"{name} was"
     return f"Yes: {who} notified {' and '.join(ways)}, because {because}."
 
 
-def _name_and_is(person: Person, reader: Reader) -> str:
+def _name_and_is(person: Person, reader: ExplanationReader) -> str:
     return "you are" if reader.is_of(person.id) else f"{person.name} is"
 
 
-def _became(record: NotificationRecord, reader: Reader) -> str:
+def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
     at = f"at {reader.moment(record.notification.due_at_ms)}{_gathering_text(record, reader)}"
     if record.message is None:
@@ -253,7 +256,7 @@ def _became(record: NotificationRecord, reader: Reader) -> str:
     return f"{at} ({'delivered' if status == MessageStatus.DELIVERED.value else 'given up'} after {tries})"
 
 
-def _gathering_text(record: NotificationRecord, reader: Reader) -> str:
+def _gathering_text(record: NotificationRecord, reader: ExplanationReader) -> str:
     """Return whether its message has its time from the recipient, and how many other notifications are in it."""
     if record.message is None:
         return ""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import Subject
-from tocsin.alerts.explanations.reader import ANYBODY, Reader
+from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.syntax import literal_text
 from tocsin.errors import InvalidInput
@@ -72,8 +72,7 @@ class PossibleRecipient:
 
     ``is_due`` says that, as of now, it would be notified; ``record`` is the stored notification with this alert as a
     reason; ``merged_alerts`` names the alerts it was merged with. Without a record, ``before`` names the alerts of a
-    stored notification of this event that went out before this alert was processed. ``destinations`` are the names of
-    those destinations of the alert that have one.
+    stored notification of this event that went out before this alert was processed.
     """
 
     channel: str
@@ -85,7 +84,6 @@ class PossibleRecipient:
     record: NotificationRecord | None = None
     merged_alerts: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    destinations: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -116,7 +114,7 @@ class ExplanationInput:
     records: Mapping[str, NotificationRecord]
     ids: NotificationIds
     telling_alerts: Mapping[tuple[Channel, str], Collection[str]] = field(default_factory=dict)
-    reader: Reader = ANYBODY
+    reader: ExplanationReader = ANYBODY
 
 
 def recipient_rules_with_disabled(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
@@ -142,19 +140,8 @@ def possible_recipients(
             grouped[candidate.channel.value, candidate.person.id if candidate.person else candidate.target].append(
                 candidate
             )
-    names = {to.id: to.name for to in subscription.destinations if to.name}
-    recipients = (
-        replace(
-            _possible_recipient(ways, inputs, (closed, answers), matched=matched),
-            destinations=tuple(dict.fromkeys(names[to] for to in map(_destination_id, ways) if to in names)),
-        )
-        for ways in grouped.values()
-    )
+    recipients = (_possible_recipient(ways, inputs, (closed, answers), matched=matched) for ways in grouped.values())
     return tuple(sorted(recipients, key=lambda who: (not who.is_due, who.channel, who.name)))
-
-
-def _destination_id(way: Candidate) -> str:
-    return way.reason.destination_id
 
 
 def _plan(subscription: EventSubscription) -> Plan | None:
@@ -229,7 +216,9 @@ def _place(reason: Reason) -> tuple[str | None, ...]:
     return reason.destination_id, reason.kind, reason.team, reason.via, through_id
 
 
-def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers, reader: Reader) -> Obstacle | None:
+def _obstacle(
+    candidate: Candidate, closed: frozenset[str], answers: _Answers, reader: ExplanationReader
+) -> Obstacle | None:
     if candidate.reason.destination_id in closed:
         return Obstacle("destinationDisabled", "the destination is disabled")
     if candidate.stop is None:
@@ -246,7 +235,7 @@ def _obstacle(candidate: Candidate, closed: frozenset[str], answers: _Answers, r
     )
 
 
-def _part_objection(candidate: Candidate, reader: Reader) -> Obstacle:
+def _part_objection(candidate: Candidate, reader: ExplanationReader) -> Obstacle:
     """Return the objection to a part of a change that the same alert tells the recipient of as a whole."""
     name = _name_to(reader, candidate)
     hears = "hear" if candidate.person is not None and reader.is_of(candidate.person.id) else "hears"
@@ -281,7 +270,7 @@ def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle 
     return Obstacle("mayNotView", f"{name} may not view this {resource}: rule {rule} of policy {policy} denies it")
 
 
-def _name_to(reader: Reader, candidate: Candidate) -> str:
+def _name_to(reader: ExplanationReader, candidate: Candidate) -> str:
     person = candidate.person
     return reader.name_of(person.id, person.name) if person else _place_name(candidate)
 

@@ -12,12 +12,12 @@ _STORED = (("the recipient never wants", "you never want"), ("the recipient", "y
 
 
 @dataclass(frozen=True)
-class Reader:
+class ExplanationReader:
     """Who reads an explanation: the id of a user, the IANA zone of times in sentences, and what the event asks them."""
 
     user_id: str = ""
     zone: str = UTC
-    asked: AskedFor = NOT_ASKED
+    answerable: AskedFor = NOT_ASKED
 
     def is_of(self, user_id: str | None) -> bool:
         """Return whether the user of that id is the reader."""
@@ -32,15 +32,15 @@ class Reader:
         return exact_moment_text(at_ms, self.zone)
 
     def minute(self, at_ms: int) -> str:
-        """Return a time as ``moment`` does, to the minute: one that somebody has chosen."""
+        """Return a time as ``moment`` does, to the minute, such as the end of a mute."""
         return moment_text(at_ms, self.zone)
 
 
-ANYBODY = Reader()
+ANYBODY = ExplanationReader()
 
 
 def to_recipient(says: str) -> str:
     """Return what is stored about "the recipient" as they are told it: ``you muted this alert``."""
-    for about, told in _STORED:
-        says = says.replace(about, told)
+    for about, to_reader in _STORED:
+        says = says.replace(about, to_reader)
     return says

@@ -39,16 +39,16 @@ def announced_in_words(request: Document, zone: str) -> str:
     }.get(str(request.get("kind")), f"a change {verb} to happen{when}")
 
 
-def asked_clauses(asked: AskedFor, event: ChangeEvent) -> dict[str | None, str]:
+def asked_clauses(answerable: AskedFor, event: ChangeEvent) -> dict[str | None, str]:
     """Return why a request asks its reader, by the name of the team that owns assets, None for the reader.
 
     ``you own orders_daily, which reads orders.status``: of several assets the first three, the others counted.
     """
     assets_by_team: dict[str | None, list[AskedAsset]] = {}
-    for asset in asked.assets:
+    for asset in answerable.assets:
         assets_by_team.setdefault(asset.team, []).append(asset)
     clauses = {team: _owned_clause(assets, event) for team, assets in assets_by_team.items()}
-    if asked.follows:
+    if answerable.follows:
         clauses[None] = " and ".join(filter(None, ("you follow it", clauses.get(None))))
     return clauses
 

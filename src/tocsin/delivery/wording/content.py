@@ -233,8 +233,8 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
             at, link = moment_text(event.timestamp, dispatch.zone), base_url + text.asset.page
             texts[key] = section._replace(at=at, link=link, variant=variant)
-        asked = dispatch.asked.get(entry.notification_id, NOT_ASKED)
-        why = why_text(event, entry.reasons, dispatch.message.channel, asked)
+        answerable = dispatch.answerable.get(entry.notification_id, NOT_ASKED)
+        why = why_text(event, entry.reasons, dispatch.message.channel, answerable)
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
         if entry.parts or dispatch.guidance or dispatch.failure:
             section = section._replace(notes=_notes_of(entry, dispatch, section))

@@ -42,13 +42,14 @@ def _rename_texts(event: ChangeEvent, changes: Sequence[EventChange]) -> Mapping
     """Return what is said of the removal and the addition that an announced rename is written as, by their targets."""
     targets = {(one.operation, one.target) for one in changes if one.category == "schema"}
     texts: dict[tuple[ChangeOperation, str], str] = {}
-    for one in event.announcements or ():
-        if one.field and one.renamed_to:
-            *above, name = fqn.steps_of(one.field)
-            went, came = [*above, name], [*above, one.renamed_to]
+    for announcement in event.announcements or ():
+        new_name = announcement.renamed_to
+        if announcement.field and new_name:
+            *above, name = fqn.steps_of(announcement.field)
+            went, came = [*above, name], [*above, new_name]
             keys = (ChangeOperation.REMOVE, fqn.join(went)), (ChangeOperation.ADD, fqn.join(came))
             if targets.issuperset(keys):
-                texts[keys[0]] = clean_line(f"{words_of_path(went)} renamed to {one.renamed_to}")
+                texts[keys[0]] = clean_line(f"{words_of_path(went)} renamed to {new_name}")
                 texts[keys[1]] = clean_line(f"{words_of_path(came)} renamed from {name}")
     return texts
 

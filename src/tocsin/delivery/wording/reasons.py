@@ -24,18 +24,18 @@ RECEIVERS: dict[str, str] = {
 _OF_REQUESTS = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_REQUEST_UPDATED})
 
 
-def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "", asked: AskedFor = NOT_ASKED) -> str:
+def why_text(event: ChangeEvent, reasons: Sequence[Reason], channel: str = "", answerable: AskedFor = NOT_ASKED) -> str:
     """Return why the recipient of an event over a channel is notified: each reason once."""
-    context, receiver = reason_context(event, asked), RECEIVERS.get(channel, "address")
+    context, receiver = reason_context(event, answerable), RECEIVERS.get(channel, "address")
     return "; ".join(dict.fromkeys(reason.sentence(context=context, receiver=receiver) for reason in reasons))
 
 
-def reason_context(event: ChangeEvent, asked: AskedFor = NOT_ASKED) -> ReasonContext:
-    """Return what reasons say of an event to those who are notified of it, and whom it has ``asked`` for what."""
+def reason_context(event: ChangeEvent, answerable: AskedFor = NOT_ASKED) -> ReasonContext:
+    """Return what reasons say of an event to those who are notified of it and ``answerable`` for consumers."""
     is_for_author = event.event_type in _OF_REQUESTS and tells_author(event)
     if event.entity_type == TEST_CASE:
         table = f"{checked_table(event) or 'the table'}, which this test checks"
         return ReasonContext(table, tells_author=is_for_author)
     is_of_another = event.entity_type == THREAD or refused_asset(event) is not None
     context = ReasonContext(asset_of(event).name if is_of_another else "it", tells_author=is_for_author)
-    return context if asked == NOT_ASKED else context._replace(asked=asked_clauses(asked, event))
+    return context if answerable == NOT_ASKED else context._replace(request_clauses=asked_clauses(answerable, event))

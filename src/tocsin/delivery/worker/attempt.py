@@ -272,7 +272,7 @@ class MessageAttempt:
             payer=route.payer,
             addresses=await self._addresses(permitted, route.destination),
             answers=await self._answers(permitted, route.destination),
-            asked=await self._asked(permitted),
+            answerable=await self._answerable(permitted),
             failure=await self._failure(permitted),
             guidance=guidance_of(permitted, self._routes),
             zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
@@ -323,16 +323,16 @@ class MessageAttempt:
             return None
         return await _ask_store(lambda: self._parts.failure_messages.find_answered(dispatch))
 
-    async def _asked(self, dispatch: Dispatch) -> Mapping[str, AskedFor]:
+    async def _answerable(self, dispatch: Dispatch) -> Mapping[str, AskedFor]:
         """Return what change requests ask the reader of a message for, by notification, as far as they may see it."""
         kinds = {reason.kind for entry in dispatch.entries for reason in entry.reasons}
         if dispatch.message.channel not in WORDED or ReasonKind.ASKED not in kinds:
             return {}
 
         def ask(entry: Entry) -> AskedFor:
-            asked = self._parts.asked_consumers.of_notification(entry.event, entry.reasons, entry.recipient_id)
-            names = [asset.full_name for asset in asked.assets]
-            return asked.among(self._parts.permitted.names_seen(replace(dispatch, entries=(entry,)), names))
+            answerable = self._parts.asked_consumers.of_notification(entry.event, entry.reasons, entry.recipient_id)
+            names = [asset.full_name for asset in answerable.assets]
+            return answerable.among(self._parts.permitted.names_seen(replace(dispatch, entries=(entry,)), names))
 
         return await _ask_store(lambda: {entry.notification_id: ask(entry) for entry in dispatch.entries})
 

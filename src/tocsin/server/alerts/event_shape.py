@@ -141,7 +141,7 @@ class ListedEntry(Worded[InboxEntry]):
     """An entry of an inbox in words, with the details that were asked for, and what a change request asks for."""
 
     details: EntryDetails = NO_DETAILS
-    asked: AskedFor = NOT_ASKED
+    answerable: AskedFor = NOT_ASKED
 
 
 INBOX_ENTRY: Shape[ListedEntry] = {
@@ -155,7 +155,7 @@ INBOX_ENTRY: Shape[ListedEntry] = {
     **event_shape("semanticChanges", *BREAKING_KEYS),
     "reasons": (
         array(ref("Reason")),
-        lambda worded: [reason_json(one, worded.event, worded.asked) for one in worded.entry.reasons],
+        lambda worded: [reason_json(one, worded.event, worded.answerable) for one in worded.entry.reasons],
     ),
     **event_shape("userName", "timestamp"),
     "read": (FLAG, lambda worded: worded.entry.read),
@@ -184,14 +184,14 @@ the same for all of them, whichever leads. The last five keys are those that ``f
 """
 
 
-def reason_json(reason: Reason, event: ChangeEvent, asked: AskedFor = NOT_ASKED) -> Document:
-    """Return a reason for a notification of an event, also as its reader would say it, and what they are ``asked``."""
-    return {**reason.to_wire(), "sentence": reason.sentence(context=reason_context(event, asked))}
+def reason_json(reason: Reason, event: ChangeEvent, answerable: AskedFor = NOT_ASKED) -> Document:
+    """Return a reason for a notification of an event, also as its reader, who is ``answerable``, would say it."""
+    return {**reason.to_wire(), "sentence": reason.sentence(context=reason_context(event, answerable))}
 
 
 def entry_json(
-    entry: InboxEntry, *, zone: str = UTC, details: EntryDetails = NO_DETAILS, asked: AskedFor = NOT_ASKED
+    entry: InboxEntry, *, zone: str = UTC, details: EntryDetails = NO_DETAILS, answerable: AskedFor = NOT_ASKED
 ) -> Document:
     """Return an entry of an inbox to its owner, with times in an IANA ``zone``."""
     text = event_text(entry.event, entry.reasons, zone=zone, reader_id=entry.recipient_id)
-    return json_of(INBOX_ENTRY, ListedEntry(entry, text, details, asked))
+    return json_of(INBOX_ENTRY, ListedEntry(entry, text, details, answerable))

@@ -14,7 +14,7 @@ from tocsin.access.person_visibility import Visibility
 from tocsin.alerts.explanations.answer import AlertTrace, explained_context
 from tocsin.alerts.explanations.matching import RuleTrace
 from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
-from tocsin.alerts.explanations.reader import Reader, to_recipient
+from tocsin.alerts.explanations.reader import ExplanationReader, to_recipient
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.delivery.lines import cut
 from tocsin.delivery.wording.reasons import RECEIVERS
@@ -87,7 +87,7 @@ class _Wording(NamedTuple):
     """What sentences say of the event, and to whom."""
 
     context: ReasonContext
-    reader: Reader
+    reader: ExplanationReader
 
     def sentence(self, reason: Reason, user_id: str | None, name: str, channel: str) -> str:
         """Return a reason for the reader: about themselves, or about the user of that id and name, or an address."""
@@ -150,7 +150,10 @@ ALERT: Shape[AlertTrace] = {
 
 
 def _alert(trace: AlertTrace, wording: _Wording) -> Document:
-    reached = [_recipient(one, wording) for one in trace.reached[:MOST_PEOPLE]]
+    reached = [
+        _recipient(recipient, wording) | {"destinations": trace.destination_names(way.reason for way in recipient.ways)}
+        for recipient in trace.reached[:MOST_PEOPLE]
+    ]
     return json_of(ALERT, trace) | {"reached": {"total": len(trace.reached), "data": reached}}
 
 
@@ -196,7 +199,6 @@ def _recipient(recipient: PossibleRecipient, wording: _Wording) -> Document:
         "ways": [_way(way, recipient, wording) for way in recipient.ways],
         "notification": recipient.record.notification.id if recipient.record else None,
         "mergedWith": list(recipient.merged_alerts),
-        "destinations": list(recipient.destinations),
     }
 
 
@@ -232,11 +234,11 @@ def _record(record: NotificationRecord, wording: _Wording, *, shows_answers: boo
     notification, name = record.notification, record.user_name or _RECIPIENT
     reasons = [
         _reason(
-            one,
-            wording.sentence(one, notification.recipient_id, name, notification.channel),
+            reason,
+            wording.sentence(reason, notification.recipient_id, name, notification.channel),
             wording.context,
         )
-        for one in notification.reasons
+        for reason in notification.reasons
     ]
     is_of_reader = wording.reader.is_of(notification.recipient_id)
     message = None if record.message is None else _message(record.message, shows_answers, is_of_reader=is_of_reader)
@@ -268,7 +270,8 @@ def _message(message: MessageRecord, shows_answers: bool, *, is_of_reader: bool)
         "heldSince": message.held_since_ms if is_held else None,
         "isDeadLetter": message.status in _DEAD,
         "attempts": [
-            attempt_json(one, shows_answers=shows_answers, is_of_reader=is_of_reader) for one in message.attempts
+            attempt_json(attempt, shows_answers=shows_answers, is_of_reader=is_of_reader)
+            for attempt in message.attempts
         ],
     }
 

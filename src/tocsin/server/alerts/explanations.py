@@ -20,7 +20,7 @@ from tocsin.alerts.explanations.people import (
     possible_recipients,
     recipient_rules_with_disabled,
 )
-from tocsin.alerts.explanations.reader import ANYBODY, Reader
+from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.conditions.relations import EVERYBODY
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow import pipeline
@@ -70,7 +70,7 @@ class ExplanationScope:
     limit: int = 20
     skip: int = 0
     deleted_alert: str | None = None
-    reader: Reader = ANYBODY
+    reader: ExplanationReader = ANYBODY
 
 
 @dataclass(frozen=True)
@@ -233,11 +233,11 @@ def _verdicts_at(offset: int, verdicts: Mapping[Pair, Verdict]) -> dict[str, Ver
     return {alert: verdict for (at, alert), verdict in verdicts.items() if at == offset}
 
 
-def reader_of(caller: Caller, event: ChangeEvent) -> Reader:
+def reader_of(caller: Caller, event: ChangeEvent) -> ExplanationReader:
     """Return the caller as the reader of an explanation: with their zone, and what a change request asks them for."""
-    asked = caller.parts.alert_stores.asked_consumers.of_event(event, caller.actor.id)
-    visible_names = caller.visibility.sees_named({asset.full_name for asset in asked.assets})
-    return Reader(caller.actor.id, caller.zone, asked.among(visible_names))
+    answerable = caller.parts.alert_stores.asked_consumers.of_event(event, caller.actor.id)
+    visible_names = caller.visibility.sees_named({asset.full_name for asset in answerable.assets})
+    return ExplanationReader(caller.actor.id, caller.zone, answerable.among(visible_names))
 
 
 def _name_of(editor: str, caller: Caller) -> str:

@@ -143,15 +143,17 @@ def _failure_of(entry: InboxEntry, streak: FailureContext | None) -> FailureCont
     return streak if streak.since_ms is not None else replace(streak, since_ms=reported_at_ms(entry.event))
 
 
-def asked_for(
+def answerable_of(
     entries: Sequence[InboxEntry], visibility: Visibility, asked_consumers: AskedConsumers
 ) -> dict[str, AskedFor]:
     """Return what change requests ask the owner of an inbox for, by entry, as far as the reader may see it."""
-    asked = {
+    answerable_by_entry = {
         entry.id: asked_consumers.of_notification(entry.event, entry.reasons, entry.recipient_id) for entry in entries
     }
-    visible_names = visibility.sees_named({asset.full_name for one in asked.values() for asset in one.assets})
-    return {identity: one.among(visible_names) for identity, one in asked.items()}
+    visible_names = visibility.sees_named(
+        {asset.full_name for one in answerable_by_entry.values() for asset in one.assets}
+    )
+    return {identity: one.among(visible_names) for identity, one in answerable_by_entry.items()}
 
 
 def _advice_of(runbook: DefinitionRunbook | None, visible_names: set[str]) -> tuple[Advice, ...]:

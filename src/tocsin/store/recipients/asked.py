@@ -112,7 +112,8 @@ def people_asked_at(connection: Connection, entity_ids: Collection[str], from_of
     of_consumers = [one for one in askings if not one.is_of_author]
     if of_consumers:
         asked_consumers = {
-            asking: _asked_at(asking, many) for asking, many in _consumers_of(connection, of_consumers).items()
+            asking: _consumers_of_asking(asking, many)
+            for asking, many in _consumers_of(connection, of_consumers).items()
         }
         yield from (principal for _, principal in _who_answer(connection, asked_consumers, from_offset))
 
@@ -144,7 +145,7 @@ def people_who_answered(connection: Connection, request_ids: Collection[str]) ->
     return {asking.event_id: answering[asking] - asked_people[asking] for asking in askings}
 
 
-class _Asked(NamedTuple):
+class _AskedPeople(NamedTuple):
     """Whom an event has asked: the consumers by who answers for them, and the teams among those of each person."""
 
     consumers: Mapping[str, Sequence[_Consumer]]
@@ -170,39 +171,43 @@ class AskedConsumers:
         return self.of(str(request.get("id")), event.id, user_id) if request else NOT_ASKED
 
     def of(self, request_id: str, event_id: str, user_id: str) -> AskedFor:
-        """Return what an event has asked a person for, hidden or not; nothing if it asks nobody, or somebody else."""
-        asked = self._asked_by(request_id, event_id)
-        own_teams, follows = asked.teams.get(user_id, ()), False
+        """Return what an event has asked a person for, hidden or not; nothing if it does not ask them."""
+        people = self._asked_by(request_id, event_id)
+        own_teams, follows = people.teams.get(user_id, ()), False
         held_consumers: list[tuple[str | None, _Consumer]] = []
         for team_id in (None, *own_teams):
-            for consumer in asked.consumers.get(team_id or user_id, ()):
+            for consumer in people.consumers.get(team_id or user_id, ()):
                 follows = follows or consumer.is_person
                 held_consumers += [] if consumer.is_person else [(team_id, consumer)]
         ids = {*own_teams, *(consumer.id for _, consumer in held_consumers)}
         query = select(entity.c.id, entity.c.name, entity.c.fqn)
         with reading(self._engine) as connection:
-            named = {row.id: row for row in rows_by_key(connection, query, entity.c.id, ids)}
-        held_consumers = [one for one in held_consumers if one[1].id in named and (not one[0] or one[0] in named)]
-        held_consumers.sort(key=lambda one: (one[1].level, named[one[1].id].fqn))
+            rows_by_id = {row.id: row for row in rows_by_key(connection, query, entity.c.id, ids)}
+        held_consumers = [
+            (team_id, consumer)
+            for team_id, consumer in held_consumers
+            if consumer.id in rows_by_id and (team_id is None or team_id in rows_by_id)
+        ]
+        held_consumers.sort(key=lambda one: (one[1].level, rows_by_id[one[1].id].fqn))
         assets = (
             AskedAsset(
-                named[consumer.id].fqn,
-                named[consumer.id].name,
-                named[team_id].name if team_id else None,
+                rows_by_id[consumer.id].fqn,
+                rows_by_id[consumer.id].name,
+                rows_by_id[team_id].name if team_id else None,
                 consumer.reads_column,
             )
             for team_id, consumer in held_consumers
         )
         return AskedFor(tuple(assets), follows)
 
-    def _read(self, request_id: str, event_id: str) -> _Asked:
+    def _read(self, request_id: str, event_id: str) -> _AskedPeople:
         query = _query_of_askings().where(_STEP.request_id == request_id, _STEP.event_id == event_id)
         with reading(self._engine) as connection:
             events = map(_event_of, connection.execute(query))
             asking = next((one for one in events if not one.is_of_author), None)
             if asking is None:
-                return _Asked({}, {})
-            asked_consumers = _asked_at(asking, _consumers_of(connection, [asking])[asking])
+                return _AskedPeople({}, {})
+            asked_consumers = _consumers_of_asking(asking, _consumers_of(connection, [asking])[asking])
             consumers: dict[str, list[_Consumer]] = defaultdict(list)
             team_ids: set[str] = set()
             for _, consumer, (who, kind) in _answers_needed(connection, {asking: asked_consumers}, asking.offset):
@@ -212,10 +217,10 @@ class AskedConsumers:
             for team_id, user_id, (since, until) in relations_over_time.members(connection, team_ids, asking.offset):
                 if since <= asking.offset <= until:
                     teams[user_id].append(team_id)
-        return _Asked(dict(consumers), dict(teams))
+        return _AskedPeople(dict(consumers), dict(teams))
 
 
-def _asked_at(asking: _Asking, consumers: Sequence[_Consumer]) -> list[_Consumer]:
+def _consumers_of_asking(asking: _Asking, consumers: Sequence[_Consumer]) -> list[_Consumer]:
     """Return those of the consumers of an event that it asks about: a reminder only those that were open."""
     return [one for one in consumers if not asking.is_reminder or one.answered_at_ms > asking.at_ms]
 

@@ -614,8 +614,8 @@ def message_about(kind: str, channel: Channel) -> Dispatch:
     """Return the message about an event of a kind, as its worker hands it to a channel."""
     to_person = OWNER.model_copy(update={"kind": ReasonKind.ASKED}) if kind in ASKED else OWNER
     to_mail = dispatch(KINDS[kind], reasons=(to_person if channel is Channel.EMAIL else REASON,))
-    asked = {to_mail.first.notification_id: ASKED[kind]} if kind in ASKED else {}
+    answerable = {to_mail.first.notification_id: ASKED[kind]} if kind in ASKED else {}
     message = replace(
-        to_mail, message=replace(to_mail.message, channel=channel), failure=CONTEXTS.get(kind), asked=asked
+        to_mail, message=replace(to_mail.message, channel=channel), failure=CONTEXTS.get(kind), answerable=answerable
     )
     return with_incident(message) if kind in _ANSWERABLE else message

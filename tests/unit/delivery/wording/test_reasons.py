@@ -54,7 +54,7 @@ SEVEN = tuple(AskedAsset(f"acme.t{at}", f"t{at}", reads_column=True) for at in r
 
 
 @pytest.mark.parametrize(
-    ("request_value", "asked", "team", "sentence"),
+    ("request_value", "answerable", "team", "sentence"),
     [
         (COLUMN, AskedFor((DAILY,)), None, "you own orders_daily, which reads orders.email"),
         (WHOLE, AskedFor((DAILY,)), None, "you own orders_daily, which reads orders"),
@@ -69,10 +69,10 @@ SEVEN = tuple(AskedAsset(f"acme.t{at}", f"t{at}", reads_column=True) for at in r
     ],
 )
 def test_a_consumer_of_a_change_request_is_told_for_what_they_answer(
-    request_value: dict[str, str], asked: AskedFor, team: str | None, sentence: str
+    request_value: dict[str, str], answerable: AskedFor, team: str | None, sentence: str
 ) -> None:
     event = change_event(addition_of(CHANGE_REQUEST, request_value), event_type=EventType.CHANGE_REQUEST_UPDATED)
-    why = why_text(event, (Reason(kind=ReasonKind.ASKED, team=team, **OF),), asked=asked)
+    why = why_text(event, (Reason(kind=ReasonKind.ASKED, team=team, **OF),), answerable=answerable)
     assert why.startswith(sentence) and why.endswith("(alert Orders)"), why
 
 

@@ -102,9 +102,9 @@ def test_a_headline_addresses_the_recipient(
 
 def test_who_is_asked_is_addressed_in_whatever_place_it_is_read_and_others_are_called_as_people_call_them() -> None:
     dana = {"id": "d", "type": "user", "name": "dana.whitlock", "displayName": "Dana Whitlock"}
-    asked = event("threadCreated", **task("RequestDescription"))
-    (asked.entity or {})["task"]["assignees"] = [dana]
-    by_reader = [event_text(asked, reader_id=one).headline for one in ("d", "someone else", None)]
+    request = event("threadCreated", **task("RequestDescription"))
+    (request.entity or {})["task"]["assignees"] = [dana]
+    by_reader = [event_text(request, reader_id=one).headline for one in ("d", "someone else", None)]
     assert by_reader == [
         "ben asks you to describe orders.email",
         *["ben asks Dana Whitlock to describe orders.email"] * 2,

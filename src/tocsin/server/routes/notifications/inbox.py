@@ -22,7 +22,7 @@ from tocsin.model.people import Actor
 from tocsin.server.access.inbox import InboxView
 from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.event_shape import entry_json
-from tocsin.server.alerts.inbox_details import DETAILS, NO_DETAILS, DetailReader, asked_for, parse_details
+from tocsin.server.alerts.inbox_details import DETAILS, NO_DETAILS, DetailReader, answerable_of, parse_details
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.streams import ending_with_the_store
@@ -180,8 +180,11 @@ def _entries_json(
     entries: Sequence[InboxEntry], reader: DetailReader, detail_names: frozenset[str], zone: str
 ) -> list[Document]:
     details = reader.of(entries, detail_names) if detail_names else {}
-    asked = asked_for(entries, reader.visibility, reader.stores.asked_consumers)
-    return [entry_json(one, zone=zone, details=details.get(one.id, NO_DETAILS), asked=asked[one.id]) for one in entries]
+    answerable = answerable_of(entries, reader.visibility, reader.stores.asked_consumers)
+    return [
+        entry_json(entry, zone=zone, details=details.get(entry.id, NO_DETAILS), answerable=answerable[entry.id])
+        for entry in entries
+    ]
 
 
 def _detail_reader(view: InboxView, sender: Actor, parts: Parts) -> DetailReader:

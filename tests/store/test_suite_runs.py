@@ -209,12 +209,23 @@ def test_a_test_that_leaves_a_suite_is_waited_for_no_longer(shop: Company) -> No
     assert runs(shop) == [("nightly", 1, "Success")]
 
 
-def test_a_result_far_ahead_of_the_clock_ends_no_run(shop: Company) -> None:
-    far_ms = shop.clock.now_ms() // HOUR_MS + 48
-    report_all(shop, ("first", far_ms), ("second", 1), ("third", 2))
+@pytest.mark.parametrize("hours_ahead", [3, 48])
+def test_a_result_ahead_of_the_clock_is_part_of_no_run_and_holds_back_none(shop: Company, hours_ahead: int) -> None:
+    ahead = shop.clock.now_ms() // HOUR_MS + 1 + hours_ahead
+    report_all(shop, ("second", 1), ("third", 2), ("first", ahead))
     assert runs(shop) == []
     report(shop, "first", 3)
-    assert runs(shop) == [("testSuite", 3, "Success")]
+    report_all(shop, ("first", 4), ("second", 5), ("third", 6))
+    assert runs(shop) == [("testSuite", 3, "Success"), ("testSuite", 6, "Success")]
+
+
+def test_a_result_ahead_of_the_clock_ends_no_run_that_a_deletion_made_complete(shop: Company) -> None:
+    report_all(shop, ("first", 1), ("second", 2))
+    delete(shop, "third")
+    report(shop, "first", shop.clock.now_ms() // HOUR_MS + 3)
+    assert runs(shop) == []
+    report(shop, "second", 2, "Failed")
+    assert runs(shop) == [("testSuite", 2, "Failed")]
 
 
 def test_of_two_last_results_at_the_same_time_one_completes_the_run(shop: Company) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from tocsin.flow.capture.bounds import FUTURE_MS
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import SUITE_SUMMARY, EventType, describe
@@ -21,9 +22,6 @@ from tocsin.model.stored import Key, Stored
 MOST_CAUGHT_UP = 100
 """Runs that one result may complete: more of them are history, and the suite starts anew with that result."""
 
-_AHEAD_MS = 86_400_000
-"""How far the time of a result may be ahead of the server's clock and still count."""
-
 _STATUS_KEYS = {"Failed": "failed", "Aborted": "aborted", "Success": "success"}
 """What results say, the worst first, and what the summary of a suite calls it."""
 
@@ -31,8 +29,11 @@ _STATUS_KEYS = {"Failed": "failed", "Aborted": "aborted", "Success": "success"}
 def complete_runs(record: Record, case: Stored, at_ms: int) -> None:
     """Write an event for each suite of which the result of a test at ``at_ms`` completes a run.
 
-    Must come last in its transaction: other results of the same suites wait for the transaction's end.
+    One dated ahead, by a clock that is wrong, is part of no run. Must come last in its transaction: other results of
+    the same suites wait for the transaction's end.
     """
+    if at_ms > record.at_ms + FUTURE_MS:
+        return
     for run in record.transaction.suite_runs.hold(case.id):
         _complete(record, run, at_ms)
 
@@ -60,7 +61,7 @@ def _complete(record: Record, last: SuiteRun, at_ms: int) -> None:
 def _ends(record: Record, last: SuiteRun) -> Iterator[int]:
     """Yield when each complete run after the ``last`` one ended, in order."""
     end_ms: int | None = last.ended_at_ms
-    before_ms = record.at_ms + _AHEAD_MS
+    before_ms = record.at_ms + FUTURE_MS + 1
     while end_ms is not None:
         end_ms = record.transaction.suite_runs.next_end(last.suite_id, after_ms=end_ms, before_ms=before_ms)
         if end_ms is not None:

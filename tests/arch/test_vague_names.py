@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -64,7 +64,9 @@ FUNCTION_WORDS = AFTER_PARTICIPLES | {
 }
 """Prepositions, pronouns and the like: without a noun or a verb they say nothing."""
 
-NO_FUNCTION_WORDS = {"once", "up", "back_up", "as_of", "as_of_now", "more_of", "any", "all", "not", "any_of", "all_of"}
+NO_FUNCTION_WORDS = {
+    *("once", "until", "up", "back_up", "as_of", "as_of_now", "more_of", "any", "all", "not", "any_of", "all_of"),
+}
 """Commands, and words of logic, SQL and time that stand for themselves."""
 
 NO_GERUNDS = {
@@ -185,32 +187,41 @@ def _bound_name(node: ast.AST) -> str | None:
     return None
 
 
+Rule = Callable[[ast.Module], Iterator[str]]
+RULES: tuple[Rule, ...] = (vague_names, participles_far_from_their_binding, functions_without_content)
+
+
 @pytest.fixture(scope="module")
-def modules(sources: Mapping[Path, ast.Module]) -> dict[Path, ast.Module]:
-    """The package's modules but for its migrations."""
-    return {
-        path: tree
+def violations(sources: Mapping[Path, ast.Module]) -> Mapping[Rule, list[str]]:
+    """By rule, the names against it in the package, but for its migrations, and in the folders beside.
+
+    The trees of those folders are made one by one: all of them would take much memory.
+    """
+    package = (
+        (path, tree)
         for path, tree in sources.items()
         if path.is_relative_to(PACKAGE) and not path.is_relative_to(HISTORY)
-    }
+    )
+    paths_beside = (path for folder in BESIDE for path in sorted((ROOT / folder).rglob("*.py")))
+    beside = ((path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))) for path in paths_beside)
+    names: dict[Rule, list[str]] = {rule: [] for rule in RULES}
+    for path, tree in chain(package, beside):
+        for rule in RULES:
+            names[rule] += [f"{path}: {name}" for name in sorted(rule(tree))]
+    return names
 
 
-def test_no_function_is_a_bare_participle_and_no_variable_vague(modules: Mapping[Path, ast.Module]) -> None:
-    beside = (path for folder in BESIDE for path in sorted((ROOT / folder).rglob("*.py")))
-    trees = chain(modules.items(), ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in beside))
-    assert [f"{path}: {name}" for path, tree in trees for name in sorted(vague_names(tree))] == []
+def test_no_function_is_a_bare_participle_and_no_variable_vague(violations: Mapping[Rule, list[str]]) -> None:
+    assert violations[vague_names] == []
 
 
-def test_no_variable_of_a_longer_function_is_a_bare_participle(modules: Mapping[Path, ast.Module]) -> None:
-    """Parameters are left out, as are the folders beside, but for the benchmarks."""
-    bench = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted((ROOT / "bench").rglob("*.py")))
-    trees = chain(modules.items(), bench)
-    names = [f"{path}: {name}" for path, tree in trees for name in sorted(participles_far_from_their_binding(tree))]
-    assert names == []
+def test_no_variable_of_a_longer_function_is_a_bare_participle(violations: Mapping[Rule, list[str]]) -> None:
+    """Parameters are left out."""
+    assert violations[participles_far_from_their_binding] == []
 
 
-def test_every_function_has_a_noun_or_a_verb_in_its_name(modules: Mapping[Path, ast.Module]) -> None:
-    assert [f"{path}: {name}" for path, tree in modules.items() for name in functions_without_content(tree)] == []
+def test_every_function_has_a_noun_or_a_verb_in_its_name(violations: Mapping[Rule, list[str]]) -> None:
+    assert violations[functions_without_content] == []
 
 
 @pytest.mark.parametrize(
@@ -224,6 +235,8 @@ def test_every_function_has_a_noun_or_a_verb_in_its_name(modules: Mapping[Path, 
         ("edges_leading_to", False),
         ("bring", False),
         ("renaming_of", False),
+        ("_until_then", True),
+        ("until", False),
     ],
 )
 def test_prepositions_and_bare_gerunds_say_nothing(name: str, says_nothing: bool) -> None:

@@ -51,7 +51,7 @@ def owner(company: SmallCompany, chance: Random) -> Document:
     return {"id": company.ids[name], "type": "team" if name in TEAMS else "user"}
 
 
-def own(company: SmallCompany, chance: Random) -> None:
+def assign_owners(company: SmallCompany, chance: Random) -> None:
     kind, name = chance.choice((("table", "orders"), ("table", "profit"), ("databaseSchema", "public")))
     owners = [owner(company, chance) for _ in range(chance.randrange(3))]
     patch = [{"op": "add", "path": "/owners", "value": list({one["id"]: one for one in owners}.values())}]
@@ -117,4 +117,17 @@ def replace(company: SmallCompany, chance: Random) -> None:
     company.table(name, owners=owners)
 
 
-STEPS: tuple[Step, ...] = (own, govern, follow, follow, connect, join, nest, describe, describe, test, test, replace)
+STEPS: tuple[Step, ...] = (
+    assign_owners,
+    govern,
+    follow,
+    follow,
+    connect,
+    join,
+    nest,
+    describe,
+    describe,
+    test,
+    test,
+    replace,
+)

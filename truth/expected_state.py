@@ -356,13 +356,11 @@ class ExpectedState:
         if not step.is_hard:
             return
         for key in self.keys_naming(step.user):
-            followed = self.entities[key]
-            followed.followers.discard(step.user)
+            entity = self.entities[key]
+            entity.followers.discard(step.user)
             for name in ("owners", "users"):
-                remaining = [
-                    reference for reference in followed.document.get(name, ()) if reference["name"] != step.user
-                ]
-                followed.write(step.actor, {name: remaining or None})
+                remaining = [reference for reference in entity.document.get(name, ()) if reference["name"] != step.user]
+                entity.write(step.actor, {name: remaining or None})
         self.mutes = {one for one in self.mutes if one[0] != step.user}
 
     def keys_naming(self, user: str) -> list[Key]:

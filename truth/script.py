@@ -188,7 +188,7 @@ class _Writer:
         }
         for number, commit in enumerate(commits):
             yield from self._commit(commit)
-            yield from self._between(commit.user)
+            yield from self._pause(commit.user)
             if number in fixed:
                 yield from self._milestone(fixed[number])
 
@@ -216,7 +216,7 @@ class _Writer:
         if values := self._differences(state):
             yield from self._change_steps(user, state.key, values)
         yield from self._join_edges(user, state.key)
-        yield from self._after(user, state.key)
+        yield from self._reactions(user, state.key)
 
     def _make(self, user: str, state: State) -> Make:
         return Make(user, state.key, self._document_of(state))
@@ -254,9 +254,9 @@ class _Writer:
             return
         by = self.random.choice(ways)
         columns = tuple(self.world.document(key).get("columns", ())) if key[0] == "table" else ()
-        written = {"description": text} if by == SHEET else whole_values
-        yield Change(user, key, written, by, columns)
-        if remaining := {name: value for name, value in values.items() if name not in written}:
+        sheet_values = {"description": text} if by == SHEET else whole_values
+        yield Change(user, key, sheet_values, by, columns)
+        if remaining := {name: value for name, value in values.items() if name not in sheet_values}:
             yield Change(user, key, remaining)
 
     def _containers(self, key: Key) -> Iterator[Step]:
@@ -294,7 +294,7 @@ class _Writer:
         if self._are_there(*edge) and (change.product in self.world.downstream[change.source]) != change.is_there:
             yield Edge(user, *edge, is_there=change.is_there)
 
-    def _after(self, user: str, key: Key) -> Iterator[Step]:
+    def _reactions(self, user: str, key: Key) -> Iterator[Step]:
         """Yield what people do after an asset has changed."""
         followers = self.world.entities[key].followers
         if not is_bot(user) and user not in followers and self._happens(0.5):
@@ -310,8 +310,8 @@ class _Writer:
         if key[0] == "table" and self._happens(0.05):
             yield from self._add_test(user, key)
         if not is_bot(user) and (around := self.world.followable_around(key)) and self._happens(0.04):
-            followed = self.random.choice(around)
-            yield Follow(user, user, followed, begins=user not in self.world.entities[followed].followers)
+            neighbour = self.random.choice(around)
+            yield Follow(user, user, neighbour, begins=user not in self.world.entities[neighbour].followers)
 
     def _is_hidden(self, key: Key) -> bool:
         return bool({HIDDEN, VAULT} & self.world.tags(key))
@@ -325,7 +325,7 @@ class _Writer:
         people = [one for one in self.history.users if not is_bot(one)]
         yield Follow(ADMIN, self.random.choice(people), test, begins=True)
 
-    def _between(self, user: str) -> Iterator[Step]:
+    def _pause(self, user: str) -> Iterator[Step]:
         """Yield what happens between two commits."""
         self.tests = [one for one in self.tests if self._are_there(one)]
         if self.tests and self._happens(0.3):
@@ -341,9 +341,9 @@ class _Writer:
             yield from self._talk()
         if not is_bot(user) and self._happens(0.1):
             yield from self._request_changes(user)
-        deleted = [key for key, one in self.world.entities.items() if key[0] == "table" and one.is_deleted]
-        if self._happens(0.1) and deleted:
-            yield Restore(ADMIN, self.random.choice(deleted))
+        deleted_keys = [key for key, one in self.world.entities.items() if key[0] == "table" and one.is_deleted]
+        if self._happens(0.1) and deleted_keys:
+            yield Restore(ADMIN, self.random.choice(deleted_keys))
         if self._happens(0.03) and (schemas := self.world.live("databaseSchema")):
             yield from self._change_steps(ADMIN, self.random.choice(schemas), {"owners": self._principals()})
 
@@ -400,10 +400,10 @@ class _Writer:
 
     def _answer(self, name: str) -> Iterator[Step]:
         thread = self.world.threads[name]
-        assigned = [one for kind, one in thread.assignees if kind == "user" and one in self.writers]
-        if thread.kind == "Task" and assigned and not thread.is_over and self._happens(0.6):
+        writers = [one for kind, one in thread.assignees if kind == "user" and one in self.writers]
+        if thread.kind == "Task" and writers and not thread.is_over and self._happens(0.6):
             text = f"Written for {name}." if self._happens(0.6) else None
-            yield EndTask(assigned[0], name, text)
+            yield EndTask(writers[0], name, text)
         elif thread.kind == "Task" and not thread.is_over and self._happens(0.4):
             if assignees := self._without_bots(*self._some_principals(2)):
                 yield Reassign(thread.author, name, assignees)
@@ -434,10 +434,10 @@ class _Writer:
 
     def _milestone(self, part: int) -> Iterator[Step]:
         """Yield what happens once, after so many hundredths of the history."""
-        later, switched, dropped, shared = midway(self.cast)
+        later, switched_alerts, dropped_alerts, shared_alerts = midway(self.cast)
         match part:
             case 15:
-                for version in (*switched, *dropped, *shared):
+                for version in (*switched_alerts, *dropped_alerts, *shared_alerts):
                     yield SetAlert(version.maker, version.name, version.definition())
             case 20:
                 yield from self._import()

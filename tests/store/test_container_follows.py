@@ -321,8 +321,8 @@ def test_who_follows_a_domain_hears_of_what_comes_until_it_leaves(company: Small
     inside = last_event(company)
     leaving = put_in(company, "table", "revenue")
     company.describe("revenue", "outside")
-    notified = [reasons_by_person(company, one) for one in (arriving, inside, leaving, last_event(company))]
-    assert notified == [{"ben": below}, {"ben": [in_domain]}, {"ben": [in_domain]}, {}]
+    reasons = [reasons_by_person(company, one) for one in (arriving, inside, leaving, last_event(company))]
+    assert reasons == [{"ben": below}, {"ben": [in_domain]}, {"ben": [in_domain]}, {}]
     put_in(company, "table", "revenue", "Finance")
     company.writes.delete("domain", company.key("Finance"), actor=SYSTEM, hard=True, recursive=True)
     assert list(reasons_by_person(company, inside)) == ["ben"], "as it was then, though nobody knows the name any more"
@@ -337,13 +337,13 @@ def test_an_inherited_domain_counts_while_it_is_inherited(company: SmallCompany)
     finance, sales = {"ana": [follow_of("domain", "Finance")]}, {"ben": [follow_of("domain", "Sales")]}
     assert reasons_by_person(company, put_in(company, "databaseSchema", "public", "Finance")) == finance
     assert reasons_for_change(company, "revenue") == finance
-    inherited = last_event(company)
+    event_in_finance = last_event(company)
     assert reasons_by_person(company, put_in(company, "table", "revenue", "Sales")) == finance | sales
     assert reasons_for_change(company, "revenue") == sales
     assert reasons_by_person(company, put_in(company, "databaseSchema", "public")) == finance
     assert reasons_by_person(company, put_in(company, "table", "revenue")) == sales
     assert reasons_for_change(company, "revenue") == {}
-    assert reasons_by_person(company, inherited) == finance
+    assert reasons_by_person(company, event_in_finance) == finance
 
 
 def test_who_follows_a_data_product_hears_of_its_assets(company: SmallCompany) -> None:
@@ -354,14 +354,14 @@ def test_who_follows_a_data_product_hears_of_its_assets(company: SmallCompany) -
     follow(company, "ben", ("dataProduct", "Ledger"))
     value = [{"id": company.ids["Ledger"], "type": "dataProduct"}]
     patches = ([{"op": "add", "path": "/dataProducts", "value": one}] for one in (value, []))
-    notified = []
+    reasons = []
     for patch in patches:
         company.writes.patch("table", company.key("revenue"), patch, actor=SYSTEM)
-        notified.append(reasons_by_person(company, last_event(company)))
-        company.describe("revenue", f"{len(notified)}")
-        notified.append(reasons_by_person(company, last_event(company)))
+        reasons.append(reasons_by_person(company, last_event(company)))
+        company.describe("revenue", f"{len(reasons)}")
+        reasons.append(reasons_by_person(company, last_event(company)))
     by_product = {"ben": [follow_of("data product", "Ledger")]}
-    assert notified == [by_product, by_product, by_product, {}]
+    assert reasons == [by_product, by_product, by_product, {}]
 
 
 def test_a_user_or_an_alert_in_a_domain_is_not_followed_with_it(company: SmallCompany) -> None:

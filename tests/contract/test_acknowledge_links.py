@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_alert_incidents import add_merged_incident, report_result
-from tests.contract.test_explain import alert, own
+from tests.contract.test_explain import alert, assign_owners
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -47,7 +47,7 @@ class Failing(NamedTuple):
 def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Failing:
     ann, client = served.person("ann")
     client.close()
-    own(administrator, orders, ann)
+    assign_owners(administrator, orders, ann)
     rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
     to = [{"category": "Owners", "type": "Email"}]
     alert(administrator, "Quality", alertType="Observability", filteringRules=rules, destinations=to)

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import restrict, send_patch
-from tests.contract.test_explain import Person, alert, describe, own, person
+from tests.contract.test_explain import Person, alert, assign_owners, describe, person
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
@@ -19,7 +19,7 @@ def fired_alert(served: Served, administrator: httpx.Client, orders: Json, sqlit
     user_id, ann = served.person("ann")
     ann.close()
     described = alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
-    own(administrator, orders, user_id)
+    assign_owners(administrator, orders, user_id)
     people = table(administrator, "people")
     describe(administrator, orders, "one")
     describe(administrator, people, "two")

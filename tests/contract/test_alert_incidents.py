@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, restrict
-from tests.contract.test_explain import Person, alert, own, person
+from tests.contract.test_explain import Person, alert, assign_owners, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -91,7 +91,7 @@ def test_a_timeline_shows_messages_to_who_may_know_of_them(
 ) -> None:
     ann_id, ann = person("ann")
     _, mallory = person("mallory")
-    own(administrator, orders, ann_id)
+    assign_owners(administrator, orders, ann_id)
     report_result(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 2)
     assert administrator.put("/incidents/INC-1/acknowledge").is_success
     report_result(administrator, case["fullyQualifiedName"], "Success", case["now"] + 3)

@@ -107,10 +107,10 @@ def test_following_the_link_shows_what_is_asked_and_changes_nothing(world: Asked
 
 
 def test_the_form_answers_as_the_person_of_the_mail_until_the_date_and_the_last_answer_counts(world: Asked) -> None:
-    sent = world.nobody.post(world.link(world.ann), data={"answer": "ready", "until": "", "comment": ""})
-    assert (sent.status_code, "your answer is recorded" in sent.text, "<form" in sent.text) == (200, True, False)
-    assert "Your answer now: We are ready (you)" in sent.text
-    assert sent.headers["content-security-policy"].startswith("default-src 'none'")
+    answer = world.nobody.post(world.link(world.ann), data={"answer": "ready", "until": "", "comment": ""})
+    assert (answer.status_code, "your answer is recorded" in answer.text, "<form" in answer.text) == (200, True, False)
+    assert "Your answer now: We are ready (you)" in answer.text
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     for _ in range(2):
         again = {"answer": "needsTime", "until": "2999-12-16", "comment": "one\r\n<i>week</i>"}
         assert world.nobody.post(world.link(world.ann), data=again).status_code == 200

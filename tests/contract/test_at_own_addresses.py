@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, restrict, send_patch
-from tests.contract.test_explain import Person, alert, describe, explanation_of, of, own, person
+from tests.contract.test_explain import Person, alert, alert_in, assign_owners, describe, explanation_of, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -55,7 +55,7 @@ def test_a_person_is_reached_who_has_an_address_and_an_explanation_says_who_has_
     administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
 ) -> None:
     (ann, client), (ben, _) = person("ann"), person("ben")
-    own(administrator, orders, ann, ben)
+    assign_owners(administrator, orders, ann, ben)
     alert(administrator, "Own", destinations=OWNERS)
     give(client, f"/users/{ann}")
     event = describe(administrator, orders, "New.")
@@ -78,7 +78,7 @@ def test_who_set_the_address_of_a_team_must_may_view(
 ) -> None:
     (ann, client), (ben, client_of_ben) = person("ann"), person("ben")
     team = create_entity(administrator, "/teams", name="crew", teamType="Group", users=[ann])
-    own(administrator, orders, team["id"], kind="team")
+    assign_owners(administrator, orders, team["id"], kind="team")
     editing = {"effect": "allow", "resources": ["team"], "operations": ["EditAll"]}
     denial = {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
     restrict(administrator, ann, editing, *([denial] if hidden_from == "setter" else []))
@@ -94,4 +94,4 @@ def test_who_set_the_address_of_a_team_must_may_view(
     answer = explanation_of(administrator, event, subscription="Own")
     assert answer["disagreements"] == []
     if hidden_from in ("setter", "nobody"):
-        assert [one["name"] for one in of(answer, "Own")["reached"]["data"]] == ["team crew"]
+        assert [one["name"] for one in alert_in(answer, "Own")["reached"]["data"]] == ["team crew"]

@@ -10,7 +10,7 @@ from tests.contract.test_access import create_entity, send_patch
 from tests.contract.test_alert_incidents import case
 from tests.contract.test_bot_puts import columns
 from tests.contract.test_events import PATCH
-from tests.contract.test_explain import Person, alert, own, person
+from tests.contract.test_explain import Person, alert, assign_owners, person
 from tests.contract.test_ingest import EVERYTHING, make_bot
 from tests.contract.test_wholes import schema
 from tests.notifying import notify_all
@@ -29,7 +29,7 @@ def test_what_a_bot_breaks_is_breaking_and_its_run_is_the_reason(
     served: Served, administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
 ) -> None:
     ann_id, ann = person("ann")
-    own(administrator, orders, ann_id)
+    assign_owners(administrator, orders, ann_id)
     breaking = {"name": "breaking", "effect": "include", "condition": "breaking()"}
     alert(administrator, "Breaking", breaking, destinations=_BELL)
     with make_bot(served, "feeder", EVERYTHING) as feeder:

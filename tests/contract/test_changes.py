@@ -299,8 +299,8 @@ def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_ch
     orders = world["orders"]
     announce(administrator, orders, kind="rename", newValue="mail")
     at = [one["name"] for one in orders["columns"]].index("email")
-    renamed = {**orders["columns"][at], "name": "mail"}
-    columns = [*orders["columns"][:at], renamed, *orders["columns"][at + 1 :]]
+    renaming = {**orders["columns"][at], "name": "mail"}
+    columns = [*orders["columns"][:at], renaming, *orders["columns"][at + 1 :]]
     change = {"op": "replace", "path": "/columns", "value": columns}
     assert send_patch(administrator, f"/tables/{orders['id']}", change).is_success
     event = administrator.get("/events?entityUpdated=table&format=tocsin&breaking=true").json()["data"][0]
@@ -355,8 +355,8 @@ def test_many_consumers_of_one_person_are_counted_and_hidden_ones_are_not_named(
     about = "which read orders.email (alert ChangeRequests)"
     assert why_asked(world, "ann") == f"you follow it and you own clean, copy0, copy1 and 2 more, {about}"
     (event,) = administrator.get("/events?eventType=changeRequestUpdated").json()["data"]
-    explained = world["as_ann"].get(f"/events/{event['id']}/explain", params={"user": "ann"}).json()["answer"]
-    assert f"because you follow it and you own clean, copy0, copy1 and 2 more, {about}" in explained
+    explanation = world["as_ann"].get(f"/events/{event['id']}/explain", params={"user": "ann"}).json()["answer"]
+    assert f"because you follow it and you own clean, copy0, copy1 and 2 more, {about}" in explanation
     hide(administrator, world["ann"], world["clean"])
     assert why_asked(world, "ann") == f"you follow it and you own copy0, copy1, copy2 and 1 more, {about}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import restrict
-from tests.contract.test_explain import alert, describe, explanation_of, of
+from tests.contract.test_explain import alert, alert_in, describe, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -46,7 +46,7 @@ def test_the_inbox_and_the_explanation_say_through_what_a_person_follows(
         assert reason["sentence"] == sentence
         assert reason["through"] == {"type": "databaseSchema", "id": schema, "fullyQualifiedName": name}
         answer = explanation_of(client, event, user="ann", subscription="Watch")
-        ways = [way for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
+        ways = [way for one in alert_in(answer, "Watch")["reached"]["data"] for way in one["ways"]]
         assert [(way["reason"]["through"]["id"], way["stoppedBy"]) for way in ways] == [(schema, None)] * 2
         assert answer["disagreements"] == []
 
@@ -63,7 +63,7 @@ def test_a_hidden_schema_stops_its_follower_and_is_not_named_any_more(
     event = describe(administrator, orders, "two")
     notify_all(sqlite_engine)
     answer = explanation_of(administrator, event, user="ann", subscription="Watch")
-    stops = [way["stoppedBy"] for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
+    stops = [way["stoppedBy"] for one in alert_in(answer, "Watch")["reached"]["data"] for way in one["ways"]]
     says = "ann may not view what they follow and the asset belongs to"
     assert stops == [{"kind": "mayNotView", "says": says}] * 2
     assert answer["disagreements"] == []
@@ -89,7 +89,7 @@ def test_the_link_in_a_mail_unfollows_the_schema(
     with client, served.client() as nobody:
         page = nobody.get(f"/follow/{token}").text
         name = orders["databaseSchema"]["name"]
-        assert f"ann will no longer be told of changes as a follower of {name}." in page
+        assert f"You are about to unfollow {name}, as ann." in page
         assert nobody.post(f"/follow/{token}").json() == {"follows": False}
         assert client.get(f"/databaseSchemas/{schema}/followers").json()["data"] == []
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity
 from tests.contract.test_alert_incidents import case
-from tests.contract.test_explain import Person, alert, describe, explanation_of, own, person
+from tests.contract.test_explain import Person, alert, assign_owners, describe, explanation_of, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -27,7 +27,7 @@ INCIDENTS = "/dataQuality/testCases/testCaseIncidentStatus"
 def ann(person: Person, administrator: httpx.Client, orders: Json) -> str:
     """Owner and follower of the table, and member of a team that reviews a glossary."""
     ann, _ = person("ann")
-    own(administrator, orders, ann)
+    assign_owners(administrator, orders, ann)
     assert administrator.put(f"/tables/{orders['id']}/followers", json=ann).status_code == 200
     create_entity(administrator, "/teams", name="crew", teamType="Group", users=[ann])
     return ann
@@ -153,7 +153,7 @@ def test_a_message_does_not_name_an_owner_who_was_deleted_since(
     person: Person,
     sqlite_engine: Engine,
 ) -> None:
-    own(administrator, orders, ann, *(person(one)[0] for one in other_owners))
+    assign_owners(administrator, orders, ann, *(person(one)[0] for one in other_owners))
     chats = ("Slack", "MsTeams", "GChat")
     to = [{"category": "External", "type": one, "config": {"endpoint": f"{_HOOKS}/{one}"}} for one in chats]
     mail = {"category": "External", "type": "Email", "config": {"receivers": ["desk@example.com"]}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_explain import Person, own, person
+from tests.contract.test_explain import Person, assign_owners, person
 from tests.serving import Json
 
 from tocsin.store.upkeep.erasure.requests import Erasures
@@ -16,7 +16,7 @@ __all__ = ["person"]  # a fixture
 @pytest.fixture
 def ann(person: Person, administrator: httpx.Client, orders: Json) -> str:
     ann, _ = person("ann")
-    own(administrator, orders, ann)
+    assign_owners(administrator, orders, ann)
     return ann
 
 

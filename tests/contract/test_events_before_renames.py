@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, send_patch
-from tests.contract.test_explain import alert, describe, explanation_of, of, own
+from tests.contract.test_explain import alert, alert_in, assign_owners, describe, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -36,14 +36,14 @@ def _tags(client: httpx.Client, *names: str) -> None:
 
 
 def has_matched(client: httpx.Client, event_id: str, name: str) -> bool:
-    return bool(of(explanation_of(client, event_id, subscription=name), name)["matched"])
+    return bool(alert_in(explanation_of(client, event_id, subscription=name), name)["matched"])
 
 
 @pytest.fixture
 def owner(served: Served, administrator: httpx.Client, orders: Json) -> str:
     user_id, client = served.person("ann")
     client.close()
-    own(administrator, orders, user_id)
+    assign_owners(administrator, orders, user_id)
     return user_id
 
 
@@ -82,7 +82,7 @@ def test_the_trace_shows_the_condition_with_the_name_of_the_event(
     _rename(administrator, "/tags/name/Secret.Old", "New")
     after = describe(administrator, orders, "after")
     for event, name in ((before, "Secret.Old"), (after, "Secret.New")):
-        (rule,) = of(explanation_of(administrator, event, subscription="secret"), "secret")["rules"]
+        (rule,) = alert_in(explanation_of(administrator, event, subscription="secret"), "secret")["rules"]
         assert (rule["holds"], rule["condition"]) == (True, f"matchAnyTag('{name}')")
 
 
@@ -128,7 +128,7 @@ def test_a_new_tag_of_the_name_was_not_meant_before(administrator: httpx.Client,
 
 def test_owners_and_places(administrator: httpx.Client, orders: Json) -> None:
     team = create_entity(administrator, "/teams", name="sales", teamType="Group")
-    own(administrator, orders, team["id"], kind="team")
+    assign_owners(administrator, orders, team["id"], kind="team")
     schema, asset = orders["databaseSchema"]["fullyQualifiedName"], orders["fullyQualifiedName"]
     conditions = {
         "owner": "matchAnyOwnerName('sales')",

@@ -53,7 +53,7 @@ def describe(client: httpx.Client, orders: Json, text: str) -> str:
     return str(events[-1]["id"])
 
 
-def own(client: httpx.Client, orders: Json, *owners: str, kind: str = "user") -> None:
+def assign_owners(client: httpx.Client, orders: Json, *owners: str, kind: str = "user") -> None:
     patch = [{"op": "add", "path": "/owners", "value": [{"id": one, "type": kind} for one in owners]}]
     headers = {"Content-Type": "application/json-patch+json"}
     assert client.patch(f"/tables/{orders['id']}", json=patch, headers=headers).status_code == 200
@@ -65,7 +65,7 @@ def explanation_of(client: httpx.Client, event_id: str, **query: Json) -> Json:
     return answer.json()
 
 
-def of(answer: Json, name: str) -> Json:
+def alert_in(answer: Json, name: str) -> Json:
     return next(one for one in answer["alerts"] if one["name"] == name)
 
 
@@ -87,7 +87,7 @@ def person(served: Served) -> Iterator[Person]:
 @pytest.fixture
 def ann(person: Person, administrator: httpx.Client, orders: Json) -> tuple[str, httpx.Client]:
     user_id, client = person("ann")
-    own(administrator, orders, user_id)
+    assign_owners(administrator, orders, user_id)
     return user_id, client
 
 
@@ -115,15 +115,17 @@ def test_explanations_find_what_was_stored_before_the_upgrade_and_after_it(
         assert answer["disagreements"] == []
         versions = [one["id"][14] for one in answer["notified"]["data"]]
         assert versions == ["5" if are_told_before_upgrade else "8"] * 2
-        reached = answer["alerts"][0]["reached"]["data"]
-        assert [one["notification"] is not None for one in reached] == [True, True]
+        recipients = answer["alerts"][0]["reached"]["data"]
+        assert [one["notification"] is not None for one in recipients] == [True, True]
 
 
 def test_a_recipient_reads_how_and_why_they_were_notified(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     user_id, client = ann
-    described = alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
+    description_alert = alert(
+        administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"}
+    )
     event = describe(administrator, orders, "All orders.")
     before = explanation_of(client, event, user="ann")
     assert before["answer"].startswith("Not yet: the pipeline is at offset ")
@@ -141,7 +143,7 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
         explained_alert["id"],
         explained_alert["matched"],
         [gate["holds"] for gate in explained_alert["gates"]],
-    ) == (described["id"], True, [True] * 3)
+    ) == (description_alert["id"], True, [True] * 3)
     assert explained_alert["rules"] == [], "what somebody else's alert asks for is theirs"
     explanation = explanation_of(administrator, event, user="ann", subscription="Described")
     (rule,) = explanation["alerts"][0]["rules"]
@@ -154,12 +156,12 @@ def test_a_recipient_reads_how_and_why_they_were_notified(
             {"name": "fieldChanged", "isMissing": False, "isInherited": False, "values": ["description"], "total": 1}
         ],
     }
-    (reached,) = explained_alert["reached"]["data"]
-    assert (reached["id"], reached["isDue"], reached["mergedWith"]) == (user_id, True, ["ActivityFeedAlert"])
-    assert reached["ways"][0]["reason"]["kind"] == "owner"
-    assert answer["notified"]["data"][0]["id"] == reached["notification"]
+    (recipients,) = explained_alert["reached"]["data"]
+    assert (recipients["id"], recipients["isDue"], recipients["mergedWith"]) == (user_id, True, ["ActivityFeedAlert"])
+    assert recipients["ways"][0]["reason"]["kind"] == "owner"
+    assert answer["notified"]["data"][0]["id"] == recipients["notification"]
     assert answer["disagreements"] == []
-    client.put(f"/users/{user_id}/notifications/{reached['notification']}/read")
+    client.put(f"/users/{user_id}/notifications/{recipients['notification']}/read")
     assert "(read)" in explanation_of(client, event, user=user_id)["answer"]
 
 
@@ -170,14 +172,14 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     alert(administrator, "Important", {"name": "matters", "effect": "include", "condition": condition})
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    closed = explanation_of(ann[1], event, user="ann", subscription="Important")
-    assert closed["answer"].startswith(
+    own_answer = explanation_of(ann[1], event, user="ann", subscription="Important")
+    assert own_answer["answer"].startswith(
         "No: Important would have notified you because you own it, but it did not match: its rules are false"
     )
-    assert (of(closed, "Important")["matched"], of(closed, "Important")["obstacles"]) == (False, [])
+    assert (alert_in(own_answer, "Important")["matched"], alert_in(own_answer, "Important")["obstacles"]) == (False, [])
     answer = explanation_of(administrator, event, user="ann", subscription="Important")
-    assert not of(answer, "Important")["matched"]
-    (rule,) = of(answer, "Important")["rules"]
+    assert not alert_in(answer, "Important")["matched"]
+    (rule,) = alert_in(answer, "Important")["rules"]
     both = rule["trace"]["parts"][1]
     assert [(part["text"], part["holds"], part["seen"][0]["isMissing"]) for part in both["parts"]] == [
         ("tier == 'Tier.Tier1'", False, True),
@@ -206,7 +208,7 @@ def test_what_lies_before_the_alert_and_what_it_is_not_about(
     late = explanation_of(administrator, event, user="ann", subscription="Late")
     assert "the alert was created after the event" in late["answer"]
     unrelated = explanation_of(administrator, event, user="ann", subscription="Dashboards")
-    gates = {gate["name"]: (gate["holds"], gate["says"]) for gate in of(unrelated, "Dashboards")["gates"]}
+    gates = {gate["name"]: (gate["holds"], gate["says"]) for gate in alert_in(unrelated, "Dashboards")["gates"]}
     assert gates["resources"] == (False, "the alert's resources (dashboard) do not include table")
 
 
@@ -215,7 +217,7 @@ def test_everything_that_stops_somebody_is_named(
 ) -> None:
     ben, ben_client = person("ben")
     cem, cem_client = person("cem")
-    own(administrator, orders, ann[0], ben, cem)
+    assign_owners(administrator, orders, ann[0], ben, cem)
     off = {"category": "Followers", "type": "ActivityFeed", "enabled": False}
     alert(administrator, "Watch", destinations=[{"category": "Owners", "type": "ActivityFeed"}, off])
     administrator.put(f"/tables/{orders['id']}/followers", json=ann[0])
@@ -225,7 +227,7 @@ def test_everything_that_stops_somebody_is_named(
     answer = explanation_of(administrator, event, subscription="Watch")
     stops = {
         (recipient["name"], way["reason"]["kind"]): (way["stoppedBy"] or {}).get("kind")
-        for recipient in of(answer, "Watch")["reached"]["data"]
+        for recipient in alert_in(answer, "Watch")["reached"]["data"]
         for way in recipient["ways"]
     }
     assert stops == {
@@ -262,7 +264,7 @@ def test_whoever_asks_is_addressed_and_others_are_called_by_name(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     ben, ben_client = person("ben")
-    own(administrator, orders, ann[0], ben)
+    assign_owners(administrator, orders, ann[0], ben)
     watch = alert(administrator, "Watch")
     me = administrator.get("/users/loggedInUser").json()
     rule = {"effect": "include", "condition": "user.owns(entity)"}
@@ -274,23 +276,23 @@ def test_whoever_asks_is_addressed_and_others_are_called_by_name(
     assert about_ann == "No: Watch matched, but ann made the change; nobody is notified of their own changes."
     about_ben = explanation_of(administrator, event, subscription="Watch", user="ben")
     assert about_ben["answer"].startswith("Yes: ben was notified in the app at ")
-    (notified,) = about_ben["notified"]["data"]
-    sentences = [reason["sentence"] for reason in notified["reasons"]]
+    (notifications,) = about_ben["notified"]["data"]
+    sentences = [reason["sentence"] for reason in notifications["reasons"]]
     assert sentences == ["ben owns it (alert ActivityFeedAlert)", "ben owns it (alert Watch)"]
     to_ann = explanation_of(ann[1], event, subscription="Watch", user="ann")
     says = "you made the change; nobody is notified of their own changes"
     assert to_ann["answer"] == f"No: Watch matched, but {says}."
-    (reached,) = of(to_ann, "Watch")["reached"]["data"]
-    (way,) = reached["ways"]
-    assert (reached["name"], way["reason"]["sentence"], way["stoppedBy"]["says"]) == (
+    (recipients,) = alert_in(to_ann, "Watch")["reached"]["data"]
+    (way,) = recipients["ways"]
+    assert (recipients["name"], way["reason"]["sentence"], way["stoppedBy"]["says"]) == (
         "ann",
         "you own it (alert Watch)",
         says,
     )
-    (notified,) = explanation_of(ben_client, event, user="ben", subscription=watch["id"])["notified"]["data"]
-    sentences = [reason["sentence"] for reason in notified["reasons"]]
+    (notifications,) = explanation_of(ben_client, event, user="ben", subscription=watch["id"])["notified"]["data"]
+    sentences = [reason["sentence"] for reason in notifications["reasons"]]
     assert sentences == ["you own it (alert ActivityFeedAlert)", "you own it (alert Watch)"]
-    (asker,) = of(explanation_of(administrator, event, subscription="Named"), "Named")["reached"]["data"]
+    (asker,) = alert_in(explanation_of(administrator, event, subscription="Named"), "Named")["reached"]["data"]
     assert asker["ways"][0]["stoppedBy"]["says"] == (
         "the alert's condition on recipients is false for you: user.owns(entity) is false"
     )
@@ -310,7 +312,7 @@ def test_times_in_sentences_are_in_the_zone_of_who_asks_and_others_stay_numbers(
     assert to_another["notified"]["data"][0]["dueAt"] == due_ms
     assert f"in the app at {exact_moment_text(due_ms, 'Asia/Kolkata')} (unread)" in to_ann["answer"]
     assert f"in the app at {exact_moment_text(due_ms)} (unread)" in to_another["answer"]
-    gates = {gate["name"]: gate["says"] for gate in of(to_ann, "Watch")["gates"]}
+    gates = {gate["name"]: gate["says"] for gate in alert_in(to_ann, "Watch")["gates"]}
     assert gates["created"].endswith(" IST"), gates
     mute = {"kind": "alert", "id": watch["id"], "until": mute_end_ms}
     assert ann[1].put(f"/users/{ann[0]}/mutes", json=mute).status_code == 200
@@ -325,13 +327,13 @@ def test_conditions_on_people_are_shown_with_each_result(
 ) -> None:
     administrator.put(f"/tables/{orders['id']}/followers", json=ann[0])
     ben, _ = person("ben")
-    own(administrator, orders, ann[0], ben)
+    assign_owners(administrator, orders, ann[0], ben)
     condition = "fieldChanged == 'description' && user.follows(entity)"
     alert(administrator, "Asking", {"name": "mine", "effect": "include", "condition": condition})
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
     answer = explanation_of(administrator, event, subscription="Asking")
-    (rule,) = of(answer, "Asking")["rules"]
+    (rule,) = alert_in(answer, "Asking")["rules"]
     assert (rule["holds"], rule["says"]) == (None, f"the rule mine depends on the recipient: {condition}")
     assert [part["holds"] for part in rule["trace"]["parts"]] == [True, None]
     assert [one["recipientId"] for one in answer["notified"]["data"]] == [ann[0]]
@@ -352,8 +354,8 @@ def test_what_depends_on_earlier_reports_is_explained_with_them(
         _fail(administrator, now_ms() + ahead_ms)
         events.append(_last_failure(administrator, case))
     first, again = (explanation_of(administrator, one, subscription="First") for one in events)
-    assert [of(one, "First")["matched"] for one in (first, again)] == [True, False]
-    assert "firstFailure() (failures is 2)" in of(again, "First")["obstacles"][0]
+    assert [alert_in(one, "First")["matched"] for one in (first, again)] == [True, False]
+    assert "firstFailure() (failures is 2)" in alert_in(again, "First")["obstacles"][0]
     notify_all(sqlite_engine)
     assert first["pipeline"]["hasReached"] is False
     assert explanation_of(administrator, events[0])["pipeline"]["hasReached"] is True
@@ -380,17 +382,17 @@ def test_a_late_result_notifies_nobody_and_says_so(
 ) -> None:
     del ann  # who owns the table
     resources = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": condition}]}
-    created = alert(administrator, "First", filteringRules=resources)
+    test_case = alert(administrator, "First", filteringRules=resources)
     if days == 8:  # the alert is older than the result
-        move_creation_back(sqlite_engine, created, 9)
+        move_creation_back(sqlite_engine, test_case, 9)
     notify_all(sqlite_engine)
     _fail(administrator, now_ms() - days * 86_400_000)
-    answer = of(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
+    answer = alert_in(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
     assert (answer["matched"], len(answer["obstacles"])) == (False, 1)
     assert obstacle in answer["obstacles"][0]
     assert notify_all(sqlite_engine) == 0
     _fail(administrator, now_ms())
-    answer = of(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
+    answer = alert_in(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
     assert answer["matched"] is (condition != "firstFailure()"), "for a streak, the late one was the first"
     assert notify_all(sqlite_engine) > 0, "those whom other alerts notify"
 
@@ -403,7 +405,7 @@ def test_a_result_that_is_still_to_come_notifies_nobody_and_says_so(
     alert(administrator, "First", filteringRules=resources)
     notify_all(sqlite_engine)
     _fail(administrator, now_ms() + ahead_s * 1_000)
-    answer = of(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
+    answer = alert_in(explanation_of(administrator, _last_failure(administrator, case), subscription="First"), "First")
     assert answer["matched"] is not is_future
     assert ("more than 5 min after it was reported" in "".join(answer["obstacles"])) is is_future
 
@@ -506,19 +508,19 @@ def test_reasons_that_were_left_out_are_shown_with_the_cause(
     Sessions(sqlite_engine).begin("s", lease_ms=1_000, now_ms=now_ms)
     (dispatch,) = messages.dispatches(messages.claim("s", 9, now_ms=now_ms))
     says = "the recipient muted this alert permanently"
-    first, muted = dispatch.first.notification_id, OutcomeReason.MUTED
-    left_out = DroppedReason(notification_id=first, reason=dispatch.first.reasons[0], because=muted, says=says)
-    ended = finish_of(dispatch.message, Rejected(OutcomeReason.MUTED))
-    messages.record("s", [replace(ended, attempt=replace(ended.attempt, dropped=(left_out,)))], now_ms=now_ms)
+    first, cause = dispatch.first.notification_id, OutcomeReason.MUTED
+    dropped_reason = DroppedReason(notification_id=first, reason=dispatch.first.reasons[0], because=cause, says=says)
+    finish = finish_of(dispatch.message, Rejected(OutcomeReason.MUTED))
+    messages.record("s", [replace(finish, attempt=replace(finish.attempt, dropped=(dropped_reason,)))], now_ms=now_ms)
     answer = explanation_of(administrator, event, subscription="Mail", user="ann")
     assert f"(not sent: {says})" in answer["answer"]
-    (dropped,) = answer["notified"]["data"][0]["message"]["attempts"][0]["dropped"]
-    assert (dropped["because"], dropped["says"], dropped["reason"]["kind"]) == ("muted", says, "owner")
-    assert dropped["reason"]["sentence"] == "the recipient owns it (alert Mail)"
+    (shown_reason,) = answer["notified"]["data"][0]["message"]["attempts"][0]["dropped"]
+    assert (shown_reason["because"], shown_reason["says"], shown_reason["reason"]["kind"]) == ("muted", says, "owner")
+    assert shown_reason["reason"]["sentence"] == "the recipient owns it (alert Mail)"
     answer = explanation_of(ann[1], event, subscription="Mail", user="ann")
     assert "(not sent: you muted this alert permanently)" in answer["answer"]
-    (dropped,) = answer["notified"]["data"][0]["message"]["attempts"][0]["dropped"]
-    assert (dropped["says"], dropped["reason"]["sentence"]) == (
+    (shown_reason,) = answer["notified"]["data"][0]["message"]["attempts"][0]["dropped"]
+    assert (shown_reason["says"], shown_reason["reason"]["sentence"]) == (
         "you muted this alert permanently",
         "you own it (alert Mail)",
     )
@@ -545,11 +547,11 @@ def test_notifications_of_a_deleted_alert_are_still_explained(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
-    created = alert(administrator, "Gone", destinations=[{"category": "Owners", "type": "ActivityFeed"}, hook])
+    deleted_alert = alert(administrator, "Gone", destinations=[{"category": "Owners", "type": "ActivityFeed"}, hook])
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    assert administrator.delete(f"/events/subscriptions/{created['id']}").status_code == 200
-    for name_or_id in (created["id"], "Gone"):
+    assert administrator.delete(f"/events/subscriptions/{deleted_alert['id']}").status_code == 200
+    for name_or_id in (deleted_alert["id"], "Gone"):
         answer = explanation_of(administrator, event, subscription=name_or_id)
         assert answer["answer"] == "2 notifications, by ActivityFeedAlert, Gone."
         assert [one["recipientName"] for one in answer["notified"]["data"]] == ["ann", None]
@@ -560,8 +562,8 @@ def test_notifications_of_a_deleted_alert_are_still_explained(
         "Yes: you were notified in the app"
     )
     for client, query in ((person("ben")[1], {"subscription": "Gone"}), (administrator, {"subscription": "Nope"})):
-        refused = client.get(f"/events/{event}/explain", params=query)
-        assert (refused.status_code, refused.json()["message"]) == (404, f"alert {query['subscription']} not found")
+        refusal = client.get(f"/events/{event}/explain", params=query)
+        assert (refusal.status_code, refusal.json()["message"]) == (404, f"alert {query['subscription']} not found")
 
 
 def test_alerts_come_page_by_page_those_that_matched_first(
@@ -618,9 +620,12 @@ def test_alerts_of_others_are_counted_and_no_more(
     explanation = explanation_of(zoe, event, subscription="Salaries")
     assert [one["rules"] for one in explanation["alerts"]] == [[]]
     assert "vault" not in str(explanation)
-    reached = explanation_of(ann[1], event)
-    assert [(one["name"], one["rules"]) for one in reached["alerts"]] == [("ActivityFeedAlert", []), ("Salaries", [])]
-    assert "vault" not in str(reached)
+    recipients = explanation_of(ann[1], event)
+    assert [(one["name"], one["rules"]) for one in recipients["alerts"]] == [
+        ("ActivityFeedAlert", []),
+        ("Salaries", []),
+    ]
+    assert "vault" not in str(recipients)
 
 
 def test_hidden_recipients_are_not_explained_as_no_recipients(
@@ -631,17 +636,17 @@ def test_hidden_recipients_are_not_explained_as_no_recipients(
     _, zoe = person("zoe")
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    hidden = " Notifications of other people are not shown."
+    note = " Notifications of other people are not shown."
     answer = explanation_of(zoe, event, subscription="Watch")
     assert answer["answer"] == (
-        f"You were not notified by this alert: Watch matched, but you are not among the recipients.{hidden}"
+        f"You were not notified by this alert: Watch matched, but you are not among the recipients.{note}"
     )
     assert answer["notified"] == {"total": 0, "isWhole": False, "data": []}
     assert explanation_of(zoe, event, subscription="Never")["answer"].startswith(
         "You were not notified by this alert: Never did not match"
     )
     own_explanation = explanation_of(ann[1], event)
-    assert own_explanation["answer"] == f"1 notification that you may see, by ActivityFeedAlert, Watch.{hidden}"
+    assert own_explanation["answer"] == f"1 notification that you may see, by ActivityFeedAlert, Watch.{note}"
     explanation = explanation_of(administrator, event, subscription="Watch")
     assert (explanation["answer"], explanation["notified"]["isWhole"]) == (
         "1 notification, by ActivityFeedAlert, Watch.",
@@ -679,7 +684,7 @@ def test_the_stored_reasons_of_a_notification_held_at_the_event(
     answer = explanation_of(fays, event, user="fay", subscription="Watch")
     assert answer["answer"].startswith("Yes: you were notified")
     assert "you follow it" in answer["answer"]
-    ways = [way for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
+    ways = [way for one in alert_in(answer, "Watch")["reached"]["data"] for way in one["ways"]]
     assert [way["stoppedBy"] for way in ways] == [None]
     assert answer["disagreements"] == []
 
@@ -693,12 +698,12 @@ def test_a_second_way_that_came_later_is_none_of_the_reasons(
         for name in ("Sales", "Stock")
     ]
     alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
-    own(administrator, orders, teams[0], kind="team")
+    assign_owners(administrator, orders, teams[0], kind="team")
     event = describe(administrator, orders, "All orders.")
-    own(administrator, orders, *teams, kind="team")
+    assign_owners(administrator, orders, *teams, kind="team")
     notify_all(sqlite_engine)
     answer = explanation_of(administrator, event, subscription="Described")
-    (ann_reached,) = of(answer, "Described")["reached"]["data"]
+    (ann_reached,) = alert_in(answer, "Described")["reached"]["data"]
     stops = {way["reason"]["team"]: (way["stoppedBy"] or {}).get("kind") for way in ann_reached["ways"]}
     assert stops == {"Sales": None, "Stock": "notThen"}
 
@@ -721,7 +726,7 @@ def test_who_followed_at_the_event_is_notified_whatever_they_did_since(
 def test_a_relation_that_went_missing_is_said(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
-    own(administrator, orders, ann[0])
+    assign_owners(administrator, orders, ann[0])
     alert(administrator, "Watch")
     assert administrator.delete(f"/tables/{orders['id']}", params={"hardDelete": True}).status_code == 200
     events = administrator.get("/events", params={"entityId": orders["id"], "format": "tocsin"}).json()["data"]

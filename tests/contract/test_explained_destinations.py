@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import restrict
-from tests.contract.test_explain import alert, describe, explanation_of, of, own
+from tests.contract.test_explain import alert, alert_in, assign_owners, describe, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -20,17 +20,17 @@ HOOK = {
 def test_a_masked_address_stands_behind_the_name_of_its_destination(
     administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
-    unnamed = {key: value for key, value in HOOK.items() if key != "name"}
-    unnamed_hook = {**unnamed, "config": {"endpoint": "http://127.0.0.1:9/services/T1/secret"}}
+    nameless = {key: value for key, value in HOOK.items() if key != "name"}
+    unnamed_hook = {**nameless, "config": {"endpoint": "http://127.0.0.1:9/services/T1/secret"}}
     alert(administrator, "Watch", destinations=[HOOK, unnamed_hook])
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
     answer = explanation_of(administrator, event, subscription="Watch")
-    reached, notified = of(answer, "Watch")["reached"]["data"], answer["notified"]["data"]
-    for recipients in (reached, notified):
+    reach, notifications = alert_in(answer, "Watch")["reached"]["data"], answer["notified"]["data"]
+    for recipients in (reach, notifications):
         assert sorted(one["destinations"] for one in recipients) == [[], ["#data-alerts"]]
-    addresses = {one["name"] for one in reached}
-    assert addresses == {one["message"]["target"] for one in notified}
+    addresses = {one["name"] for one in reach}
+    assert addresses == {one["message"]["target"] for one in notifications}
     assert all(one.startswith("http://127.0.0.1:9/") and "#" not in one for one in addresses), addresses
     assert "secret" not in str(answer)
 
@@ -55,7 +55,7 @@ def test_destinations_of_alerts_that_the_asker_may_not_view_are_not_named(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     user_id, client = served.person("ann")
-    own(administrator, orders, user_id)
+    assign_owners(administrator, orders, user_id)
     alert(administrator, "Hidden", destinations=[{"name": "Owners", "category": "Owners", "type": "Email"}])
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
@@ -66,6 +66,6 @@ def test_destinations_of_alerts_that_the_asker_may_not_view_are_not_named(
 
     with client:
         assert names() == [[], ["Owners"]]
-        denied = {"effect": "deny", "resources": ["eventsubscription"], "operations": ["ViewBasic", "ViewAll"]}
-        restrict(administrator, user_id, denied)
+        denying_policy = {"effect": "deny", "resources": ["eventsubscription"], "operations": ["ViewBasic", "ViewAll"]}
+        restrict(administrator, user_id, denying_policy)
         assert names() == [[], []]

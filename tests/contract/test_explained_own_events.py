@@ -8,7 +8,7 @@ import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity
 from tests.contract.test_alert_incidents import report_result
-from tests.contract.test_explain import Person, alert, explanation_of, own, person
+from tests.contract.test_explain import Person, alert, assign_owners, explanation_of, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -67,7 +67,7 @@ def test_each_is_explained_as_it_was_told(
     administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
 ) -> None:
     ann_id, ann = person("ann")
-    own(administrator, orders, ann_id)
+    assign_owners(administrator, orders, ann_id)
     now_ms = SystemClock().now_ms()
     add_alerts(administrator, now_ms + 3 * _DAY_MS)
     link = f"<#E::table::{orders['fullyQualifiedName']}>"

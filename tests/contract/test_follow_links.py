@@ -57,14 +57,14 @@ def test_a_follower_unfollows_by_link_and_follows_again(
         assert undo in page.text
         assert followers(client, orders) == ["ann"]
         for _ in range(2):
-            clicked = nobody.post(f"/follow/{unfollow}")
-            assert (clicked.status_code, clicked.json()) == (200, {"follows": False})
+            answer = nobody.post(f"/follow/{unfollow}")
+            assert (answer.status_code, answer.json()) == (200, {"follows": False})
             assert followers(client, orders) == []
-        pressed = nobody.post(f"/follow/{unfollow}", headers=BROWSER)
+        page = nobody.post(f"/follow/{unfollow}", headers=BROWSER)
         again = token_of(link._replace(follows=True), key)
-        assert "You no longer follow orders, as ann." in pressed.text
-        assert f'<a href="{again}">Follow it</a>' in pressed.text
-        assert "<form" not in pressed.text
+        assert "You no longer follow orders, as ann." in page.text
+        assert f'<a href="{again}">Follow it</a>' in page.text
+        assert "<form" not in page.text
         assert "You are about to follow orders, as ann." in nobody.get(f"/follow/{again}").text
         assert nobody.post(f"/follow/{again}").json() == {"follows": True}
         assert followers(client, orders) == ["ann"]
@@ -107,9 +107,9 @@ def test_a_link_about_a_test_means_its_table_and_ends_with_that(
     )
     report_result(administrator, case["fullyQualifiedName"], "Failed", int(case["updatedAt"]))
     notify_all(sqlite_engine)
-    failed = administrator.get("/events?entityType=testCase&limit=1000").json()["data"]
+    case_events = administrator.get("/events?entityType=testCase&limit=1000").json()["data"]
     parts = served.app.state.parts
-    mail_id = mail_to("ann", administrator, failed[-1]["id"])
+    mail_id = mail_to("ann", administrator, case_events[-1]["id"])
     link = FollowLink(mail_id, False, parts.clock.now_ms() + DAY_MS)
     token = token_of(link, parts.alert_stores.unsubscribe_key)
     with client, served.client() as nobody:

@@ -15,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.contract.test_alert_incidents import report_result
-from tests.contract.test_explain import alert, own
+from tests.contract.test_explain import alert, assign_owners
 from tests.notifying import notify_all
 from tests.serving import KEY, Json, Served, running_server, warehouse
 from tests.startedstore import StartedStore
@@ -403,7 +403,7 @@ def test_one_person_handles_incidents_so_often_in_an_hour(small: Served, sqlite_
     (mallory_id, mallory) = small.person("mallory")
     with small.administrator() as administrator, mallory:
         orders = warehouse(administrator)
-        own(administrator, orders, mallory_id)
+        assign_owners(administrator, orders, mallory_id)
         failure_rule = {"name": "failed", "effect": "include", "condition": "testStatus == 'Failed'"}
         rules = {"resources": ["testCase"], "rules": [failure_rule]}
         alert(administrator, "Quality", alertType="Observability", filteringRules=rules)

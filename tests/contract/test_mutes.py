@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_explain import alert, describe, explanation_of, own
+from tests.contract.test_explain import alert, assign_owners, describe, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -21,18 +21,18 @@ def test_an_asset_is_muted_listed_and_heard_again(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     ann, client = served.person("ann")
-    own(administrator, orders, ann)
+    assign_owners(administrator, orders, ann)
     with client:
         notify_all(sqlite_engine)
         mute = {"kind": "asset", "type": "table", "id": orders["id"], "until": 4_000_000_000_000}
-        muted = client.put(f"/users/{ann}/mutes", json=mute).json()
-        assert (muted["kind"], muted["name"], muted["until"], muted["channel"]) == (
+        mute_row = client.put(f"/users/{ann}/mutes", json=mute).json()
+        assert (mute_row["kind"], mute_row["name"], mute_row["until"], mute_row["channel"]) == (
             "asset",
             "orders",
             4_000_000_000_000,
             None,
         )
-        assert client.get(f"/users/{ann}/mutes").json()["data"] == [muted]
+        assert client.get(f"/users/{ann}/mutes").json()["data"] == [mute_row]
         describe(administrator, orders, "quiet")
         assert notify_all(sqlite_engine) == 0
         assert client.delete(f"/users/{ann}/mutes/{orders['id']}").json() == {"id": orders["id"], "muted": False}
@@ -46,32 +46,32 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     ann, client = served.person("ann")
-    own(administrator, orders, ann)
+    assign_owners(administrator, orders, ann)
     alert(administrator, "Mail", destinations=MAIL)
     first = describe(administrator, orders, "one")
     notify_all(sqlite_engine)
-    notified = explanation_of(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
-    mail = next(one["id"] for one in notified if one["channel"] == "Email")
+    notifications = explanation_of(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
+    mail = next(one["id"] for one in notifications if one["channel"] == "Email")
     token = sign_token(UNSUBSCRIBE, mail, served.app.state.parts.alert_stores.unsubscribe_key)
     with client, served.client() as nobody:
         page = nobody.get(f"/unsubscribe/{token}")
         says = "You are about to end the mail from the alert Mail to ann@example.org, as ann."
         assert (page.status_code, says in page.text, "by tocsin unmute" in page.text) == (200, True, True)
         assert client.get(f"/users/{ann}/mutes").json()["data"] == []
-        clicked = nobody.post(f"/unsubscribe/{token}", content="List-Unsubscribe=One-Click")
-        assert (clicked.status_code, clicked.json()) == (200, {"unsubscribed": ["Mail"]})
+        answer_of_click = nobody.post(f"/unsubscribe/{token}", content="List-Unsubscribe=One-Click")
+        assert (answer_of_click.status_code, answer_of_click.json()) == (200, {"unsubscribed": ["Mail"]})
         (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
         assert (mute["kind"], mute["channel"], mute["unsubscribed"], mute["until"]) == ("alert", "Email", True, None)
-        pressed = nobody.post(f"/unsubscribe/{token}", headers=BROWSER)
-        assert "You have ended the mail from the alert Mail to ann@example.org." in pressed.text
+        last_page = nobody.post(f"/unsubscribe/{token}", headers=BROWSER)
+        assert "You have ended the mail from the alert Mail to ann@example.org." in last_page.text
         assert nobody.post(f"/unsubscribe/{mail}.forged").status_code == 404
         assert nobody.get("/unsubscribe/x").status_code == 404
     second = describe(administrator, orders, "two")
     notify_all(sqlite_engine)
     answer = explanation_of(administrator, second, subscription="Mail", user="ann")
     assert [one["channel"] for one in answer["notified"]["data"]] == ["ActivityFeed"]
-    stopped = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
-    assert [one["says"] for one in stopped if one] == ["ann unsubscribed from this alert by a link in a mail"]
+    obstacles = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
+    assert [one["says"] for one in obstacles if one] == ["ann unsubscribed from this alert by a link in a mail"]
 
 
 def test_the_page_of_an_address_that_an_alert_names_says_what_a_person_could_undo_and_it_cannot(
@@ -93,14 +93,14 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     ann, client = served.person("ann")
-    own(administrator, orders, ann)
+    assign_owners(administrator, orders, ann)
     alert(administrator, "Mail", destinations=MAIL)
     first = describe(administrator, orders, "one")
     notify_all(sqlite_engine)
-    notified = explanation_of(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
+    notifications = explanation_of(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
     parts = served.app.state.parts
     now_ms, key = parts.clock.now_ms(), parts.alert_stores.unsubscribe_key
-    link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms + 86_400_000), key)
+    link = mute_links.token_of(MuteLink(notifications[0]["id"], now_ms + 86_400_000), key)
     with client, served.client() as nobody:
         client.put(f"/users/{ann}/preferences", json={"timezone": "Asia/Kolkata"})
         page, until = nobody.get(f"/mute/{link}"), moment_text(now_ms + 86_400_000, "Asia/Kolkata")
@@ -108,17 +108,17 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
         assert (page.status_code, says in page.text, "by tocsin unmute" in page.text) == (200, True, True)
         assert client.get(f"/users/{ann}/mutes").json()["data"] == []
         for _ in range(2):
-            clicked = nobody.post(f"/mute/{link}")
-            assert (clicked.status_code, clicked.json()) == (200, {"muted": True, "until": now_ms + 86_400_000})
+            answer = nobody.post(f"/mute/{link}")
+            assert (answer.status_code, answer.json()) == (200, {"muted": True, "until": now_ms + 86_400_000})
             (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
             assert (mute["kind"], mute["id"], mute["channel"]) == ("asset", orders["id"], None)
             assert mute["until"] == now_ms + 86_400_000
-        pressed = nobody.post(f"/mute/{link}", headers=BROWSER)
-        assert "<h1>Muted</h1>" in pressed.text
-        assert f"You will receive no notifications about orders until {until}, on any channel." in pressed.text
-        assert "<form" not in pressed.text
-        expired_link = mute_links.token_of(MuteLink(notified[0]["id"], now_ms - 1), key)
-        unsubscribing = sign_token(UNSUBSCRIBE, notified[0]["id"], key)
+        last_page = nobody.post(f"/mute/{link}", headers=BROWSER)
+        assert "<h1>Muted</h1>" in last_page.text
+        assert f"You will receive no notifications about orders until {until}, on any channel." in last_page.text
+        assert "<form" not in last_page.text
+        expired_link = mute_links.token_of(MuteLink(notifications[0]["id"], now_ms - 1), key)
+        unsubscribing = sign_token(UNSUBSCRIBE, notifications[0]["id"], key)
         for wrong in (
             expired_link,
             link[:-1],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_explain import Person, alert, ann, describe, own, person
+from tests.contract.test_explain import Person, alert, ann, assign_owners, describe, person
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
@@ -23,7 +23,7 @@ def noisy(
     noisy_alert = alert(administrator, "Noisy", rule)
     alert(administrator, "Quiet", {"effect": "include", "condition": "isBot() && !isBot()"})
     customers = table(administrator, "customers")
-    own(administrator, customers, ann[0])
+    assign_owners(administrator, customers, ann[0])
     notify_all(sqlite_engine)
     for number in range(8):
         describe(administrator, orders, f"text {number}")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, send_patch
-from tests.contract.test_explain import Person, alert, describe, explanation_of, own, person
+from tests.contract.test_explain import Person, alert, assign_owners, describe, explanation_of, person
 from tests.notifying import notify_all
 from tests.serving import Json
 
@@ -128,7 +128,7 @@ def test_an_alert_to_oneself_tells_its_owner_only_whoever_matches(
 ) -> None:
     ben_id, ben = person("ben")
     ann_id, ann = person("ann")
-    own(administrator, orders, ben_id)
+    assign_owners(administrator, orders, ben_id)
     assert ben.put(f"/tables/{orders['id']}/followers", json=ben_id).is_success
     description_rule = {"effect": "include", "condition": "fieldChanged == 'description'"}
     alert(administrator, "ToOwners", description_rule, destinations=[{"category": "Owners", "type": "Email"}])

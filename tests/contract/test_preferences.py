@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_explain import alert, describe, explanation_of, own
+from tests.contract.test_explain import alert, assign_owners, describe, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -67,7 +67,7 @@ def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     ann, client = served.person("ann")
-    own(administrator, orders, ann)
+    assign_owners(administrator, orders, ann)
     alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
     with client:
         client.put(f"/users/{ann}/preferences", json={"frequency": "weekly"})

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from tests.contract.slack_workspace import TEAM, SlackWorkspace, press, running_workspace, signed_headers
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_alert_incidents import report_result
-from tests.contract.test_explain import alert, own
+from tests.contract.test_explain import alert, assign_owners
 from tests.notifying import notify_all
 from tests.serving import Json, Served, running_server, server_settings
 from tests.startedstore import StartedStore
@@ -102,7 +102,7 @@ def failing(
         workspace.join(f"U{name.upper()}", f"{name.upper()}@example.org")
         if name == "ann":
             ann = user_id
-            own(administrator, orders, ann)
+            assign_owners(administrator, orders, ann)
     rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
     of_results = {"alertType": "Observability", "filteringRules": rules}
     alert(administrator, "Quality", destinations=[bot("Owners"), bot("External", channel="#alerts")], **of_results)

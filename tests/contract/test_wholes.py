@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity, restrict
-from tests.contract.test_explain import explanation_of, of
+from tests.contract.test_explain import alert_in, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
@@ -47,9 +47,9 @@ def test_an_explanation_says_that_a_part_is_told_with_the_whole(
         part, whole_event = delete_schema(administrator, schema)
         notify_all(sqlite_engine)
         of_part, of_whole = (explanation_of(administrator, one["id"]) for one in (part, whole_event))
-        (hook,) = [one for one in of(of_part, "everything")["reached"]["data"] if one["channel"] == "Webhook"]
+        (hook,) = [one for one in alert_in(of_part, "everything")["reached"]["data"] if one["channel"] == "Webhook"]
         assert [way["stoppedBy"]["kind"] for way in hook["ways"]] == ["partOfWhole"]
-        stops = [way["stoppedBy"] for one in of(of_whole, "everything")["reached"]["data"] for way in one["ways"]]
+        stops = [way["stoppedBy"] for one in alert_in(of_whole, "everything")["reached"]["data"] for way in one["ways"]]
         assert set(map(str, stops)) == {"None"}
         assert (of_part["disagreements"], of_whole["disagreements"]) == ([], [])
 
@@ -100,7 +100,7 @@ def test_an_import_is_explained_as_a_whole_and_its_numbers_are_for_who_may_see_e
         ]
         assert whole_event["imported"] == [{"entityType": "table", "created": 12, "updated": 0}]
         assert (whole_event["recursive"], part["partOf"]) == (False, whole_event["id"])
-        reached_recipients = of(explanation_of(administrator, part["id"]), "everything")["reached"]["data"]
+        reached_recipients = alert_in(explanation_of(administrator, part["id"]), "everything")["reached"]["data"]
         (hook,) = [recipient for recipient in reached_recipients if recipient["channel"] == "Webhook"]
         assert [way["stoppedBy"]["kind"] for way in hook["ways"]] == ["partOfWhole"]
         (entry,) = mallory.get(f"/users/{mallory_id}/notifications").json()["data"]

@@ -45,17 +45,17 @@ def test_a_stored_alert_is_asked_of_by_its_name(run: Run, small_server: SmallSer
 def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServer, file: str) -> None:
     small_server.answer("POST", PATH, WAITING, status=202)
     small_server.answer("GET", f"{PATH}/b0", WAITING, RUNNING, DONE)
-    ended = run("alerts", "backtest", file, "--since", "90d")
-    assert ended.code == 0, ended.err
+    command = run("alerts", "backtest", file, "--since", "90d")
+    assert command.code == 0, command.err
     assert small_server.requests[0].body == {"name": "a", "resources": ["table"], "since": "90d"}
-    assert "30 of 1,200 events match" in ended.out
-    assert "1 asset; 4 of them notify nobody" in " ".join(ended.out.split())
-    assert "4 of them notify nobody; incidents hold back 3 of them" in " ".join(ended.out.split())
-    assert "OnCall" in ended.out and "an alert that you may not view" in ended.out
-    assert "5 duplicates merged" in " ".join(ended.out.split())
-    plot = [line for line in ended.out.splitlines() if line.startswith("2026-03")]
+    assert "30 of 1,200 events match" in command.out
+    assert "1 asset; 4 of them notify nobody" in " ".join(command.out.split())
+    assert "4 of them notify nobody; incidents hold back 3 of them" in " ".join(command.out.split())
+    assert "OnCall" in command.out and "an alert that you may not view" in command.out
+    assert "5 duplicates merged" in " ".join(command.out.split())
+    plot = [line for line in command.out.splitlines() if line.startswith("2026-03")]
     assert [line.count("█") for line in plot] == [30, 0, 60]
-    assert "Matches per day" in ended.out
+    assert "Matches per day" in command.out
     for name in (
         "ana",
         "somebody",
@@ -63,7 +63,7 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
         "pg.store.orders",
         "as of today",
     ):
-        assert name in ended.out
+        assert name in command.out
     assert json.loads(run("alerts", "backtest", file, "--json").out)["result"] == RESULT
 
 

@@ -141,8 +141,8 @@ def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: S
         {"data": [event("a.c")], "paging": {"offset": 9}},
         {"data": [], "paging": {"offset": 9}},
     )
-    ended = run("events", "tail", "--since", "7", "--once")
-    assert ended.out.splitlines() == [
+    command = run("events", "tail", "--since", "7", "--once")
+    assert command.out.splitlines() == [
         "2024-05-01 12:00:00 UTC  table a.b  tags added  by dana  id-of-a.b",
         "2024-05-01 12:00:00 UTC  table a.c  tags added  by dana  id-of-a.c",
     ]
@@ -154,12 +154,12 @@ def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: S
 
 
 def test_events_say_what_happened_as_messages_do(run: Run, small_server: SmallServer) -> None:
-    removed = [{"name": "columns", "oldValue": [{"name": "cart_id", "dataType": "BIGINT"}]}]
-    change = {"fieldsDeleted": removed, "fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b"}]}
-    happened = event("a.b") | {"entityId": "t", "entity": {"name": "b"}, "changeDescription": change}
+    deletions = [{"name": "columns", "oldValue": [{"name": "cart_id", "dataType": "BIGINT"}]}]
+    change = {"fieldsDeleted": deletions, "fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b"}]}
+    plain_event = event("a.b") | {"entityId": "t", "entity": {"name": "b"}, "changeDescription": change}
     reason = {"kind": "fieldRemoved", "field": "columns.cart_id", "before": "BIGINT"}
-    breaking_event = happened | {"breakingReasons": [reason], "announcements": []}
-    answers = [as_tocsin(one) for one in (happened, breaking_event)]
+    breaking_event = plain_event | {"breakingReasons": [reason], "announcements": []}
+    answers = [as_tocsin(one) for one in (plain_event, breaking_event)]
     small_server.answer(
         "GET", f"{API}/events", {"data": answers, "paging": {"offset": 9}}, {"data": [], "paging": {"offset": 9}}
     )
@@ -510,10 +510,10 @@ def test_a_condition_that_a_server_refuses_is_shown_with_a_caret(
     alert = {**ALERT, "filteringRules": {"resources": ["all"], "rules": [{"condition": "isBot() &&\n  b == 1"}]}}
     file = tmp_path / "alert.json"
     file.write_text(json.dumps(alert))
-    ended = run("alerts", command, str(file))
-    assert ended.code == 2
+    refusal = run("alerts", command, str(file))
+    assert refusal.code == 2
     column = json.dumps(alert).index("b == 1") + 1
-    first_line, source, caret = ended.err.splitlines()
+    first_line, source, caret = refusal.err.splitlines()
     assert (
         first_line == f"tocsin: {file}:1:{column}: owners: filteringRules.rules[0].condition: {rule}unknown field 'b'"
     )

@@ -62,14 +62,14 @@ def test_an_address_is_called_by_the_destinations_of_those_alerts_that_name_it()
         created_at_ms=5,
     )
     following = alert_of(alert("next").to_wire() | {"destinations": [hook("PagerDuty", "a")]}, created_at_ms=5)
-    involved = alerts_involved_in(own_alert, lambda: [following])
+    other_alerts = alerts_involved_in(own_alert, lambda: [following])
 
     def names(address: str, *alert_ids: str) -> list[str]:
-        return involved.destination_names(alert_ids, "Webhook", f"https://hooks.example.com/{address}")
+        return other_alerts.destination_names(alert_ids, "Webhook", f"https://hooks.example.com/{address}")
 
     assert names("a", "own", "next") == ["#one", "PagerDuty"]
     assert (names("a", "next"), names("b", "own", "next"), names("c", "own")) == (["PagerDuty"], [], [])
-    assert involved.destination_names(["own"], "Slack", "https://hooks.example.com/a") == []
+    assert other_alerts.destination_names(["own"], "Slack", "https://hooks.example.com/a") == []
 
 
 def test_nothing_is_asked_where_no_alert_depends_on_another_one() -> None:

@@ -53,9 +53,9 @@ class Company:
         return self
 
     def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
-        containers = {container for node in node_ids for container, *_ in self.belongings.get(node, ())}
-        ids = sorted({who for followed in {*node_ids, *containers} for who in self.followers.get(followed, ())})
-        return ids[size - 1 :: size] if len(ids) > size else []
+        followed = [one for node in node_ids for one in (node, *(at for at, *_ in self.belongings.get(node, ())))]
+        ids = sorted(who for one in followed for who in self.followers.get(one, ()))
+        return sorted(set(ids[size - 1 :: size])) if len(ids) > size else []
 
     def people_sharing(self, addresses: Collection[str]) -> set[str]:
         counts_by_address = Counter(person.email for person in self.users.values() if person.email)

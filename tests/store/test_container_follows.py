@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from sqlalchemy import Engine, event, select
 from tests.company import SmallCompany
@@ -11,7 +13,7 @@ from tests.store.test_resolving import restrict
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import notifications_for
-from tocsin.flow.resolve.directory import NO_END
+from tocsin.flow.resolve.directory import NO_END, Portion
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
@@ -261,6 +263,25 @@ def test_followers_of_what_contains_an_asset_are_cut_into_portions_as_well(compa
     assert directory.cuts([company.ids["revenue"]], 4) == []
     assert directory.cuts([company.ids["revenue"]], 2) == ids[1::2]
     assert len(directory.cuts([company.ids["orders"]], 2)) == 2, "five follows of four people"
+
+
+@pytest.mark.parametrize("followed_tables", [(), ("orders",)])
+def test_a_portion_stays_bounded_by_how_many_of_its_assets_a_followed_schema_contains(
+    company: SmallCompany, followed_tables: tuple[str, ...]
+) -> None:
+    for number in range(6):
+        company.table(f"more{number}")
+    for who in ("ana", "ben", "cem", "dia"):
+        follow(company, who, SCHEMA)
+    asset_ids = [company.ids[name] for name in (*followed_tables, *(f"more{number}" for number in range(6)))]
+    directory = SqlDirectory(company.engine)
+    assert directory.cuts(asset_ids, 100) == []
+    cuts = directory.cuts(asset_ids, 12)
+    for after, through in pairwise(["", *cuts, None]):
+        principals = directory.of(Portion(after or "", through)).stakeholders(asset_ids, ReasonKind.FOLLOWER)
+        most_of_a_person = len(asset_ids) + len(followed_tables)
+        assert len(list(principals)) < 12 + most_of_a_person
+    assert len(cuts) == 2
 
 
 def follower_count(company: SmallCompany, statements: list[str]) -> int:

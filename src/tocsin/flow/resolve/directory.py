@@ -121,9 +121,9 @@ class Directory(Protocol):
         """Return the directory that marks follows of what their followers may not view (``Principal.is_hidden``)."""
 
     def cuts(self, node_ids: Collection[str], size: int) -> Sequence[str]:
-        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does.
+        """Return the ids of people that cut the follows of these nodes into parts of ``size``; none if one does.
 
-        Who follows what contains a node counts as well.
+        A follow of what contains nodes counts once for each of them. A part has at most one person more.
         """
 
     def people_sharing(self, addresses: Collection[str]) -> Collection[str]:

@@ -5,12 +5,12 @@ Every statement looks up a bounded list of keys through an index; none scans. Ne
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, literal, or_, select, union_all
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import subjects_of
@@ -75,32 +75,35 @@ class SqlDirectory:
         return directory
 
     def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
-        """Return the ids of people that cut the followers of these nodes into parts of ``size``; none if one does.
+        """Return the ids of people that cut the follows of these nodes into parts of ``size``; none if one does.
 
-        Who follows what contains a node counts as well.
+        A follow counts once for each of the nodes that it is of, such as those that a followed schema contains. A part
+        has at most one person more.
         """
         with reading(self._engine) as connection:
-            subjects = self._subject_assets(connection, node_ids)
-            assets = {subjects.of(node) for node in node_ids}
-            containers = (one.container for many in self._belongings_of(connection, assets).values() for one in many)
-            followable_ids = {*assets, *subjects.of_tests, *(str(one.id) for one in containers)}
-            is_node = is_one_of(connection, follow.c.entity_id, followable_ids)
-            first_followers = select(follow.c.user_id).where(is_node).limit(size + 1).subquery()
-            if (connection.scalar(select(func.count()).select_from(first_followers)) or 0) <= size:
+            node_counts = self._node_counts(connection, node_ids)
+            is_node = is_one_of(connection, follow.c.entity_id, node_counts)
+            first_follows = select(follow.c.entity_id).where(is_node).limit(size + 1).subquery()
+            counts = select(first_follows.c.entity_id, func.count()).group_by(first_follows.c.entity_id)
+            if sum(count * node_counts[one] for one, count in connection.execute(counts)) <= size:
                 return []
-            followed_ids = present_keys(connection, follow.c.entity_id, followable_ids)
-            is_node = is_one_of(connection, follow.c.entity_id, followed_ids)
+            followed_ids = present_keys(connection, follow.c.entity_id, node_counts)
             if len(followed_ids) == 1:
-                return list(_steps(connection, select(follow.c.user_id).where(is_node), size))
-            place = func.row_number().over(order_by=follow.c.user_id).label("place")
-            placed_followers = select(follow.c.user_id, place).where(is_node).subquery()
-            cut = (
-                select(placed_followers.c.user_id)
-                .where(placed_followers.c.place % size == 0)
-                .distinct()
-                .order_by(placed_followers.c.user_id)
-            )
-            return list(connection.scalars(cut))
+                (followed_id,) = followed_ids
+                followers = select(follow.c.user_id).where(follow.c.entity_id == followed_id)
+                return list(_steps(connection, followers, max(1, size // node_counts[followed_id])))
+            return _cuts_between(connection, {one: node_counts[one] for one in followed_ids}, size)
+
+    def _node_counts(self, connection: Connection, node_ids: Collection[str]) -> Counter[str]:
+        """Return how many of these nodes a follower has, for each entity that could be followed for one of them."""
+        assets = self._subject_assets(connection, node_ids)
+        places = _places_of(node_ids, assets, ReasonKind.FOLLOWER)
+        node_counts = Counter({asset_id: len(nodes) for asset_id, nodes in places.items()})
+        contained_ids = [one for one in places if one not in assets.of_tests]
+        for asset_id, containers in self._belongings_of(connection, contained_ids).items():
+            for belonging in containers:
+                node_counts[str(belonging.container.id)] += len(places[asset_id])
+        return node_counts
 
     def people_sharing(self, addresses: Collection[str]) -> set[str]:
         """Return the people with one of these addresses, and all who have the same address as another person."""
@@ -160,11 +163,7 @@ class SqlDirectory:
                     yield from self._in_portion(assignees_at(connection, node_ids, self._from))
                 return
             assets = self._subject_assets(connection, node_ids)
-        places: dict[str, list[str]] = defaultdict(list)
-        for node in node_ids:
-            places[assets.of_threads.get(node, node)].append(node)
-        for node, table in assets.of_tests.items() if relation is ReasonKind.FOLLOWER else ():
-            places[table].append(node)
+        places = _places_of(node_ids, assets, relation)
         is_owner = relation is ReasonKind.OWNER
         principals = self._owners(places) if is_owner else self._mark_hidden(self._followers(places, assets.of_tests))
         for principal in self._in_portion(principals):
@@ -319,6 +318,37 @@ class SqlDirectory:
             yield person_id > portion.after
         if portion.through is not None:
             yield person_id <= portion.through
+
+
+def _places_of(node_ids: Collection[str], assets: SubjectAssets, relation: ReasonKind) -> dict[str, list[str]]:
+    """Return the nodes that have the owners or followers of each asset: itself, its threads, a table's tests."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for node in node_ids:
+        places[assets.of_threads.get(node, node)].append(node)
+    for node, table in assets.of_tests.items() if relation is ReasonKind.FOLLOWER else ():
+        places[table].append(node)
+    return places
+
+
+def _cuts_between(connection: Connection, node_counts: Mapping[str, int], size: int) -> list[str]:
+    """Return every person at whom the follows of these entities reach a further ``size``, each counted as given."""
+    ids_by_count: dict[int, list[str]] = defaultdict(list)
+    for followed_id, node_count in node_counts.items():
+        ids_by_count[node_count].append(followed_id)
+    follows = union_all(
+        *(
+            select(follow.c.user_id, literal(node_count).label("nodes")).where(
+                is_one_of(connection, follow.c.entity_id, followed_ids)
+            )
+            for node_count, followed_ids in ids_by_count.items()
+        )
+    ).subquery()
+    own_count = func.sum(follows.c.nodes)
+    count_so_far = func.sum(own_count).over(order_by=follows.c.user_id)
+    by_person = select(follows.c.user_id, own_count.label("own"), count_so_far.label("so_far"))
+    totals = by_person.group_by(follows.c.user_id).subquery()
+    is_cut = totals.c.so_far % size < totals.c.own
+    return list(connection.scalars(select(totals.c.user_id).where(is_cut).order_by(totals.c.user_id)))
 
 
 def _steps(connection: Connection, followers: Select[str], size: int) -> Iterator[str]:

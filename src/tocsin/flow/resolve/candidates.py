@@ -162,7 +162,8 @@ class _EventContext(NamedTuple):
 
     def fact_met(self, row: RecipientRule, user_id: str) -> PersonFact | None:
         """Return the first thing that the alert asks for and that holds of this person; None for none."""
-        return self.audience.person_facts.first(row.questions, user_id, self.head.entity_id, self.head.offset)
+        accepted = self.accepted_answers.get(row.subscription_id, ANYBODY)
+        return self.audience.person_facts.first(row.questions, accepted, user_id, self.head)
 
     def mute(self, who: str, row: RecipientRule, about_ids: tuple[str, ...] = ()) -> Mute | None:
         """Return what keeps ``row`` quiet towards this person or address, a mute of one of these among others."""

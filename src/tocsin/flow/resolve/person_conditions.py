@@ -12,6 +12,7 @@ from tocsin.conditions.relations import FOLLOWS, OWNS, answers_of, is_asked, tea
 from tocsin.flow.resolve.directory import Directory, Member, PersonFact, Principal
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.notification import ReasonKind, directness
+from tocsin.model.notification_draft import EventHead
 
 ANYWHERE = ""
 """The place of what holds of a person whatever has changed."""
@@ -31,9 +32,16 @@ class PersonFacts:
         """Return a person's answers about the event of an entity at a log offset."""
         return answers_of(questions, {fact.question for fact in self._facts_then(user_id, entity_id, offset)})
 
-    def first(self, questions: Sequence[str], user_id: str, entity_id: str, offset: int) -> PersonFact | None:
-        """Return the first of these questions that holds of a person, as directly as it does; None where none does."""
-        facts = (fact for fact in self._facts_then(user_id, entity_id, offset) if fact.question in questions)
+    def first(self, questions: Sequence[str], accepted: int, user_id: str, head: EventHead) -> PersonFact | None:
+        """Return the first of these questions that holds of a person, as directly as it does; None where none does.
+
+        What they follow in place of the asset counts only if their answers are not ``accepted`` without it: an owner
+        who mutes a schema is still told of their table by an alert for owners and followers.
+        """
+        facts = [fact for fact in self._facts_then(user_id, head.entity_id, head.offset) if fact.question in questions]
+        direct_facts = [fact for fact in facts if fact.through is None]
+        if is_asked(accepted, answers_of(questions, {fact.question for fact in direct_facts})):
+            facts = direct_facts
         return min(facts, default=None, key=lambda fact: (questions.index(fact.question), directness(fact.through)))
 
     def anybody(self, accepted: int, questions: Sequence[str], entity_id: str, offset: int) -> bool:

@@ -114,17 +114,18 @@ class ExpectedRecipients:
         for user_id, node, hops, team, principal_through in self._related_people(event.head, rule):
             person, through = self._company.users[user_id], principal_through
             if rule.relation is ReasonKind.USER:
-                through = self._through_met(rule, user_id, event.head)
+                through = self._through_met(event, rule, user_id)
             address = {Channel.EMAIL: person.email, Channel.ACTIVITY_FEED: user_id}.get(rule.channel)
             is_left_out = user_id == event.head.user_id or self._is_muted(event, rule, user_id, node, through or "")
             if address and not is_left_out and self._accepts(event, rule, user_id):
                 via = f"fqn.{node}" if hops else None
                 yield address, address, user_id, (rule.relation, hops, through, *alert, team, via)
 
-    def _through_met(self, rule: RecipientRule, user_id: str, head: EventHead) -> str | None:
-        """Return what a person follows in place of the asset, if that is the first that the alert asks for."""
-        first = next((one for one in rule.questions if self._holds(one, user_id, head)), None)
-        return min(self._ways_of_following(user_id, head), default="") or None if first == "follows" else None
+    def _through_met(self, event: MatchedEvent, rule: RecipientRule, user_id: str) -> str | None:
+        """Return what a person follows in place of the asset, if that is what makes them one the alert asks for."""
+        ways = self._ways_of_following(user_id, event.head)
+        is_needed = not self._accepts(event, rule, user_id, but_for="follows")
+        return min(ways, default="") or None if "follows" in rule.questions and is_needed else None
 
     def _able(self) -> list[str]:
         return [one.id for one in self._company.users.values() if not (one.is_bot or one.deleted)]
@@ -161,11 +162,13 @@ class ExpectedRecipients:
             return list(self._company.administrators())
         return list(self._company.principals_named(relation, [receiver]))
 
-    def _accepts(self, event: MatchedEvent, rule: RecipientRule, user_id: str | None) -> bool:
+    def _accepts(
+        self, event: MatchedEvent, rule: RecipientRule, user_id: str | None, *, but_for: str | None = None
+    ) -> bool:
         answers = sum(
             1 << bit
             for bit, question in enumerate(rule.questions)
-            if user_id is not None and self._holds(question, user_id, event.head)
+            if user_id is not None and question != but_for and self._holds(question, user_id, event.head)
         )
         return bool(event.answers_by_alert[rule.subscription_id] >> answers & 1)
 

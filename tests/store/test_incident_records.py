@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
@@ -9,7 +10,7 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.soak import SOAK
@@ -178,6 +179,21 @@ def statuses(steps: list[Document]) -> list[str]:
     return [one[KIND] for one in steps]
 
 
+def searches_in(engine: Engine, work: Callable[[], object]) -> int:
+    """Return how often some work searches for earlier results of a test case."""
+    statements: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        work()
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    return sum("FROM series" in one and "ORDER BY series.timestamp_ms DESC" in one for one in statements)
+
+
 def test_a_failure_after_a_success_is_new_though_an_earlier_one_was_acknowledged(company: SmallCompany) -> None:
     case = case_after(company, "fail", "notify", "number ack", "succeed", "abort", "fail", "fail", "notify")
     first, second = case.incidents()
@@ -187,6 +203,20 @@ def test_a_failure_after_a_success_is_new_though_an_earlier_one_was_acknowledged
     case.do("number ack", "ben")
     assert statuses(case.last_steps()) == ["New", "Ack", "New", "Ack"]
     assert case.acknowledger(case.incidents()[-1]) == "ben"
+
+
+def test_a_failure_searches_once_however_many_runs_were_cut_short(company: SmallCompany) -> None:
+    case = case_after(company, "fail", "record ack", "succeed", *("abort",) * 8)
+    assert searches_in(company.engine, partial(case.do, "fail")) == 1
+    assert statuses(case.last_steps()) == ["New", "Ack", "New"]
+    case = case_after(company, "fail", "record ack", *("abort",) * 8)
+    assert searches_in(company.engine, partial(case.do, "fail")) == 1
+    assert statuses(case.last_steps()) == ["New", "Ack"]
+
+
+def test_only_an_acknowledged_incident_asks_for_earlier_results(company: SmallCompany) -> None:
+    assert searches_in(company.engine, partial(case_after(company, "fail", "abort").do, "fail")) == 0
+    assert searches_in(company.engine, partial(case_after(company, "succeed").do, "fail")) == 0
 
 
 def test_who_is_assigned_stays_so_after_a_success_until_somebody_resolves_it(company: SmallCompany) -> None:

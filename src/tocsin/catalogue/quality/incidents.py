@@ -9,7 +9,7 @@ Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/cat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -46,14 +46,14 @@ class Advance(NamedTuple):
     document: Document
 
 
-def open_incident(record: Record, case: Stored, *, was_well: bool) -> tuple[str, FieldChange | None]:
+def open_incident(record: Record, case: Stored, was_well: Callable[[], bool]) -> tuple[str, FieldChange | None]:
     """Return the id of the test case's open incident; and, if that made a step, the change that says so.
 
-    One that outlasted a success is ``New`` again when the test fails after it (``was_well``): it was acknowledged for
-    another failure. Whom it is assigned to stays.
+    One that outlasted a success is ``New`` again when the test fails after it: it was acknowledged for another failure.
+    Whom it is assigned to stays. ``was_well`` searches for that success; it is called for an acknowledged one alone.
     """
     latest = record.transaction.incidents.latest(case.id)
-    if latest is not None and latest.is_open and not (was_well and latest.status == "Ack"):
+    if latest is not None and latest.is_open and not (latest.status == "Ack" and was_well()):
         return latest.state_id, None
     step = _add_step(record, case, latest, {KIND: "New"})
     return step.state_id, _change(case, latest, step)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from tocsin.catalogue.observations.failed_rows import forget_failed_rows_until
 from tocsin.catalogue.observations.field_checks import checked_document
@@ -79,7 +80,7 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     is_failure = result["testCaseStatus"] == _FAILED
     opening: tuple[FieldChange, Document] | None = None
     if is_failure:
-        incident_id, change = incidents.open_incident(record, case, was_well=_was_well(record, case, result))
+        incident_id, change = incidents.open_incident(record, case, partial(_was_well, record, case, result))
         result = result | {"incidentId": incident_id}
         opening = (change, {"incidentId": incident_id}) if change else None
     record.transaction.series.put(Line(case.id, _KIND.name), _report_of(result))
@@ -102,9 +103,7 @@ def _was_well(record: Record, case: Stored, failure: Document) -> bool:
     if case.document.get(_KIND.held_as, {}).get("timestamp", 0) > at_ms:
         return False
     line = Line(case.id, _KIND.name)
-    before = record.transaction.series.latest(line, before_ms=at_ms)
-    while before is not None and before.status not in (_FAILED, _SUCCEEDED):
-        before = record.transaction.series.latest(line, before_ms=before.at_ms)
+    before = record.transaction.series.latest(line, before_ms=at_ms, statuses=(_FAILED, _SUCCEEDED))
     return before is not None and before.status == _SUCCEEDED
 
 

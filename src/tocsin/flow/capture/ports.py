@@ -76,8 +76,8 @@ class Series(Protocol):
     def at(self, line: Line, at_ms: int) -> Document | None:
         """Return what was reported at that moment."""
 
-    def latest(self, line: Line, *, before_ms: int | None = None) -> StoredReport | None:
-        """Return the newest report; with a moment the newest before it."""
+    def latest(self, line: Line, *, before_ms: int | None = None, statuses: Sequence[str] = ()) -> StoredReport | None:
+        """Return the newest report; with a moment the newest before it, with statuses the newest that has one."""
 
     def remove(self, line: Line, at_ms: int) -> Document | None:
         """Forget what was reported at that moment, and return it; None if there was nothing."""

@@ -6,6 +6,7 @@ timestamp.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
@@ -62,11 +63,13 @@ class SqlSeries:
         ).scalar_one_or_none()
         return None if text is None else from_text(text)
 
-    def latest(self, line: Line, *, before_ms: int | None = None) -> StoredReport | None:
-        """Return the newest report; with a moment the newest before it."""
+    def latest(self, line: Line, *, before_ms: int | None = None, statuses: Sequence[str] = ()) -> StoredReport | None:
+        """Return the newest report; with a moment the newest before it, with statuses the newest that has one."""
         query = select(_ROW.timestamp_ms, _ROW.document, _ROW.status).where(_is_of_line(line))
         if before_ms is not None:
             query = query.where(_ROW.timestamp_ms < before_ms)
+        if statuses:
+            query = query.where(_ROW.status.in_(statuses))
         row = self._run(query.order_by(_ROW.timestamp_ms.desc()).limit(1)).one_or_none()
         return None if row is None else StoredReport(row.timestamp_ms, from_text(row.document), row.status)
 

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Engine, event
 from tests.contract.test_access import restrict
 from tests.serving import Json, Served
 from tests.soak import SOAK
@@ -16,6 +17,7 @@ from tocsin.cli.alert_plan import plan_alerts
 from tocsin.cli.alertfiles import read_alerts
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
+from tocsin.model.validation_errors import MOST_TOLD
 
 PATH = "/events/subscriptions"
 TO_NOBODY = {"category": "Users", "type": "Email", "config": {"receivers": ["nobody"]}}
@@ -188,6 +190,29 @@ def test_owners_and_domains_that_there_are_not_are_told_beside_a_mistake(
     with client:
         hidden_message = client.post(PATH, json=alert("isBot()", retries=-1, owners=owners[:1])).json()["message"]
     assert "did you mean" not in hidden_message
+
+
+def test_many_owners_that_there_are_not_are_looked_up_together_and_counted(administrator: httpx.Client) -> None:
+    statements: list[object] = []
+
+    def note(*arguments: object) -> None:
+        statements.append(arguments[2])
+
+    def message_of(count: int) -> str:
+        owners: list[Json] = [{"type": "user", "name": "admin"}]
+        owners += [{"type": "user", "name": f"nobody{number}"} for number in range(count)]
+        return str(administrator.post(PATH, json=alert("isBot()", retries=-1, owners=owners)).json()["message"])
+
+    message_of(1)  # what the first request alone asks
+    event.listen(Engine, "before_cursor_execute", note)
+    few_message = message_of(MOST_TOLD)
+    few_count = len(statements)
+    many_message = message_of(300)
+    event.remove(Engine, "before_cursor_execute", note)
+    assert len(statements) == 2 * few_count > 0
+    lines = [f"owners[{number + 1}]: user nobody{number} not found" for number in range(MOST_TOLD)]
+    assert few_message.split("; ")[1:] == lines
+    assert many_message.split("; ")[1:] == [*lines, "owners: 295 more not found"]
 
 
 @given(planted=st.sets(st.sampled_from(sorted(WRONG)), min_size=1))

@@ -6,24 +6,46 @@ Next: ``server/routes/alerts/subscriptions.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from typing import NamedTuple
 
 from tocsin.catalogue.naming.alert_names import placed_rules
 from tocsin.conditions.entity_names import Comparing, EntityName, Types, entity_names
-from tocsin.errors import Forbidden, InvalidInput, NotFound
-from tocsin.flow.capture.references import Given, key_of, keys_of
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.references import keys_of
 from tocsin.flow.match.remarks import Remark, RemarkKind
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import REFERENCE_LISTS
-from tocsin.server.access.permissions import visible_document
+from tocsin.model.stored import Key
+from tocsin.model.validation_errors import MOST_TOLD
+from tocsin.server.access.permissions import visible_references
 from tocsin.server.access.similar_names import similar_name
 from tocsin.server.request import Caller
+from tocsin.store.catalogue.entities.write import lookups
 
 _MOST_LOOKED_UP = 10
 """Names of an alert for which similar ones are looked up."""
+
+_Lookup = tuple[str, str, str]
+"""By what an entity is looked up: its type, a column, and the value there."""
+
+
+class _Reference(NamedTuple):
+    """A reference in a list of a request, and the keys by which it is looked up."""
+
+    list_key: str
+    position: int
+    kind: str
+    keys: tuple[Key, ...]
+
+    def lookups(self) -> Iterator[_Lookup]:
+        """Yield everything by which the entity may be found."""
+        for key in self.keys:
+            column, values = lookups(self.kind, key)
+            yield from ((self.kind, column, value) for value in values)
 
 
 def misspelt_names(alert: Document, caller: Caller) -> Iterator[Remark]:
@@ -55,29 +77,46 @@ def misspelt_names(alert: Document, caller: Caller) -> Iterator[Remark]:
 def missing_references(alert: Document, caller: Caller) -> Iterator[InvalidInput]:
     """Yield the owners and domains of a request that there are not, or that the caller may not see, with their places.
 
-    Malformed ones are left out.
+    Of more than ``MOST_TOLD`` in a list, the others are counted. Malformed ones are left out.
     """
-    for key in ("owners", "domains"):
-        references = alert.get(key)
-        for index, reference in enumerate(references if isinstance(references, list) else ()):
-            named_kind = reference.get("type") if isinstance(reference, dict) else REFERENCE_LISTS[key][0]
-            if named_kind in REFERENCE_LISTS[key] and not _is_seen(named_kind, reference, caller):
-                name = key_of(reference)
-                similar = similar_name(named_kind, name.fqn, caller) if name.fqn else ""
-                yield InvalidInput(f"{named_kind} {name} not found{similar}", field=f"{key}[{index}]")
+    references = [one for key in ("owners", "domains") for one in _references_in(alert, key)]
+    visible_lookups = _visible_lookups(references, caller) if references else frozenset[_Lookup]()
+    missing: dict[str, list[_Reference]] = defaultdict(list)
+    for reference in references:
+        if visible_lookups.isdisjoint(reference.lookups()):
+            missing[reference.list_key].append(reference)
+    for list_key, missing_here in missing.items():
+        for reference in missing_here[:MOST_TOLD]:
+            name = reference.keys[0]
+            similar = similar_name(reference.kind, name.fqn, caller) if name.fqn else ""
+            yield InvalidInput(f"{reference.kind} {name} not found{similar}", field=f"{list_key}[{reference.position}]")
+        if len(missing_here) > MOST_TOLD:
+            yield InvalidInput(f"{len(missing_here) - MOST_TOLD:,} more not found", field=list_key)
 
 
-def _is_seen(kind: str, reference: Given, caller: Caller) -> bool:
-    """Return whether there is what a reference names and the caller may see it, or it names nothing."""
-    try:
-        keys = keys_of(reference)
-    except InvalidInput:
-        return True
-    for key in keys:
-        with suppress(NotFound, Forbidden):
-            visible_document(ENTITY_TYPES[kind], key, caller)
-            return True
-    return False
+def _references_in(alert: Document, list_key: str) -> Iterator[_Reference]:
+    references = alert.get(list_key)
+    for position, reference in enumerate(references if isinstance(references, list) else ()):
+        kind = reference.get("type") if isinstance(reference, dict) else REFERENCE_LISTS[list_key][0]
+        if kind in REFERENCE_LISTS[list_key]:
+            with suppress(InvalidInput):
+                yield _Reference(list_key, position, kind, keys_of(reference))
+
+
+def _visible_lookups(references: Sequence[_Reference], caller: Caller) -> frozenset[_Lookup]:
+    """Return by what everything live among these that the caller may see is looked up."""
+    values: dict[str, set[str]] = defaultdict(set)
+    for reference in references:
+        for _, column, value in reference.lookups():
+            values[column].add(value)
+    bearers = caller.parts.access.standing.references_named(values["fqn"])
+    ids = values["id"].union(one["id"] for many in bearers.values() for one in many)
+    live_references = [one for one in caller.parts.catalogue.references(ids).values() if not one.get("deleted")]
+    return frozenset(
+        (visible["type"], column, visible[key])
+        for visible in visible_references(caller, live_references)
+        for column, key in (("id", "id"), ("fqn", "fullyQualifiedName"))
+    )
 
 
 def _seen_names(names: Iterable[EntityName], caller: Caller) -> set[tuple[Types, str]]:

@@ -38,6 +38,7 @@ const COLLECTION_OF = {
 };
 const NOT_FOLLOWED = ["users", "teams", "domains", "dataQuality/testSuites", "events/subscriptions"];
 const SHOWN = 100;
+const INBOX_FIELDS = "fields=failure,incident"; // of the inbox when it is read, and of what is told live
 const at = (id) => document.getElementById(id);
 
 let me = null;
@@ -84,7 +85,7 @@ async function start() {
   stopHealth = watchHealth(at("problems"));
   at("me").textContent = me.displayName || me.name;
   const [from] = await Promise.all([loadInbox(), loadAssets()]);
-  stopStream = openStream(`/users/${me.id}/notifications/stream`, from, ring, () => loadInbox());
+  stopStream = openStream(`/users/${me.id}/notifications/stream?${INBOX_FIELDS}`, from, ring, () => loadInbox());
   await route();
 }
 
@@ -288,7 +289,7 @@ function changes(versions) {
 // ---- the bell
 
 async function loadInbox(after) {
-  const page = await call("GET", `/users/${me.id}/notifications?limit=20&fields=failure,incident${after ? `&after=${after}` : ""}`);
+  const page = await call("GET", `/users/${me.id}/notifications?limit=20&${INBOX_FIELDS}${after ? `&after=${after}` : ""}`);
   if (!after) at("notifications").replaceChildren();
   page.data.forEach((one) => at("notifications").append(line(one)));
   nextPage = page.paging.after || null;

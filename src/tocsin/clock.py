@@ -18,6 +18,9 @@ _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux's monot
 LATEST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999: no time beyond it is believed."""
 
+FUTURE_MS = 5 * 60_000
+"""How far ahead of ours the clock of another system may be."""
+
 
 def steady_s() -> float:
     """Return the seconds since this machine was started."""

@@ -8,6 +8,8 @@ from tests.company import SmallCompany
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.failure_incidents import ReportPlace
+from tocsin.store.outbox.failure_messages import FailureMessages
 
 
 def test_reports_stand_in_the_order_of_the_log_and_know_what_they_speak_of(store_engine: Engine) -> None:
@@ -28,6 +30,21 @@ def test_reports_stand_in_the_order_of_the_log_and_know_what_they_speak_of(store
         StatusReport("Successful", started_ms + 10),
     ]
     assert with_facts(last, reports.before(last)).derived["failures"] == 2
+
+
+def test_a_report_ahead_of_the_clock_is_none_of_those_in_a_row(store_engine: Engine) -> None:
+    company, reports = SmallCompany(store_engine), Reports(store_engine)
+    company.pipeline("etl")
+    company.run("etl", "Failed")
+    first_failed_ms = company.clock.now_ms()
+    for status in ("Failed", "Successful"):
+        company.run("etl", status, at_ms=company.clock.now_ms() + 10_800_000)
+    company.run("etl", "Failed")
+    last = EventLog(store_engine).read(0, 1_000)[-1]
+    assert with_facts(last, reports.before(last)).derived["failures"] == 2
+    place = ReportPlace(company.ids["etl"], last.offset)
+    context = FailureMessages(store_engine).streaks({place: last.event})[place]
+    assert (context.since_ms, context.count, context.last_success_ms) == (first_failed_ms, 2, None)
 
 
 def test_the_same_report_again_is_none(store_engine: Engine) -> None:

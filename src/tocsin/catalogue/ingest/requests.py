@@ -15,9 +15,8 @@ import orjson
 
 from tocsin.access.resources import ASSETS
 from tocsin.catalogue.ingest.snapshots import as_change, as_document, request_of
-from tocsin.clock import LATEST_MS
+from tocsin.clock import FUTURE_MS, LATEST_MS
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.bounds import FUTURE_MS
 from tocsin.flow.capture.write import LONGEST_FQN_BYTES
 from tocsin.model.change import ChangeDescription, EventType
 from tocsin.model.entity import Document

@@ -14,9 +14,9 @@ from tocsin.access.sample_masks import MASKED, masked_places
 from tocsin.catalogue.observations.field_checks import check_timestamp, checked_document
 from tocsin.catalogue.observations.samples import ROWS, check_rows, tested_table
 from tocsin.catalogue.observations.table_details import attach, check_columns
+from tocsin.clock import FUTURE_MS
 from tocsin.delivery.wording.failing_rows import excerpt_of
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.capture.bounds import FUTURE_MS
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.status import SUCCESS, is_failure, verdict_of

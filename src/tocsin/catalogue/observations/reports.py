@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tocsin.catalogue.observations.field_checks import Check, list_check_of, name, shape_of, text
-from tocsin.flow.capture.bounds import FUTURE_MS
+from tocsin.clock import FUTURE_MS
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, EventType, FieldChange, describe

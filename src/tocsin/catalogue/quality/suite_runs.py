@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from tocsin.flow.capture.bounds import FUTURE_MS
+from tocsin.clock import FUTURE_MS
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import SUITE_SUMMARY, EventType, describe

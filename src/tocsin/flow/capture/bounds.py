@@ -24,9 +24,6 @@ DEEPEST = 64
 LONGEST_KEY = 10_000
 """Characters of a key in a document. Spark reads no JSON with keys of more than 50,000: no condition would hold."""
 
-FUTURE_MS = 5 * 60_000
-"""How far ahead of ours the clock of another system may be."""
-
 
 class WriteCounts(Protocol):
     """Counts what each person writes."""

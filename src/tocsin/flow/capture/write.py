@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from tocsin.clock import FUTURE_MS
 from tocsin.conditions.breaking import DELETED_WHILE_READ, MAJOR_DELETIONS, breaking_reasons
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.announced import NOTHING_ANNOUNCED, Judgement, WrittenChange, judgement_of, may_be_announced
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
-from tocsin.flow.capture.bounds import BOUNDS, FUTURE_MS, Bounds, check_keys
+from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys
 from tocsin.flow.capture.curation import curated_paths_after
 from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
 from tocsin.flow.capture.ports import Transaction

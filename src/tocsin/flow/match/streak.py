@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from tocsin.clock import FUTURE_MS
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.status import SUCCESS, is_failure, verdict_of
@@ -28,15 +29,17 @@ class StatusReport:
     ----------
     status : the reported status; None for a check that finds nothing new (a silence)
     at_ms : the time it refers to, never after the time of the event
+    is_ahead : whether it is dated so far after the event that the reporter's clock is wrong: it then has no verdict
     """
 
     status: str | None
     at_ms: int
+    is_ahead: bool = False
 
     @property
     def verdict(self) -> str | None:
         """Return the verdict that it reports; None if it reports none."""
-        return None if self.status is None else verdict_of(self.status)
+        return None if self.status is None or self.is_ahead else verdict_of(self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,9 @@ def report_in(derived: Document, arrived_at_ms: int) -> StatusReport | None:
     at_ms = derived.get("reportedAt")
     if status is None and at_ms is None:
         return None
-    return StatusReport(status, arrived_at_ms if at_ms is None else min(at_ms, arrived_at_ms))
+    if at_ms is None:
+        return StatusReport(status, arrived_at_ms)
+    return StatusReport(status, min(at_ms, arrived_at_ms), is_ahead=at_ms > arrived_at_ms + FUTURE_MS)
 
 
 def advance(streak: Streak | None, report: StatusReport) -> tuple[Streak, Facts]:
@@ -84,7 +89,7 @@ def advance(streak: Streak | None, report: StatusReport) -> tuple[Streak, Facts]
     before = streak or Streak(since_ms=report.at_ms)
     if report.status is None:
         return _measure_wait(before, report.at_ms)
-    verdict = verdict_of(report.status)
+    verdict = report.verdict
     if verdict is None:
         return before, NO_FACTS
     is_repeated = report.at_ms == before.newest_ms and verdict == before.verdict

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.parity.logged import event_at_offset
 
+from tocsin.clock import FUTURE_MS
 from tocsin.flow.match.streak import Facts, StatusReport, advance, report_of, streak_of_reports, with_facts
 from tocsin.model.change import SILENCE, LoggedEvent
 from tocsin.model.status import is_failure, one_word, verdict_of
@@ -139,11 +140,21 @@ def test_a_report_says_of_which_moment_it_is_and_that_is_never_later_than_it_was
     run = {"executionStatus": "Failed", "timestamp": 1_000}
     notified = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
     assert report_of(notified) == StatusReport("Failed", 1_000)
-    ahead = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run | {"timestamp": 9_900_000_000_000}}]}
-    assert report_of(_event(changeDescription=ahead)) == StatusReport("Failed", notified.event.timestamp)
+    heard_ms = notified.event.timestamp
+    for ahead_ms, is_ahead in ((1, False), (FUTURE_MS, False), (FUTURE_MS + 1, True)):
+        later = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run | {"timestamp": heard_ms + ahead_ms}}]}
+        assert report_of(_event(changeDescription=later)) == StatusReport("Failed", heard_ms, is_ahead=is_ahead)
     unsaid = {"fieldsAdded": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed"}}]}
     assert report_of(_event(changeDescription=unsaid)) == StatusReport("Failed", notified.event.timestamp)
     assert report_of(_event(changeDescription={"fieldsAdded": [{"name": "tags"}]})) is None
+
+
+def test_a_report_ahead_of_the_clock_counts_in_no_streak() -> None:
+    ahead = [StatusReport(status, HOUR_MS * 2, is_ahead=True) for status in ("Failed", "Success")]
+    failures = [StatusReport("Failed", HOUR_MS * at) for at in (1, 3)]
+    first, *between, last = facts_of([failures[0], *ahead, failures[1]])
+    assert between == [{}, {}]
+    assert [first, last] == facts_of(failures)
 
 
 def test_a_silence_is_a_report_without_a_status() -> None:

@@ -69,7 +69,9 @@ def ack(name: Name, *, comment: Comment = None, as_json: AsJson = False) -> None
     """Acknowledge an incident."""
     with Client() as client:
         incident = client.acknowledge_incident(name, comment=comment)
-    _say(incident, "is acknowledged", as_json=as_json)
+    is_over = incident["status"] == "resolved"
+    outcome = "is resolved already: nothing was recorded" if is_over else "is acknowledged"
+    _say(incident, outcome, as_json=as_json)
 
 
 @app.command()

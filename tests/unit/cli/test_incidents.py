@@ -110,6 +110,11 @@ def test_an_incident_is_handled(run: Run, small_server: SmallServer) -> None:
     assert small_server.requests[-1].body == {}
 
 
+def test_acknowledging_what_is_resolved_says_so(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("PUT", f"{API}/INC-7/acknowledge", {**ONE, "status": "resolved"})
+    assert run("incidents", "ack", "INC-7").out == "INC-7 is resolved already: nothing was recorded.\n"
+
+
 def test_an_incident_is_merged_and_split(run: Run, small_server: SmallServer) -> None:
     merged = {**ONE, "name": "INC-8", "mergedInto": {"id": "j", "name": "INC-7"}}
     small_server.answer("PUT", f"{API}/INC-8/merge", merged)

@@ -16,9 +16,11 @@ from tests.notifying import notify_all
 from tests.soak import SOAK
 
 from tocsin.alerts.incidents import Handling, handle, take_step_for_all
+from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.errors import Conflict
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
 from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
 from tocsin.store.catalogue.quality.incidents import IncidentLog, IncidentStateFilter
@@ -175,6 +177,12 @@ def case_after(company: SmallCompany, *actions: str, closes: bool = False) -> Ca
     return case
 
 
+def report(case: Case, status: str, at_ms: int) -> None:
+    """Report a result as of a time, without a change of the clock."""
+    result = {"timestamp": at_ms, "testCaseStatus": status}
+    case.company.writes.add_test_result(f"pg.store.public.orders.{case.name}", result, actor=SYSTEM)
+
+
 def statuses(steps: list[Document]) -> list[str]:
     return [one[KIND] for one in steps]
 
@@ -264,6 +272,82 @@ def test_what_people_do_before_the_pipeline_sees_a_success_is_done_to_what_they_
     assert statuses(case.last_steps()) == kinds
     assert [one.kind for one in AlertIncidentLog(company.engine).steps(first.id)] == of_first
     assert second.status is status
+
+
+def test_a_failure_after_the_record_was_resolved_has_a_number_of_its_own_though_the_pipeline_lags(
+    company: SmallCompany,
+) -> None:
+    case = case_after(company, "fail", "record ack", "record resolve", "fail", "record assign", "notify")
+    first, second = case.incidents()
+    assert (first.status, first.assignee) == (IncidentStatus.RESOLVED, None)
+    assert statuses(case.steps_of(first.state_id)) == ["New", "Ack", "Resolved"]
+    assert (second.status, second.assignee and second.assignee["id"]) == (IncidentStatus.OPEN, company.ids["ana"])
+    assert second.state_id == case.last_steps()[-1]["stateId"] != first.state_id
+
+
+@pytest.mark.parametrize("minutes", [0, -30])
+def test_a_failure_belongs_to_no_resolved_record_though_the_clock_stands_still_or_is_set_back(
+    company: SmallCompany, minutes: int
+) -> None:
+    case, begin_ms = Case(company), company.clock.now_ms()
+    company.clock.advance(36_000_000)
+    for number in range(3):
+        report(case, "Failed", begin_ms + number)
+        case.do("record resolve")
+        company.clock.advance(minutes * 60_000)
+    report(case, "Failed", begin_ms + 3)
+    case.do("notify")
+    case.do("notify")
+    case.check()
+    assert [one.is_open for one in case.incidents()] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("of_record", [["record assign", "record ack", "record resolve"], ["record ack"]])
+def test_a_silence_takes_over_nothing_from_an_earlier_failure(company: SmallCompany, of_record: list[str]) -> None:
+    company.alert("late", [BELL], "noSuccessFor('1h')", resources=("testCase",))
+    case = case_after(company, "fail", "notify", *of_record, "succeed", "notify")
+    since_ms = company.clock.now_ms()
+    company.clock.advance(7_200_000)
+    add_silence(company.writes, "testCase", Silence(case.id, since_ms, 3_600_000, company.clock.now_ms()))
+    case.do("notify")
+    _, incident = case.incidents()
+    assert (incident.status, incident.assignee, incident.state_id) == (IncidentStatus.OPEN, None, None)
+    assert AlertIncidentLog(company.engine).steps(incident.id) == []
+
+
+def test_incidents_that_a_success_has_ended_belong_to_what_their_failures_opened_though_a_clock_is_set_back(
+    company: SmallCompany,
+) -> None:
+    case, begin_ms = Case(company), company.clock.now_ms() + 10_000
+    for number, minutes in enumerate((0, 60, -30)):
+        company.clock.advance(minutes * 60_000)
+        report(case, "Failed", begin_ms + 2 * number)
+        case.do("record ack")
+        company.clock.advance(1_000)
+        report(case, "Success", begin_ms + 2 * number + 1)
+        case.do("notify")
+        case.do("record resolve")
+    assert [case.steps_of(one.state_id)[1]["timestamp"] for one in case.incidents()] == sorted(
+        step["timestamp"] for step in case_steps(case) if step[KIND] == "Ack"
+    )
+    assert [case.acknowledger(one) for one in case.incidents()] == ["ana", "ana", "ana"]
+
+
+def test_incidents_of_one_millisecond_belong_to_what_their_failures_opened(company: SmallCompany) -> None:
+    case, begin_ms = Case(company, closes=True), company.clock.now_ms() + 10_000
+    for number in range(3):
+        report(case, "Failed", begin_ms + 2 * number)
+        report(case, "Success", begin_ms + 2 * number + 1)
+    case.do("notify")
+    begun_states = [step["stateId"] for step in case_steps(case) if step[KIND] == "New"]
+    assert [one.state_id for one in case.incidents()] == begun_states
+    assert len(set(begun_states)) == 3
+
+
+def case_steps(case: Case) -> list[Document]:
+    """Return the steps of all of the test case's own incidents, oldest first."""
+    page = IncidentLog(case.company.engine).page(IncidentStateFilter(test_case_id=case.id), ReportWindow())
+    return list(reversed(page.documents))
 
 
 def test_who_handles_both_at_once_leaves_them_the_same(company: SmallCompany) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
 from tocsin.model.report import IncidentStep
 
 
@@ -19,6 +21,22 @@ class CaseRecord(NamedTuple):
     acknowledgement: IncidentStep | None = None
     assignment: IncidentStep | None = None
     resolution: IncidentStep | None = None
+
+
+def state_id_in(event: ChangeEvent) -> str | None:
+    """Return the id of the test case's own incident that a failure belongs to; None if it names none: a silence."""
+    return next((result.get("incidentId") for result in _new_values(event, "testCaseResult")), None)
+
+
+def says_of(event: ChangeEvent, step: IncidentStep) -> bool:
+    """Return whether an event says that a step was taken, or corrected."""
+    return any(status.get("id") == step.id for status in _new_values(event, "incidentStatus"))
+
+
+def _new_values(event: ChangeEvent, field: str) -> list[Document]:
+    description = event.change_description
+    changes = (*description.fields_added, *description.fields_updated) if description else ()
+    return [one.new_value for one in changes if one.name == field and isinstance(one.new_value, dict)]
 
 
 def record_of(steps: Sequence[IncidentStep]) -> CaseRecord:

@@ -10,20 +10,21 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from uuid import uuid5
 
-from sqlalchemy import Connection, select
+from sqlalchemy import BigInteger, Connection, cast, select
 
 from tocsin.chunks import chunks_of
 from tocsin.conditions.test_results import TEST_CASE
-from tocsin.flow.track.case_records import CaseRecord, record_of
+from tocsin.flow.track.case_records import CaseRecord, record_of, says_of, state_id_in
 from tocsin.model.alert_incident import IncidentStatus, StepKind
 from tocsin.model.entity import Document
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM
 from tocsin.model.report import IncidentStep
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import listed_tuples, rows_by_key
 from tocsin.store.database.observation_tables import incident_status
 from tocsin.store.database.tables import change_event, entity
+from tocsin.store.eventlog.log import events_at
 
 _ROW, _EVENT = incident_status.c, change_event.c
 _DETAILS = "testCaseResolutionStatusDetails"
@@ -32,21 +33,25 @@ _DETAILS = "testCaseResolutionStatusDetails"
 def take_over(connection: Connection, incident_rows: Sequence[Document]) -> list[Document]:
     """Complete the rows of new incidents by what their test cases' own say; return the rows of the steps of that.
 
-    One that a success has ended belongs to what its test case had at that time.
+    Each belongs to the one that its first failure names; a silence names none. To one that a success has ended, only
+    what people did until then is done.
     """
-    rows_of_cases = [row for row in incident_rows if row["entity_type"] == TEST_CASE]
-    if not rows_of_cases:
+    state_ids = _state_ids(connection, incident_rows)
+    if not state_ids:
         return []
-    _hold(connection, {row["entity_id"] for row in rows_of_cases})
-    state_ids = _state_ids(connection, rows_of_cases)
+    _hold(connection, {row["entity_id"] for row in incident_rows if row["id"] in state_ids})
     steps_by_state = _steps_by_state(connection, set(state_ids.values()))
     step_rows: list[Document] = []
-    for row in rows_of_cases:
-        end_ms = row["resolved_at_ms"]
+    resolutions: list[tuple[Document, IncidentStep]] = []
+    for row in incident_rows:
         steps = steps_by_state.get(state_ids.get(row["id"], ""), [])
-        if steps_until_then := [one for one in steps if end_ms is None or one.at_ms <= end_ms]:
-            step_rows += _take_over_record(connection, row, record_of(steps_until_then))
-    return step_rows
+        row["state_id"] = steps[0].state_id if steps else None
+        end_ms = row["resolved_at_ms"]
+        if steps_until_end := [one for one in steps if end_ms is None or _taken_ms(one) <= end_ms]:
+            record = record_of(steps_until_end)
+            step_rows += _take_over_record(row, record)
+            resolutions += [(row, record.resolution)] if record.resolution and end_ms is None else []
+    return step_rows + _resolve(connection, resolutions)
 
 
 def _hold(connection: Connection, case_ids: Collection[str]) -> None:
@@ -57,22 +62,16 @@ def _hold(connection: Connection, case_ids: Collection[str]) -> None:
 
 
 def _state_ids(connection: Connection, incident_rows: Sequence[Document]) -> dict[str, str]:
-    """Return, by new incidents, the test case's own by their ids: the last one, or the one when a success ended it."""
-    latest = select(_ROW.test_case_id, _ROW.state_id).where(_ROW.latest)
-    case_ids = {row["entity_id"] for row in incident_rows}
-    last_ids = {row.test_case_id: row.state_id for row in rows_by_key(connection, latest, _ROW.test_case_id, case_ids)}
-    ended_rows = [row for row in incident_rows if row["resolved_at_ms"] is not None]
-    moments: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    query = select(_ROW.test_case_id, _ROW.timestamp_ms, _ROW.state_id)
-    ended_ids = {row["entity_id"] for row in ended_rows}
-    for case_id, at_ms, state_id in rows_by_key(connection, query, _ROW.test_case_id, ended_ids):
-        moments[case_id].append((at_ms, state_id))
-    state_ids = {row["id"]: last_ids[row["entity_id"]] for row in incident_rows if row["entity_id"] in last_ids}
-    for row in ended_rows:
-        until_then = [moment for moment in moments[row["entity_id"]] if moment[0] <= row["resolved_at_ms"]]
-        if until_then:
-            state_ids[row["id"]] = max(until_then)[1]
-    return state_ids
+    """Return, by new incidents' ids, the ids of the test cases' own that their first failures name."""
+    rows_of_cases = [row for row in incident_rows if row["entity_type"] == TEST_CASE]
+    events = events_at(connection, {row["opened_offset"] for row in rows_of_cases})
+    named_ids = ((row["id"], state_id_in(events[row["opened_offset"]])) for row in rows_of_cases)
+    return {incident_id: state_id for incident_id, state_id in named_ids if state_id is not None}
+
+
+def _taken_ms(step: IncidentStep) -> int:
+    """Return when a step was taken: where a clock was set back, its time is later; that of its update if corrected."""
+    return min(step.at_ms, int(step.document["updatedAt"]))
 
 
 def _steps_by_state(connection: Connection, state_ids: Collection[str]) -> Mapping[str, list[IncidentStep]]:
@@ -86,29 +85,47 @@ def _steps_by_state(connection: Connection, state_ids: Collection[str]) -> Mappi
     return steps
 
 
-def _take_over_record(connection: Connection, row: Document, record: CaseRecord) -> Iterator[Document]:
-    """Complete the row of an incident; yield the rows of the steps that the test case's own has had."""
-    row["state_id"] = record.state_id
-    is_lasting = row["status"] == IncidentStatus.OPEN.value
+def _take_over_record(row: Document, record: CaseRecord) -> Iterator[Document]:
+    """Complete the row of an incident; yield the rows of the steps that the test case's own has had before its end."""
     if record.acknowledgement is not None:
+        is_lasting = row["status"] == IncidentStatus.OPEN.value
         row["status"] = IncidentStatus.ACKNOWLEDGED.value if is_lasting else row["status"]
         yield _step_row(row, record.acknowledgement, StepKind.ACKNOWLEDGED)
     if record.assignment is not None:
         assignee = record.assignment.document[_DETAILS]["assignee"]
         row |= {"assignee_id": assignee["id"], "assignee_type": assignee["type"]}
         yield _step_row(row, record.assignment, StepKind.ASSIGNED)
-    end_id = _end_of(connection, row, record.resolution) if is_lasting and record.resolution else None
-    if record.resolution is not None and end_id is not None:
-        row |= {"status": IncidentStatus.RESOLVED.value, "resolved_at_ms": record.resolution.at_ms}
-        yield _step_row(row, record.resolution, StepKind.RESOLVED) | {"event_id": end_id}
 
 
-def _end_of(connection: Connection, row: Document, resolution: IncidentStep) -> str | None:
-    """Return the event that says so: the last one of the test case when it was resolved by hand."""
-    is_after = (_EVENT.entity_id == row["entity_id"], _EVENT.log_offset > row["opened_offset"])
-    query = select(_EVENT.id).where(*is_after, _EVENT.timestamp_ms <= resolution.document["updatedAt"])
-    event_id: str | None = connection.execute(query.order_by(_EVENT.log_offset.desc()).limit(1)).scalar_one_or_none()
-    return event_id
+def _resolve(connection: Connection, resolutions: Sequence[tuple[Document, IncidentStep]]) -> list[Document]:
+    """Complete the rows of incidents whose test cases' own are resolved; return the rows of these steps."""
+    event_ids = _resolving_events(connection, resolutions) if resolutions else {}
+    step_rows: list[Document] = []
+    for row, resolution in resolutions:
+        if event_id := event_ids.get(row["id"]):
+            row |= {"status": IncidentStatus.RESOLVED.value, "resolved_at_ms": resolution.at_ms}
+            step_rows.append(_step_row(row, resolution, StepKind.RESOLVED) | {"event_id": event_id})
+    return step_rows
+
+
+def _resolving_events(
+    connection: Connection, resolutions: Sequence[tuple[Document, IncidentStep]]
+) -> Mapping[str, str]:
+    """Return, by incidents' ids, the ids of the events that say so, which are of the same moment."""
+    steps = {row["id"]: step for row, step in resolutions}
+    keys = [
+        (row["id"], row["entity_id"], row["opened_offset"], step.document["updatedAt"]) for row, step in resolutions
+    ]
+    incident_id, case_id, opened_offset, at_ms = listed_tuples(connection, keys)
+    is_after = _EVENT.log_offset > cast(opened_offset, BigInteger)
+    is_then = _EVENT.timestamp_ms == cast(at_ms, BigInteger)
+    query = select(_EVENT.log_offset, incident_id).where(_EVENT.entity_id == case_id, is_after, is_then)
+    places = sorted(map(tuple, connection.execute(query)))
+    events, event_ids = events_at(connection, {offset for offset, _ in places}), dict[str, str]()
+    for offset, incident in places:
+        if says_of(events[offset], steps[incident]):
+            event_ids.setdefault(incident, events[offset].id)
+    return event_ids
 
 
 def _step_row(row: Document, step: IncidentStep, kind: StepKind) -> Document:

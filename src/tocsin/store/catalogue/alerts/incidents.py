@@ -117,12 +117,15 @@ def _incidents_by_asset(connection: Connection, failures: Iterable[Failure]) -> 
 
 
 def _open(connection: Connection, work: IncidentWork, failures: dict[int, Failure]) -> None:
-    openings = incidents_to_open(work.failing, failures, _incidents_by_asset(connection, failures.values()))
+    openings = _openings(connection, work, failures)
     if any(opening.known_offset is None for opening in openings):
         if not is_sqlite(connection):  # SQLite has one writer
             connection.execute(_TURN)  # another writer may have had its turn meanwhile
-            openings = incidents_to_open(work.failing, failures, _incidents_by_asset(connection, failures.values()))
-        _insert(connection, [opening for opening in openings if opening.known_offset is None], work.now_ms)
+            openings = _openings(connection, work, failures)
+        # A person may have resolved one before it had a number: later failures open another.
+        while new_openings := [opening for opening in openings if opening.known_offset is None]:
+            _insert(connection, new_openings, work.now_ms)
+            openings = _openings(connection, work, failures)
     for opening in sorted(openings):
         known_offset, first = opening.known_offset, opening.first
         if (
@@ -132,9 +135,11 @@ def _open(connection: Connection, work: IncidentWork, failures: dict[int, Failur
     _watch(connection, openings)
 
 
+def _openings(connection: Connection, work: IncidentWork, failures: dict[int, Failure]) -> list[Opening]:
+    return incidents_to_open(work.failing, failures, _incidents_by_asset(connection, failures.values()))
+
+
 def _insert(connection: Connection, new: Sequence[Opening], now_ms: int) -> None:
-    if not new:
-        return
     last = connection.execute(select(func.coalesce(func.max(_ROW.number), 0))).scalar_one()
     moments = _moments(connection, [opening.first.until for opening in new if opening.first.until is not None])
     incidents = [_new_row(opening, number, moments, now_ms) for number, opening in enumerate(new, start=int(last) + 1)]

@@ -20,6 +20,7 @@ from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links.acknowledge import AcknowledgeLink, token_of
 
 WEEK_MS = 7 * 86_400_000
+BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 class Failing(NamedTuple):
@@ -205,3 +206,34 @@ def test_who_no_longer_owns_the_asset_cannot(failing: Failing, administrator: ht
         for answer in (nobody.get(failing.link()), nobody.post(failing.link())):
             assert (answer.status_code, "INC-1" in answer.json()["message"]) == (403, True)
     assert steps(administrator) == [("opened", None)]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("verb", ["acknowledge", "answer", "follow", "mute", "unsubscribe"])
+def test_a_browser_gets_a_page_for_a_damaged_link(served: Served, verb: str, method: str) -> None:
+    with served.client() as nobody:
+        for token in ("x", "a.b.c.d", "<b>", "x" * 201):
+            page = nobody.request(method, f"/{verb}/{token}", headers=BROWSER)
+            assert (page.status_code, page.headers["content-type"]) == (
+                400 if len(token) > 200 else 404,
+                "text/html; charset=utf-8",
+            )
+            assert f"<h1>{verb.capitalize()}</h1>" in page.text
+            assert ("<form" in page.text, "<b>" in page.text) == (False, False)
+            assert page.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_a_browser_gets_a_page_if_its_person_may_not_acknowledge(
+    failing: Failing, administrator: httpx.Client, orders: Json
+) -> None:
+    assert send_patch(administrator, f"/tables/{orders['id']}", {"op": "remove", "path": "/owners"}).is_success
+    with failing.served.client() as nobody:
+        for page in (nobody.get(failing.link(), headers=BROWSER), nobody.post(failing.link(), headers=BROWSER)):
+            assert (page.status_code, "<h1>Acknowledge</h1>" in page.text, "INC-1" in page.text) == (403, True, True)
+
+
+def test_only_links_answer_errors_by_pages(served: Served) -> None:
+    with served.client() as nobody:
+        for path in ("/incidents/INC-1", "/mutes", "/tables/x"):
+            answer = nobody.get(path, headers=BROWSER)
+            assert answer.json().keys() == {"code", "message"}

@@ -71,6 +71,7 @@ from tocsin.server.routes.notifications import (
     slack_interactions,
     unsubscribe,
 )
+from tocsin.server.routes.notifications.refusals import refusal_page
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import erasure, followers, follows, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incident_tasks, incidents, results, suites
@@ -130,7 +131,7 @@ def build_app(
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.parts = parts
-    install_errors(app, did_you_mean)
+    install_errors(app, did_you_mean, refusal_page)
     app.add_route(f"{API}/openapi.json", _description_route(lambda: openapi_document(app)), include_in_schema=False)
     app.add_route(
         f"{API}/asyncapi.json", _description_route(lambda: asyncapi_document(settings)), include_in_schema=False

@@ -53,6 +53,8 @@ _log = structlog.get_logger()
 Model = TypeVar("Model", bound=BaseModel)
 Suggest = Callable[[Request, str, str], str]
 """Returns what to add to the message that no entity of this type has this FQN."""
+Page = Callable[[Request, int, str], Response | None]
+"""Returns the page that says an error, by its status and message, to a browser; None where it is said as JSON."""
 
 
 def status_of(error: errors.TocsinError) -> HTTPStatus:
@@ -67,10 +69,13 @@ def error_answer(status: int, message: str, headers: dict[str, str] | None = Non
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
-def install_errors(app: FastAPI, suggest: Suggest) -> None:
-    """Make ``app`` answer every failure in that shape; ``suggest`` adds a similar name to one that is not found."""
-    app.add_exception_handler(errors.TocsinError, partial(_tocsin_error, suggest))
-    app.add_exception_handler(RequestValidationError, _invalid)
+def install_errors(app: FastAPI, suggest: Suggest, page: Page) -> None:
+    """Make ``app`` answer every failure in that shape, or by a page where ``page`` has one.
+
+    ``suggest`` adds a similar name to one that is not found.
+    """
+    app.add_exception_handler(errors.TocsinError, partial(_tocsin_error, suggest, page))
+    app.add_exception_handler(RequestValidationError, partial(_invalid, page))
     app.add_exception_handler(HTTPException, _http)
 
 
@@ -125,12 +130,12 @@ def logged_path(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", scope["path"]))
 
 
-def _tocsin_error(suggest: Suggest, request: Request, error: Exception) -> Response:
+def _tocsin_error(suggest: Suggest, page: Page, request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.TocsinError)  # noqa: S101  what Starlette registers the handler for
     message = explain(error)
     if isinstance(error, errors.NotFound) and error.fqn:
         message += suggest(request, error.entity_type, error.fqn)
-    return _failure_answer(error, message)
+    return page(request, status_of(error), message) or _failure_answer(error, message)
 
 
 def _failure_answer(error: errors.TocsinError, message: str) -> Response:
@@ -168,9 +173,10 @@ def _explain_condition(error: errors.InvalidCondition) -> str:
     return "; ".join(parts)
 
 
-def _invalid(_request: Request, error: Exception) -> Response:
+def _invalid(page: Page, request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101  as above
-    return error_answer(400, describe_validation(error.errors()))
+    message = describe_validation(error.errors())
+    return page(request, 400, message) or error_answer(400, message)
 
 
 def _http(request: Request, error: Exception) -> Response:

@@ -133,7 +133,7 @@ def test_alerts_that_match_a_failure_watch_one_incident_acknowledged_and_resolve
     assert states(company) == [("INC-1", RESOLVED, False), ("INC-2", RESOLVED, True)]
 
 
-def test_severity_is_the_worst_of_the_alerts_that_watch_it_else_that_of_the_tier(company: SmallCompany) -> None:
+def test_severity_is_the_worst_of_the_tier_and_of_the_alerts_that_watch_it(company: SmallCompany) -> None:
     def tag(tier: int) -> dict[str, object]:
         return {"tagFQN": f"Tier.Tier{tier}", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 
@@ -157,11 +157,21 @@ def test_severity_is_the_worst_of_the_alerts_that_watch_it_else_that_of_the_tier
 
     assert severities() == {"untiered": Severity.SEVERITY_2, "tiered": Severity.SEVERITY_4, "etl": None}
     assert [one.number for one in incidents(company, severity=Severity.SEVERITY_2)] == [1]
-    for name, severity in (("lenient", "Severity5"), ("strict", "Severity1"), ("middle", "Severity3")):
-        company.alert(name, [BELL], "testStatus == 'Failed'", resources=("testCase",), severity=severity)
-    company.clock.advance(1_000)
-    company.result("orders", "Failed", "untiered")
-    notify_all(company.engine)
+
+    def fail_again(*alerts: tuple[str, str]) -> None:
+        for name, severity in alerts:
+            company.alert(name, [BELL], "testStatus == 'Failed'", resources=("testCase",), severity=severity)
+        company.clock.advance(1_000)
+        company.result("orders", "Failed", "untiered")
+        notify_all(company.engine)
+
+    fail_again(("lenient", "Severity5"))
+    assert severities()["untiered"] == Severity.SEVERITY_2, "a watcher never lowers it"
+    lower = [{"op": "replace", "path": "/tags", "value": [tag(4)]}]
+    company.writes.patch("table", company.key("orders"), lower, actor=company.actor("ana"))
+    fail_again(("middle", "Severity3"))
+    assert severities()["untiered"] == Severity.SEVERITY_2, "nor does it follow a tier that was lowered"
+    fail_again(("strict", "Severity1"))
     assert severities() == {"untiered": Severity.SEVERITY_1, "tiered": Severity.SEVERITY_4, "etl": None}
 
 

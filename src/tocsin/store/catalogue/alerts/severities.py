@@ -1,7 +1,8 @@
-"""Severities of incidents: the worst of the administrators' alerts that watch it, else by the tier of its asset.
+"""Severities of incidents: the worst of the tier of its asset and of the administrators' alerts that watch it.
 
-They are worked out when an alert begins to watch, from the alerts and the tier of that moment. An incident is
-everybody's: what another person's alert says stands in the messages of that alert only.
+They are worked out when an alert begins to watch, from the alerts and the tier of that moment, and never become less
+bad: messages of the same incident would contradict each other. An incident is everybody's: what another person's alert
+says stands in the messages of that alert only.
 Next: ``store/catalogue/alerts/incidents.py``.
 """
 
@@ -28,12 +29,15 @@ _RATE = update(alert_incident).where(_ROW.id == bindparam("incident")).values(se
 
 
 def rate(connection: Connection, incident_ids: Collection[str]) -> None:
-    """Store how bad each of these incidents is."""
+    """Store how bad each of these incidents is: never less than it was."""
     query = select(_ROW.id, _ROW.entity_id, _ROW.severity)
     incidents = list(rows_by_key(connection, query, _ROW.id, incident_ids))
     by_alerts = _of_watchers(connection, incident_ids)
-    by_tier = _of_assets(connection, {row.entity_id for row in incidents if by_alerts.get(row.id) is None})
-    severities = {row: by_alerts.get(row.id) or by_tier.get(row.entity_id) for row in incidents}
+    by_tier = _of_assets(connection, {row.entity_id for row in incidents})
+    severities = {
+        row: _worst_of((severity_named(row.severity), by_alerts.get(row.id), by_tier.get(row.entity_id)))
+        for row in incidents
+    }
     changes = [
         {"incident": row.id, "rated": severity and severity.value}
         for row, severity in sorted(severities.items())

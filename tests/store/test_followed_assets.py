@@ -10,7 +10,7 @@ from tests.company import STARTED_MS, SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.catalogue.feed.operations import FeedWrites
-from tocsin.model.follow_review import ToldCount
+from tocsin.model.follow_review import NEVER_TOLD, ToldCount
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.model.thread import THREAD
@@ -85,6 +85,24 @@ def test_notifications_are_counted_by_asset_with_those_of_its_threads_and_tests(
     counts = counts_of(company, "cem", "orders")
     assert (counts["orders"].count, counts["orders"].unread_count) == (len(entries), len(entries) - 1)
     assert counts_of(company, "ben", "orders") == {}
+
+
+def test_a_notification_counts_for_each_container_through_which_a_person_follows_its_asset(
+    company: SmallCompany,
+) -> None:
+    for kind, name in (("databaseSchema", "public"), ("databaseService", "pg")):
+        company.writes.follow(kind, company.ids[name], company.ids["cem"], actor=SYSTEM)
+    notify_all(company.engine)
+    names = ("orders", "revenue", "public", "pg")
+    before = counts_of(company, "cem", *names)
+    for table in ("orders", "orders", "revenue"):
+        company.describe(table, f"At {company.clock.now_ms()}.")
+        company.clock.advance(1)
+    notify_all(company.engine)
+    counts = counts_of(company, "cem", *names)
+    new_counts = {name: count.count - before.get(name, NEVER_TOLD).count for name, count in counts.items()}
+    assert new_counts == {"orders": 2, "revenue": 1, "public": 3, "pg": 3}
+    assert counts["pg"].unread_count == counts["pg"].count
 
 
 def test_only_the_newest_notifications_are_counted(company: SmallCompany) -> None:

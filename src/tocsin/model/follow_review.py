@@ -71,7 +71,8 @@ class AssetFollow:
     reference : to the asset, which may be deleted softly
     since_ms : the time of the follow; None where the log no longer has it
     changed_ms, version : its last version
-    told_count : notifications of the person about the asset, and its tests and threads
+    told_count : notifications of the person about the asset, its tests and threads, and, because they follow it, about
+        what it contains
     """
 
     reference: Document

@@ -106,3 +106,20 @@ def test_whom_the_alerts_of_a_table_tell_includes_who_follows_its_schema(
     (telling,) = watch["tells"]
     assert [one["name"] for one in telling["people"]] == ["ann"]
     assert administrator.get(f"/tables/{orders['id']}/followers").json()["data"] == []
+
+
+def test_whom_the_alerts_of_a_table_tell_leaves_out_who_may_not_view_the_schema_they_follow(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    people = {name: served.person(name) for name in ("ann", "ben", "cem")}
+    for name, (user_id, client) in people.items():
+        client.close()
+        follow_schema(administrator, orders, user_id)
+        if name != "cem":
+            hide_schemas(administrator, user_id)
+    assert administrator.put(f"/tables/{orders['id']}/followers", json=people["ben"][0]).status_code == 200
+    alert(administrator, "Watch", destinations=BELL_AND_MAIL[:1])
+    watching = administrator.get(f"/tables/{orders['id']}/alerts").json()["data"]
+    (telling,) = next(one["tells"] for one in watching if one["name"] == "Watch")
+    assert [one["name"] for one in telling["people"]] == ["ben", "cem"]
+    assert telling["total"] == 2

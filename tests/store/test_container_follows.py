@@ -307,6 +307,19 @@ def test_a_portion_stays_bounded_by_how_many_of_its_assets_a_followed_schema_con
     assert len(cuts) == 2
 
 
+def test_the_first_followers_are_counted_each_once_and_only_while_the_asset_is_in_what_they_follow(
+    company: SmallCompany,
+) -> None:
+    for who in ("ana", "ben", "cem", "dia"):
+        follow(company, who, SCHEMA)
+    unfollow(company, "dia", SCHEMA)
+    ids = sorted(company.ids[who] for who in ("ana", "ben", "cem"))
+    directory = SqlDirectory(company.engine)
+    assert directory.first_followers(company.ids["orders"], 2) == (ids[:2], 3), "one of them follows both"
+    company.writes.delete("table", Key.by_id(company.ids["revenue"]), actor=SYSTEM, hard=True)
+    assert directory.first_followers(company.ids["revenue"], 2) == ([], 0)
+
+
 def follower_count(company: SmallCompany, statements: list[str]) -> int:
     """Return how many ways lead to followers of a table; note the statements that this takes."""
 

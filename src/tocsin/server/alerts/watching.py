@@ -15,7 +15,7 @@ from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.watching import watches
-from tocsin.flow.resolve.directory import NO_END
+from tocsin.flow.resolve.directory import NO_END, Portion
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.resolve.withholding import hidden_assets
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
@@ -34,6 +34,9 @@ from tocsin.server.request import Caller
 _ALERT = ENTITY_TYPES["eventsubscription"]
 _MOST_PEOPLE = 100
 """People of one destination who are named; ``total`` counts all of them."""
+
+_MOST_FOLLOWERS = 1_000
+"""Followers who are looked up, the first by id; those who are named are among them."""
 
 
 class Telling(NamedTuple):
@@ -126,9 +129,9 @@ def _tellings_of(
         if relation is ReasonKind.EXTERNAL:
             yield Telling(*way, addresses=_addresses(configs.get(destination_id, {})), name=destination.name)
             continue
-        references = _people(relation, many, asset, caller)
+        references, total = _people(relation, many, asset, caller)
         people = visible_references(caller, references)[:_MOST_PEOPLE]
-        yield Telling(*way, people, len(references), name=destination.name)
+        yield Telling(*way, people, total, name=destination.name)
 
 
 def _addresses(config: Document) -> list[str]:
@@ -137,16 +140,31 @@ def _addresses(config: Document) -> list[str]:
     return [str(one) for one in places if one]
 
 
-def _people(relation: ReasonKind, rules: Sequence[RecipientRule], asset: Document, caller: Caller) -> list[Document]:
+def _people(
+    relation: ReasonKind, rules: Sequence[RecipientRule], asset: Document, caller: Caller
+) -> tuple[list[Document], int]:
+    """Return references to people who are told, of many followers only to the first, and how many are told."""
     match relation:
         case ReasonKind.OWNER:
-            return list(asset.get("owners") or ())
+            people = list(asset.get("owners") or ())
         case ReasonKind.FOLLOWER:
-            followers = caller.parts.alert_stores.directory.stakeholders([asset["id"]], relation)
-            ids = {one.principal_id for one in followers if one.until_offset == NO_END}
-            return sorted(caller.parts.catalogue.references(ids).values(), key=itemgetter("fullyQualifiedName"))
+            return _followers(asset["id"], caller)
         case ReasonKind.USER | ReasonKind.TEAM:
             names = [rule.receiver for rule in rules]
-            return list(caller.parts.alert_stores.names.references_of((relation.value,), names).values())
+            people = list(caller.parts.alert_stores.names.references_of((relation.value,), names).values())
         case _:
-            return []
+            people = []
+    return people, len(people)
+
+
+def _followers(asset_id: str, caller: Caller) -> tuple[list[Document], int]:
+    """Return references to the first followers who may view what they follow, and how many followers are told.
+
+    Of the followers after the first it is not looked up whether they may; they are counted.
+    """
+    directory = caller.parts.alert_stores.directory.with_rights(caller.policies)
+    first_ids, count = directory.first_followers(asset_id, _MOST_FOLLOWERS)
+    followers = directory.of(Portion(only=frozenset(first_ids))).stakeholders([asset_id], ReasonKind.FOLLOWER)
+    told_ids = {one.principal_id for one in followers if one.until_offset == NO_END and not one.is_hidden}
+    references = sorted(caller.parts.catalogue.references(told_ids).values(), key=itemgetter("fullyQualifiedName"))
+    return references, count - len(first_ids) + len(told_ids)

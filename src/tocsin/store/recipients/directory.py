@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from itertools import chain
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, literal, or_, select, union_all
@@ -99,11 +100,23 @@ class SqlDirectory:
         assets = self._subject_assets(connection, node_ids)
         places = _places_of(node_ids, assets, ReasonKind.FOLLOWER)
         node_counts = Counter({asset_id: len(nodes) for asset_id, nodes in places.items()})
-        contained_ids = [one for one in places if one not in assets.of_tests]
-        for asset_id, containers in self._belongings_of(connection, contained_ids).items():
+        for asset_id, containers in self._belongings_of(connection, places, assets.of_tests).items():
             for belonging in containers:
                 node_counts[str(belonging.container.id)] += len(places[asset_id])
         return node_counts
+
+    def first_followers(self, node_id: str, limit: int) -> tuple[list[str], int]:
+        """Return the first people, by id, who follow a node now, or what contains it, and how many follow it."""
+        with reading(self._engine) as connection:
+            assets = self._subject_assets(connection, [node_id])
+            places = _places_of([node_id], assets, ReasonKind.FOLLOWER)
+            belongings = chain.from_iterable(self._belongings_of(connection, places, assets.of_tests).values())
+            container_ids = {str(one.container.id) for one in belongings if one.until_offset == NO_END}
+            is_followed = is_one_of(connection, follow.c.entity_id, {*places, *container_ids})
+            follower_ids = select(follow.c.user_id).where(is_followed).distinct()
+            first_ids = list(connection.scalars(follower_ids.order_by(follow.c.user_id).limit(limit)))
+            count = connection.scalar(select(func.count()).select_from(follower_ids.subquery()))
+        return first_ids, count or 0
 
     def people_sharing(self, addresses: Collection[str]) -> set[str]:
         """Return the people with one of these addresses, and all who have the same address as another person."""
@@ -177,7 +190,7 @@ class SqlDirectory:
     def _followers(self, asset_ids: Collection[str], test_ids: Collection[str]) -> Iterator[Principal]:
         """Yield who follows each of these assets, and who follows what it belongs to; a test belongs to its table."""
         with reading(self._engine) as connection:
-            belongings = self._belongings_of(connection, [one for one in asset_ids if one not in test_ids])
+            belongings = self._belongings_of(connection, asset_ids, test_ids)
         contents: dict[str, list[tuple[str, Belonging]]] = defaultdict(list)
         for asset_id, containers in belongings.items():
             for belonging in containers:
@@ -284,7 +297,11 @@ class SqlDirectory:
             return find_subject_assets(connection, ids)
         return self._subjects.of(connection, ids)
 
-    def _belongings_of(self, connection: Connection, asset_ids: Collection[str]) -> Mapping[str, Sequence[Belonging]]:
+    def _belongings_of(
+        self, connection: Connection, ids: Collection[str], test_ids: Collection[str]
+    ) -> Mapping[str, Sequence[Belonging]]:
+        """Return what assets belong to; those of the ids that are tests belong to their table alone."""
+        asset_ids = [one for one in ids if one not in test_ids]
         if self._belongings is None:
             return find_belongings(connection, asset_ids, self._from)
         return self._belongings.of(connection, asset_ids)

@@ -73,7 +73,10 @@ HAPPENINGS: dict[str, LoggedEvent] = {
                 {"name": "extension.score", "oldValue": 1.5, "newValue": 2.5},
             ],
             "fieldsAdded": [{"name": "tags", "newValue": [{"tagFQN": "Tier.Tier1"}]}],
-            "fieldsDeleted": [{"name": "displayName", "oldValue": "Orders!"}],
+            "fieldsDeleted": [
+                {"name": "displayName", "oldValue": "Orders!"},
+                {"name": "columns.total.scale", "oldValue": 2},
+            ],
             "previousVersion": 0.4,
         },
         entity=_ORDERS,

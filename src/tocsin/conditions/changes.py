@@ -285,7 +285,8 @@ def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[EventChange] 
     ):
         return None
     value = next(_values(category, key, inner_path, None), None)
-    return (EventChange(category, operation, target, value),)
+    is_part_of_member = category == "schema" and target != ASSET and bool(key)
+    return (EventChange(category, ChangeOperation.MODIFY if is_part_of_member else operation, target, value),)
 
 
 def _meant_by_value(operation: ChangeOperation, change: FieldChange) -> Iterator[EventChange]:

@@ -41,6 +41,7 @@ def event(
         (MODIFY, "columns", ["b", "a"], ("schema", ASSET, None)),
         (MODIFY, "columns.email.dataType", "TEXT", ("schema", "columns.email", None)),
         (MODIFY, "columns.email.anything", 1, ("schema", "columns.email", None)),
+        (REMOVE, "columns.email", None, ("schema", "columns.email", None)),
         (MODIFY, "columns.email.description", "new", ("description", "columns.email", None)),
         (ADD, "messageSchema.schemaFields", [{"name": "x"}], ("schema", "messageSchema.schemaFields.x", None)),
         (MODIFY, "messageSchema.schemaFields.x.dataType", "INT", ("schema", "messageSchema.schemaFields.x", None)),
@@ -68,6 +69,13 @@ def test_a_change_is_described_by_its_subject(
 ) -> None:
     category, target, name_of_value = expected
     assert changes_of(event((operation, name, value))) == [EventChange(category, operation, target, name_of_value)]
+
+
+@pytest.mark.parametrize("operation", [ADD, REMOVE])
+@pytest.mark.parametrize("key", ["dataLength", "constraint", "arrayDataType"])
+def test_what_a_column_gains_or_loses_of_its_type_modifies_it(key: str, operation: ChangeOperation) -> None:
+    retyped = event((MODIFY, "columns.note.dataType", "TEXT"), (operation, f"columns.note.{key}", 100))
+    assert changes_of(retyped) == [EventChange("schema", MODIFY, "columns.note")]
 
 
 @pytest.mark.parametrize("key", REFERENCE_LISTS)

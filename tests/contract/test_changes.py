@@ -156,6 +156,9 @@ def test_only_who_may_edit_the_asset_announces_moves_and_withdraws(
         assert administrator.put(f"/changes/CR-2/{path}", json=body).status_code == 409, path
     kinds = [one["kind"] for one in administrator.get("/changes/CR-2/timeline").json()["data"]]
     assert kinds == ["announced", "moved", "withdrawn"]
+    query = {"entityId": world["orders"]["id"], "eventType": "changeRequestUpdated", "format": "tocsin"}
+    texts = ["\n".join(one["changes"]) for one in administrator.get("/events", params=query).json()["data"]]
+    assert [("more time" in text, "kept" in text) for text in texts] == [(False, False), (True, False), (False, True)]
 
 
 def test_the_same_answer_again_is_no_post(served: Served, administrator: httpx.Client, world: dict[str, Json]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
@@ -143,7 +144,8 @@ def move_request(
     Forbidden : the actor may not edit the asset, or, of one that is deleted for good, has not announced the change
     Conflict, InvalidInput : as ``flow/track/change_requests.move``
     """
-    before, after, event_id = _take_step(record, request_id, lambda request: move(request, due_at_ms, record.at_ms))
+    moved = partial(move, due_at_ms=due_at_ms, at_ms=record.at_ms)
+    before, after, event_id = _take_step(record, request_id, moved, comment)
     record.transaction.change_requests.add_consumers(request_id, consumers, record.at_ms)
     if (before, comment) != (after, None):
         step = replace(_step(record, request_id, RequestStepKind.MOVED), comment=comment, until_ms=due_at_ms)
@@ -152,7 +154,7 @@ def move_request(
 
 def withdraw_request(record: Record, request_id: str, comment: str | None) -> None:
     """Withdraw a request. Raises as ``move_request``."""
-    *_, event_id = _take_step(record, request_id, lambda request: withdraw(request, record.at_ms))
+    *_, event_id = _take_step(record, request_id, partial(withdraw, at_ms=record.at_ms), comment)
     step = replace(_step(record, request_id, RequestStepKind.WITHDRAWN), comment=comment, event_id=event_id)
     record.transaction.change_requests.add_steps([step])
 
@@ -275,9 +277,9 @@ def comment_on_request(record: Record, request_id: str, comment: str) -> None:
 
 
 def _take_step(
-    record: Record, request_id: str, change: Callable[[AnnouncedChange], AnnouncedChange]
+    record: Record, request_id: str, change: Callable[[AnnouncedChange], AnnouncedChange], comment: str | None
 ) -> tuple[AnnouncedChange, AnnouncedChange, str | None]:
-    """Store what a change makes of a request, with an event if the asset is there.
+    """Store what a change makes of a request, with an event that has the comment if the asset is there.
 
     Return the request before and after, and the id of the event.
     """
@@ -289,7 +291,8 @@ def _take_step(
     after = change(before)
     record.transaction.change_requests.put(after)
     is_told = (before.due_at_ms, before.withdrawn_at_ms) != (after.due_at_ms, after.withdrawn_at_ms)
-    event_id = _note(record, asset, before, after) if asset is not None and is_told else None
+    facts = {} if comment is None else {"comment": comment}
+    event_id = _note(record, asset, before, after, facts=facts) if asset is not None and is_told else None
     return before, after, event_id
 
 

@@ -39,6 +39,17 @@ def announced_in_words(request: Document, zone: str) -> str:
     }.get(str(request.get("kind")), f"a change {verb} to happen{when}")
 
 
+def _kept_in_words(request: Document) -> str:
+    """Return what becomes of what a withdrawn request had announced: ``column email stays``."""
+    subject = f"column {request['column']}" if request.get("column") else "it"
+    return {
+        "removal": f"{subject} stays",
+        "type": f"{subject} keeps its type",
+        "rename": f"{subject} keeps its name",
+        "deprecation": f"{subject} is not to be deprecated",
+    }.get(str(request.get("kind")), "nothing is to happen")
+
+
 def asked_clauses(answerable: AskedFor, event: ChangeEvent) -> dict[str | None, str]:
     """Return why a request asks its reader, by the name of the team that owns assets, None for the reader.
 
@@ -74,7 +85,8 @@ def change_request_lines(before: Document, after: Document, _entity: Document, z
     """Yield what is announced, moved, withdrawn, ended or due, and the command that answers it."""
     name, announcement = clean_line(str(after.get("name"))), announced_in_words(after, zone)
     if after.get("status") == "withdrawn":
-        yield _line(f"{name} withdrawn: {announcement}")
+        yield _line(f"{name} withdrawn: {_kept_in_words(after)}")
+        yield from _text_lines(after, ("comment", "comment"))
         return
     if after.get("status") == RequestStatus.DONE:
         yield _line(f"{name} ended, as the asset is deleted permanently: {announcement}")
@@ -90,9 +102,7 @@ def change_request_lines(before: Document, after: Document, _entity: Document, z
         return
     act = "announced" if not before else "is still open" if before.get("date") == after.get("date") else "moved"
     yield _line(f"{name} {act}: {announcement}")
-    for label, key in (("reason", "why"), ("instead", "replacement")):
-        if text := after.get(key):
-            yield _line(str(text))._replace(label=label)
+    yield from _text_lines(after, ("comment", "comment"), ("reason", "why"), ("instead", "replacement"))
     answer, *other_answers = ConsumerVerdict
     command = f"tocsin changes answer {name} {answer}"
     line = ChangeLine(f"{command} (or {', '.join(other_answers)})", name=command)
@@ -110,6 +120,13 @@ def _answer_lines(request: Document, zone: str) -> Iterator[ChangeLine]:
     yield ChangeLine(announced_in_words(request, zone), label="announced")
     yield ChangeLine(f"{request.get('openAnswers')} of {request.get('consumers')}", label="answers open")
     yield command_line(f"tocsin changes show {name}", label="to see who, and why")
+
+
+def _text_lines(request: Document, *keys_by_label: tuple[str, str]) -> Iterator[ChangeLine]:
+    """Yield the texts that people wrote, those that there are, by label and key."""
+    for label, key in keys_by_label:
+        if text := request.get(key):
+            yield _line(str(text))._replace(label=label)
 
 
 def _line(text: str) -> ChangeLine:

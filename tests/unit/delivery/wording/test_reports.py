@@ -93,9 +93,25 @@ _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1
             "CR-12 moved: it is to be deprecated on 2026-12-09 10:00 UTC",
         ),
         (
+            _REQUEST | {"date": 1},
+            {"column": "email", "comment": "more time"},
+            "CR-12 moved: column email is to be removed on 2026-12-09 10:00 UTC",
+        ),
+        (
             _REQUEST,
             {"status": "withdrawn", "kind": "rename", "column": "email", "newValue": "mail"},
-            "CR-12 withdrawn: column email is to be renamed to mail on 2026-12-09 10:00 UTC",
+            "CR-12 withdrawn: column email keeps its name",
+        ),
+        (_REQUEST, {"status": "withdrawn", "column": "email"}, "CR-12 withdrawn: column email stays"),
+        (
+            _REQUEST,
+            {"status": "withdrawn", "kind": "type", "column": "email", "newValue": "INT", "comment": "you are right"},
+            "CR-12 withdrawn: column email keeps its type",
+        ),
+        (
+            _REQUEST,
+            {"status": "withdrawn", "kind": "deprecation"},
+            "CR-12 withdrawn: it is not to be deprecated",
         ),
         (
             _REQUEST | {"status": "due"},
@@ -121,8 +137,9 @@ def test_a_change_request_says_what_changes_when_and_why(
         "to move it: tocsin changes move CR-12 --on DATE",
         "to withdraw it: tocsin changes withdraw CR-12",
     ]
-    advice = {"withdrawn": [], "done": [], "due": due}.get(
-        fields.get("status", ""), ["reason: unused", *instead, answer]
+    comment = [f"comment: {fields['comment']}"] if "comment" in fields else []
+    advice = {"withdrawn": comment, "done": [], "due": due}.get(
+        fields.get("status", ""), [*comment, "reason: unused", *instead, answer]
     )
     assert [line.labelled_text for line in further_lines] == advice
 

@@ -122,6 +122,29 @@ def test_mistakes_of_an_announcement_are_refused_together(
     assert [message.count(one) for one in mistakes] == [1, 1], message
 
 
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"kind": "type", "column": "id", "newValue": "bigint"}, "column id has the type bigint already"),
+        ({"kind": "type", "newValue": "varchar (200)"}, "column email has the type varchar (200) already"),
+        ({"kind": "rename", "newValue": "email"}, "column email is called email already"),
+        ({"kind": "rename", "newValue": "id"}, "there is another column id"),
+        ({"kind": "rename", "column": None, "newValue": "orders"}, " is called orders already"),
+    ],
+)
+def test_what_would_change_nothing_or_take_a_name_is_refused(
+    administrator: httpx.Client, world: dict[str, Json], fields: Json, why: str
+) -> None:
+    for path in ("/changes", "/changes?dryRun=true"):
+        refusal = administrator.post(path, json=announcement(world["orders"], **fields))
+        assert refusal.status_code == 400, refusal.text
+        assert refusal.json()["message"].startswith("newValue: ") and refusal.json()["message"].endswith(why)
+
+
+def test_another_length_of_the_same_type_is_a_change(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    assert announce(administrator, world["orders"], kind="type", newValue="VARCHAR")["newValue"] == "VARCHAR"
+
+
 def test_an_asset_that_is_not_there_is_named_beside_other_mistakes(administrator: httpx.Client, orders: Json) -> None:
     entity = {"type": "table", "fullyQualifiedName": f"{orders['fullyQualifiedName']}x"}
     assert post(administrator, orders, entity=entity).status_code == 404

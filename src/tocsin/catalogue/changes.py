@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
+from tocsin.flow.capture.announced import has_type
 from tocsin.flow.capture.write import Record
 from tocsin.flow.track.change_requests import (
     check_date,
@@ -27,6 +28,7 @@ from tocsin.flow.track.change_requests import (
     status_at,
     withdraw,
 )
+from tocsin.model import fqn as fqns
 from tocsin.model.access import Operation
 from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, EventType, FieldChange
 from tocsin.model.change_request import (
@@ -65,6 +67,35 @@ def column_path_of(column: str | None, entity_type: str, asset: Document) -> str
     return paths[column]
 
 
+def check_new_value(
+    announcement: ChangeAnnouncement, column_path: str | None, entity_type: str, asset: Document
+) -> None:
+    """Refuse a new type or name that changes nothing, and a new name that another column has.
+
+    Raises
+    ------
+    InvalidInput : the column has that type, or what is renamed or a column beside it has that name
+    """
+    new_value = announcement.new_value
+    if new_value is None:
+        return
+    if column_path is None:
+        if new_value == asset.get("name"):
+            raise InvalidInput(f"{asset['fullyQualifiedName']} is called {new_value} already", field="newValue")
+        return
+    columns = columns_at(entity_type, asset, column_path)
+    if announcement.kind is ChangeKind.TYPE:
+        if all(has_type(column, new_value) for column in columns.values()):
+            raise InvalidInput(f"column {column_path} has the type {new_value} already", field="newValue")
+        return
+    *above, name = fqns.split(column_path)
+    if new_value == name:
+        raise InvalidInput(f"column {column_path} is called {new_value} already", field="newValue")
+    namesakes = columns_at(entity_type, asset, fqns.join([*above, new_value]))
+    if not namesakes.keys().isdisjoint(fqns.join([*fqns.steps_of(path)[:-1], new_value]) for path in columns):
+        raise InvalidInput(f"there is another column {new_value}", field="newValue")
+
+
 def differing_fields(announcement: ChangeAnnouncement, request: AnnouncedChange) -> list[str]:
     """Return the fields, but for asset and column, in which an announcement is another than a request."""
     values = {
@@ -88,13 +119,14 @@ def announce(
     NotFound : the asset is gone
     Forbidden : the actor may not edit the asset, or has announced too many
     Conflict : the same asset or column has a request already
-    InvalidInput : the asset has no such column, or the date is not ahead
+    InvalidInput : the asset has no such column, the date is not ahead, or the new type or name is no change
     """
     asset = _editable(record, *asset_key)
     if asset is None:
         raise not_found(asset_key[0], Key.by_id(asset_key[1]))
     check_date(announcement.date, record.at_ms)
     column_path = column_path_of(announcement.column, asset.entity_type, asset.document)
+    check_new_value(announcement, column_path, asset.entity_type, asset.document)
     requests = record.transaction.change_requests
     for present in (one.request for one in requests.standing([asset.id]).get(asset.id, ())):
         if present.column_path == column_path and is_awaited(present, record.at_ms):

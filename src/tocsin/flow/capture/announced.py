@@ -183,8 +183,17 @@ def _fate_of_retyped(
         yield _Fate(path, is_as_announced=False, is_final=False)
 
 
+def has_type(column: Document, data_type: str) -> bool:
+    """Return whether a column has this type, in full: ``VARCHAR(20)`` is another than ``VARCHAR``."""
+    return _type_spelling(data_type) in map(_type_spelling, _full_types_in(column))
+
+
 def _types_in(column: Document) -> tuple[object, ...]:
-    return str(type_of_column(column)), column.get("dataType"), column.get("dataTypeDisplay")
+    return (*_full_types_in(column), column.get("dataType"))
+
+
+def _full_types_in(column: Document) -> tuple[object, ...]:
+    return str(type_of_column(column)), column.get("dataTypeDisplay")
 
 
 def _type_spelling(data_type: object) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
-from tocsin.catalogue.changes import column_path_of, differing_fields
+from tocsin.catalogue.changes import check_new_value, column_path_of, differing_fields
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.flow.track.change_requests import check_date
 from tocsin.model.access import Operation
@@ -70,13 +70,15 @@ def check_change(change: RequestedChange, caller: Caller) -> None:
     Raises
     ------
     NotFound : the asset is deleted
-    InvalidInput : it has no such column, or the date is not ahead
+    InvalidInput : it has no such column, the date is not ahead, or the new type or name is no change
     """
     announcement, entity_type, asset = change
     if asset.get("deleted"):
         raise not_found(entity_type, Key(id=None, fqn=asset["fullyQualifiedName"]))
     errors: list[TocsinError] = []
-    _attempt(lambda: column_path_of(announcement.column, entity_type, asset), errors)
+    column_path = _attempt(lambda: column_path_of(announcement.column, entity_type, asset), errors)
+    if not errors:
+        _attempt(lambda: check_new_value(announcement, column_path, entity_type, asset), errors)
     _attempt(lambda: check_date(announcement.date, caller.parts.clock.now_ms()), errors)
     if errors:
         raise _as_one(errors, caller)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -55,28 +56,35 @@ def _first(reads: Iterable[Callable[[], Entity]], noun: str, fqn: str, similar: 
     """Return the first entity found; raise ``NotFound``, if possible with a suggestion of the server or its search.
 
     The server takes what is too long for a name of one type for the name of another: only names of as many parts count.
+    Of several types, a name without parents is rather that of what search finds than one like that of anything else.
     """
-    suggestion: NotFound | None = None
+    errors: list[NotFound] = []
     for read in reads:
         try:
             return read()
         except NotFound as error:
-            name = error.message.partition(_MEANT)[2]
-            suggestion = suggestion or (error if name and name.count(".") == fqn.count(".") else None)
-    raise suggestion or NotFound(f"{noun} not found{similar() or _WHOLE}")
+            errors.append(error)
+    names = ((error, error.message.partition(_MEANT)[2]) for error in errors)
+    suggestion = next((error for error, name in names if name and name.count(".") == fqn.count(".")), None)
+    is_guess = len(errors) > 1 and "." not in fqn
+    if suggestion is not None and not is_guess:
+        raise suggestion
+    like_name = f"; {_MEANT}{suggestion.message.partition(_MEANT)[2]}" if suggestion else ""
+    raise NotFound(f"{noun} not found{similar() or like_name or _WHOLE}")
 
 
 def _similar(client: Client, name: str, types: Collection[str], *, index: str = "all") -> str:
-    """Return ``; did you mean …?`` with what search finds of these types for a name; nothing without any."""
+    """Return ``; did you mean …?`` with what search finds of these types for a name, assets if any; else nothing."""
     for text in dict.fromkeys((name, name.rpartition(".")[2])):  # the whole, else its last name
         try:
             found_entities = client.search(text, index=index, size=_MOST_SEARCHED)
         except TocsinError:  # a name that is no search query, or no index yet: there is no suggestion
             continue
-        near = [one for one in found_entities if one.entity_type in types][:_MOST_OFFERED]
+        near = [one for one in found_entities if one.entity_type in types]
+        near = [one for one in near if one.entity_type in _ASSET_TYPES] or near
         if near:
             names = (one.name if one.entity_type == "user" else one.fully_qualified_name for one in near)
-            return f"; {_MEANT} {' or '.join(names)}?"
+            return f"; {_MEANT} {' or '.join(islice(names, _MOST_OFFERED))}?"
     return ""
 
 

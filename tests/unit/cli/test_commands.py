@@ -133,6 +133,41 @@ def test_a_name_without_its_parents_is_answered_with_what_search_finds(run: Run,
     assert "give the fully qualified name" in run("follow", "orders").err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("history", "orders"),
+        ("diff", "orders", "0.1", "0.2"),
+        ("explain", "--asset", "orders"),
+        ("impact", "orders"),
+        ("alerts", "watching", "orders"),
+    ],
+)
+def test_a_bare_name_is_answered_with_the_asset_that_search_finds_before_a_like_name_of_another_type(
+    run: Run, small_server: SmallServer, command: tuple[str, ...]
+) -> None:
+    hits = [
+        {"_source": {"entityType": kind, "name": "orders", "fullyQualifiedName": fqn}}
+        for kind, fqn in (("team", "orders"), ("table", "a.b.orders"))
+    ]
+    small_server.answer("GET", f"{API}/search/query", {"hits": {"hits": hits}})
+    for path, kind in (("events/subscriptions", "eventsubscription"), ("domains", "domain")):
+        message = f"{kind} orders not found; did you mean OrdersTable?"
+        small_server.answer("GET", f"{API}/{path}/name/orders", {"code": 404, "message": message}, status=404)
+    ended = run(*command)
+    assert (ended.code, "'orders' not found; did you mean a.b.orders?\n" in ended.err) == (3, True), ended
+
+
+def test_a_bare_name_that_search_does_not_find_is_answered_with_a_like_name_without_a_guessed_type(
+    run: Run, small_server: SmallServer
+) -> None:
+    small_server.answer("GET", f"{API}/search/query", {"hits": {"hits": []}})
+    message = "domain retial not found; did you mean Retail?"
+    small_server.answer("GET", f"{API}/domains/name/retial", {"code": 404, "message": message}, status=404)
+    assert run("history", "retial").err == "tocsin: entity 'retial' not found; did you mean Retail?\n"
+    assert run("history", "retial", "--type", "domain").err == f"tocsin: {message}\n"
+
+
 def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: SmallServer) -> None:
     small_server.answer(
         "GET",

@@ -410,6 +410,20 @@ def test_a_result_that_is_still_to_come_notifies_nobody_and_says_so(
     assert ("more than 5 min after it was reported" in "".join(answer["obstacles"])) is is_future
 
 
+def test_who_may_know_of_no_alert_is_told_that_the_result_is_of_the_future(
+    administrator: httpx.Client, case: Json, sqlite_engine: Engine, person: Person
+) -> None:
+    _, eve = person("eve")
+    notify_all(sqlite_engine)
+    _fail(administrator, now_ms() + 400_000)
+    notify_all(sqlite_engine)
+    event = _last_failure(administrator, case)
+    for query in ({}, {"user": "eve"}):
+        answer = explanation_of(eve, event, **query)
+        assert (answer["alerts"], answer["paging"]["total"]) == ([], 0)
+        assert "check the clock of the reporter" in answer["answer"], answer["answer"]
+
+
 def now_ms() -> int:
     return SystemClock().now_ms()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tocsin.alerts.explanations.matching import MatchTrace
+from tocsin.alerts.explanations.matching import MatchTrace, lateness_text
 from tocsin.alerts.explanations.people import PossibleRecipient
 from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader, to_recipient
 from tocsin.delivery.channels.table import phrase_of
@@ -143,7 +143,7 @@ class Explanation:
         )
         you = "You were not notified by this alert" if self.alert_count == 1 else "You were not notified"
         who = you if self.is_narrowed else "Nobody was notified"
-        return f"{who}: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden_note()}"
+        return f"{who}: {because or self._first_obstacle()}.{self._hidden_note()}"
 
     def _others_matched_text(self) -> str | None:
         """Return that alerts matched of which the asker may know nothing else."""
@@ -174,7 +174,14 @@ class Explanation:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
         if matching:
             return f"{_list_names(matching)} matched, but {_name_and_is(person, self.reader)} not among the recipients"
-        return _first_obstacle(self.alerts, self.alert_count)
+        return self._first_obstacle()
+
+    def _first_obstacle(self) -> str:
+        """Return why no alert matched, of those that the reader may know: the only one's obstacle, or the event's."""
+        if len(self.alerts) == self.alert_count == 1:
+            return f"{self.alerts[0].subscription.name} {_mismatch(self.alerts[0])}"
+        none = f"none of {self.alert_count} alerts matched" if self.alert_count else "no alert is yours or reaches you"
+        return lateness_text(self.logged, self.reader.zone) or none
 
     def _hidden_note(self) -> str:
         return " Notifications of other people are not shown." if self.is_narrowed else ""
@@ -269,12 +276,6 @@ def _gathering_text(record: NotificationRecord, reader: ExplanationReader) -> st
 
 def _mismatch(trace: AlertTrace) -> str:
     return f"did not match: {(trace.match.obstacles() or ['its rules are false'])[0]}"
-
-
-def _first_obstacle(alerts: Sequence[AlertTrace], count: int) -> str:
-    if len(alerts) == count == 1:
-        return f"{alerts[0].subscription.name} {_mismatch(alerts[0])}"
-    return f"none of {count} alerts matched" if count else "there are no alerts"
 
 
 def _why_left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:

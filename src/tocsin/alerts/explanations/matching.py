@@ -134,8 +134,8 @@ def _gates(plan: Plan, logged: LoggedEvent, zone: str) -> Iterator[Gate]:
     yield Gate("created", plan.stood_before(logged), _stood(plan, logged, zone))
     if (at_ms := logged.reported_at_ms) is not None:
         yield Gate("reported", plan.is_news(logged), _report_text(plan, logged, at_ms, zone))
-    elif logged.is_late:
-        yield Gate("reported", False, "a source brought the event as history, which notifies nobody")
+    elif late := lateness_text(logged, zone):
+        yield Gate("reported", False, late)
     if event.event_type in NAMED_ONLY:
         yield Gate("named", event.event_type not in plan.unnamed, _naming_text(plan, event.event_type))
     is_about = holds(plan.about, logged)
@@ -176,14 +176,23 @@ def _stood(plan: Plan, logged: LoggedEvent, zone: str) -> str:
 def _report_text(plan: Plan, logged: LoggedEvent, at_ms: int, zone: str) -> str:
     """Say of when the reported result or run is, and why that notifies nobody."""
     report = f"the report is of {exact_moment_text(at_ms, zone)}"
-    reported = exact_moment_text(logged.event.timestamp, zone)
     if at_ms < plan.created_at_ms:
         return f"{report}, before the alert was created at {exact_moment_text(plan.created_at_ms, zone)}"
-    if logged.is_late and at_ms > logged.event.timestamp:
+    return lateness_text(logged, zone) or f"{report}, after the alert was created"
+
+
+def lateness_text(logged: LoggedEvent, zone: str) -> str:
+    """Return why an event notifies nobody whatever the alerts: of when it is; nothing of one that is not late."""
+    if not logged.is_late:
+        return ""
+    at_ms = logged.reported_at_ms
+    if at_ms is None:
+        return "a source brought the event as history, which notifies nobody"
+    report = f"the report is of {exact_moment_text(at_ms, zone)}"
+    reported = exact_moment_text(logged.event.timestamp, zone)
+    if at_ms > logged.event.timestamp:
         return f"{report}, more than 5 min after it was reported at {reported}: check the clock of the reporter"
-    if logged.is_late:
-        return f"{report}, and came more than report_max_age_h later, at {reported}"
-    return f"{report}, after the alert was created"
+    return f"{report}, and came more than report_max_age_h later, at {reported}"
 
 
 def _naming_text(plan: Plan, event_type: str) -> str:

@@ -17,7 +17,7 @@ from tocsin.errors import InvalidCondition
 from tocsin.logic import ALWAYS, conjunction_of
 from tocsin.model.entity_type import CHANGE_REQUESTS
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import nearest
+from tocsin.model.phrases import nearest, with_article
 from tocsin.model.thread import THREAD_KEYS
 
 PERSON = "user"
@@ -181,7 +181,7 @@ def _check_first_key(guard: str | None, key: str | int, at: Position) -> None:
     type_keys = ENTITY_TYPES[guard].keys if guard else THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
     valid_keys = type_keys - {CHANGE_REQUESTS}  # in no document of an event: conditions ask for changeRequest
     if key not in valid_keys and key not in ALIASES:
-        raise unknown(f"key of {'a ' + guard if guard else 'an entity'}", str(key), at, valid_keys | set(ALIASES))
+        raise unknown(f"key of {with_article(guard or 'entity')}", str(key), at, valid_keys | set(ALIASES))
 
 
 def _kind(value: Scalar) -> Kind:

@@ -116,6 +116,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column
         ),
         ("fqn == 'x'", 1, "unknown field 'fqn'; did you mean entityFullyQualifiedName?"),
         ("table.changeRequests == 'x'", 7, "unknown key of a table 'changeRequests'"),
+        ("ingestionPipeline.x == 'x'", 19, "unknown key of an ingestionPipeline 'x'"),
         ("entity.changeRequests == 'x'", 8, "unknown key of an entity 'changeRequests'"),
         ("name == 'x'", 1, "did you mean entity.name?"),
         ("id == 'x'", 1, "did you mean entityId?"),

@@ -82,6 +82,7 @@ def test_following_the_link_shows_what_is_asked_and_changes_nothing(world: Asked
         page = world.nobody.get(world.link(world.ann))
         assert page.status_code == 200, page.text
         for text in (
+            "<title>Tocsin: answer CR-1</title>",
             "<h1>Answer CR-1</h1>",
             "CR-1: column email is to be removed on ",
             f"Asset: {world.entities['orders']['fullyQualifiedName']} (table)",

@@ -68,7 +68,7 @@ def link_page(verb: str, says: str, *, asks: bool = True, fields: str = "", stat
     ``fields`` is the HTML of what is sent with it.
     """
     form = f'<form method="post">{fields}<button type="submit">{verb}</button></form>\n' if asks else ""
-    page = _PAGE.format(title=verb.lower(), style=_STYLE, verb=verb, says=says, form=form)
+    page = _PAGE.format(title=verb[:1].lower() + verb[1:], style=_STYLE, verb=verb, says=says, form=form)
     return HTMLResponse(page, status, headers=_GUARDS)
 
 

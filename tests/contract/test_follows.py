@@ -99,6 +99,16 @@ def test_many_are_followed_by_their_ids_as_one_by_one(
     assert len(events_of(administrator)) == before
 
 
+def test_ids_in_upper_and_lower_case_are_one_asset(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    for is_dry in (True, False):
+        result = post(client, f"/users/{user_id}/follows", ids=[orders["id"].upper(), orders["id"]], dryRun=is_dry)
+        assert (result["numberOfRowsProcessed"], result["followCount"]) == (1, 1)
+        assert messages_in(result) == {"orders": "followed"}
+
+
 def test_many_are_followed_by_their_names(
     administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
 ) -> None:

@@ -173,16 +173,20 @@ def _candidates(request: Document, caller: Caller) -> list[_Candidates]:
 
 
 def _of_ids(texts: Sequence[str], caller: Caller) -> list[_Candidates]:
-    ids: dict[str, str] = {}
-    refusals: dict[str, InvalidInput] = {}
+    """Return what each of these ids means; one that is written in several ways counts once."""
+    refusals: dict[str, InvalidInput] = {}  # by what is no id, or by the id where it is one
+    texts_by_id: dict[str, str] = {}
     for id_text in texts:
         try:
-            ids[id_text] = parse_id(id_text, f"{id_text[:100]!r} is not an id.")
+            texts_by_id.setdefault(parse_id(id_text, f"{id_text[:100]!r} is not an id."), id_text)
         except InvalidInput as refusal:
+            texts_by_id[id_text] = id_text
             refusals[id_text] = refusal
-    references = caller.parts.catalogue.references(set(ids.values()))
-    present = {id_text: references[entity_id] for id_text, entity_id in ids.items() if entity_id in references}
-    return [_Candidates(one, [present[one]] if one in present else [], refusals.get(one)) for one in texts]
+    references = caller.parts.catalogue.references(texts_by_id.keys() - refusals.keys())
+    return [
+        _Candidates(id_text, [references[entity_id]] if entity_id in references else [], refusals.get(entity_id))
+        for entity_id, id_text in texts_by_id.items()
+    ]
 
 
 def _of_names(texts: Sequence[str], caller: Caller) -> list[_Candidates]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy import Engine, delete, event, insert, select
 from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_search import index_all
 from tests.notifying import notify_all
@@ -353,6 +353,32 @@ def test_the_list_is_filtered_sorted_and_paged(
     for parameters in ({"after": cursor, "sortField": "since"}, {"after": "x"}, {"after": "Nw"}, {"type": "spoon"}):
         assert client.get(f"/users/{user_id}/following", params=parameters).status_code == 400
     assert list_of(client, user_id, limit=0) == {"data": [], "paging": {"total": 6}}
+
+
+def test_only_a_review_reads_what_somebody_was_told(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    statements: list[str] = []
+
+    def note(*arguments: object) -> None:
+        statements.append(str(arguments[2]))
+
+    def reads_notifications(**selection: Json) -> bool:
+        statements.clear()
+        post(client, f"/users/{user_id}/unfollow", dryRun=True, **selection)
+        assert statements
+        return any("FROM notification" in one for one in statements)
+
+    post(client, f"/users/{user_id}/follows", ids=[orders["id"]])
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        assert reads_notifications(review="noisy")
+        assert not reads_notifications(ids=[orders["id"]])
+        assert not reads_notifications(names=[f"{SCHEMA}.orders"])
+        assert not reads_notifications(query="orders")
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
 
 
 def test_what_is_worth_a_review_is_listed_and_unfollowed_at_once(

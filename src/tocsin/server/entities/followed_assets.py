@@ -85,12 +85,17 @@ class FollowPage:
 
 def followed_assets(user_id: str, caller: Caller) -> list[AssetFollow]:
     """Return what a person follows and the caller may view, and how often it has told the person."""
-    stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
-    all_assets = stores.followed_assets.of(user_id)
-    visible_ids = {one["id"] for one in visible_references(caller, [asset.reference for asset in all_assets])}
-    counts = stores.told_counts.of(user_id, now_ms, visible_ids)
-    visible_assets = [asset for asset in all_assets if asset.reference["id"] in visible_ids]
+    visible_assets = uncounted_follows(user_id, caller)
+    visible_ids = {one.reference["id"] for one in visible_assets}
+    counts = caller.parts.alert_stores.told_counts.of(user_id, caller.parts.clock.now_ms(), visible_ids)
     return [replace(one, told_count=counts.get(one.reference["id"], NEVER_TOLD)) for one in visible_assets]
+
+
+def uncounted_follows(user_id: str, caller: Caller) -> list[AssetFollow]:
+    """Return what a person follows and the caller may view; what it has told the person is not read."""
+    all_assets = caller.parts.alert_stores.followed_assets.of(user_id)
+    visible_ids = {one["id"] for one in visible_references(caller, [asset.reference for asset in all_assets])}
+    return [asset for asset in all_assets if asset.reference["id"] in visible_ids]
 
 
 def page_of(followed: Sequence[AssetFollow], question: FollowQuestion, now_ms: int) -> FollowPage:

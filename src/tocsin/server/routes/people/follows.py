@@ -17,7 +17,14 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.follow_review import Review, advice_on
 from tocsin.model.phrases import suggestion_for
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
-from tocsin.server.entities.followed_assets import FOLLOWED, FollowQuestion, followed_assets, followed_json, page_of
+from tocsin.server.entities.followed_assets import (
+    FOLLOWED,
+    FollowQuestion,
+    followed_assets,
+    followed_json,
+    page_of,
+    uncounted_follows,
+)
 from tocsin.server.http.answer_shapes import schema_of
 from tocsin.server.http.json_schema import COUNT, FLAG, TEXT, WHOLE, array, either, exact_object, ref
 from tocsin.server.http.routing import DeclaredRoutes
@@ -147,7 +154,7 @@ def unfollow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Res
     check_oneself(follower_id, caller)
     check_person(follower_id, caller)
     request = parse_selection(body, FORM_AMONG, (*WAYS, "review"))
-    assets_before = followed_assets(follower_id, caller)
+    assets_before = (followed_assets if "review" in request else uncounted_follows)(follower_id, caller)
     ids_before = {one.reference["id"] for one in assets_before}
     is_dry = request.get("dryRun", False)
 

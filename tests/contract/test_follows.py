@@ -293,6 +293,29 @@ def test_whoever_follows_much_is_advised_and_told_once(
     assert [one["kind"] for one in notice["reasons"]] == ["mention"]
 
 
+def test_who_follows_nothing_more_is_not_advised(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, client = alice
+    requests = [{"name": f"t{number}", "databaseSchema": SCHEMA, "columns": []} for number in range(ADVISED_FOLLOWS)]
+    assert administrator.put("/tables/bulk", json=requests).json()["status"] == "success"
+    _follow_behind_the_api(sqlite_engine, user_id, ADVISED_FOLLOWS + 1)
+
+    def threads_told() -> int:
+        notify_all(sqlite_engine)
+        notifications = client.get(f"/users/{user_id}/notifications", params={"limit": 1_000}).json()["data"]
+        return sum(one["eventType"] == "threadCreated" for one in notifications)
+
+    entity_of_orders = {"id": orders["id"], "type": "table"}
+    answer = client.put(f"/users/{user_id}/follows/bulk", json={"entities": [entity_of_orders]})
+    assert (answer.json()["status"], "X-Tocsin-Advice" in answer.headers) == ("success", False)
+    assert threads_told() == 0
+    new_entity = {"id": table(administrator, "customers")["id"], "type": "table"}
+    answer = client.put(f"/users/{user_id}/follows/bulk", json={"entities": [entity_of_orders, new_entity]})
+    assert answer.headers["X-Tocsin-Advice"].startswith("102 assets are followed")
+    assert threads_told() == 1
+
+
 def test_the_list_says_since_when_what_changed_last_and_how_often_it_told(
     administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json, sqlite_engine: Engine
 ) -> None:

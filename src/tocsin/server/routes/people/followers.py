@@ -96,20 +96,19 @@ def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; returns a result for each."""
     entities = list_in(body, "entities", f"must be a list of at most {MOST_AT_ONCE} references", max_count=MOST_AT_ONCE)
     check_follower(str(user_id), caller)
-    outcomes = [_follow_one(one, str(user_id), caller) for one in entities]
-    advice = advice_on(len(followed_ids(str(user_id), caller)))
-    if advice is not None:
-        tell_once(str(user_id), caller)
-    return answer(bulk_result(outcomes), headers={ADVICE: advice} if advice else None)
+    results = [_follow_one(one, str(user_id), caller) for one in entities]
+    advice = _advice_after(str(user_id), caller) if any(is_new for _, is_new in results) else {}
+    return answer(bulk_result([outcome for outcome, _ in results]), headers=advice)
 
 
-def _follow_one(reference: object, user_id: str, caller: Caller) -> Document:
+def _follow_one(reference: object, user_id: str, caller: Caller) -> tuple[Document, bool]:
+    """Follow an asset; return what became of that, and whether the person did not follow it before."""
     try:
         row, entity_id = _target(reference)
-        _follow(row, entity_id, user_id, caller)
+        written = _follow(row, entity_id, user_id, caller)
     except TocsinError as error:
-        return outcome_of(reference, error)
-    return outcome_of(reference)
+        return outcome_of(reference, error), False
+    return outcome_of(reference), written.event is not None
 
 
 def _target(reference: object) -> tuple[EntityType, str]:
@@ -128,10 +127,17 @@ def _follow(kind: EntityType, entity_id: str, user_id: str, caller: Caller) -> W
 
 def _followed_answer(kind: EntityType, written: Written, user_id: str, caller: Caller) -> Response:
     """Return the event of a follow; a header advises who follows very much by now."""
-    advice = None if written.event is None else advice_on(len(followed_ids(user_id, caller)))
-    if advice is not None:
-        tell_once(user_id, caller)
-    return answer(event_of(kind, written, caller), headers={ADVICE: advice} if advice else None)
+    advice = {} if written.event is None else _advice_after(user_id, caller)
+    return answer(event_of(kind, written, caller), headers=advice)
+
+
+def _advice_after(user_id: str, caller: Caller) -> dict[str, str]:
+    """Return the header that advises who has followed more and now follows very much, and tell them; else none."""
+    advice = advice_on(len(followed_ids(user_id, caller)))
+    if advice is None:
+        return {}
+    tell_once(user_id, caller)
+    return {ADVICE: advice}
 
 
 def tell_once(user_id: str, caller: Caller) -> None:

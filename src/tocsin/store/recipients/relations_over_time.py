@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import pairwise, product, zip_longest
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, Table, case, literal, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, literal, select
 
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.change import EventType
@@ -271,7 +271,8 @@ def _past_ancestors(
     ancestors: dict[str, dict[int, list[Ancestor]]] = defaultdict(lambda: defaultdict(list))
     columns = (_PAST.entity_id, _PAST.until_offset, _PAST.other_id, _PAST.other_type, _PAST.other_fqn)
     query = select(*columns).where(_PAST.relation.like(f"{ABOVE}%"), _PAST.until_offset >= from_offset)
-    for row in rows_by_key(connection, query.order_by(_PAST.relation), _PAST.entity_id, ids):
+    by_distance = query.order_by(func.length(_PAST.relation), _PAST.relation)  # above2 before above10
+    for row in rows_by_key(connection, by_distance, _PAST.entity_id, ids):
         ancestors[row.entity_id][row.until_offset].append(Ancestor(row.other_id, row.other_type, row.other_fqn))
     return {one: sorted(many.items()) for one, many in ancestors.items()}
 

@@ -10,21 +10,24 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, select, text
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.soak import SOAK
+from tests.waiting import until
 
 from tocsin.alerts.incidents import Handling, handle, take_step_for_all
 from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.errors import Conflict
+from tocsin.flow.capture.write import Record
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.model.stored import Key
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
 from tocsin.store.catalogue.quality.incidents import IncidentLog, IncidentStateFilter
 from tocsin.store.database.cursors import ReportWindow
+from tocsin.store.database.tables import entity
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 
 BELL = {"category": "Owners", "type": "ActivityFeed"}
@@ -38,7 +41,11 @@ _NAMES = (f"case{number}" for number in count())
 
 @pytest.fixture
 def company(store_engine: Engine) -> SmallCompany:
-    small_company = SmallCompany(store_engine)
+    return company_on(store_engine)
+
+
+def company_on(engine: Engine) -> SmallCompany:
+    small_company = SmallCompany(engine)
     small_company.alert("failed", [BELL], "testStatus == 'Failed'", resources=("testCase",))
     return small_company
 
@@ -358,3 +365,39 @@ def test_who_handles_both_at_once_leaves_them_the_same(company: SmallCompany) ->
             list(pool.map(case.do, ("notify", "record ack")))
         case.do("notify")
         case.check()
+
+
+def test_the_pipeline_does_not_wait_for_who_holds_a_test_case(postgres_engine: Engine) -> None:
+    """SQLite has one writer."""
+    case = case_after(company_on(postgres_engine), "fail")
+    with ThreadPoolExecutor(1) as pool, postgres_engine.connect() as connection:
+        connection.execute(select(entity.c.id).where(entity.c.id == case.id).with_for_update())
+        pool.submit(case.do, "notify").result(timeout=60)
+    assert [one.is_open for one in case.incidents()] == [True]
+
+
+_WAITERS = text("""
+    SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+""")
+
+
+def test_the_pipeline_waits_for_who_acknowledges_the_record(postgres_engine: Engine) -> None:
+    case = case_after(company_on(postgres_engine), "fail")
+
+    def is_waited_for() -> bool:
+        with postgres_engine.connect() as connection:
+            return bool(connection.execute(_WAITERS).scalar_one())
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def acknowledge(record: Record, stored_case: Stored) -> Written:
+            written = take_step_for_all(record, stored_case, {"testCaseReference": case.name, KIND: "Ack"})
+            pool.submit(case.do, "notify")
+            until(is_waited_for)
+            return written
+
+        actor = case.company.actor("ana")
+        case.company.writes.on_entity("testCase", Key.by_id(case.id), acknowledge, actor=actor)
+    assert [one.status for one in case.incidents()] == [IncidentStatus.ACKNOWLEDGED]
+    case.check()

@@ -82,9 +82,11 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     """
     incidents = record.transaction.alert_incidents
     place = incidents.place_of(incident_id)
-    # The asset is held before the incident, as by who handles the incident of a test case.
+    # The asset is held before the incident, as by who handles the incident of a test case. Openings are held off
+    # before it, too: who opens incidents waits for those that a success ends afterwards, and for no asset.
     if place is not None:
         record.transaction.find(place.entity_type, Key.by_id(place.entity_id))
+    incidents.hold_off_openings()
     before = incidents.hold(incident_id)
     if before is None:
         raise NotFound(f"incident {incident_id} not found")
@@ -129,6 +131,7 @@ def take_step_for_all(record: Record, case: Stored, request: Document) -> Writte
     InvalidInput : the details are not those of the status
     NotFound : nobody is there by the name of the assignee
     """
+    record.transaction.alert_incidents.hold_off_openings()
     written = quality_incidents.take_step(record, case, request)
     kind = _KINDS_BY_STATUS.get(request[quality_incidents.KIND])
     incident = record.transaction.alert_incidents.hold_unresolved(case.id) if written.event and kind else None

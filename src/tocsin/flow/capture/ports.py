@@ -175,6 +175,9 @@ class AlertIncidents(Protocol):
     def take_turn(self) -> None:
         """Wait until nobody else merges or splits incidents, and let others wait for this transaction."""
 
+    def hold_off_openings(self) -> None:
+        """Wait until no incident of a test case is being opened, and let none be until this transaction ends."""
+
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
         """Replace an incident's state and add the step that led to it."""
 

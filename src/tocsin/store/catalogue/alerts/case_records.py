@@ -1,7 +1,7 @@
 """What new incidents take over from those that test cases have of their own: state, assignee, and who did it.
 
-The test cases are held until the transaction ends, as by who handles either (``alerts/incidents.py``), so that nothing
-is done to one of the two alone. Next: ``flow/track/case_records.py``.
+Who takes over and who handles either (``alerts/incidents.py``) exclude each other until their transactions end, so that
+nothing is done to one of the two alone. Next: ``flow/track/case_records.py``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from uuid import uuid5
 
-from sqlalchemy import BigInteger, Connection, cast, select
+from sqlalchemy import BigInteger, Connection, cast, select, text
 
-from tocsin.chunks import chunks_of
 from tocsin.conditions.test_results import TEST_CASE
 from tocsin.flow.track.case_records import CaseRecord, record_of, says_of, state_id_in
 from tocsin.model.alert_incident import IncidentStatus, StepKind
@@ -21,13 +20,22 @@ from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM
 from tocsin.model.report import IncidentStep
 from tocsin.store.database.documents import from_text
+from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.keys import listed_tuples, rows_by_key
 from tocsin.store.database.observation_tables import incident_status
-from tocsin.store.database.tables import change_event, entity
+from tocsin.store.database.tables import change_event
 from tocsin.store.eventlog.log import events_at
 
 _ROW, _EVENT = incident_status.c, change_event.c
 _DETAILS = "testCaseResolutionStatusDetails"
+_HOLD_RECORDS = text("SELECT pg_advisory_xact_lock(hashtext('tocsin case records'))")
+_SHARE_RECORDS = text("SELECT pg_advisory_xact_lock_shared(hashtext('tocsin case records'))")
+
+
+def hold_off_take_over(connection: Connection) -> None:
+    """Wait until no record is being taken over, and let none be until this transaction ends."""
+    if not is_sqlite(connection):  # SQLite has one writer
+        connection.execute(_SHARE_RECORDS)
 
 
 def take_over(connection: Connection, incident_rows: Sequence[Document]) -> list[Document]:
@@ -39,7 +47,8 @@ def take_over(connection: Connection, incident_rows: Sequence[Document]) -> list
     state_ids = _state_ids(connection, incident_rows)
     if not state_ids:
         return []
-    _hold(connection, {row["entity_id"] for row in incident_rows if row["id"] in state_ids})
+    if not is_sqlite(connection):  # SQLite has one writer
+        connection.execute(_HOLD_RECORDS)
     steps_by_state = _steps_by_state(connection, set(state_ids.values()))
     step_rows: list[Document] = []
     resolutions: list[tuple[Document, IncidentStep]] = []
@@ -52,13 +61,6 @@ def take_over(connection: Connection, incident_rows: Sequence[Document]) -> list
             step_rows += _take_over_record(row, record)
             resolutions += [(row, record.resolution)] if record.resolution and end_ms is None else []
     return step_rows + _resolve(connection, resolutions)
-
-
-def _hold(connection: Connection, case_ids: Collection[str]) -> None:
-    """Hold test cases in the order of their names, as a deletion of what they lie below does."""
-    for chunk in chunks_of(sorted(case_ids)):
-        query = select(entity.c.id).where(entity.c.id.in_(chunk)).order_by(entity.c.fqn)
-        connection.execute(query.with_for_update(read=True))
 
 
 def _state_ids(connection: Connection, incident_rows: Sequence[Document]) -> dict[str, str]:

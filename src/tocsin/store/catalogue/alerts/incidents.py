@@ -32,7 +32,7 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import ReasonKind
 from tocsin.model.severity import Severity, severity_named
 from tocsin.model.status import SUCCESS, is_failure
-from tocsin.store.catalogue.alerts.case_records import take_over
+from tocsin.store.catalogue.alerts.case_records import hold_off_take_over, take_over
 from tocsin.store.catalogue.alerts.severities import rate
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step, incident_watcher
 from tocsin.store.database.engine import fetch_first, fetch_rows, insert_into, is_sqlite, reading
@@ -283,6 +283,10 @@ class SqlAlertIncidents:
         """Wait until nobody else merges or splits incidents, and let others wait for this transaction."""
         if not is_sqlite(self._connection):  # SQLite has one writer
             self._run(_TURN)
+
+    def hold_off_openings(self) -> None:
+        """Wait until no incident of a test case is being opened, and let none be until this transaction ends."""
+        hold_off_take_over(self._connection)
 
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
         """Replace an incident's state and add the step that led to it."""

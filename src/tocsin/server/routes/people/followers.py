@@ -141,7 +141,7 @@ def _advice_after(user_id: str, caller: Caller) -> dict[str, str]:
 
 
 def tell_once(user_id: str, caller: Caller) -> None:
-    """Tell a person to review what they follow, by a thread that mentions them; a second time tells nothing."""
+    """Tell a person to review what they follow, by a thread that mentions them, unless it is there."""
     user = caller.parts.catalogue.reference("user", Key.by_id(user_id))
     if user is not None:
         thread = advice_thread(user["fullyQualifiedName"])

@@ -9,12 +9,15 @@ from urllib.parse import quote, quote_plus
 import httpx
 import pytest
 from sqlalchemy import Engine
+from tests.contract.test_quality import case
 from tests.entries import entry_of
 from tests.serving import Json, table
 
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store.catalogue.search.writes import SearchWrites
 from tocsin.store.eventlog.log import EventLog
+
+__all__ = ["case"]  # a fixture
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 
@@ -264,3 +267,15 @@ def test_names_with_percent_signs_and_colons_are_read_and_found(
 def test_search_needs_a_token(served: Any) -> None:
     with served.client() as nobody:
         assert nobody.get("/search/query").status_code == 401
+
+
+def test_a_misspelt_asset_is_answered_with_the_nearest_name(
+    administrator: httpx.Client, case: Json, sqlite_engine: Engine
+) -> None:
+    index_all(sqlite_engine)
+    for path, asset, fqn in (
+        ("/incidents", "no_nuls", case["fullyQualifiedName"]),
+        ("/changes", "ordres", "warehouse.shop.public.orders"),
+    ):
+        message = administrator.get(path, params={"asset": asset}).json()["message"]
+        assert message.endswith(f" {asset} not found; did you mean {fqn}?"), message

@@ -13,7 +13,7 @@ import typer
 from tocsin.client import Client, Entity
 from tocsin.errors import NotFound, TocsinError
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import name_hint
+from tocsin.model.phrases import beginning_of, name_hint, nearest
 
 _LIKELIEST_FIRST = ("table", "dashboard", "pipeline", "databaseSchema", "database")
 _ASSET_TYPES = tuple(
@@ -74,18 +74,34 @@ def _first(reads: Iterable[Callable[[], Entity]], noun: str, fqn: str, similar: 
 
 
 def _similar(client: Client, name: str, types: Collection[str], *, index: str = "all") -> str:
-    """Return ``; did you mean …?`` with what search finds of these types for a name, assets if any; else nothing."""
-    for text in dict.fromkeys((name, name.rpartition(".")[2])):  # the whole, else its last name
-        try:
-            found_entities = client.search(text, index=index, size=_MOST_SEARCHED)
-        except TocsinError:  # a name that is no search query, or no index yet: there is no suggestion
-            continue
-        near = [one for one in found_entities if one.entity_type in types]
-        near = [one for one in near if one.entity_type in _ASSET_TYPES] or near
-        if near:
-            names = (one.name if one.entity_type == "user" else one.fully_qualified_name for one in near)
-            return f"; {_MEANT} {' or '.join(islice(names, _MOST_OFFERED))}?"
+    """Return ``; did you mean …?`` with what search finds of these types for a name, assets if any; else nothing.
+
+    What is not found may be misspelt: the nearest of the names that begin as it does.
+    """
+    last_name = name.rpartition(".")[2]
+    for text in dict.fromkeys((name, last_name)):
+        if entities := _entities_found(client, text, types, index):
+            return _offer_of(entities)
+    if beginning := beginning_of(last_name):
+        entities = _entities_found(client, f"name:{beginning}*", types, index)
+        near = nearest(last_name, [one.name for one in entities])
+        return _offer_of([one for one in entities if one.name == near]) if near else ""
     return ""
+
+
+def _entities_found(client: Client, text: str, types: Collection[str], index: str) -> list[Entity]:
+    """Return what search finds of these types, assets alone if there are any."""
+    try:
+        entities = client.search(text, index=index, size=_MOST_SEARCHED)
+    except TocsinError:  # a name that is no search query, or no index yet: there is no suggestion
+        return []
+    near = [one for one in entities if one.entity_type in types]
+    return [one for one in near if one.entity_type in _ASSET_TYPES] or near
+
+
+def _offer_of(entities: Iterable[Entity]) -> str:
+    names = (one.name if one.entity_type == "user" else one.fully_qualified_name for one in entities)
+    return f"; {_MEANT} {' or '.join(islice(names, _MOST_OFFERED))}?"
 
 
 def find_user(client: Client, name: str | None) -> Entity:

@@ -68,6 +68,12 @@ def similar(word: str, words: Collection[str]) -> str | None:
     return min(containing, key=lambda known: (len(known), known), default=None)
 
 
+def beginning_of(name: str) -> str:
+    """Return the first half of a name, with which names that it may stand for begin; nothing of a short one."""
+    half = name[: (len(name) + 1) // 2]
+    return half if SHORTEST_PART <= len(half) <= LONGEST_WORD else ""
+
+
 def name_hint(name: str, names: Collection[str]) -> str:
     """Return ``; did you mean …?`` with the one of ``names`` that is similar; nothing when none is."""
     near = similar(name, names)

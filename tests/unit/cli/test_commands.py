@@ -158,6 +158,20 @@ def test_a_bare_name_is_answered_with_the_asset_that_search_finds_before_a_like_
     assert (ended.code, "'orders' not found; did you mean a.b.orders?\n" in ended.err) == (3, True), ended
 
 
+def test_a_misspelt_bare_name_is_answered_with_the_nearest_of_those_that_begin_as_it_does(
+    run: Run, small_server: SmallServer
+) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", {"id": "u", "name": "ann"})
+    hits = [
+        {"_source": {"entityType": "table", "name": name, "fullyQualifiedName": f"a.b.{name}"}}
+        for name in ("order_items_archive", "orders")
+    ]
+    small_server.answer("GET", f"{API}/search/query", {"hits": {"hits": []}}, {"hits": {"hits": hits}})
+    assert run("follow", "ordrs").err == "tocsin: asset 'ordrs' not found; did you mean a.b.orders?\n"
+    searches = [one.query["q"] for one in small_server.requests if one.path == f"{API}/search/query"]
+    assert searches == ["ordrs", "name:ord*"]
+
+
 def test_a_bare_name_that_search_does_not_find_is_answered_with_a_like_name_without_a_guessed_type(
     run: Run, small_server: SmallServer
 ) -> None:

@@ -15,7 +15,7 @@ from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.references import is_uuid, keys_of
 from tocsin.model import fqn as names
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import nearest, similar
+from tocsin.model.phrases import beginning_of, nearest, similar
 from tocsin.model.stored import Key
 from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
@@ -30,6 +30,7 @@ from tocsin.store.catalogue.search.results import Hit, Search
 
 _SPOKEN = {"eventsubscription": "alert", "testCase": "test case", "ingestionPipeline": "ingestion pipeline"}
 _MOST_OFFERED = 3
+_MOST_COMPARED = 50
 
 
 def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
@@ -88,22 +89,36 @@ def _is_similar(fqn: str, typed: str) -> bool:
 
 
 def _searched_names(name: str, types: Sequence[str], caller: Caller) -> str:
-    """Return ``; did you mean …?`` with what search finds for a name, else for the last part of an FQN."""
-    texts = [text for text in dict.fromkeys((name, name.rpartition(".")[2])) if words_of(text)]
-    hits = next(filter(None, (_hits_of(text, types, caller) for text in texts)), [])
+    """Return ``; did you mean …?`` with what search finds for a name, else for the last part of an FQN.
+
+    What is not found may be misspelt: the nearest of the names that begin as it does.
+    """
+    last_name = name.rpartition(".")[2]
+    for text in dict.fromkeys((name, last_name)):
+        if fqns := _visible_fqns(_hits_of(text, types, caller, _MOST_OFFERED), caller):
+            return _offer_of(fqns)
+    fqns = _visible_fqns(_hits_of(beginning_of(last_name), types, caller, _MOST_COMPARED), caller)
+    near = nearest(last_name, [names.split(fqn)[-1] for fqn in fqns])
+    return _offer_of([fqn for fqn in fqns if names.split(fqn)[-1] == near][:_MOST_OFFERED]) if near else ""
+
+
+def _visible_fqns(hits: Sequence[Hit], caller: Caller) -> list[str]:
     documents = caller.parts.entities.search.documents([one.entity_id for one in hits])
     references = [{"type": one.entity_type, "id": one.entity_id} for one in hits if one.entity_id in documents]
-    visible = visible_references(caller, references)
-    fqns = [_typed_name(documents[one["id"]]["fullyQualifiedName"]) for one in visible]
-    return f"; did you mean {' or '.join(fqns)}?" if fqns else ""
+    return [documents[one["id"]]["fullyQualifiedName"] for one in visible_references(caller, references)]
 
 
-def _hits_of(name: str, types: Sequence[str], caller: Caller) -> list[Hit]:
+def _hits_of(name: str, types: Sequence[str], caller: Caller, limit: int) -> list[Hit]:
     """Return what search finds of these types whose name has these words, the last of which may go on."""
-    query = Query(Words(NAMES, words_of(name), is_prefix=True), free=(name,))
+    words = words_of(name)
+    query = Query(Words(NAMES, words, is_prefix=True), free=(name,))
     searched_types = tuple(one for one in types if one in SEARCHED)
-    search = narrowed_search(caller, Search(query, searched_types, size=_MOST_OFFERED))
-    return caller.parts.entities.search.hits(search) if search.types else []
+    search = narrowed_search(caller, Search(query, searched_types, size=limit))
+    return caller.parts.entities.search.hits(search) if words and search.types else []
+
+
+def _offer_of(fqns: Sequence[str]) -> str:
+    return f"; did you mean {' or '.join(map(_typed_name, fqns))}?"
 
 
 def _typed_name(fqn: str) -> str:

@@ -32,8 +32,15 @@ def drop_newest_tables(connection: Connection) -> None:
         connection.exec_driver_sql(f"DROP TABLE {name}")
 
 
+def drop_columns_after_0056(connection: Connection) -> None:
+    """Undo what revisions after 0056 make, so that a test can go back to that one."""
+    connection.exec_driver_sql("ALTER TABLE alert_incident DROP COLUMN state_id")
+    connection.exec_driver_sql("ALTER TABLE entity_reference DROP COLUMN since_offset")
+
+
 def drop_tables_after_0043(connection: Connection) -> None:
     """Undo what revisions after 0043 make, so that a test can go back to that one."""
+    drop_columns_after_0056(connection)
     of_incidents = (
         "DROP TABLE incident_watcher",
         "DROP INDEX ix_alert_incident_merged_into",
@@ -41,7 +48,6 @@ def drop_tables_after_0043(connection: Connection) -> None:
         "ALTER TABLE alert_incident DROP COLUMN severity",
         "DROP INDEX ix_alert_incident_part_of",
         "ALTER TABLE alert_incident DROP COLUMN part_of",
-        "ALTER TABLE alert_incident DROP COLUMN state_id",
         "DROP INDEX ix_alert_incident_step_other_id",
         "ALTER TABLE alert_incident_step DROP COLUMN other_id",
         "ALTER TABLE alert_incident_step DROP COLUMN reason",
@@ -50,7 +56,6 @@ def drop_tables_after_0043(connection: Connection) -> None:
     )
     for statement in of_incidents:
         connection.exec_driver_sql(statement)
-    connection.exec_driver_sql("ALTER TABLE entity_reference DROP COLUMN since_offset")
     connection.exec_driver_sql("DROP INDEX ix_notification_part")
     connection.exec_driver_sql("ALTER TABLE notification DROP COLUMN whole_id")
     for name in ("change_request", "change_request_step", "change_request_consumer", "scheduled_check"):

@@ -110,10 +110,10 @@ def test_a_backup_under_load_is_a_prefix_and_a_sound_store(
     company, ends = SmallCompany(store_engine), list[int]()
     with writers(company, 3) as count_writes:
         for number in range(3):
-            before, so_far = EventLog(store_engine).readable_end(), count_writes()
+            before = EventLog(store_engine).readable_end()
             ends.append(before)
-            manifest = make_backup(store_engine, settings, folder / str(number))
-            while count_writes() < so_far + 5:
+            manifest, write_count = make_backup(store_engine, settings, folder / str(number)), count_writes()
+            while count_writes() < write_count + 5:
                 threading.Event().wait(0.01)
             assert before <= manifest.log.offset < EventLog(store_engine).readable_end()
     all_events = events(store_engine)

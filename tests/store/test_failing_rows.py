@@ -12,6 +12,7 @@ from sqlalchemy import Engine, text
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_failure_context import counting
+from tests.stores import drop_columns_after_0056
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.sample_masks import MASK
@@ -258,6 +259,7 @@ def test_rows_from_before_the_upgrade_are_shown(store_engine: Engine) -> None:
     rows_before = samples_of(store_engine).of(mail)
     with store_engine.begin() as connection:
         connection.execute(text("DELETE FROM attachment WHERE kind = :kind"), {"kind": EXCERPT})
+        drop_columns_after_0056(connection)
         connection.execute(text("UPDATE alembic_version SET version_num = :one"), {"one": _BEFORE_EXCERPTS})
     assert samples_of(store_engine).of(mail) is None
     migrate(store_engine)

@@ -52,7 +52,9 @@ def test_a_digest_tells_of_a_deleted_schema_with_the_tables_that_its_reader_foll
     subject, (line,) = texts_of(digest)
     assert subject == "public: deleted, and 5 below it"
     names, _, why = line.removeprefix("With it: ").partition("; ")
-    assert (set(names.split(", ")), why) == (set(TABLES), "you hear of each because you follow it (alert tables)")
+    directly, through = "you follow it", "you follow the database schema pg.store.public, which contains it"
+    reason = f"you hear of each because {directly} (alert tables); {through} (alert tables)"
+    assert (set(names.split(", ")), why) == (set(TABLES), reason)
 
 
 def test_who_may_not_see_a_part_does_not_hear_its_name_nor_how_many_there_are(company: SmallCompany) -> None:

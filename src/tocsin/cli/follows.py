@@ -12,9 +12,10 @@ from tocsin.chunks import chunks_of
 from tocsin.cli.assets import AsUser, OfType, find_asset, find_user
 from tocsin.cli.exit_codes import FAULT
 from tocsin.cli.output import AsJson, printable, show_rows, show_text
+from tocsin.cli.own_zone import own_zone
 from tocsin.cli.progress import progress_bar, waiting_for
 from tocsin.client import Client, Entity
-from tocsin.clock import to_datetime
+from tocsin.delivery.lines import moment_text
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.follow_review import Review
@@ -61,15 +62,11 @@ def follow(
     · tocsin follow --query 'domain:Finance AND tier:Tier.Tier1' --type table --dry-run
     """
     _check_selection(assets, query)
-    with Client() as client:
-        if assets and len(assets) == 1 and not dry_run:
-            entity, follower = find_asset(client, assets[0], entity_type), find_user(client, user)
-            client.add_follower(entity.entity_type, entity.id, follower.id)
-            _show_one(follower, entity, follows=True, as_json=as_json)
-            return
-        follower, selection = find_user(client, user), _selection(query, entity_type, dry_run=dry_run)
-        answers = _change(client.follow_assets, follower.id, assets or [], selection)
-    _show_many(answers, follower, as_json=as_json)
+    if assets and len(assets) == 1 and not dry_run:
+        _change_one(assets[0], user, entity_type, follows=True, as_json=as_json)
+    else:
+        selection = _selection(query, entity_type, dry_run=dry_run)
+        _change_many(assets or [], user, selection, follows=True, as_json=as_json)
 
 
 def unfollow(
@@ -87,16 +84,11 @@ def unfollow(
     --query and --review select among those that you follow.
     """
     _check_selection(assets, query, review)
-    with Client() as client:
-        if assets and len(assets) == 1 and not dry_run:
-            entity, follower = find_asset(client, assets[0], entity_type), find_user(client, user)
-            client.remove_follower(entity.entity_type, entity.id, follower.id)
-            _show_one(follower, entity, follows=False, as_json=as_json)
-            return
-        follower, selection = find_user(client, user), _selection(query, entity_type, dry_run=dry_run)
-        selection |= {"review": review.value} if review else {}
-        answers = _change(client.unfollow_assets, follower.id, assets or [], selection)
-    _show_many(answers, follower, as_json=as_json)
+    if assets and len(assets) == 1 and not dry_run:
+        _change_one(assets[0], user, entity_type, follows=False, as_json=as_json)
+    else:
+        selection = _selection(query, entity_type, dry_run=dry_run) | ({"review": review.value} if review else {})
+        _change_many(assets or [], user, selection, follows=False, as_json=as_json)
 
 
 def follows(
@@ -116,24 +108,24 @@ def follows(
     filters: dict[str, str | None] = {"review": review and review.value, "type": entity_type, "q": containing}
     with Client() as client:
         assets = client.followed_assets(find_user(client, user).id, sort_field=sort, **filters)
-        entries = list(islice(assets, limit))
-    show_rows(map(_follow_row, entries), answer=entries, as_json=as_json)
+        entries, zone = list(islice(assets, limit)), own_zone(client, is_shown=not as_json)
+    show_rows((_follow_row(entry, zone) for entry in entries), answer=entries, as_json=as_json)
 
 
-def _follow_row(entry: Document) -> Document:
+def _follow_row(entry: Document, zone: str) -> Document:
     change, told_count = entry["lastChange"], entry["told"]
     return {
         "type": entry["asset"]["type"],
         "asset": entry["asset"]["fullyQualifiedName"] + (" (deleted)" if entry["deleted"] else ""),
-        "since": _day(entry.get("since")),
-        "last change": f"{_day(change['timestamp'])} (version {change['version']})",
+        "since": _day(entry.get("since"), zone),
+        "last change": f"{_day(change['timestamp'], zone)} (version {change['version']})",
         "told": told_count["count"],
         "unread": told_count["unread"],
     }
 
 
-def _day(at_ms: int | None) -> str:
-    return "" if at_ms is None else f"{to_datetime(at_ms):%Y-%m-%d}"
+def _day(at_ms: int | None, zone: str) -> str:
+    return "" if at_ms is None else moment_text(at_ms, zone, form="%Y-%m-%d")
 
 
 def _check_selection(assets: Sequence[str] | None, query: str | None, review: Review | None = None) -> None:
@@ -151,7 +143,28 @@ def _selection(query: str | None, entity_type: str | None, *, dry_run: bool) -> 
     return selection
 
 
-def _change(change: Change, user_id: str, names: Sequence[str], selection: Document) -> list[Document]:
+def _change_one(name: str, user: str | None, entity_type: str | None, *, follows: bool, as_json: bool) -> None:
+    """Let a person follow an asset or no longer, and say so."""
+    with Client() as client:
+        asset, follower = find_asset(client, name, entity_type), find_user(client, user)
+        change = client.add_follower if follows else client.remove_follower
+        change(asset.entity_type, asset.id, follower.id)
+    answer = {"user": follower.name, "asset": asset.fully_qualified_name, "type": asset.entity_type, "follows": follows}
+    verb = "now follows" if follows else "no longer follows"
+    text = f"{follower.name} {verb} {asset.entity_type} {asset.fully_qualified_name}."
+    show_text(text, answer=answer, as_json=as_json)
+
+
+def _change_many(names: Sequence[str], user: str | None, selection: Document, *, follows: bool, as_json: bool) -> None:
+    """Let a person follow the assets of these names, or those of a selection, or no longer, and show the outcome."""
+    with Client() as client:
+        follower = find_user(client, user)
+        change = client.follow_assets if follows else client.unfollow_assets
+        answers = _send(change, follower.id, names, selection)
+    _show_many(answers, follower, as_json=as_json)
+
+
+def _send(change: Change, user_id: str, names: Sequence[str], selection: Document) -> list[Document]:
     """Send the requests that change follows, with a bar where there are several; return the answers."""
     if not names:
         with waiting_for("Changing what is followed"):
@@ -162,13 +175,6 @@ def _change(change: Change, user_id: str, names: Sequence[str], selection: Docum
             report(count * _NAMES_PER_REQUEST, len(names))
             answers.append(change(user_id, names=portion, **selection))
     return answers
-
-
-def _show_one(follower: Entity, asset: Entity, *, follows: bool, as_json: bool) -> None:
-    answer = {"user": follower.name, "asset": asset.fully_qualified_name, "type": asset.entity_type, "follows": follows}
-    verb = "now follows" if follows else "no longer follows"
-    text = f"{follower.name} {verb} {asset.entity_type} {asset.fully_qualified_name}."
-    show_text(text, answer=answer, as_json=as_json)
 
 
 def _show_many(answers: Sequence[Document], follower: Entity, *, as_json: bool) -> None:

@@ -94,8 +94,10 @@ def test_the_list_shows_since_when_and_how_often_it_told(run: Run, small_server:
         },
     ]
     small_server.answer("GET", f"{API}/users/u/following", {"data": entries, "paging": {"total": 2}})
+    small_server.answer("GET", f"{API}/users/u/preferences", {"timezone": "America/New_York"})
     listing = run("follows", "--sort", "told", "--containing", "o", "--review", "stale", "--type", "table")
-    assert small_server.requests[-1].query == {
+    (request,) = [one for one in small_server.requests if one.path.endswith("/following")]
+    assert request.query == {
         "limit": "100",
         "sortField": "told",
         "review": "stale",
@@ -104,7 +106,7 @@ def test_the_list_shows_since_when_and_how_often_it_told(run: Run, small_server:
     }
     assert [line.split() for line in listing.out.splitlines()] == [
         ["type", "asset", "since", "last", "change", "told", "unread"],
-        ["table", "a.orders", "1970-01-02", "1970-01-03", "(version", "0.3)", "12", "3"],
-        ["table", "a.old", "(deleted)", "1970-01-02", "(version", "0.1)", "0", "0"],
+        ["table", "a.orders", "1970-01-01", "EST", "1970-01-02", "EST", "(version", "0.3)", "12", "3"],
+        ["table", "a.old", "(deleted)", "1970-01-01", "EST", "(version", "0.1)", "0", "0"],
     ]
     assert json.loads(run("follows", "--json").out) == entries

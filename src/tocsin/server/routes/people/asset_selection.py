@@ -106,10 +106,21 @@ def parse_selection(body: Document, form: Shape = FORM, ways: Sequence[str] = WA
         possible_ways = [way for way in all_ways if way in ways]
         if key in request and chosen_ways[0] not in possible_ways:
             raise InvalidInput(f"has a meaning only beside {' or '.join(possible_ways)}", field=key)
-    if "type" in request and request["type"] not in ENTITY_TYPES:
-        problem = f"unknown entity type {request['type'][:100]!r}; {suggestion_for(request['type'], ENTITY_TYPES)}"
-        raise InvalidInput(problem, field="type")
+    if "type" in request:
+        check_type(request["type"])
     return request
+
+
+def check_type(entity_type: str) -> None:
+    """Refuse a type of a request that there is not.
+
+    Raises
+    ------
+    InvalidInput : there is no such type
+    """
+    if entity_type not in ENTITY_TYPES:
+        problem = f"unknown entity type {entity_type[:100]!r}; {suggestion_for(entity_type, ENTITY_TYPES)}"
+        raise InvalidInput(problem, field="type")
 
 
 def select_assets(request: Document, caller: Caller) -> list[SelectedAsset]:

@@ -77,8 +77,7 @@ def list_follows(
     user_id: PathId, caller: Asked, *, fields: Annotated[str | None, Query(max_length=1000)] = None
 ) -> Response:
     """Return the assets a user follows, by type: ``{"tables": […], "dashboards": […]}``."""
-    if caller.parts.people.by_id(str(user_id)) is None:
-        raise NotFound(f"user {user_id} not found")
+    check_person(str(user_id), caller)
     groups = {_group(row): row for row in ENTITY_TYPES.values() if row.is_followable}
     group_names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     if unknown := [name for name in group_names if name not in groups]:
@@ -167,6 +166,17 @@ def may_not_view(entity_type: str, user_id: str, caller: Caller) -> Forbidden:
     person = caller.parts.people.by_id(user_id)
     name = user_id if person is None else person.name
     return Forbidden(f"{name} may not view this {entity_type}, so cannot follow it; grant access first.")
+
+
+def check_person(user_id: str, caller: Caller) -> None:
+    """Refuse an id that no person has.
+
+    Raises
+    ------
+    NotFound : there is no such user
+    """
+    if caller.parts.people.by_id(user_id) is None:
+        raise NotFound(f"user {user_id} not found")
 
 
 def check_oneself(user_id: str, caller: Caller) -> None:

@@ -11,11 +11,9 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 from pydantic import Field
 
-from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
+from tocsin.errors import Forbidden, TocsinError
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.follow_review import Review, advice_on
-from tocsin.model.phrases import suggestion_for
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.followed_assets import (
     FOLLOWED,
@@ -29,11 +27,12 @@ from tocsin.server.http.answer_shapes import schema_of
 from tocsin.server.http.json_schema import COUNT, FLAG, TEXT, WHOLE, array, either, exact_object, ref
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, QueryParameters, answer
+from tocsin.server.request import Asked, DocumentBody, PathId, QueryParameters, answer
 from tocsin.server.routes.people.asset_selection import (
     FORM_AMONG,
     WAYS,
     SelectedAsset,
+    check_type,
     parse_selection,
     select_among,
     select_assets,
@@ -41,6 +40,7 @@ from tocsin.server.routes.people.asset_selection import (
 from tocsin.server.routes.people.followers import (
     check_follower,
     check_oneself,
+    check_person,
     followed_ids,
     hidden_ids,
     may_not_view,
@@ -94,9 +94,8 @@ class FollowingQuery(QueryParameters):
         InvalidInput : there is no such type
         """
         types = tuple(one.strip() for one in self.type.split(",") if one.strip())
-        if unknown := [one for one in types if one not in ENTITY_TYPES]:
-            problem = f"unknown entity type {unknown[0][:100]!r}; {suggestion_for(unknown[0], ENTITY_TYPES)}"
-            raise InvalidInput(problem, field="type")
+        for name in types:
+            check_type(name)
         order = self.sort_order or ("asc" if self.sort_field == "name" else "desc")
         return FollowQuestion(
             types,
@@ -185,17 +184,6 @@ def list_following(user_id: PathId, caller: Asked, query: Annotated[FollowingQue
     advice = advice_on(len(followed))
     data = [followed_json(one, caller.root) for one in page.entries]
     return answer({"data": data, "paging": paging} | ({"advice": advice} if advice else {}))
-
-
-def check_person(user_id: str, caller: Caller) -> None:
-    """Refuse an id that no person has.
-
-    Raises
-    ------
-    NotFound : there is no such user
-    """
-    if caller.parts.people.by_id(user_id) is None:
-        raise NotFound(f"user {user_id} not found")
 
 
 def _outcome(selected: SelectedAsset, write: _Write, words: tuple[str, str]) -> Document:

@@ -39,7 +39,7 @@ from tocsin.store.eventlog.log import EventLog
 pytestmark = pytest.mark.spark
 
 LIMIT_S, _SHORT_S = 1.0, 2.0
-_CHANGES = 2
+_CHANGES = 6
 _TEXT = "_" * 999 + "!"
 _PATTERN = "_*_{0,9}y"
 OWNERS_BELL = {"category": "Owners", "type": "ActivityFeed"}

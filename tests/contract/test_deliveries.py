@@ -71,9 +71,10 @@ def letters(administrator: httpx.Client, orders: Json, sqlite_engine: Engine, ou
     return messages_of(administrator)
 
 
-def _alert(name: str) -> Json:
+def _alert(alert_name: str, **destination: Json) -> Json:
     guidance = {"severity": "Severity2", "runbook": "Ask the café."}
-    return alert(name=name, filteringRules={"resources": ["table"]}, destinations=[HOOK], **guidance)
+    destinations = [{**HOOK, **destination}]
+    return alert(name=alert_name, filteringRules={"resources": ["table"]}, destinations=destinations, **guidance)
 
 
 @pytest.fixture
@@ -199,6 +200,32 @@ def test_an_alert_that_there_is_not_is_answered_with_what_is_meant(
     ):
         assert (answer.status_code, answer.json()["message"]) == (404, "alert Hoks not found; did you mean Hooks?")
     assert messages_of(administrator, alert=str(uuid4())) == []
+
+
+def test_a_destination_is_named_by_its_id_or_name(
+    administrator: httpx.Client, ana: httpx.Client, letters: list[Json], sqlite_engine: Engine, outbox: Outbox
+) -> None:
+    response = administrator.post("/events/subscriptions", json=_alert("Named", name="#data-alerts"))
+    assert response.status_code == 201, response.text
+    assert ana.post("/events/subscriptions", json=_alert("Anas", name="#anas-alerts")).status_code == 201
+    table(administrator, "four")
+    notify_all(sqlite_engine)
+    outbox.end()
+    (named_letter,) = messages_of(administrator, destination="#data-alerts")
+    assert (named_letter["alert"]["name"], named_letter["destination"]["name"]) == ("Named", "#data-alerts")
+    assert messages_of(administrator, destination=named_letter["destination"]["id"]) == [named_letter]
+    assert messages_of(administrator, alert="Named", destination="#data-alerts") == [named_letter]
+    assert len(messages_of(ana, destination="#anas-alerts")) == 1
+    missing = [
+        (administrator, {"destination": "#data-alert"}, "#data-alert not found; did you mean #data-alerts?"),
+        (administrator, {"alert": "Hooks", "destination": "#data-alerts"}, "#data-alerts not found"),
+        (ana, {"destination": "#data-alerts"}, "#data-alerts not found; did you mean #anas-alerts?"),
+    ]
+    for client, selection, words in missing:
+        for answer in (client.get(PATH, params=selection), client.post(f"{PATH}/replays", json=selection)):
+            assert (answer.status_code, answer.json()["message"]) == (404, f"destination {words}")
+    replay = start_replay(administrator, destination="#data-alerts")
+    assert (replay["destinations"], replay["progress"]["total"]) == ([named_letter["destination"]["id"]], 1)
 
 
 def test_only_editors_of_the_alert_see_and_replay_its_messages(

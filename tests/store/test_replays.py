@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 from tests.store.rows import SUBSCRIPTION, add_messages, finish_of, some_id, states
 from tests.unit.delivery.events import NOW_MS
 
 from tocsin.errors import Conflict
 from tocsin.model.message import Delivered, Message, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.replay import Replay, ReplayState, Selection
-from tocsin.store.database.engine import reading
-from tocsin.store.database.tables import attempt, message
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.tables import attempt, message, replay
 from tocsin.store.outbox.dead_letters import SHOWN_ENTRIES, DeadLetterPlace, DeadLetters
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.replays import MOST_OPEN, Replays
@@ -81,7 +82,7 @@ def test_dead_letters_are_listed_by_what_is_asked(messages: Messages, store_engi
         "newest first, without what nobody was to get"
     )
     assert letter_ids(reason="muted") == muted_ids
-    assert letter_ids(reason="serverError", destination_id="d") == sorted(broken_ids, reverse=True)
+    assert letter_ids(reason="serverError", destination_ids=["d"]) == sorted(broken_ids, reverse=True)
     assert letter_ids(since_ms=LATER_MS + 1) == refused_ids
     assert letter_ids(until_ms=LATER_MS) == sorted(broken_ids, reverse=True)
     assert letter_ids(subscription_ids=frozenset([SUBSCRIPTION])) == [*refused_ids, *sorted(broken_ids, reverse=True)]
@@ -211,3 +212,16 @@ def test_what_a_dead_worker_had_claimed_is_replayed_by_another(messages: Message
     assert len(claim_replayed(messages)) == 2
     with reading(store_engine) as connection:
         assert set(connection.execute(select(message.c.lease_owner)).scalars()) == {"b"}
+
+
+def test_a_replay_stored_with_a_single_destination_goes_on(messages: Messages, store_engine: Engine) -> None:
+    give_up(messages, 2, destination_id="d")
+    give_up(messages, 1, destination_id="e")
+    replay_id = some_id("replay of an earlier version")
+    Replays(store_engine).add(Replay(replay_id, "ana", LATER_MS, Selection(), ReplayState.COLLECTING))
+    earlier = {"subscription_ids": None, "destination_id": "d", "reason": None, "since_ms": None, "until_ms": None}
+    with writing(store_engine) as connection:
+        connection.execute(update(replay).where(replay.c.id == replay_id).values(selection=json.dumps(earlier)))
+    while Replays(store_engine).advance(replay_id, now_ms=LATER_MS):
+        pass
+    assert counts(store_engine, replay_id) == ("sending", 2, 2, 0, 0)

@@ -30,7 +30,7 @@ _OPEN = ("collecting", "sending", "cancelling")
 
 MessageId = Annotated[str, typer.Argument(help="Id of the message, as tocsin deliveries list shows it.")]
 Alert = Annotated[str | None, typer.Option(help="Name or id of an alert. Default: all that you may edit.")]
-DestinationId = Annotated[str | None, typer.Option(help="Id of a destination (tocsin alerts status --json).")]
+Destination = Annotated[str | None, typer.Option(help="Name or id of a destination (tocsin alerts status).")]
 Reason = Annotated[str | None, typer.Option(help="Why it was given up: serverError, timeout, badUrl, muted, …")]
 Since = Annotated[str | None, typer.Option(help="Given up since: 7d, 2026-01-31, or epoch milliseconds.")]
 Until = Annotated[str | None, typer.Option(help="Given up until, in the same form.")]
@@ -40,7 +40,7 @@ Until = Annotated[str | None, typer.Option(help="Given up until, in the same for
 def list_letters(
     *,
     alert: Alert = None,
-    destination: DestinationId = None,
+    destination: Destination = None,
     reason: Reason = None,
     since: Since = None,
     until: Until = None,
@@ -84,7 +84,7 @@ def replay(
     ] = None,
     *,
     alert: Alert = None,
-    destination: DestinationId = None,
+    destination: Destination = None,
     reason: Reason = None,
     since: Since = None,
     delivered: Annotated[bool, typer.Option("--delivered", help="Also a MESSAGE that was delivered.")] = False,

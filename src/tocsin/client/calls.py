@@ -309,7 +309,7 @@ def cancel_backtest(backtest_id: str) -> ApiCall[Document]:
 def dead_letters(**filters: Filter) -> Pages[Document]:
     """Iterate over dead letters, newest first: messages that were given up, of alerts that you may edit.
 
-    Filters: ``alert`` (id or name), ``destination`` (id), ``reason``, ``since``, ``until``.
+    Filters: ``alert`` and ``destination`` (id or name), ``reason``, ``since``, ``until``.
     """
     return pages_of(_DELIVERIES, filters, _document)
 

@@ -25,12 +25,12 @@ class ReplayState(StrEnum):
 class Selection:
     """Which dead letters are meant; None: whatever it is. Times are when they were given up, in epoch milliseconds.
 
-    ``subscription_ids`` holds alerts. Without a ``reason``, what was not sent on purpose
-    (``tocsin.model.message.SUPPRESSED``) is left out.
+    ``subscription_ids`` holds alerts, ``destination_ids`` destinations of them. Without a ``reason``, what was not sent
+    on purpose (``tocsin.model.message.SUPPRESSED``) is left out.
     """
 
     subscription_ids: frozenset[str] | None = None
-    destination_id: str | None = None
+    destination_ids: frozenset[str] | None = None
     reason: str | None = None
     since_ms: int | None = None
     until_ms: int | None = None

@@ -56,7 +56,7 @@ class Wanted:
         Raises
         ------
         InvalidInput : a reason or time that there is not
-        NotFound : there is no such alert, or none that the caller may see
+        NotFound : there is no such alert or destination, or none that the caller may see
         Forbidden : the caller may not edit it
         """
         now_ms = caller.parts.clock.now_ms()
@@ -69,7 +69,8 @@ class Wanted:
             for name, value in (("since", self.since), ("until", self.until))
             if value is not None
         }
-        return Selection(self._alerts(caller), self.destination, self.reason, **times)
+        alert_ids = self._alerts(caller)
+        return Selection(alert_ids, self._destinations(alert_ids, caller), self.reason, **times)
 
     def _alerts(self, caller: Caller) -> frozenset[str] | None:
         if self.alert is None and caller.actor.is_admin:
@@ -85,6 +86,26 @@ class Wanted:
         if not may_edit_alert(alerts[0], caller):
             raise Forbidden(_NOT_EDITABLE)
         return frozenset([alerts[0].id])
+
+    def _destinations(self, alert_ids: frozenset[str] | None, caller: Caller) -> frozenset[str] | None:
+        """Return the ids of the destinations with that id or name, of these alerts; a name may be that of several."""
+        if self.destination is None:
+            return None
+        if is_uuid(self.destination):
+            return frozenset([self.destination.lower()])  # a removed one leaves its messages
+        alerts = caller.parts.subscriptions.list_all()
+        destinations = [
+            destination
+            for alert in alerts
+            if alert_ids is None or alert.id in alert_ids
+            for destination in alert.destinations
+            if destination.name
+        ]
+        ids = frozenset(one.id for one in destinations if one.name == self.destination)
+        if not ids:
+            names = {one.name for one in destinations if one.name}
+            raise NotFound(f"destination {self.destination} not found{name_hint(self.destination, names)}")
+        return ids
 
 
 def shown_letters(letters: Sequence[DeadLetter], caller: Caller) -> list[DeadLetter | None]:
@@ -243,13 +264,17 @@ REPLAY: Shape[Replay] = {
     "requestedAt": (TIME, lambda replay: replay.requested_at_ms),
     "state": (either(*ReplayState), lambda replay: replay.state.value),
     "progress": (schema_of(_PROGRESS), lambda replay: json_of(_PROGRESS, replay)),
-    "destination?": (ID, lambda replay: replay.selection.destination_id),
+    "destinations?": (array(ID), lambda replay: _sorted_ids(replay.selection.destination_ids)),
     "reason?": (TEXT, lambda replay: replay.selection.reason),
     "since?": (TIME, lambda replay: replay.selection.since_ms),
     "until?": (TIME, lambda replay: replay.selection.until_ms),
     "endedAt?": (TIME, lambda replay: replay.ended_at_ms),
 }
 """A replay as the API shows it."""
+
+
+def _sorted_ids(ids: Collection[str] | None) -> list[str] | None:
+    return None if ids is None else sorted(ids)
 
 
 def _letter_in_sight(letter: DeadLetter, caller: Caller) -> DeadLetter | None:

@@ -154,7 +154,7 @@ REQUESTS: dict[str, Document] = {
             "message": ID,
             "delivered": FLAG,
             "alert": TEXT,
-            "destination": ID,
+            "destination": TEXT,
             "reason": either(*OutcomeReason),
             **_ALERT_WINDOW,
         },

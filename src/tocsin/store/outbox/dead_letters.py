@@ -70,8 +70,8 @@ def conditions_of(selection: Selection) -> list[ColumnElement[bool]]:
     row, conditions = message.c, list[ColumnElement[bool]]()
     if selection.subscription_ids is not None:
         conditions.append(row.subscription_id.in_(sorted(selection.subscription_ids)))
-    if selection.destination_id is not None:
-        conditions.append(row.destination_id == selection.destination_id)
+    if selection.destination_ids is not None:
+        conditions.append(row.destination_id.in_(sorted(selection.destination_ids)))
     if selection.since_ms is not None:
         conditions.append(row.updated_at_ms >= selection.since_ms)
     if selection.until_ms is not None:

@@ -31,6 +31,7 @@ MOST_OPEN = 5
 _AT_ONCE = 500
 _KEPT_MS = 30 * 86_400_000
 _ROW = replay.c
+_SETS = ("subscription_ids", "destination_ids")
 _GIVEN_UP = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 _ENDED = frozenset({MessageStatus.DELIVERED, MessageStatus.FAILED, MessageStatus.RETRY_LIMIT_REACHED})
 _IS_SENT_BY_WORKERS = message.c.channel != Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT.value
@@ -229,8 +230,10 @@ def _values(new_replay: Replay) -> dict[str, object]:
 
 def _selection(row: Row[Any]) -> Selection:  # Any: a column's value
     selection = json.loads(row.selection)
-    ids = selection.pop("subscription_ids")
-    return Selection(subscription_ids=None if ids is None else frozenset(ids), **selection)
+    former_id = selection.pop("destination_id", None)  # of a replay that was stored when a selection had only one
+    selection.setdefault("destination_ids", None if former_id is None else [former_id])
+    sets = {name: None if ids is None else frozenset(ids) for name in _SETS for ids in (selection[name],)}
+    return Selection(**{**selection, **sets})
 
 
 def _replay(row: Row[Any]) -> Replay:  # Any: a column's value

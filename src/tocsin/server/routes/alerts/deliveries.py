@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from fastapi import Query, Response
 from starlette.concurrency import run_in_threadpool
@@ -33,7 +33,8 @@ from tocsin.store.outbox.dead_letters import DeadLetterPlace
 ROW = ENTITY_TYPES["eventsubscription"]
 
 _CURSOR = re.compile(r"(?P<at>\d{1,15})\.(?P<id>[0-9a-f-]{36})")
-_KEYS = frozenset({"message", "delivered", "alert", "destination", "reason", "since", "until"})
+_CRITERIA = ("alert", "destination", "reason", "since", "until")
+_KEYS = frozenset({"message", "delivered", *_CRITERIA})
 _AT_ONCE = 20
 _MOST_REPLAYS = 100
 Named = Annotated[str | None, Query(max_length=300, description="Id or name of an alert.")]
@@ -46,7 +47,7 @@ def list_dead_letters(
     caller: Asked,
     *,
     alert: Named = None,
-    destination: Annotated[UUID | None, Query(description="Id of a destination of the alert.")] = None,
+    destination: Annotated[str | None, Query(max_length=300, description="Id or name of a destination.")] = None,
     reason: Annotated[str | None, Query(max_length=40, description="Why they failed, e.g. `rejected`.")] = None,
     since: Annotated[str | None, Query(max_length=40)] = None,
     until: Annotated[str | None, Query(max_length=40, description="End: `1d`, a date, or epoch milliseconds.")] = None,
@@ -55,12 +56,11 @@ def list_dead_letters(
 ) -> Response:
     """List dead letters, newest first: messages that were given up, of alerts that you may edit.
 
-    ``alert`` is an id or name; ``since`` and ``until`` say when they were given up (``7d``, a date, epoch ms). A
-    ``reason`` such as ``muted`` also finds what was not sent on purpose.
+    ``alert`` and ``destination`` are ids or names; ``since`` and ``until`` say when they were given up (``7d``, a date,
+    epoch ms). A ``reason`` such as ``muted`` also finds what was not sent on purpose.
     """
     require(caller, Operation.VIEW_BASIC, ROW)
-    destination_id = None if destination is None else str(destination)
-    selection = dead_letters.Wanted(alert, destination_id, reason, since, until).selection(caller)
+    selection = dead_letters.Wanted(alert, destination, reason, since, until).selection(caller)
     letters, start = caller.parts.alert_stores.dead_letters, None if after is None else _place(after)
 
     def page(last: DeadLetter | None, count: int) -> BoundedList[DeadLetter]:
@@ -153,15 +153,10 @@ def _of_one(request: Document, caller: Caller) -> Replay:
 def _of_many(request: Document, caller: Caller) -> Replay:
     if "delivered" in request:
         raise InvalidInput("is for a single message: send its id as message", field="delivered")
-    for key in ("alert", "reason"):
+    for key in ("alert", "destination", "reason"):
         if key in request and not isinstance(request[key], str):
             raise InvalidInput("must be a string", field=key)
-    destination = (
-        parse_id(request["destination"], "must be an id", field="destination") if "destination" in request else None
-    )
-    criteria = dead_letters.Wanted(
-        request.get("alert"), destination, request.get("reason"), request.get("since"), request.get("until")
-    )
+    criteria = dead_letters.Wanted(**{key: request.get(key) for key in _CRITERIA})
     replay = _new(criteria.selection(caller), caller)
     caller.parts.alert_stores.replays.add(replay)
     return _advance(replay.id, caller)

@@ -8,6 +8,7 @@ from functools import partial
 from tests.store.catalogues import JANE, ORDERS, Company
 from tests.store.paths import Row, Step
 
+from tocsin.alerts.incidents import take_step_for_all
 from tocsin.catalogue.observations.joins import put_joins
 from tocsin.catalogue.observations.pipeline_observability import put_entries
 from tocsin.catalogue.observations.profiles import TABLE_PROFILE, put_profile, remove_profile
@@ -15,7 +16,6 @@ from tocsin.catalogue.observations.runs import add_runs, remove_run
 from tocsin.catalogue.observations.samples import put_sample
 from tocsin.catalogue.observations.table_details import put_config, put_metric, put_model, remove_metric
 from tocsin.catalogue.observations.usage import report_usage
-from tocsin.catalogue.quality.incidents import take_step
 from tocsin.catalogue.quality.results import patch_result, remove_result
 from tocsin.catalogue.quality.suites import add_cases, remove_case
 from tocsin.flow.capture.write import Record
@@ -56,7 +56,7 @@ def _result(status: str, at_ms: int = 1) -> Step:
 
 def _take(status: str) -> Step:
     request = {"testCaseReference": _CASE, "testCaseResolutionStatusType": status}
-    return _work_on("testCase", _CASE, partial(take_step, request=request))
+    return _work_on("testCase", _CASE, partial(take_step_for_all, request=request))
 
 
 def _join_suite(shop: Company) -> None:

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
-from tocsin.catalogue.quality.incidents import correct_step, take_step
+from tocsin.alerts.incidents import take_step_for_all
+from tocsin.catalogue.quality.incidents import correct_step
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -38,7 +39,7 @@ def _on_case(shop: Company, work: Callable[[Record, Stored], Written]) -> Writte
 def _take(shop: Company, status: str, details: Document | None = None, **fields: str) -> Written:
     request: Document = {"testCaseReference": _CASE, "testCaseResolutionStatusType": status, **fields}
     request |= {"testCaseResolutionStatusDetails": details} if details else {}
-    return _on_case(shop, lambda record, case: take_step(record, case, request))
+    return _on_case(shop, lambda record, case: take_step_for_all(record, case, request))
 
 
 def _resolve(shop: Company) -> Written:

@@ -39,7 +39,8 @@ _KINDS_BY_STATUS = {"Ack": StepKind.ACKNOWLEDGED, "Assigned": StepKind.ASSIGNED,
 class Handling:
     """What a person does to an incident: the kind of step, a comment, whom it is assigned to, why it failed.
 
-    ``other_id`` is the incident into which it is merged, or from which it is split.
+    ``other_id`` is the incident into which it is merged, or from which it is split. ``case_step`` is the step that was
+    taken of the test case's own before, so that both are one event.
     """
 
     kind: StepKind
@@ -47,6 +48,7 @@ class Handling:
     assignee: Document | None = None
     reason: str | None = None
     other_id: str | None = None
+    case_step: quality_incidents.Advance | None = None
 
 
 def handling_of(kind: StepKind, request: Document) -> Handling:
@@ -97,7 +99,7 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
         raise Conflict(f"{before.name} is resolved; the next failure opens a new incident")
     result = note_step(record, before, after, handling)
     for part in incidents.parts_of(before.id):
-        handle(record, part.id, replace(handling, comment=None))
+        handle(record, part.id, replace(handling, comment=None, case_step=None))
     return result
 
 
@@ -132,16 +134,20 @@ def take_step_for_all(record: Record, case: Stored, request: Document) -> Writte
     NotFound : nobody is there by the name of the assignee
     """
     record.transaction.alert_incidents.hold_off_openings()
-    written = quality_incidents.take_step(record, case, request)
+    state, case_step = quality_incidents.add_step(record, case, request)
+    if case_step is None:
+        return Written(state, None)
     kind = _KINDS_BY_STATUS.get(request[quality_incidents.KIND])
-    incident = record.transaction.alert_incidents.hold_unresolved(case.id) if written.event and kind else None
+    incident = record.transaction.alert_incidents.hold_unresolved(case.id) if kind else None
     # A success may have ended this one already, and the pipeline not yet have noticed.
-    if incident is not None and kind is not None and incident.state_id in (None, written.document["stateId"]):
+    if incident is not None and kind is not None and incident.state_id in (None, state["stateId"]):
         details = request.get(quality_incidents.DETAILS) or {}
         comment = details.get("testCaseFailureComment") or None
-        handling = Handling(kind, comment, details.get("assignee"), details.get("testCaseFailureReason"))
-        handle(record, incident.id, handling)
-    return written
+        assignee, reason = details.get("assignee"), details.get("testCaseFailureReason")
+        handling = Handling(kind, comment, assignee, reason, case_step=case_step)
+        if event := handle(record, incident.id, handling).event:
+            return Written(state, event)
+    return quality_incidents.note_advance(record, case, case_step)
 
 
 def _acknowledge(_record: Record, before: AlertIncident, _handling: Handling) -> AlertIncident:
@@ -174,11 +180,13 @@ def _note_event(
     before, after = incidents
     old, new = _event_value(record, before), _event_value(record, after) | _remarks_of(record, handling)
     changes, document = [FieldChange(name=ALERT_INCIDENT, old_value=old, new_value=new)], None
-    if asset.entity_type == TEST_CASE and handling.kind in _CHANGES:
+    case_step = handling.case_step
+    if case_step is None and asset.entity_type == TEST_CASE and handling.kind in _CHANGES:
         status, details = _test_case_step(handling, after)
-        if advance := quality_incidents.advance_incident(record, asset, (after.state_id, status), details):
-            changes.append(advance.change)
-            document = advance.document
+        case_step = quality_incidents.advance_incident(record, asset, (after.state_id, status), details)
+    if case_step is not None:
+        changes.append(case_step.change)
+        document = case_step.document
     description = ChangeDescription().with_changes(*changes)
     return record.note(asset, description, event_type=EventType.ALERT_INCIDENT_UPDATED, document=document).event
 

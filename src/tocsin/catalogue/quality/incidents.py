@@ -40,10 +40,10 @@ _CHANGEABLE = frozenset({"severity", "updatedAt", "updatedBy"})
 
 
 class Advance(NamedTuple):
-    """What a step changes: the field of the event, and the document of the test case."""
+    """What a step changes: the field of the event, and the document of the test case if that changes, too."""
 
     change: FieldChange
-    document: Document
+    document: Document | None
 
 
 def open_incident(record: Record, case: Stored, was_well: Callable[[], bool]) -> tuple[str, FieldChange | None]:
@@ -59,8 +59,10 @@ def open_incident(record: Record, case: Stored, was_well: Callable[[], bool]) ->
     return step.state_id, _change(case, latest, step)
 
 
-def take_step(record: Record, case: Stored, request: Document) -> Written:
-    """Bring a test case's incident to a status; nothing if it has it already, just so.
+def add_step(record: Record, case: Stored, request: Document) -> tuple[Document, Advance | None]:
+    """Bring a test case's incident to a status; return its state, and what that changes; leave the event to the caller.
+
+    It changes nothing (None) if it has that status already, just so.
 
     Raises
     ------
@@ -72,9 +74,16 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     fields |= {DETAILS: details} if details else {}
     latest = record.transaction.incidents.latest(case.id)
     if latest is not None and _says_nothing_new(latest, fields):
-        return Written(with_test_case(latest.document, reference_to(case)), None)
+        return with_test_case(latest.document, reference_to(case)), None
     step = _add_step(record, case, latest, fields)
-    return _note_step(record, case, (latest, step), _document_after(case, step))
+    change = _change(case, latest, step)
+    return change.new_value, Advance(change, _document_after(case, step))
+
+
+def note_advance(record: Record, case: Stored, advance: Advance) -> Written:
+    """Add the event of a step that is no part of another one."""
+    described = ChangeDescription().with_changes(advance.change)
+    return Written(advance.change.new_value, record.note(case, described, document=advance.document).event)
 
 
 def advance_incident(
@@ -103,7 +112,7 @@ def resolve_open_incident(record: Record, case: Stored, details: Document) -> Do
         return None
     resolved = _add_step(record, case, latest, {KIND: "Resolved", DETAILS: _details(record, "Resolved", details)})
     new_case = _document_after(case, resolved)
-    _note_step(record, case, (latest, resolved), new_case)
+    note_advance(record, case, Advance(_change(case, latest, resolved), new_case))
     return new_case
 
 
@@ -132,7 +141,7 @@ def correct_step(
     step_document = {key: value for key, value in after.items() if key != "testCaseReference"}
     new_step = replace(step, document=step_document | _stamp(record))
     record.transaction.incidents.correct(new_step)
-    return _note_step(record, case, (step, new_step), None)
+    return note_advance(record, case, Advance(_change(case, step, new_step), None))
 
 
 def with_test_case(document: Document, case: Document) -> Document:
@@ -218,11 +227,3 @@ def _change(case: Stored, before: IncidentStep | None, after: IncidentStep) -> F
     reference = reference_to(case)
     old = with_test_case(before.document, reference) if before else None
     return FieldChange(name=FIELD, old_value=old, new_value=with_test_case(after.document, reference))
-
-
-def _note_step(
-    record: Record, case: Stored, steps: tuple[IncidentStep | None, IncidentStep], new_case: Document | None
-) -> Written:
-    change = _change(case, *steps)
-    described = ChangeDescription().with_changes(change)
-    return Written(change.new_value, record.note(case, described, document=new_case).event)

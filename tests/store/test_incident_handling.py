@@ -1,0 +1,121 @@
+"""Tests of what is said of the handling of an incident, on both stores: the same by each way, and once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from sqlalchemy import Engine, func, select
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+from tests.store.test_incident_records import Case, company_on
+
+from tocsin.alerts.incident_tasks import take_transition
+from tocsin.alerts.incidents import Handling, handle, take_step_for_all
+from tocsin.model.alert_incident import StepKind
+from tocsin.model.change import ChangeDescription
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key
+from tocsin.store.database.tables import change_event, notification
+from tocsin.store.eventlog.log import events_at
+
+Way = Callable[[Case, str], None]
+
+_BEN: Document = {"type": "user", "name": "ben"}
+_CAUSE = {"testCaseFailureReason": "MissingData", "testCaseFailureComment": "late"}
+_BELL = [{"category": "Owners", "type": "ActivityFeed"}]
+
+
+def handle_number(case: Case, act: str) -> None:
+    """Handle the incident as ``/incidents`` does."""
+    handling = {
+        "ack": Handling(StepKind.ACKNOWLEDGED),
+        "assign": Handling(StepKind.ASSIGNED, assignee=_BEN),
+        "resolve": Handling(StepKind.RESOLVED, comment="late", reason="MissingData"),
+    }[act]
+    work = partial(handle, incident_id=case.incidents()[-1].id, handling=handling)
+    case.company.writes.within(work, actor=case.company.actor("ana"))
+
+
+def take_step_of_test(case: Case, act: str) -> None:
+    """Handle it as ``testCaseIncidentStatus`` does."""
+    status = {"ack": "Ack", "assign": "Assigned", "resolve": "Resolved"}[act]
+    details = {"assign": {"assignee": _BEN}, "resolve": _CAUSE}.get(act)
+    request = {"testCaseReference": case.name, "testCaseResolutionStatusType": status}
+    work = partial(take_step_for_all, request=request | {"testCaseResolutionStatusDetails": details})
+    case.company.writes.on_entity("testCase", Key.by_id(case.id), work, actor=case.company.actor("ana"))
+
+
+def take_transition_of_task(case: Case, act: str) -> None:
+    """Handle it as ``tasks`` does."""
+    request: Document = {"transitionId": act}
+    request |= {"payload": {"assignees": [_BEN]}} if act == "assign" else {}
+    request |= {"comment": "late", "payload": _CAUSE} if act == "resolve" else {}
+
+    work = partial(take_transition, state_id=case.last_steps()[-1]["stateId"], request=request)
+    case.company.writes.on_entity("testCase", Key.by_id(case.id), work, actor=case.company.actor("ana"))
+
+
+def acts_after(engine: Engine, offset: int) -> list[tuple[str, dict[str, str]]]:
+    """Return the events after a place in the log: their types, and the state of each incident in them."""
+    with engine.connect() as connection:
+        places = connection.scalars(select(change_event.c.log_offset).where(change_event.c.log_offset > offset))
+        events = events_at(connection, set(places))
+    return [(event.event_type, states_in(event.change_description)) for _, event in sorted(events.items())]
+
+
+def states_in(description: ChangeDescription | None) -> dict[str, str]:
+    """Return the state that each changed incident has, by the field of the change."""
+    changes = [*description.fields_updated, *description.fields_added] if description else []
+    return {
+        change.name: change.new_value.get("status") or change.new_value["testCaseResolutionStatusType"]
+        for change in changes
+        if change.name in ("alertIncident", "incidentStatus")
+    }
+
+
+def last_offset(engine: Engine) -> int:
+    """Return the place of the newest event."""
+    with engine.connect() as connection:
+        return int(connection.execute(select(func.max(change_event.c.log_offset))).scalar_one())
+
+
+def alerts_telling_after(engine: Engine, offset: int) -> list[list[str]]:
+    """Return of each notification of later events the alerts that tell of it."""
+    with engine.connect() as connection:
+        reasons = connection.scalars(select(notification.c.reasons).where(notification.c.log_offset > offset)).all()
+    return [[reason["subscriptionName"] for reason in json.loads(text)] for text in reasons]
+
+
+@pytest.mark.parametrize("way", [handle_number, take_step_of_test, take_transition_of_task])
+def test_each_way_to_handle_an_incident_says_so_once(store_engine: Engine, way: Way) -> None:
+    company = company_on(store_engine)
+    company.alert("any change", _BELL, resources=("testCase",))
+    company.alert("handled", _BELL, "eventType == 'alertIncidentUpdated'", resources=("testCase",))
+    case = Case(company)
+    case.do("fail")
+    notify_all(store_engine)
+    for act, status, step in (
+        ("ack", "acknowledged", "Ack"),
+        ("assign", "acknowledged", "Assigned"),
+        ("resolve", "resolved", "Resolved"),
+    ):
+        company.clock.advance(1_000)
+        offset = last_offset(store_engine)
+        way(case, act)
+        states = {"alertIncident": status, "incidentStatus": step}
+        assert acts_after(store_engine, offset) == [("alertIncidentUpdated", states)]
+        notify_all(store_engine)
+        assert alerts_telling_after(store_engine, offset) == [["handled"]]
+    case.check()
+
+
+def test_a_step_of_a_test_that_no_alert_watches_is_one_event(store_engine: Engine) -> None:
+    case = Case(SmallCompany(store_engine))
+    case.do("fail")
+    notify_all(store_engine)
+    offset = last_offset(store_engine)
+    take_step_of_test(case, "ack")
+    assert acts_after(store_engine, offset) == [("entityUpdated", {"incidentStatus": "Ack"})]

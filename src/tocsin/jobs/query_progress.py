@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import (
+    JStreamingQueryListener,
     QueryIdleEvent,
     QueryProgressEvent,
     QueryStartedEvent,
@@ -221,7 +223,7 @@ def _brief(reason: str) -> str:
 @contextmanager
 def reporting(session: SparkSession, reported: MonitoredQuery, position: LogPosition) -> Iterator[_Reporter]:
     """Report the query, which ``session`` runs and which is done up to ``position``, until the block ends."""
-    reporter = _Reporter(reported, position)
+    reporter = _Reporter(session, reported, position)
     session.streams.addListener(reporter)
     try:
         yield reporter
@@ -239,14 +241,31 @@ def unless_spark_has_ended() -> Iterator[None]:
         _LOG.info("spark_has_ended", reason=type(error).__name__)
 
 
+class _ListenerOfJava(JStreamingQueryListener):
+    """What Java calls: reads the progress of a micro-batch as one text.
+
+    PySpark reads it field by field and learns from errors where a map ends: hundreds of calls back to Java.
+    """
+
+    def onQueryProgress(self, jevent: JavaObject) -> None:  # noqa: N802  # Spark's name
+        self.pylistener.onQueryProgress(QueryProgressEvent.fromJson(json.loads(jevent.json())))
+
+
 class _Reporter(StreamingQueryListener):
     """Listener to all queries of its session; reports its own."""
 
-    def __init__(self, reported: MonitoredQuery, position: LogPosition) -> None:
-        self._reported, self._done = reported, position
+    def __init__(self, session: SparkSession, reported: MonitoredQuery, position: LogPosition) -> None:
+        self._session, self._reported, self._done = session, reported, position
         self._reporting = threading.Lock()
         self._said: LogPosition | None = None
         self._run_id: object = None
+
+    @property
+    def _jlistener(self) -> JavaObject:
+        if not hasattr(self, "_jlistenerobj"):  # PySpark's names
+            java: Any = self._session.sparkContext._jvm  # Any: Java's packages
+            self._jlistenerobj = java.PythonStreamingQueryListenerWrapper(_ListenerOfJava(self))
+        return self._jlistenerobj
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  # Spark's name
         if event.name == self._reported.query_name:

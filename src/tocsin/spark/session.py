@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
 
-from py4j.java_gateway import JVMView
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -291,7 +289,7 @@ def _end_lookup(session: SparkSession) -> None:
 
     They would wait for more until Spark closes their connection, and print a traceback then.
     """
-    java = cast(JVMView, session.sparkContext._jvm)
-    for process in java.java.lang.ProcessHandle.current().children().toList():
+    processes = getattr(session.sparkContext._jvm, "java.lang.ProcessHandle")  # by one name: Java looks up each part
+    for process in processes.current().children().toArray():
         if _LOOKUP in process.info().commandLine().orElse(""):
             process.destroy()

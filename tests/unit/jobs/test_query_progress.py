@@ -1,19 +1,24 @@
-"""Tests of query failures: restart after a late Python start only, and short messages."""
+"""Tests of query failures: restart after a late Python start only, and short messages; of progress, read at once."""
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tocsin.jobs.query_progress import BatchError, has_worked, in_few_words, start_query
+from tocsin.clock import FixedClock
+from tocsin.flow.eventlog.position import LogPosition
+from tocsin.jobs.query_progress import BatchError, MonitoredQuery, has_worked, in_few_words, reporting, start_query
 
 LATE = "[STREAM_FAILED] Query [id = x] terminated with exception: Python worker failed to connect back."
 READS = "Waiting for data to arrive"
@@ -42,6 +47,51 @@ class Query:
 
     def exception(self) -> str | None:
         return self.failure
+
+
+@dataclass
+class Reached:
+    """Remembers each offset up to which a query said that it is done."""
+
+    offsets: list[int] = field(default_factory=list)
+
+    def processed_offset(self, query_name: str) -> int:
+        return 0
+
+    def holds(self, position: LogPosition) -> bool:
+        return True
+
+    def advance(self, query_name: str, log_offset: int, *, now_ms: int, event_id: str | None = None) -> None:
+        self.offsets.append(log_offset)
+
+
+def _event(query_name: str, end: int) -> str:
+    """Return an event of progress as Spark 4.3 writes it."""
+    source = {
+        "description": "tocsin_log",
+        "startOffset": None,
+        "endOffset": {"offset": end},
+        "latestOffset": None,
+        "numInputRows": 2,
+        "inputRowsPerSecond": 1.5,
+        "processedRowsPerSecond": 1.5,
+    }
+    progress = {
+        "id": str(UUID(int=1)),
+        "runId": str(UUID(int=2)),
+        "name": query_name,
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "batchId": end,
+        "batchDuration": 4,
+        "numInputRows": 2,
+        "inputRowsPerSecond": 1.5,
+        "processedRowsPerSecond": 1.5,
+        "durationMs": {"addBatch": 3},
+        "stateOperators": [],
+        "sources": [source],
+        "sink": {"description": "ForeachBatchSink", "numOutputRows": -1},
+    }
+    return json.dumps({"progress": progress})
 
 
 def start_one_of(*queries: Query) -> tuple[Query, int]:
@@ -107,3 +157,17 @@ def test_other_failures_are_reported_as_they_are() -> None:
 
     with pytest.raises(KeyError):
         in_few_words(work)(cast(DataFrame, None), 7)
+
+
+def test_java_is_asked_once_for_the_progress_of_a_micro_batch() -> None:
+    """PySpark's own reading is hundreds of calls, each a round trip."""
+    listeners: list[Any] = []
+    java = SimpleNamespace(PythonStreamingQueryListenerWrapper=lambda listener: listener)
+    streams = SimpleNamespace(addListener=listeners.append, removeListener=listeners.remove)
+    session = SimpleNamespace(streams=streams, sparkContext=SimpleNamespace(_jvm=java))
+    progress = Reached()
+    query = MonitoredQuery("some_stream", "", progress, FixedClock(7))
+    with reporting(cast(SparkSession, session), query, LogPosition(3)):
+        for name, end in (("some_stream", 5), ("another", 9), ("some_stream", 8)):
+            listeners[0]._jlistener.onQueryProgress(SimpleNamespace(json=lambda name=name, end=end: _event(name, end)))
+    assert progress.offsets == [5, 8]

@@ -33,8 +33,9 @@ from tocsin.store.database.tables import change_event, entity, follow, past_rela
 from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.asked import people_asked_at
-from tocsin.store.recipients.belonging import Belonging, KnownBelongings, find_belongings
+from tocsin.store.recipients.belonging import Belonging, KnownBelongings
 from tocsin.store.recipients.mutes import mutes_in
+from tocsin.store.recipients.relations_over_time import KnownChains
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
 
 _MOST_REFUSALS = 10_000
@@ -54,13 +55,15 @@ class SqlDirectory:
     def __init__(self, engine: Engine, from_offset: int = 0, portion: Portion = EVERYBODY) -> None:
         self._engine, self._from, self._portion = engine, from_offset, portion
         self._subjects: KnownSubjects | None = None
+        self._chains: KnownChains | None = None
         self._belongings: KnownBelongings | None = None
         self._policies: PolicySnapshot | None = None
 
     def from_offset(self, offset: int) -> SqlDirectory:
         """Return the directory for events at this offset or later: relations that ended before are left out."""
         directory = copy(self)
-        directory._from, directory._subjects, directory._belongings = offset, KnownSubjects(), KnownBelongings(offset)
+        directory._from, directory._subjects, directory._chains = offset, KnownSubjects(), KnownChains(offset)
+        directory._belongings = KnownBelongings(directory._chains)
         return directory
 
     def of(self, portion: Portion) -> SqlDirectory:
@@ -185,7 +188,7 @@ class SqlDirectory:
 
     def _owners(self, asset_ids: Collection[str]) -> Iterator[Principal]:
         with reading(self._engine) as connection:
-            yield from relations_over_time.owners(connection, asset_ids, self._from)
+            yield from relations_over_time.owners(connection, asset_ids, self._from, self._chains)
 
     def _followers(self, asset_ids: Collection[str], test_ids: Collection[str]) -> Iterator[Principal]:
         """Yield who follows each of these assets, and who follows what it belongs to; a test belongs to its table."""
@@ -302,9 +305,8 @@ class SqlDirectory:
     ) -> Mapping[str, Sequence[Belonging]]:
         """Return what assets belong to; those of the ids that are tests belong to their table alone."""
         asset_ids = [one for one in ids if one not in test_ids]
-        if self._belongings is None:
-            return find_belongings(connection, asset_ids, self._from)
-        return self._belongings.of(connection, asset_ids)
+        belongings = self._belongings or KnownBelongings(KnownChains(self._from))
+        return belongings.of(connection, asset_ids)
 
     def _in_portion(self, principals: Iterable[Principal]) -> Iterator[Principal]:
         """Yield those who are no person, or one of ours."""

@@ -64,37 +64,49 @@ _ENDED = select(
 )
 
 
-def owners(connection: Connection, node_ids: Collection[str], from_offset: int = 0) -> Iterator[Principal]:
+def owners(
+    connection: Connection, node_ids: Collection[str], from_offset: int = 0, known_chains: KnownChains | None = None
+) -> Iterator[Principal]:
     """Yield the owners of each entity, its own or those of the nearest ancestor that had some, for as long as each was.
 
-    One row per (entity, owner, span of offsets).
+    One row per (entity, owner, span of offsets). ``known_chains`` are for events at this offset or later.
     """
 
     def find_owners(ids: Collection[str]) -> _Relations:
         return _relations_held(connection, _OWNERS, (OWNER,), ids, from_offset)
 
-    for node, (owner_id, owner_type), (since, until) in _inheritable(connection, find_owners, node_ids, from_offset):
+    chains = known_chains or KnownChains(from_offset)
+    owner_spans = _inheritable(connection, find_owners, node_ids, from_offset, chains)
+    for node, (owner_id, owner_type), (since, until) in owner_spans:
         yield Principal(ReasonKind.OWNER, owner_id, owner_type, node, since_offset=since, until_offset=until)
 
 
-def domains_and_products(
-    connection: Connection, chains: Mapping[str, AncestorChain], from_offset: int = 0
-) -> Iterator[tuple[str, Target, Span]]:
-    """Yield the domains and data products of each of these entities: (entity, id and type, span of offsets).
+class Governance:
+    """Domains and data products that some entities and their ancestors name, at ``from_offset`` or later."""
 
-    Domains are its own or those it inherits, as owners are. ``chains`` holds the ancestors of each, at this offset or
-    later.
-    """
-    ids = {*chains, *(ancestor.id for chain in chains.values() for ancestor in chain.everybody())}
-    relations = _relations_held(connection, _GOVERNANCE, (DOMAIN, PRODUCT), ids, from_offset)
+    def __init__(self, connection: Connection, node_ids: Collection[str], chains: KnownChains) -> None:
+        self._connection, self._node_ids, self._chains = connection, node_ids, chains
+        self._from = chains.from_offset
+        known_chains = chains.of(connection, node_ids)
+        ids = {*node_ids, *(ancestor.id for chain in known_chains.values() for ancestor in chain.everybody())}
+        self._relations = _relations_held(connection, _GOVERNANCE, (DOMAIN, PRODUCT), ids, self._from)
 
-    def find_domains(ids: Collection[str]) -> _Relations:
-        return {one: [row for row in relations.get(one, ()) if row.target[1] == "domain"] for one in ids}
+    def targets(self) -> dict[str, str]:
+        """Return the type of each domain and data product that one of them names, by its id."""
+        return dict(relation.target for relations in self._relations.values() for relation in relations)
 
-    yield from _inheritable(connection, find_domains, chains.keys(), from_offset, chains)
-    for node in chains:
-        products = (row for row in relations.get(node, ()) if row.target[1] != "domain")
-        yield from ((node, product.target, product.span) for product in products)
+    def spans(self) -> Iterator[tuple[str, Target, Span]]:
+        """Yield the domains and data products of each of the entities: (entity, id and type, span of offsets).
+
+        Domains are its own or those it inherits, as owners are.
+        """
+        yield from _inheritable(self._connection, self._domains, self._node_ids, self._from, self._chains)
+        for node in self._node_ids:
+            products = (relation for relation in self._relations.get(node, ()) if relation.target[1] != "domain")
+            yield from ((node, product.target, product.span) for product in products)
+
+    def _domains(self, ids: Collection[str]) -> _Relations:
+        return {one: [held for held in self._relations.get(one, ()) if held.target[1] == "domain"] for one in ids}
 
 
 def _inheritable(
@@ -102,13 +114,12 @@ def _inheritable(
     find_relations: Callable[[Collection[str]], _Relations],
     node_ids: Collection[str],
     from_offset: int,
-    chains: Mapping[str, AncestorChain] | None = None,
+    known_chains: KnownChains,
 ) -> Iterator[tuple[str, Target, Span]]:
     """Yield what each entity has in a relation, its own or what the nearest ancestor had that had some, and when."""
     own_relations = find_relations(node_ids)
     inheriting_nodes = {node for node in node_ids if not _lasts(own_relations.get(node, ()), from_offset)}
-    if chains is None:
-        chains = chains_of(connection, inheriting_nodes, from_offset)
+    chains = known_chains.of(connection, inheriting_nodes)
     ancestors = {one.id for node in inheriting_nodes for one in chains[node].everybody()}
     held_above = {one: own_relations.get(one, []) for one in ancestors.intersection(node_ids)}
     held_above |= find_relations(ancestors.difference(node_ids))
@@ -253,8 +264,25 @@ def _effective(
         yield from ((owner, span) for span in join_spans(owner_spans))
 
 
-def chains_of(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, AncestorChain]:
-    """Return the ancestors of each entity, now and at this offset or later."""
+class KnownChains:
+    """The ancestors of the entities of some events at this offset or later, each looked up once.
+
+    ``from_offset`` lies one before: what ended there was ended by the first of the events.
+    """
+
+    def __init__(self, first_offset: int) -> None:
+        self.from_offset = max(0, first_offset - 1)
+        self._chains: dict[str, AncestorChain] = {}
+
+    def of(self, connection: Connection, node_ids: Collection[str]) -> Mapping[str, AncestorChain]:
+        """Return the ancestors of each entity, now and at ``from_offset`` or later."""
+        unknown_ids = [one for one in node_ids if one not in self._chains]
+        if unknown_ids:
+            self._chains.update(_chains_of(connection, unknown_ids, self.from_offset))
+        return {one: self._chains[one] for one in node_ids}
+
+
+def _chains_of(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, AncestorChain]:
     places = rows_by_key(connection, select(entity.c.id, entity.c.entity_type, entity.c.fqn), entity.c.id, node_ids)
     entries: dict[str, Entry] = {row.id: (row.entity_type, row.fqn) for row in places}
     above_now = ancestor_entities(connection, entries)

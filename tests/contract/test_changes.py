@@ -379,6 +379,31 @@ def test_a_permanent_deletion_ends_a_request_and_tells_once_who_was_asked(
         assert ["ended, as the asset is deleted permanently" in title for title in titles] == [True, False]
 
 
+def test_requests_of_a_deleted_asset_are_listed_by_its_name_to_who_may_view_it(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    fqn, ann = world["orders"]["fullyQualifiedName"], world["as_ann"]
+    announce(administrator, world["orders"])
+    announce(administrator, world["counts"], column=None)
+
+    def names_of(client: httpx.Client, **query: str) -> list[str]:
+        answer = client.get("/changes", params={"asset": fqn, **query})
+        assert answer.is_success, answer.text
+        return [one["name"] for one in answer.json()["data"]]
+
+    for deletion in ("", "?hardDelete=true"):
+        assert administrator.delete(f"/tables/{world['orders']['id']}{deletion}").is_success
+        for client in (administrator, ann):
+            assert names_of(client) == names_of(client, type="table") == ["CR-1"], deletion
+        assert administrator.get("/changes", params={"asset": fqn, "type": "topic"}).status_code == 404
+    restrict(
+        administrator, world["ann"], {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
+    )
+    refusal = ann.get("/changes", params={"asset": fqn})
+    assert (refusal.status_code, refusal.json()["message"]) == (404, f"asset {fqn} not found")
+    assert names_of(administrator) == ["CR-1"]
+
+
 def test_a_table_made_anew_under_the_same_name_has_none_of_the_requests_of_the_former(
     administrator: httpx.Client, world: dict[str, Json]
 ) -> None:

@@ -113,7 +113,7 @@ def list_requests(
     *,
     status: Annotated[str, typer.Option(help="announced, due, done, withdrawn or all.")] = "announced",
     author: Annotated[str | None, typer.Option(help="Name of a user.")] = None,
-    asset: Annotated[str | None, typer.Option(help="Fully qualified name of an asset.")] = None,
+    asset: Annotated[str | None, typer.Option(help="Fully qualified name of an asset, deleted or not.")] = None,
     of_type: OfType = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of requests.")] = 50,
     output: Output = OutputForm.TABLE,
@@ -123,13 +123,10 @@ def list_requests(
 
     Example: tocsin changes list --asset postgres_prod.ecommerce.public.orders --status all
     """
-    filters = {"status": None if status == "all" else status, "author": author}
+    filters = {"status": None if status == "all" else status, "author": author, "asset": asset, "type": of_type}
     is_table = output is OutputForm.TABLE and not as_json
     with Client() as client:
         zone = own_zone(client, is_shown=is_table)
-        if asset is not None:
-            entity = find_asset(client, asset, of_type)
-            filters |= {"asset": entity.id, "type": entity.entity_type}
         requests = list(islice(client.list_change_requests(**filters), limit))
     if output is OutputForm.YAML:
         typer.echo(changes_as_yaml(requests), nl=False)

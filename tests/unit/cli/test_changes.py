@@ -104,12 +104,13 @@ def test_a_request_is_answered_discussed_moved_and_withdrawn(run: Run, small_ser
 
 
 def test_requests_of_an_asset_are_listed_with_how_they_ended(run: Run, small_server: SmallServer) -> None:
-    small_server.answer("GET", "/api/v1/tables/name/pg.shop.public.orders", {"id": "e", "name": "orders"})
     small_server.answer("GET", API, {"data": [ONE | {"status": "done"}], "paging": {}})
     output = run("changes", "list", "--asset", "pg.shop.public.orders", "--status", "all").out
     assert "done" in output
-    assert small_server.requests[-1].query["asset"] == "e"
-    assert small_server.requests[-1].query["type"] == "table"
+    query = {"asset": "pg.shop.public.orders", "limit": "100"}
+    assert small_server.requests[-1].query == query
+    assert run("changes", "list", "--asset", "pg.shop.public.orders", "--type", "table", "--status", "all").code == 0
+    assert small_server.requests[-1].query == {**query, "type": "table"}
     ended = ONE | {"status": "done", "outcome": "early", "doneAt": _AT_MS}
     small_server.answer("GET", f"{API}/CR-12", ended)
     small_server.answer("GET", f"{API}/CR-12/consumers", {"data": [], "paging": {}})

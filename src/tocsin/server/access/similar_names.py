@@ -29,6 +29,7 @@ from tocsin.store.catalogue.entities.write import lookups
 from tocsin.store.catalogue.search.results import Hit, Search
 
 _SPOKEN = {"eventsubscription": "alert", "testCase": "test case", "ingestionPipeline": "ingestion pipeline"}
+_MOST_SPOKEN = 4
 _MOST_OFFERED = 3
 _MOST_COMPARED = 50
 
@@ -54,7 +55,8 @@ def named_id(name: str, types: Sequence[str], caller: Caller) -> str:
     if is_uuid(name):
         return name.lower()
     suggestion = similar_names(name, types, caller)
-    raise NotFound(f"{' or '.join(_SPOKEN.get(kind, kind) for kind in types)} {name} not found{suggestion}")
+    noun = " or ".join(_SPOKEN.get(kind, kind) for kind in types) if len(types) <= _MOST_SPOKEN else "asset"
+    raise NotFound(f"{noun} {name} not found{suggestion}")
 
 
 def similar_names(name: str, types: Sequence[str], caller: Caller) -> str:

@@ -22,6 +22,7 @@ from tocsin.model.change_request import (
 )
 from tocsin.model.entity import Document
 from tocsin.server.access.references import with_names
+from tocsin.server.access.similar_names import named_id
 from tocsin.server.changes.consumers import EXTENT_SCHEMA
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, either, exact_object, nullable
@@ -155,6 +156,26 @@ def found_request(name: str, caller: Caller) -> AnnouncedChange:
     if request is None or requests_shown(caller, [request]) == [None]:
         raise NotFound(f"change request {name} not found")
     return request
+
+
+def asset_id_of(name: str, types: Sequence[str], caller: Caller) -> str:
+    """Return the id of an asset of these types by id or name, also of one that is deleted for good.
+
+    Raises
+    ------
+    NotFound : there is none that the caller may see
+    """
+    try:
+        return named_id(name, types, caller)
+    except NotFound:
+        subjects = caller.parts.changes.list_removed(types)
+        visible_ids = caller.visibility.sees(subjects)
+        documents = caller.parts.access.standing.of(visible_ids)
+        fqns = {entity_id: document.get("fullyQualifiedName") for entity_id, (_, document) in documents.items()}
+        entity_id = next((one["id"] for one in subjects if fqns.get(one["id"]) == name), None)
+        if entity_id is None:
+            raise
+        return str(entity_id)
 
 
 def requests_shown(caller: Caller, requests: Sequence[AnnouncedChange]) -> list[AnnouncedChange | None]:

@@ -31,6 +31,7 @@ from tocsin.model.change_request import (
     number_in,
 )
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import hint
 from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.similar_names import named_id
@@ -48,6 +49,7 @@ from tocsin.server.changes.requests import (
     DETAILED_SCHEMA,
     REQUEST_SCHEMA,
     STEP_SCHEMA,
+    asset_id_of,
     found_request,
     request_json,
     requests_json,
@@ -68,6 +70,7 @@ _FIRST_CONSUMERS = 100
 
 _Name = Annotated[str | None, Field(max_length=10_000)]
 _ANNOUNCED = exact_object(DETAILED_SCHEMA["properties"], {"firstConsumers": array(CONSUMER_SCHEMA)})
+_ASSET_TYPES = tuple(dict.fromkeys(("table", *(name for name, row in ENTITY_TYPES.items() if row.is_followable))))
 DryRun = Annotated[bool, Query(alias="dryRun", description="Only check it, and say who would be asked.")]
 
 router = DeclaredRoutes(prefix="/changes", tags=["change requests"])
@@ -81,20 +84,21 @@ class PageQuery(QueryParameters):
 
 
 class ChangeRequestQuery(PageQuery):
-    """Filters of the list: ``asset`` needs its ``type``, ``author`` is an id or name."""
+    """Filters of the list: ``asset`` and ``author`` are ids or names; a deleted asset keeps its requests."""
 
     status: Literal["announced", "due", "done", "withdrawn"] | None = None
     asset: _Name = Field(default=None, description="Id or fully qualified name of an asset.")
-    type: str = Field(default="table", max_length=40, description="Type of that asset.")
+    type: str | None = Field(default=None, max_length=40, description="Type of that asset; any if left out.")
     author: _Name = Field(default=None, description="Id or name of a user.")
 
     def filter(self, caller: Caller) -> RequestFilter:
         """Return the filter for the store."""
+        types = _types_of(self.type)
         return RequestFilter(
             at_ms=caller.parts.clock.now_ms(),
             status=RequestStatus(self.status) if self.status else None,
-            entity_id=_id(self.asset, self.type, caller),
-            author_id=_id(self.author, "user", caller),
+            entity_id=self.asset and asset_id_of(self.asset, types, caller),
+            author_id=self.author and named_id(self.author, ("user",), caller),
         )
 
 
@@ -229,17 +233,18 @@ def _request_answer(request: AnnouncedChange, caller: Caller) -> Response:
     return answer(request_json(present, counts, caller) | {"consumers": extent_of(entries, caller)})
 
 
-def _id(name: str | None, kind: str, caller: Caller) -> str | None:
-    """Return the id for a filter by id or name: none without a filter.
+def _types_of(entity_type: str | None) -> tuple[str, ...]:
+    """Return the types that an asset may have.
 
     Raises
     ------
     InvalidInput : there is no such type
-    NotFound : there is no such name that the caller may see
     """
-    if kind not in ENTITY_TYPES:
-        raise InvalidInput(f"unknown entity type {kind!r}", field="type")
-    return None if name is None else named_id(name, (kind,), caller)
+    if entity_type is None:
+        return _ASSET_TYPES
+    if entity_type not in ENTITY_TYPES:
+        raise InvalidInput(f"unknown entity type {entity_type!r}{hint(entity_type, ENTITY_TYPES)}", field="type")
+    return (entity_type,)
 
 
 def _number(cursor: str | None) -> int | None:

@@ -47,6 +47,7 @@ from tocsin.model.change_request import (
     StandingRequest,
     number_in,
 )
+from tocsin.model.entity import Document
 from tocsin.store.catalogue.relations.past import CONSUMER, Relation
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
 from tocsin.store.database.engine import fetch_first, fetch_rows, is_sqlite, reading
@@ -68,6 +69,8 @@ _STANDS_OF_ONE = Prepared(select(_ROW.id).where(_ROW.entity_id == bindparam("ent
 _CHANGEABLE = ("due_at_ms", "withdrawn_at_ms", "done_at_ms", "outcome", "updated_at_ms", "remind_at_ms")
 _DECIDED = (RequestStepKind.ASKED.value, RequestStepKind.MISSING.value)
 """Steps after which a request that is due asks its author no more."""
+MOST_REMOVED = 1000
+"""Assets, deleted for good, among which one is looked for by its name."""
 MOST_LISTED = 100
 """Requests of one asset that a list of assets shows."""
 _OF_REQUEST, _OF_CONSUMER, _ANSWER = "of_request", "of_consumer", "answer"
@@ -239,8 +242,17 @@ class ChangeRequestLog:
 
     def list_announced_of_removed(self, entity_type: str, due_at_ms: int) -> list[AnnouncedChange]:
         """Return such requests about all assets of a type that are deleted for good."""
-        is_there = select(entity.c.id).where(entity.c.id == _ROW.entity_id).exists()
-        return self._requests_for(and_(_ROW.entity_type == entity_type, ~is_there), due_at_ms)
+        return self._requests_for(and_(_ROW.entity_type == entity_type, ~_is_stored()), due_at_ms)
+
+    def list_removed(self, entity_types: Collection[str]) -> list[Document]:
+        """Return references to the assets of these types that are deleted for good, those last announced first.
+
+        At most ``MOST_REMOVED``.
+        """
+        query = select(_ROW.entity_id, _ROW.entity_type).where(_ROW.entity_type.in_(entity_types), ~_is_stored())
+        query = query.group_by(_ROW.entity_id, _ROW.entity_type).order_by(func.max(_ROW.number).desc())
+        subject_rows = fetch_rows(self._engine, query.limit(MOST_REMOVED))
+        return [{"id": row.entity_id, "type": row.entity_type} for row in subject_rows]
 
     def _requests_for(self, condition: ColumnElement[bool], due_at_ms: int) -> list[AnnouncedChange]:
         query = select(change_request).where(condition, _ROW.due_at_ms == due_at_ms, _ROW.withdrawn_at_ms.is_(None))
@@ -332,6 +344,11 @@ class ChangeRequestLog:
 def _is_there() -> ColumnElement[bool]:
     """Return the condition that the asset of a request is there."""
     return select(entity.c.id).where(entity.c.id == _ROW.entity_id, ~entity.c.deleted).exists()
+
+
+def _is_stored() -> ColumnElement[bool]:
+    """Return the condition that the asset of a request is there, softly deleted or not."""
+    return select(entity.c.id).where(entity.c.id == _ROW.entity_id).exists()
 
 
 def _answers_to(request_id: str) -> Select[Any]:  # Any: columns of two tables

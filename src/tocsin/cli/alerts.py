@@ -178,8 +178,11 @@ def resume(
     with Client() as client:
         alert_id = find_alert(client, name).id
         destinations = client.subscription_status(alert_id)["data"]
-        unsent = [one for one in destinations if one["breaker"]["state"] != "closed"]
-        resumed = [one for one in unsent if destination in (None, one["id"], one.get("name"))]
+        targets = [one for one in destinations if destination in (None, one["id"], one.get("name"))]
+        if destination is not None and not targets:
+            hint = name_hint(destination, [one["name"] for one in destinations if one.get("name")])
+            raise NotFound(f"alert {name} has no destination {destination!r}{hint}")
+        resumed = [one for one in targets if one["breaker"]["state"] != "closed"]
         answer = [client.resume_destination(alert_id, one["id"]) for one in resumed]
     names = ", ".join(map(_destination, resumed))
     text = f"Resumed {names} of alert {name}." if resumed else f"No destination of alert {name} is paused or stopped."

@@ -430,6 +430,11 @@ def test_destinations_that_are_paused_or_stopped_are_resumed(run: Run, small_ser
     assert run_resume() == ("Resumed Owners by Email, Owners by Email of alert owners.\n", ["b", "c"])
     assert run_resume("--destination", "c")[1] == ["c"]
     assert run_resume("--destination", "a") == ("No destination of alert owners is paused or stopped.\n", [])
+    destinations[0]["name"] = "#data-alerts"
+    small_server.answer("GET", f"{path}/1/status", {"data": destinations})
+    refusal = run("alerts", "resume", "owners", "--destination", "#data-alert")
+    assert refusal.code != 0
+    assert "alert owners has no destination '#data-alert'; did you mean #data-alerts?" in refusal.err
 
 
 def test_an_alert_is_switched_off_and_on_and_deleted_by_its_name(run: Run, small_server: SmallServer) -> None:

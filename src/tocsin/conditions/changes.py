@@ -30,6 +30,7 @@ from tocsin.model.change import (
 from tocsin.model.entity import Document
 from tocsin.model.fqn import quote
 from tocsin.model.list_identity import REFERENCE_LISTS
+from tocsin.model.status import INCIDENT_STATUSES, INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.thread import THREAD
 
 ASSET = "asset"
@@ -150,6 +151,21 @@ _REPORTED = {
     EventType.USAGE_DROP: "usage",
     EventType.QUERY_PATTERN_CHANGE: "usage",
 }
+
+CLOSED_VALUES: dict[str, tuple[tuple[str, ...], bool]] = {
+    "lifecycle": (tuple(fate for _, fate in _WHOLE.values()), False),
+    "run": ((*RUN_STATUSES, *INGESTION_STATES), False),
+    "quality": (
+        (
+            *RESULT_STATUSES,
+            *INCIDENT_STATUSES,
+            *(kind.value for kind, category in _REPORTED.items() if category == "quality"),
+        ),
+        True,
+    ),
+    "usage": (tuple(kind.value for kind, category in _REPORTED.items() if category == "usage"), True),
+}
+"""The values that changes of a category have, and whether some have others, such as the names of test suites."""
 
 
 def changes_of(event: ChangeEvent) -> list[EventChange]:

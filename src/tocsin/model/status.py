@@ -12,6 +12,9 @@ INGESTION_STATES = ("queued", "success", "failed", "running", "partialSuccess", 
 ``entity/data/pipeline.json``, ``entity/services/ingestionPipelines/ingestionPipeline.json``; seeds/001 has
 ``PartialSuccess`` of a pipeline."""
 
+INCIDENT_STATUSES = ("New", "Ack", "Assigned", "Resolved")
+"""How far the handling of a test's incident is. Source: OpenMetadata 1.13, ``tests/testCaseResolutionStatus.json``."""
+
 SUCCESS = "success"
 
 _ONE_WORD = {"successful": SUCCESS}

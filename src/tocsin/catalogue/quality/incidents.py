@@ -26,7 +26,7 @@ from tocsin.model.report import IncidentStep
 from tocsin.model.stored import Key, Stored, Written
 
 FIELD = "incidentStatus"
-STATUSES = ("New", "Ack", "Assigned", "Resolved")
+
 KIND = "testCaseResolutionStatusType"
 DETAILS = "testCaseResolutionStatusDetails"
 _REQUEST = shape_of("createTestCaseResolutionStatus", {"testCaseReference": name, DETAILS: mapping})

@@ -10,25 +10,18 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tocsin.conditions.certainty import Certainty, certainty, is_never
-from tocsin.conditions.changes import TARGETS, target_asked
 from tocsin.conditions.check import parse_and_check
-from tocsin.conditions.documents import TIER_PREFIX
-from tocsin.conditions.fields import canonical
 from tocsin.conditions.nodes import Has, Node
 from tocsin.conditions.normal_form import normal_form
-from tocsin.conditions.paths import parts
 from tocsin.conditions.relations import questions_of
 from tocsin.conditions.test_results import TEST_CASE, TEST_SUITE, without_tests
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.producers import CHANGEABLE, CHANGED, PRODUCERS, simplify_for
+from tocsin.flow.match.producers import PRODUCERS, simplify_for
+from tocsin.flow.match.wrong_words import wrong_words
 from tocsin.logic import ALWAYS, conjunction_of, leaves
 from tocsin.model.change import EventType
-from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import hint, nearest
-from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.subscription import ALL_RESOURCES, EventSubscription, FilteringRules
-from tocsin.model.thread import THREAD, ThreadType
 
 
 class RemarkKind(StrEnum):
@@ -44,17 +37,6 @@ class RemarkKind(StrEnum):
     RENAMED = "renamed"
     UNINDEXED = "unindexed"
     UNKNOWN_WORD = "unknownWord"
-
-
-_STATUSES = (*INGESTION_STATES, *RUN_STATUSES, *RESULT_STATUSES)
-_WORDS: dict[str, tuple[str, ...]] = {
-    "entityType": (*ENTITY_TYPES, THREAD),
-    "threadType": tuple(ThreadType),
-    "testStatus": _STATUSES,
-    "pipelineStatus": _STATUSES,
-    "previousStatus": _STATUSES,
-}
-"""Fields that can have but a few values, and which: asking for another one is allowed, as upstream allows it."""
 
 
 @dataclass(frozen=True)
@@ -121,20 +103,7 @@ def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
 
 
 def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
-    """Yield each word that a filter expects of a field that cannot have it, with the nearest one that it can."""
-    field_words = ((leaf.field, word) for leaf in leaves(node) if isinstance(leaf, Has) for word in leaf.values)
-    for name, word in dict.fromkeys(field_words):
-        words, target = _WORDS.get(name, ()), target_asked(name, word)
-        if name == "tier" and not word.startswith(TIER_PREFIX):
-            says = f"tiers begin with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
-            yield Remark(RemarkKind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {says}", field)
-        if target is not None and (parts(target) or ("",))[0] not in TARGETS:
-            says = f"a target is asset, or begins with a list of members; did you mean {_as_target(target)}?"
-            yield Remark(RemarkKind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
-        if name in CHANGED and (key := word.partition(".")[0]) not in CHANGEABLE and (near := nearest(key, CHANGEABLE)):
-            yield Remark(RemarkKind.UNKNOWN_WORD, f"No event changes the field {key!r}; did you mean {near}?", field)
-        if words and word not in {canonical(name, one) for one in words}:
-            yield Remark(RemarkKind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, words)}", field)
+    return (Remark(RemarkKind.UNKNOWN_WORD, message, field) for message in wrong_words(node))
 
 
 def _of_event_types(node: Node, resources: Sequence[str], field: str) -> Iterator[Remark]:
@@ -148,19 +117,6 @@ def _of_event_types(node: Node, resources: Sequence[str], field: str) -> Iterato
             producers_hint = f"; it is for {', '.join(producers)}" if len(producers) <= _MOST_NAMED else ""
             message = f"No event about {', '.join(resources)} has the type {kind!r}{producers_hint}"
             yield Remark(RemarkKind.OUTSIDE_RESOURCES, message, field)
-
-
-def _as_tier(word: str) -> str:
-    """Return ``Tier1``, ``tier.tier1`` or ``Gold`` as the tag that is meant."""
-    cut = word[len(TIER_PREFIX) :] if word.lower().startswith(TIER_PREFIX.lower()) else word
-    return f"{TIER_PREFIX}{cut[:1].upper()}{cut[1:]}"
-
-
-def _as_target(target: str) -> str:
-    """Return ``column.email`` or ``email`` as the column that is meant."""
-    first, dot, tail = target.partition(".")
-    near = nearest(first, TARGETS)
-    return f"{near}{dot}{tail}" if near else f"columns.{target}"
 
 
 def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import parse_and_check
+from tocsin.conditions.functions import FUNCTIONS
+from tocsin.errors import InvalidCondition
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.remarks import RemarkKind, of_alert, of_condition
 from tocsin.model.subscription import EventSubscription
@@ -208,3 +210,101 @@ def test_a_target_that_a_change_can_have_is_not(target: str) -> None:
     assert not list(
         of_condition(parse_and_check(f"matchAnyChange('tag', 'add', '{target}') || changeTarget == '{target}'"))
     )
+
+
+_ERROR, _WARNING = "error", "warning"
+_MISSPELT: dict[str, dict[str, tuple[str, str]]] = {
+    "matchAnySource": {"types": ("tabel", _WARNING)},
+    "matchAnyEventType": {"types": ("entityUpdatd", _ERROR)},
+    "matchTestResult": {"statuses": ("Faild", _WARNING)},
+    "getTestCaseStatusIfInTestSuite": {"statuses": ("Faild", _WARNING), "suites": ("x", "")},
+    "matchIngestionPipelineState": {"states": ("sucess", _WARNING)},
+    "matchPipelineState": {"states": ("Sucessful", _WARNING)},
+    "matchAnyFieldChange": {"paths": ("colums", _WARNING)},
+    "onlyFieldsChanged": {"fields": ("colums", _WARNING)},
+    "matchAnyChange": {
+        "categories": ("schma", _ERROR),
+        "operations": ("ad", _ERROR),
+        "targets": ("colums", _WARNING),
+        "values": ("faild", _WARNING),
+    },
+    "olderThan": {"durations": ("7dd", _ERROR)},
+    "matchAnyTier": {"tiers": ("Tier1", _WARNING)},
+    "matchStatusTransition": {"before": ("sucess", _WARNING), "after": ("faild", _WARNING)},
+    "matchStatusInARow": {"statuses": ("faild", _WARNING), "times": ("0", _ERROR)},
+    "noSuccessFor": {"durations": ("6hh", _ERROR)},
+    "stillStale": {"durations": ("6hh", _ERROR)},
+}
+"""What is misspelt in each parameter, and what comes of it; parameters that are not here take names."""
+
+_RIGHT = {
+    **{"types": "table", "statuses": "Failed", "states": "failed", "paths": "tags", "fields": "tags", "times": "3"},
+    **{"categories": "quality", "operations": "*", "targets": "*", "values": "Failed", "durations": "7d"},
+    **{"tiers": "Tier.Tier1", "before": "success", "after": "failed"},
+}
+_CALLS = [(name, parameter.rstrip("?+")) for name, function in FUNCTIONS.items() for parameter in function.parameters]
+
+
+@pytest.mark.parametrize(("name", "parameter"), _CALLS)
+def test_every_word_of_a_closed_list_is_checked_in_every_function(name: str, parameter: str) -> None:
+    word, outcome = _MISSPELT.get(name, {}).get(parameter, ("", ""))
+
+    def outcome_of(words: dict[str, str]) -> str:
+        """Return what is said of a call, all parameters of which have these words, or right ones."""
+        parameters = [parameter.rstrip("?+") for parameter in FUNCTIONS[name].parameters]
+        right_words = _RIGHT | ({"types": "entityUpdated"} if name == "matchAnyEventType" else {})
+        texts = {parameter: words.get(parameter) or right_words.get(parameter, "x") for parameter in parameters}
+        arguments = [text if parameter == "times" else f"{{'{text}'}}" for parameter, text in texts.items()]
+        call = f"{name}('{texts['fields']}')" if name == "onlyFieldsChanged" else f"{name}({', '.join(arguments)})"
+        try:
+            remarks = list(of_condition(parse_and_check(call)))
+        except InvalidCondition:
+            return _ERROR
+        return _WARNING if RemarkKind.UNKNOWN_WORD in {remark.kind for remark in remarks} else ""
+
+    assert outcome_of({}) == ""
+    assert outcome_of({parameter: word}) == outcome
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ("onlyFieldsChanged('tags', 'colums')", "No event changes the field 'colums'; did you mean columns?"),
+        (
+            "matchAnyChange({'quality', 'run'}, '*', '*', 'faild')",
+            "the category quality has the value 'faild'; did you mean F",
+        ),
+        (
+            "matchAnyChange('run', '*', '*', 'Succesful')",
+            "the category run has the value 'Succesful'; did you mean Suc",
+        ),
+        ("matchAnyChange('lifecycle', 'remove', '*', 'softDelted')", "'softDelted'; did you mean softDeleted?"),
+        ("matchAnyChange('tier', '*', '*', 'gold')", "No asset has the tier 'gold': tiers begin with Tier."),
+        ("entity.entityStatus == 'Deprecatd'", "No event has the entityStatus 'Deprecatd'; did you mean Deprecated?"),
+        ("entity.tableType != 'Regulr'", "No event has the tableType 'Regulr'; did you mean Regular?"),
+        ("newValue('entityStatus') == 'Aproved'", "No event has the entityStatus 'Aproved'; did you mean Approved?"),
+        ("oldValue('testCaseResult.testCaseStatus') in {'Faild'}", "the testCaseStatus 'Faild'; did you mean Failed?"),
+        ("changeCategory.contains('schma')", "No event has the changeCategory 'schma'; did you mean schema?"),
+        ("changeRequest == 'CR12'", "No change request has the number 'CR12'"),
+    ],
+)
+def test_a_value_of_a_closed_list_is_checked(condition: str, says: str) -> None:
+    messages = [one.message for one in of_condition(parse_and_check(condition)) if one.kind is RemarkKind.UNKNOWN_WORD]
+    assert says in messages[0]
+    assert len(messages) == len(set(messages))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "matchAnyChange('quality', '*', '*', 'warehouse.shop.orders.testSuite')",
+        "matchAnyChange('*', '*', '*', 'faild')",
+        "matchAnyChange({'quality', 'run'}, '*', '*', {'Aborted', 'Failed', 'failed'})",
+        "entity.displayName == 'Regulr'",
+        "newValue('description') == 'Failed'",
+        "changeRequest == 'CR-12'",
+        "entity.entityStatus == 'In Review'",
+    ],
+)
+def test_a_value_that_may_be_anything_is_not(condition: str) -> None:
+    assert RemarkKind.UNKNOWN_WORD not in {one.kind for one in of_condition(parse_and_check(condition))}

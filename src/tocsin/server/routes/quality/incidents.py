@@ -9,10 +9,11 @@ from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.alerts.incidents import take_step_for_all
-from tocsin.catalogue.quality.incidents import STATUSES, correct_step
+from tocsin.catalogue.quality.incidents import correct_step
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.status import INCIDENT_STATUSES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document, require, scope_on
 from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
@@ -88,8 +89,8 @@ def _write(case: Key, caller: Caller, work: Work) -> Response:
 
 def _filter(query: IncidentStateQuery, caller: Caller) -> IncidentStateFilter:
     status = query.test_case_resolution_status_type
-    if status is not None and status not in STATUSES:
-        raise InvalidInput(f"must be one of {', '.join(STATUSES)}", field="testCaseResolutionStatusType")
+    if status is not None and status not in INCIDENT_STATUSES:
+        raise InvalidInput(f"must be one of {', '.join(INCIDENT_STATUSES)}", field="testCaseResolutionStatusType")
     return IncidentStateFilter(
         statuses=None if status is None else (status,),
         assignee_id=_id("user", query.assignee, caller) or _id("team", query.assignee, caller),

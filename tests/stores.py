@@ -35,7 +35,8 @@ def drop_newest_tables(connection: Connection) -> None:
 def drop_columns_after_0056(connection: Connection) -> None:
     """Undo what revisions after 0056 make, so that a test can go back to that one."""
     connection.exec_driver_sql("ALTER TABLE alert_incident DROP COLUMN state_id")
-    connection.exec_driver_sql("ALTER TABLE entity_reference DROP COLUMN since_offset")
+    for name in ("entity_reference", "entity_tag"):
+        connection.exec_driver_sql(f"ALTER TABLE {name} DROP COLUMN since_offset")
 
 
 def drop_tables_after_0043(connection: Connection) -> None:

@@ -129,10 +129,35 @@ def test_what_cannot_be_followed_says_so(
     user_id, client = alice
     nobody = "00000000-0000-0000-0000-000000000000"
     assert client.put(f"/tables/{nobody}/followers/{user_id}").status_code == 404
-    assert client.put(f"/users/{user_id}/followers/{user_id}").status_code == 400
+    role = administrator.get("/roles?limit=1").json()["data"][0]
+    refusal = client.put(f"/roles/{role['id']}/followers/{user_id}")
+    assert refusal.status_code == 400
+    assert "a role cannot be followed; people follow assets, users and teams" in refusal.text
     assert administrator.put(f"/tables/{orders['id']}/followers/{nobody}").status_code == 404
     assert client.put(f"/tables/{orders['id']}/followers", json="alice").status_code == 400
     assert client.put(f"/tables/{orders['id']}/followers", json={"id": user_id}).status_code == 400
+
+
+def test_people_and_teams_are_followed_for_what_they_own(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    team = administrator.post("/teams", json={"name": "finance", "teamType": "Group"}).json()
+    assert client.put(f"/teams/{team['id']}/followers/{user_id}").is_success
+    assert client.put(f"/users/{user_id}/followers/{user_id}").json()["entityType"] == "user"
+    follows = client.get(f"/users/{user_id}/follows").json()
+    assert {kind: [one["name"] for one in many] for kind, many in follows.items()} == {
+        "users": ["alice"],
+        "teams": ["finance"],
+    }
+    assert [one["id"] for one in client.get(f"/teams/{team['id']}/followers").json()["data"]] == [user_id]
+    patch = [{"op": "add", "path": "/owners", "value": [{"id": team["id"], "type": "team"}]}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(f"/tables/{orders['id']}", json=patch, headers=headers).is_success
+    assert client.get(f"/tables/{orders['id']}/followers").json()["data"] == []
+    by_query = {"query": "finance", "dryRun": True}
+    assert client.post(f"/users/{user_id}/follows", json=by_query).json()["numberOfRowsProcessed"] == 0
+    assert client.delete(f"/teams/{team['id']}/followers/{user_id}").is_success
 
 
 def test_follows_are_grouped_by_kind(

@@ -87,7 +87,7 @@ def test_many_are_followed_by_their_ids_as_one_by_one(
         "customers": "followed",
         NOBODY: f"{NOBODY} not found",
         "nonsense": "'nonsense' is not an id.",
-        policy["id"]: "a policy cannot be followed",
+        policy["id"]: "a policy cannot be followed; people follow assets, users and teams",
     }
     assert [one["status"] for one in result["failedRequest"]] == [404, 400, 400]
     assert (result["numberOfRowsPassed"], result["numberOfRowsFailed"], result["followCount"]) == (2, 3, 2)

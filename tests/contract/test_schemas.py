@@ -65,7 +65,7 @@ def _report(client: httpx.Client, entities: dict[str, Json], user_id: str) -> No
     """Write about the entities all that is no part of a create request."""
     for name in SCHEMAS:
         row = ENTITY_TYPES[name]
-        if row.is_followable:
+        if row.is_asset:
             assert client.put(f"/{row.collection}/{entities[name]['id']}/followers/{user_id}").is_success, name
     status = {"timestamp": 1_700_000_000_000, "executionStatus": "Failed"}
     assert client.put("/pipelines/full.full/status", json=status).is_success

@@ -37,11 +37,13 @@ def company(store_engine: Engine) -> SmallCompany:
 
 
 def follow(company: SmallCompany, who: str, followed: tuple[str, str]) -> None:
+    """Let a person follow what has this type and name."""
     kind, name = followed
     company.writes.follow(kind, company.ids[name], company.ids[who], actor=company.actor(who))
 
 
 def unfollow(company: SmallCompany, who: str, followed: tuple[str, str]) -> None:
+    """Let them follow it no longer."""
     kind, name = followed
     company.writes.unfollow(kind, company.ids[name], company.ids[who], actor=company.actor(who))
 

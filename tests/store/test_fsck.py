@@ -173,7 +173,11 @@ DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
         {Damage.WRONG_COLUMN},
     ),
     ("an owner is forgotten", _execute("DELETE FROM ownership WHERE owner_id = '{jane}'"), {Damage.WRONG_ROWS}),
-    ("a tag too many", _execute("INSERT INTO entity_tag VALUES ('{orders}', 'No.Tag')"), {Damage.WRONG_ROWS}),
+    (
+        "a tag too many",
+        _execute("INSERT INTO entity_tag (entity_id, tag_fqn) VALUES ('{orders}', 'No.Tag')"),
+        {Damage.WRONG_ROWS},
+    ),
     ("a domain is forgotten", lambda c, _: c.execute(delete(entity_reference)), {Damage.WRONG_ROWS}),
     ("a person is forgotten", _execute("DELETE FROM person WHERE user_id = '{jane}'"), {Damage.WRONG_ROWS}),
     (

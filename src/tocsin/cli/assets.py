@@ -12,13 +12,12 @@ import typer
 
 from tocsin.client import Client, Entity
 from tocsin.errors import NotFound, TocsinError
+from tocsin.model.entity_type import OWNING
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import beginning_of, name_hint, nearest
 
 _LIKELIEST_FIRST = ("table", "dashboard", "pipeline", "databaseSchema", "database")
-_ASSET_TYPES = tuple(
-    dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in ENTITY_TYPES.items() if row.is_followable)))
-)
+_ASSET_TYPES = tuple(dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in ENTITY_TYPES.items() if row.is_asset))))
 
 EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 """Tells the id of an event from the name of an asset."""
@@ -41,6 +40,13 @@ OfType = Annotated[
 def find_asset(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return the asset of that name; ``NotFound`` if there is none of that type, or of any."""
     types = (entity_type,) if entity_type else _ASSET_TYPES
+    reads = (partial(client.get_by_name, one, fqn) for one in types)
+    return _first(reads, f"{entity_type or 'asset'} {fqn!r}", fqn, lambda: _similar(client, fqn, types))
+
+
+def find_followable(client: Client, fqn: str, entity_type: str | None) -> Entity:
+    """Return what has that name and people can follow, an asset first; ``NotFound`` if nothing has."""
+    types = (entity_type,) if entity_type else (*_ASSET_TYPES, *OWNING)
     reads = (partial(client.get_by_name, one, fqn) for one in types)
     return _first(reads, f"{entity_type or 'asset'} {fqn!r}", fqn, lambda: _similar(client, fqn, types))
 

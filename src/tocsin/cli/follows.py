@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tocsin.chunks import chunks_of
-from tocsin.cli.assets import AsUser, OfType, find_asset, find_user
+from tocsin.cli.assets import AsUser, OfType, find_followable, find_user
 from tocsin.cli.exit_codes import FAULT
 from tocsin.cli.output import AsJson, printable, show_rows, show_text
 from tocsin.cli.own_zone import own_zone
@@ -146,7 +146,7 @@ def _selection(query: str | None, entity_type: str | None, *, dry_run: bool) -> 
 def _change_one(name: str, user: str | None, entity_type: str | None, *, follows: bool, as_json: bool) -> None:
     """Let a person follow an asset or no longer, and say so."""
     with Client() as client:
-        asset, follower = find_asset(client, name, entity_type), find_user(client, user)
+        asset, follower = find_followable(client, name, entity_type), find_user(client, user)
         change = client.add_follower if follows else client.remove_follower
         change(asset.entity_type, asset.id, follower.id)
     answer = {"user": follower.name, "asset": asset.fully_qualified_name, "type": asset.entity_type, "follows": follows}

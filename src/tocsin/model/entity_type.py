@@ -36,7 +36,10 @@ FOLLOWERS: Mapping[str, object] = {"followers": {"list": {"use": "entityReferenc
 """Followers of a type whose published schema has none, for ``added``."""
 
 CHANGE_REQUESTS = "changeRequests"
-"""The key of what is announced of an asset, which every type has that people can follow."""
+"""The key of what is announced of an asset, which every type of asset has."""
+
+OWNING = ("user", "team")
+"""Types that own assets: who follows one follows what it owns."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,14 @@ class EntityType:
     shapes: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def is_followable(self) -> bool:
-        """Whether people can follow it."""
+    def is_asset(self) -> bool:
+        """Whether it is an asset, which says who follows it: anything but people and what administers."""
         return "followers" in self.keys
+
+    @property
+    def is_followable(self) -> bool:
+        """Whether people can follow it: an asset, or who owns assets."""
+        return self.is_asset or self.name in OWNING
 
     @cached_property
     def upward(self) -> tuple[str, ...]:
@@ -107,8 +115,8 @@ class EntityType:
         return tuple(dict.fromkeys((*(place.field for place in self.places), *self.ancestors)))
 
     def with_change_requests(self) -> Self:
-        """Return the row, of a type that people can follow with the key of what is announced of an asset."""
-        if not self.is_followable:
+        """Return the row, of an asset with the key of what is announced of it."""
+        if not self.is_asset:
             return self
         added = {**self.added, CHANGE_REQUESTS: {"list": "object"}}
         separate_keys = self.separate_keys | {CHANGE_REQUESTS}

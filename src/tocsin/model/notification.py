@@ -73,19 +73,31 @@ _NO_CONTEXT = ReasonContext()
 
 
 class Followed(WireModel):
-    """What a person follows in place of the asset that belongs to it: a schema, a service, a glossary.
+    """What a person follows in place of the asset that belongs to it: a schema, a glossary, an owner, a tag.
 
     ``id`` and FQN are None where it is hidden from the reader, the FQN also where it is gone and nobody kept its name.
+    ``relation`` is ``owner`` where it owns the asset, ``label`` where the asset carries it, None where it contains it.
     """
 
     type: str
     id: str | None = None
     fully_qualified_name: str | None = None
+    relation: str | None = None
 
     @property
     def in_words(self) -> str:
         """Return what people call it: ``the database schema shop.public``."""
         return " ".join(filter(None, ("the", in_words(self.type), self.fully_qualified_name)))
+
+    def with_asset(self, asset: str) -> str:
+        """Return it with what it is to an asset: ``the database schema shop.public, which contains it``."""
+        match self.relation:
+            case "owner":
+                return f"{self.in_words}, {'who' if self.type == 'user' else 'which'} owns {asset}"
+            case "label":
+                return f"{self.in_words}, which {asset} carries"
+            case _:
+                return f"{self.in_words}, which contains {asset}"
 
 
 def directness(through: Followed | None) -> tuple[int, str, str]:
@@ -158,7 +170,7 @@ class Reason(WireModel):
         if self.hops:
             asset, distance = self.via or "an asset", f", {count_text(self.hops, 'hop')} downstream"
         if self.through is not None:
-            asset = f"{self.through.in_words}, which contains {asset}"
+            asset = self.through.with_asset(asset)
         inheritance = " by inheritance" if context.is_inherited and self.is_of_owner else ""
         through = f" through team {self.team}{inheritance}" if self.team else inheritance
         relation, _, met_team = (self.met or "").partition(":")

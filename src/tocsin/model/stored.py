@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import INHERITED_KEYS
-from tocsin.model.labels import LabelNames
+from tocsin.model.labels import LabelNames, carries_labels, labels_of
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,13 @@ class Stored:
     def is_deleted(self) -> bool:
         """Whether it is soft-deleted."""
         return bool(self.document.get("deleted"))
+
+    @cached_property
+    def labels(self) -> frozenset[tuple[str, str]]:
+        """The source and the FQN of each label that it or a member of it carries."""
+        if not carries_labels(self.document):
+            return frozenset()
+        return frozenset((str(label.get("source", "")), label["tagFQN"]) for label in labels_of(self.document))
 
 
 @dataclass(frozen=True)

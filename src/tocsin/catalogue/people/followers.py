@@ -37,9 +37,14 @@ def unfollow(record: Record, entity: Stored, user_id: str) -> Written:
     return record.note(entity, describe("followers", old=[user]))
 
 
+def cannot_follow(entity_type: str) -> InvalidInput:
+    """Return the refusal to follow what nobody can follow, with what people can."""
+    return InvalidInput(f"{with_article(entity_type)} cannot be followed; people follow assets, users and teams")
+
+
 def _check_followable(entity: Stored) -> None:
     if not ENTITY_TYPES[entity.entity_type].is_followable:
-        raise InvalidInput(f"{with_article(entity.entity_type)} cannot be followed")
+        raise cannot_follow(entity.entity_type)
 
 
 def _user(record: Record, user_id: str) -> Document:

@@ -118,7 +118,7 @@ def _editable_asset(body: Document, caller: Caller) -> tuple[str, Document]:
     """Return type and document of the asset that a request names; refused to who may not edit it."""
     reference = value_in(body, "entity", dict, "must be a reference: type, and id or fullyQualifiedName")
     kind = ENTITY_TYPES.get(str(reference.get("type")))
-    if kind is None or not kind.is_followable:
+    if kind is None or not kind.is_asset:
         raise InvalidInput("must be a type of asset", field="entity.type")
     entity_id, fqn = reference.get("id"), reference.get("fullyQualifiedName")
     if not isinstance(entity_id or fqn, str):

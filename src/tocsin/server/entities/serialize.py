@@ -108,7 +108,7 @@ def requested_relations(
     ids = [document["id"] for document in documents]
     for key, values in _of_requester(documents, caller, fields & kind.separate_keys).items():
         _add(extras, ids, key, values)
-    if "followers" in fields and kind.is_followable:
+    if "followers" in fields and kind.is_asset:
         followers = caller.parts.catalogue.followers_of(ids)
         _add(extras, ids, "followers", {entity_id: followers.get(entity_id, []) for entity_id in ids})
     if "follows" in fields and kind.name == "user":

@@ -282,7 +282,7 @@ ANSWERS: dict[str, Document] = {
             "isInherited": FLAG,
             "ofSubject": FLAG,
             "met": TEXT,
-            "through": exact_object({"type": ENTITY_TYPE}, {"id": ID, "fullyQualifiedName": TEXT}),
+            "through": exact_object({"type": ENTITY_TYPE}, {"id": ID, "fullyQualifiedName": TEXT, "relation": TEXT}),
         },
     ),
     "Notification": schema_of(INBOX_ENTRY),

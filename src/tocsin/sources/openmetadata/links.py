@@ -66,7 +66,7 @@ class MirroredLinks:
     def bring_followers(self, source: SourceDocument, occasion: Occasion) -> None:
         """Bring the followers of a mapped entity, all of which the document has."""
         references, entity_id, kind = source.document.get("followers"), self.writer.ids.get(source.id), source.kind
-        can_be_followed = kind.is_followable and kind.name not in PEOPLE and not source.is_deleted
+        can_be_followed = kind.is_asset and kind.name not in PEOPLE and not source.is_deleted
         if not can_be_followed or not isinstance(references, list) or entity_id is None:
             return
         if not self.writer.mapping.covers(kind.name, source.fqn):

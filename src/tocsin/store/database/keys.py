@@ -27,6 +27,7 @@ from sqlalchemy import (
     literal,
     select,
     tuple_,
+    union_all,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -47,8 +48,22 @@ def rows_by_key(
 ) -> Iterator[Row[*Columns]]:
     """Yield the rows of ``query`` whose ``column`` is one of ``keys``, in one statement per portion of the keys."""
     for chunk in chunks_of(sorted(keys), KEYS_PER_STATEMENT):
-        is_wanted = column.in_(chunk) if len(chunk) <= _FEW_KEYS else is_one_of(connection, column, chunk)
-        yield from connection.execute(query.where(is_wanted)).all()
+        yield from connection.execute(query.where(_is_among(connection, column, chunk))).all()
+
+
+def rows_of_all(
+    connection: Connection,
+    queries: Sequence[tuple[Select[Any], ColumnElement[Any]]],  # Any: alike in all of them
+    keys: Iterable[Any],  # Any: as above
+) -> Iterator[Row[Any]]:
+    """Yield the rows of several queries, each with its column that is one of ``keys``, as one statement."""
+    for chunk in chunks_of(sorted(keys), KEYS_PER_STATEMENT):
+        parts = [query.where(_is_among(connection, column, chunk)) for query, column in queries]
+        yield from connection.execute(parts[0] if len(parts) == 1 else union_all(*parts)).all()
+
+
+def _is_among(connection: Connection, column: ColumnElement[Any], keys: Sequence[Any]) -> ColumnElement[bool]:
+    return column.in_(keys) if len(keys) <= _FEW_KEYS else is_one_of(connection, column, keys)
 
 
 def pages_of(

@@ -154,9 +154,10 @@ entity_tag = Table(
     METADATA,
     Column("entity_id", ID, primary_key=True),
     Column("tag_fqn", Text, primary_key=True),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "tag_fqn"),
 )
-"""One row per tag that an entity or one of its nested members carries."""
+"""One row per label that an entity or a member of it carries, since the event at ``since_offset``; 0: not known."""
 
 ownership = Table(
     "ownership",
@@ -207,9 +208,10 @@ past_relation = Table(
 )
 """One row per relation that has ended: it held for the events from ``since_offset`` to ``until_offset`` of the log.
 
-``relation`` is ``owner``, ``follower``, ``downstream``, ``member`` of a team, ``consumer`` of a change request, or
-``above1``, ``above2``, …: the ancestors of an entity before it was moved or hard-deleted. ``other_fqn`` is the name at
-the end of an asset downstream or of an ancestor, null for ancestors in rows of earlier releases.
+``relation`` is ``owner``, ``follower``, ``downstream``, ``member`` of a team, ``consumer`` of a change request,
+``domain``, ``product``, ``label``, or ``above1``, ``above2``, …: the ancestors of an entity before it was moved or
+hard-deleted. ``other_fqn`` is the name at the end of a label, an asset downstream or an ancestor, null for ancestors in
+rows of earlier releases.
 """
 
 membership = Table(

@@ -1,4 +1,4 @@
-"""What assets belong to over the log: what they lie in, such as a schema, their domains and their data products.
+"""What assets belong to over the log: what they lie in, their domains and data products, their owners, their labels.
 
 Who follows one of these follows what belongs to it. The cost depends on the assets of some events, never on how
 many assets there are in what they belong to. Next: ``store/recipients/directory.py``.
@@ -14,12 +14,17 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from tocsin.flow.resolve.directory import NO_END
+from tocsin.model.change import EventType
+from tocsin.model.entity_type import OWNING
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.labels import SOURCES
 from tocsin.model.notification import Followed, ReasonKind
 from tocsin.store.catalogue.relations.ancestry import Ancestor
+from tocsin.store.catalogue.relations.past import LABEL
 from tocsin.store.database.keys import present_keys, rows_by_key
-from tocsin.store.database.tables import entity, follow, past_relation
+from tocsin.store.database.tables import change_event, entity, follow, past_relation
 from tocsin.store.recipients.relations_over_time import (
+    AROUND,
     AncestorChain,
     Governance,
     KnownChains,
@@ -28,12 +33,12 @@ from tocsin.store.recipients.relations_over_time import (
     overlap_of,
 )
 
-_PAST = past_relation.c
+_PAST, _EVENT = past_relation.c, change_event.c
 _TOLD_AS_ITSELF = "table"
 """The ancestor whose followers are told of what it contains, its tests, as of itself (``subject_assets.py``)."""
 
-_Spans = dict[tuple[str, str], list[Span]]
-"""When an asset belongs to something, by their ids."""
+_Spans = dict[tuple[str, str, str | None], list[Span]]
+"""When an asset belongs to something, by their ids and ``Followed.relation``."""
 
 
 class Belonging(NamedTuple):
@@ -69,7 +74,7 @@ def _find_belongings(
     chains = known_chains.of(connection, asset_ids)
     governance = Governance(connection, [one for one in asset_ids if _is_asset(chains[one])], known_chains)
     types = governance.targets()
-    chains_of_named = known_chains.of(connection, types.keys())
+    chains_of_named = known_chains.of(connection, governance.targets(AROUND).keys())
     every_chain = [*chains.values(), *chains_of_named.values()]
     container_ids = {*types, *(ancestor.id for some in every_chain for ancestor in some.everybody())}
     followed_ids = _find_followed(connection, container_ids, known_chains.from_offset)
@@ -79,18 +84,48 @@ def _find_belongings(
     spans: _Spans = defaultdict(list)
     for asset_chain in chains.values():
         for ancestor_id, span in _spans_above(asset_chain, followed_ids):
-            spans[asset_chain.entity_id, ancestor_id].append(span)
-    is_governance_followed = any(followed_ids.intersection(_with_ancestors(chains_of_named[one])) for one in types)
+            spans[asset_chain.entity_id, ancestor_id, None].append(span)
+    is_governance_followed = any(followed_ids.intersection(_with_ancestors(one)) for one in chains_of_named.values())
     for asset_id, (target_id, _), named_span in governance.spans() if is_governance_followed else ():
         if target_id in followed_ids:
-            spans[asset_id, target_id].append(named_span)
+            spans[asset_id, target_id, None].append(named_span)
         for ancestor_id, span in _spans_above(chains_of_named[target_id], followed_ids):
-            spans[asset_id, ancestor_id].append(overlap_of(named_span, span))
+            spans[asset_id, ancestor_id, None].append(overlap_of(named_span, span))
+    spans |= _owner_spans(connection, governance, chains, followed_ids.intersection(governance.targets(OWNING)))
+    spans |= _label_spans(governance, followed_ids.intersection(governance.targets(SOURCES)))
     containers = _containers(connection, followed_ids, types, every_chain)
-    for (asset_id, container_id), container_spans in spans.items():
-        container = containers[container_id]
+    for (asset_id, container_id, relation), container_spans in spans.items():
+        container = containers[container_id].model_copy(update={"relation": relation})
         belongings[asset_id] += [Belonging(container, *span) for span in _with_last_events(container_spans)]
     return belongings
+
+
+def _owner_spans(
+    connection: Connection, governance: Governance, chains: Mapping[str, AncestorChain], owner_ids: Collection[str]
+) -> _Spans:
+    """Return when assets were owned by these; past owners are kept of what was no asset as well, such as a team."""
+    owner_spans = [one for one in governance.owner_spans() if one[1][0] in owner_ids] if owner_ids else []
+    gone_ids = {entity_id for entity_id, *_ in owner_spans if chains[entity_id].entity_type is None}
+    deletions = select(_EVENT.entity_id, _EVENT.entity_type).where(_EVENT.event_type == EventType.ENTITY_DELETED.value)
+    other_ids = {
+        entity_id
+        for entity_id, entity_type in rows_by_key(connection, deletions, _EVENT.entity_id, gone_ids)
+        if entity_type not in ENTITY_TYPES or not ENTITY_TYPES[entity_type].is_asset
+    }
+    spans: _Spans = defaultdict(list)
+    for asset_id, (owner_id, _), span in owner_spans:
+        if asset_id not in other_ids:
+            spans[asset_id, owner_id, ReasonKind.OWNER.value].append(span)
+    return spans
+
+
+def _label_spans(governance: Governance, label_ids: Collection[str]) -> _Spans:
+    """Return when assets, or members of them, carried these."""
+    spans: _Spans = defaultdict(list)
+    for asset_id, (label_id, _), span in governance.label_spans() if label_ids else ():
+        if label_id in label_ids:
+            spans[asset_id, label_id, LABEL].append(span)
+    return spans
 
 
 def _find_followed(connection: Connection, ids: Collection[str], from_offset: int) -> set[str]:
@@ -103,7 +138,7 @@ def _find_followed(connection: Connection, ids: Collection[str], from_offset: in
 def _is_asset(asset_chain: AncestorChain) -> bool:
     """Return whether people may follow an entity; what is gone has domains here only if they could."""
     kind = ENTITY_TYPES.get(asset_chain.entity_type or "")
-    return asset_chain.entity_type is None or (kind is not None and kind.is_followable)
+    return asset_chain.entity_type is None or (kind is not None and kind.is_asset)
 
 
 def _with_ancestors(chain: AncestorChain) -> Iterator[str]:

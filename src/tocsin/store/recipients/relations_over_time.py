@@ -15,16 +15,38 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, case, func, lit
 
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.change import EventType
+from tocsin.model.entity_type import OWNING
 from tocsin.model.inheritance import Entry
+from tocsin.model.labels import SOURCES
 from tocsin.model.notification import ReasonKind
 from tocsin.store.catalogue.relations.ancestry import Ancestor, ancestor_entities
-from tocsin.store.catalogue.relations.past import ABOVE, DOMAIN, DOWNSTREAM, MEMBER, OWNER, PRODUCT
+from tocsin.store.catalogue.relations.past import (
+    ABOVE,
+    DOMAIN,
+    DOWNSTREAM,
+    LABEL,
+    MEMBER,
+    OWNER,
+    PRODUCT,
+    labels_carried,
+)
 from tocsin.store.database.entity_tables import entity_reference
-from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import change_event, entity, lineage_edge, membership, ownership, past_relation
+from tocsin.store.database.keys import rows_by_key, rows_of_all
+from tocsin.store.database.tables import (
+    change_event,
+    entity,
+    entity_tag,
+    lineage_edge,
+    membership,
+    ownership,
+    past_relation,
+)
 
 Span = tuple[int, int]
 """The first and the last offset for which something holds."""
+
+AROUND = ("domain", "dataProduct")
+"""Types of what assets name and are in, with all above it."""
 
 _PAST = past_relation.c
 _Current = tuple[Select[Any], ColumnElement[str]]
@@ -55,10 +77,11 @@ def _current_references(types: Mapping[str, str]) -> _Current:
     return select(*columns).where(refers.field.in_(types)), refers.entity_id
 
 
-_GOVERNANCE = _current_references({"domains": "domain", "dataProducts": "dataProduct"})
-_OWNERS = _current(ownership, "entity_id", "owner_id", "owner_type")
-_MEMBERS = _current(membership, "team_id", "member_id", "member_type")
-_EDGES = _current(lineage_edge, "from_id", "to_id", "to_type")
+_OWNERS = (_current(ownership, "entity_id", "owner_id", "owner_type"),)
+_LABELS = (labels_carried().add_columns(literal(NO_END), literal(None)), entity_tag.c.entity_id)
+_GOVERNANCE = (_current_references({"domains": "domain", "dataProducts": "dataProduct"}), *_OWNERS, _LABELS)
+_MEMBERS = (_current(membership, "team_id", "member_id", "member_type"),)
+_EDGES = (_current(lineage_edge, "from_id", "to_id", "to_type"),)
 _ENDED = select(
     _PAST.entity_id, _PAST.other_id, _PAST.other_type, _PAST.since_offset, _PAST.until_offset, _PAST.other_fqn
 )
@@ -82,31 +105,46 @@ def owners(
 
 
 class Governance:
-    """Domains and data products that some entities and their ancestors name, at ``from_offset`` or later."""
+    """Domains, data products, owners and labels of some entities and their ancestors, at ``from_offset`` or later."""
 
     def __init__(self, connection: Connection, node_ids: Collection[str], chains: KnownChains) -> None:
         self._connection, self._node_ids, self._chains = connection, node_ids, chains
         self._from = chains.from_offset
         known_chains = chains.of(connection, node_ids)
         ids = {*node_ids, *(ancestor.id for chain in known_chains.values() for ancestor in chain.everybody())}
-        self._relations = _relations_held(connection, _GOVERNANCE, (DOMAIN, PRODUCT), ids, self._from)
+        self._relations = _relations_held(connection, _GOVERNANCE, (DOMAIN, PRODUCT, OWNER, LABEL), ids, self._from)
 
-    def targets(self) -> dict[str, str]:
-        """Return the type of each domain and data product that one of them names, by its id."""
-        return dict(relation.target for relations in self._relations.values() for relation in relations)
+    def targets(self, types: Collection[str] | None = None) -> dict[str, str]:
+        """Return the type of each of these that one of them names, by its id; perhaps only those of some types."""
+        targets = dict(relation.target for relations in self._relations.values() for relation in relations)
+        return {one: kind for one, kind in targets.items() if types is None or kind in types}
 
     def spans(self) -> Iterator[tuple[str, Target, Span]]:
         """Yield the domains and data products of each of the entities: (entity, id and type, span of offsets).
 
         Domains are its own or those it inherits, as owners are.
         """
-        yield from _inheritable(self._connection, self._domains, self._node_ids, self._from, self._chains)
-        for node in self._node_ids:
-            products = (relation for relation in self._relations.get(node, ()) if relation.target[1] != "domain")
-            yield from ((node, product.target, product.span) for product in products)
+        yield from self._inherited_targets({"domain"})
+        yield from self._own_targets({"dataProduct"})
 
-    def _domains(self, ids: Collection[str]) -> _Relations:
-        return {one: [held for held in self._relations.get(one, ()) if held.target[1] == "domain"] for one in ids}
+    def owner_spans(self) -> Iterator[tuple[str, Target, Span]]:
+        """Yield the owners of each of the entities, its own or those it inherits, as ``spans`` does."""
+        yield from self._inherited_targets(OWNING)
+
+    def label_spans(self) -> Iterator[tuple[str, Target, Span]]:
+        """Yield the tags and glossary terms that each of the entities or a member carries, as ``spans`` does."""
+        yield from self._own_targets(SOURCES)
+
+    def _own_targets(self, types: Collection[str]) -> Iterator[tuple[str, Target, Span]]:
+        for node in self._node_ids:
+            relations = (relation for relation in self._relations.get(node, ()) if relation.target[1] in types)
+            yield from ((node, relation.target, relation.span) for relation in relations)
+
+    def _inherited_targets(self, types: Collection[str]) -> Iterator[tuple[str, Target, Span]]:
+        def find_relations(ids: Collection[str]) -> _Relations:
+            return {one: [held for held in self._relations.get(one, ()) if held.target[1] in types] for one in ids}
+
+        yield from _inheritable(self._connection, find_relations, self._node_ids, self._from, self._chains)
 
 
 def _inheritable(
@@ -338,14 +376,13 @@ def deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, lis
 
 
 def _relations_held(
-    connection: Connection, current: _Current, names: Sequence[str], ids: Collection[str], from_offset: int
+    connection: Connection, current: Sequence[_Current], names: Sequence[str], ids: Collection[str], from_offset: int
 ) -> _Relations:
     """Return the relations of each of these entities that hold now, and those that held at ``from_offset`` or later."""
     ended_relations = _ENDED.where(_PAST.relation.in_(names), _PAST.until_offset >= from_offset)
-    query, key = current
     relations: dict[str, list[_Held]] = defaultdict(list)
-    for statement, column in ((query, key), (ended_relations, _PAST.entity_id)):
-        held_rows: Iterable[Any] = rows_by_key(connection, statement, column, ids)  # Any: rows of SQLAlchemy's
+    for kinds in (current, ((ended_relations, _PAST.entity_id),)):
+        held_rows: Iterable[Any] = rows_of_all(connection, kinds, ids)  # Any: rows of SQLAlchemy's
         for entity_id, target_id, other_type, since, until, fqn in held_rows:
             relations[entity_id].append(_Held((target_id, other_type), (since, until), fqn))
     return {one: sorted(many, key=lambda row: row.fqn is None) for one, many in relations.items()}

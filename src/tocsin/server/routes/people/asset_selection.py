@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from tocsin.catalogue.observations.field_checks import (
@@ -20,6 +21,7 @@ from tocsin.catalogue.observations.field_checks import (
     shape,
     text,
 )
+from tocsin.catalogue.people.followers import cannot_follow
 from tocsin.chunks import chunks_of
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.logic import conjunction_of, disjunction_of
@@ -217,25 +219,25 @@ def _select(candidates: _Candidates, request: Document) -> SelectedAsset:
         types = " and ".join(sorted(with_article(one["type"]) for one in followable))
         refusal: TocsinError = InvalidInput(f"{types} have this name; send type, or ids")
     elif references:
-        refusal = InvalidInput(f"{with_article(references[0]['type'])} cannot be followed")
+        refusal = cannot_follow(references[0]["type"])
     else:
         refusal = candidates.refusal or NotFound(f"{str(candidates.request)[:200]} not found")
     return SelectedAsset(candidates.request, refusal)
 
 
 def _search(request: Document) -> Search:
-    """Return the search of a request, for types that people can follow."""
+    """Return the search of a request, for types that people can follow; people and teams only if it names them."""
     parameters = {"q": request["query"], "index": request.get("index", "all"), "size": MOST_SELECTED}
     asking = parse_as(Asking, {**parameters, "query_filter": request.get("queryFilter", "")})
     try:
         search = asking.search_by_query()
     except InvalidInput as error:
         raise InvalidInput(error.message, field=_KEY_OF.get(error.field or "", error.field)) from error
-    types = SEARCHED if search.types is None else search.types
-    followable_types = tuple(one for one in types if ENTITY_TYPES[one].is_followable)
-    if not followable_types:
+    is_wanted = attrgetter("is_asset" if search.types is None else "is_followable")
+    types = tuple(one for one in (SEARCHED if search.types is None else search.types) if is_wanted(ENTITY_TYPES[one]))
+    if not types:
         raise InvalidInput("names no type that can be followed", field="index")
-    return replace(search, types=followable_types)
+    return replace(search, types=types)
 
 
 def _hits(search: Search, caller: Caller) -> Iterator[Document]:

@@ -269,7 +269,7 @@ class SqlTransaction:
     def relabel(self, old: Stored, new: Stored, relabelling: Relabelling) -> None:
         """Replace an entity by one whose labels have new names, without a version; remember which they were."""
         self.update(old, new)
-        projections.write(self._connection, [(old, new)])
+        projections.relabel(self._connection, old, new, relabelling.names)
         rules_revision.note(self._connection, old, new)
         self._renamed.add(new, relabelling)
 

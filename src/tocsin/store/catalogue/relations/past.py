@@ -31,14 +31,25 @@ from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry
+from tocsin.model.labels import SOURCES
 from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Stored
 from tocsin.store.catalogue.relations.ancestry import ancestor_entities
 from tocsin.store.catalogue.relations.projections import Rows, members, owners
 from tocsin.store.database.documents import parent_of
 from tocsin.store.database.entity_tables import entity_reference
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.statements import Prepared
-from tocsin.store.database.tables import entity, follow, lineage_edge, membership, ownership, past_relation, tombstone
+from tocsin.store.database.tables import (
+    entity,
+    entity_tag,
+    follow,
+    lineage_edge,
+    membership,
+    ownership,
+    past_relation,
+    tombstone,
+)
 
 DOWNSTREAM = "downstream"
 MEMBER = "member"
@@ -49,6 +60,9 @@ ABOVE = "above"
 
 DOMAIN, PRODUCT = "domain", "product"
 """To a domain or data product that an asset names itself."""
+
+LABEL = "label"
+"""To a tag or glossary term that an asset or a member of it carries."""
 
 OWNER, FOLLOWER = ReasonKind.OWNER.value, ReasonKind.FOLLOWER.value
 Relation = Mapping[str, object]
@@ -87,10 +101,15 @@ _MEMBERS = _Rows(MEMBER, membership, "team_id", "member_id", membership.c.member
 _EDGES = _Rows(DOWNSTREAM, lineage_edge, "from_id", "to_id", lineage_edge.c.to_type)
 _DOMAINS = _Rows(DOMAIN, entity_reference, "entity_id", "target_id", literal("domain"), "domains")
 _PRODUCTS = _Rows(PRODUCT, entity_reference, "entity_id", "target_id", literal("dataProduct"), "dataProducts")
-_SOURCES = {one.relation: one for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES, _DOMAINS, _PRODUCTS)}
+_LABELS = _Rows(LABEL, entity_tag, "entity_id", "tag_fqn", literal(""))
+"""These name what they lead to; ``labels_carried`` finds it."""
+_SOURCES = {one.relation: one for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES, _DOMAINS, _PRODUCTS, _LABELS)}
 _BY_TABLE = {one.table: one.relation for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES)}
 _OF_ASSETS = (_DOMAINS, _PRODUCTS)
 """Relations that are kept of what people can follow alone."""
+
+_INNATE = frozenset((DOMAIN, PRODUCT, LABEL))
+"""Relations that what is created with them has always had."""
 
 _COUNTED = (OWNER, FOLLOWER, DOWNSTREAM)
 """The relations of which a tombstone says how many there were."""
@@ -133,16 +152,19 @@ class RelationChanges:
                 if before == after:
                     continue
                 removed_rows[relation] += [(key, row) for row in sorted(before - after)]
-                if old is not None or relation not in (DOMAIN, PRODUCT):  # what it is created with it has always had
+                if old is not None or relation not in _INNATE:
                     self._begun[key] += [(relation, row[:2]) for row in sorted(after - before)]
             if old is not None and parent_of(old) != parent_of(new):
                 entries = {old.id: (old.entity_type, old.fqn)}
                 self._ended[key] += [dict(row) for _, row in _ancestors(connection, entries)]
         for relation, ended_rows in removed_rows.items():
             since = _start_offsets(connection, _SOURCES[relation], [row[:2] for _, row in ended_rows])
-            for key, (entity_id, other_id, other_type) in ended_rows:
-                row = (entity_id, relation, other_id, other_type, since.get((entity_id, other_id), 0))
-                self._ended[key].append(dict(zip(_NAMES, row, strict=True)))
+            label_ids = _ids_of_labels(connection, {row[1:] for _, row in ended_rows}) if relation == LABEL else {}
+            for key, (entity_id, target, other_type) in ended_rows:
+                fqn, other_id = (target, label_ids.get((target, other_type))) if relation == LABEL else (None, target)
+                row = (entity_id, relation, other_id, other_type, since.get((entity_id, target), 0))
+                if other_id is not None:
+                    self._ended[key].append(dict(zip(_NAMES, row, strict=True)) | {"other_fqn": fqn})
 
     def write(self, connection: Connection, events: Sequence[tuple[int, ChangeEvent]]) -> None:
         """Store what the events of a transaction, each with its offset, have begun and ended.
@@ -203,8 +225,9 @@ def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[st
     for chunk in chunks_of(sorted(entity_ids)):
         places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
         entries = {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
-        asset_ids = [one for one, (entity_type, _) in entries.items() if _is_followable(entity_type)]
-        for query in (*_outgoing_relations(chunk), *(_relations(one, "entity_id", asset_ids) for one in _OF_ASSETS)):
+        asset_ids = [one for one, (entity_type, _) in entries.items() if _is_asset(entity_type)]
+        of_assets = (*(_relations(one, "entity_id", asset_ids) for one in _OF_ASSETS), _label_relations(asset_ids))
+        for query in (*_outgoing_relations(chunk), *of_assets):
             for row in connection.execute(query):
                 relations[row.entity_id].append(dict(row._mapping))
         for entity_id, relation in _ancestors(connection, entries):
@@ -285,21 +308,53 @@ def _start_offsets(
     return offsets
 
 
+def labels_carried() -> Select[Any]:
+    """Return the query for what entities carry as labels: (entity, id and type of the tag or term, since)."""
+    columns = (entity_tag.c.entity_id, entity.c.id, entity.c.entity_type, entity_tag.c.since_offset)
+    is_named = (entity.c.fqn == entity_tag.c.tag_fqn) & entity.c.entity_type.in_(SOURCES)
+    return select(*columns).join_from(entity_tag, entity, is_named)
+
+
+def _label_relations(asset_ids: Sequence[str]) -> Select[Any]:
+    entity_id, other_id, other_type, since = labels_carried().selected_columns
+    columns = (entity_id, literal(LABEL), other_id, other_type, since, entity.c.fqn)
+    labelled = (column.label(name) for column, name in zip(columns, (*_NAMES, "other_fqn"), strict=True))
+    return labels_carried().with_only_columns(*labelled).where(entity_id.in_(asset_ids))
+
+
+def _ids_of_labels(connection: Connection, labels: Collection[tuple[str, ...]]) -> dict[tuple[str, str], str]:
+    """Return the ids of tags and terms, given by name and type, by these."""
+    query = select(entity.c.fqn, entity.c.entity_type, entity.c.id).where(entity.c.entity_type.in_(SOURCES))
+    label_rows = rows_by_key(connection, query, entity.c.fqn, {fqn for fqn, *_ in labels})
+    return {(row.fqn, row.entity_type): row.id for row in label_rows}
+
+
 def _place(relation: Relation) -> _Place:
     """Return the row of a relation while it held."""
-    return str(relation["relation"]), (str(relation["entity_id"]), str(relation["other_id"]))
+    key = "other_fqn" if relation["relation"] == LABEL else "other_id"
+    return str(relation["relation"]), (str(relation["entity_id"]), str(relation[key]))
 
 
-def _is_followable(entity_type: str) -> bool:
+def _is_asset(entity_type: str) -> bool:
     kind = ENTITY_TYPES.get(entity_type)
-    return kind is not None and kind.is_followable
+    return kind is not None and kind.is_asset
+
+
+_TYPES_OF_LABELS = {source: entity_type for entity_type, source in SOURCES.items()}
+
+
+def _labels(asset: Stored) -> Rows:
+    """Return the relations of an asset to the names of its labels, each with the type of what is so called."""
+    if not _is_asset(asset.entity_type):
+        return frozenset()
+    return frozenset((asset.id, fqn, _TYPES_OF_LABELS.get(source, "tag")) for source, fqn in asset.labels)
 
 
 def _references_in(field: str, other_type: str) -> Callable[[Stored], Rows]:
     """Return the function that gives the relations of an asset to what it names in a list of references."""
 
     def rows_of(asset: Stored) -> Rows:
-        references = asset.document.get(field) if _is_followable(asset.entity_type) else None
+        references = asset.document.get(field) if _is_asset(asset.entity_type) else None
         return frozenset((asset.id, one["id"], other_type) for one in references or () if "id" in one)
 
     return rows_of
@@ -310,5 +365,6 @@ _BY_DOCUMENT: tuple[tuple[str, Callable[[Stored], Rows]], ...] = (
     (MEMBER, members),
     (DOMAIN, _references_in("domains", "domain")),
     (PRODUCT, _references_in("dataProducts", "dataProduct")),
+    (LABEL, _labels),
 )
 """The relations that documents say, and what gives those of one."""

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, u
 from tocsin.chunks import chunks_of
 from tocsin.flow.capture import nested_references
 from tocsin.model.entity import Document
-from tocsin.model.labels import carries_labels, labels_of
+from tocsin.model.labels import LabelNames
 from tocsin.model.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
 from tocsin.model.look_alikes import look_of
 from tocsin.model.people import PRINCIPALS
@@ -54,6 +54,17 @@ def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]
             _write_person(connection, old, new)
         if new.entity_type == "testCase":
             suite_members.update_suite_member(connection, old, new)
+
+
+def relabel(connection: Connection, old: Stored, new: Stored, names: LabelNames) -> None:
+    """Update the projections of an entity whose labels have new names; it has carried them for as long as before."""
+    tag = tables.entity_tag.c
+    since = dict(map(tuple, connection.execute(select(tag.tag_fqn, tag.since_offset).where(tag.entity_id == old.id))))
+    write(connection, [(old, new)])
+    for (_, old_name), new_name in names.items():
+        if since.get(old_name):
+            is_it = tag.entity_id == old.id, tag.tag_fqn == new_name
+            connection.execute(update(tables.entity_tag).where(*is_it).values(since_offset=since[old_name]))
 
 
 def erase(connection: Connection, entity_id: str) -> None:
@@ -171,9 +182,7 @@ def _fetch_linked(
 
 
 def _tags(entity: Stored) -> Rows:
-    if not carries_labels(entity.document):
-        return frozenset()
-    return frozenset((entity.id, label["tagFQN"], "") for label in labels_of(entity.document))
+    return frozenset((entity.id, fqn, "") for _, fqn in entity.labels)
 
 
 def _looks(entity: Stored) -> Rows:

@@ -11,6 +11,8 @@ from tests.contract.standards import problems
 from tests.serving import Json, Served, running_server, server_settings, warehouse
 from tests.startedstore import StartedStore
 
+from tocsin.clock import SystemClock
+
 _ORDERS = "warehouse.shop.public.orders"
 _CASE = f"{_ORDERS}.email.no_nulls"
 _RESULTS = f"/dataQuality/testCases/testCaseResults/{_CASE}"
@@ -289,6 +291,27 @@ def test_a_success_resolves_the_incident_of_a_test_that_asks_for_it(
         assert changed_names == ["incidentStatus"]
         _fail(administrator, 4_000)
         assert administrator.get(path).json()["incidentId"] != incident_id
+
+
+@pytest.mark.parametrize(("ahead_ms", "is_ahead"), [(0, False), (600_000, True)])
+def test_who_reports_a_time_that_is_still_to_come_is_told_so(
+    administrator: httpx.Client, case: Json, pipeline: Json, ahead_ms: int, is_ahead: bool
+) -> None:
+    del case
+    at_ms = SystemClock().now_ms() + ahead_ms
+    result = {"timestamp": at_ms, "testCaseStatus": "Failed"}
+    run = {"timestamp": at_ms, "executionStatus": "Failed"}
+    runs = f"/pipelines/{pipeline['fullyQualifiedName']}/status"
+    answers = [
+        administrator.post(_RESULTS, json=result),
+        administrator.put(runs, json=run),
+        administrator.put(f"{runs}/bulk", json=[run, run | {"timestamp": at_ms - ahead_ms}]),
+    ]
+    for answer in answers:
+        assert answer.status_code == 200, answer.text
+        remarks = json.loads(answer.headers.get("X-Tocsin-Remarks", "[]"))
+        assert [(one["kind"], one["field"]) for one in remarks] == [("datedAhead", "timestamp")] * is_ahead
+    assert ("incidentId" in answers[0].json()) is not is_ahead
 
 
 def test_a_test_is_created_with_the_wish_that_its_incidents_end(administrator: httpx.Client, orders: Json) -> None:

@@ -6,12 +6,16 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
+from tocsin.alerts.incidents import take_step_for_all
 from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
 from tocsin.catalogue.quality.results import patch_result, remove_result
+from tocsin.clock import FUTURE_MS
 from tocsin.errors import Conflict, InvalidInput, NotFound
+from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key, Written
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.store.catalogue.observations.reads import ObservationReads
+from tocsin.store.catalogue.quality.incidents import IncidentLog
 from tocsin.store.database.cursors import ReportWindow
 
 _CASE = f"{ORDERS}.id.not_null"
@@ -149,7 +153,7 @@ def test_a_result_dated_ahead_is_not_what_later_ones_are_compared_with(shop: Com
     assert (case["testCaseResult"]["timestamp"], case["testCaseStatus"]) == (2, "Success")
 
 
-def test_the_newest_result_of_a_clock_that_is_always_ahead_is_kept(shop: Company) -> None:
+def test_the_newest_result_of_a_clock_that_is_always_ahead_is_kept_and_opens_no_incident(shop: Company) -> None:
     shop.writes.create("testCase", _REQUEST | {"autoCloseIncident": True}, actor=JANE)
     statuses = []
     for status in ("Failed", "Success", "Failed", "Success"):
@@ -159,7 +163,39 @@ def test_the_newest_result_of_a_clock_that_is_always_ahead_is_kept(shop: Company
         assert case["testCaseResult"]["timestamp"] == result["timestamp"]
         statuses.append((case["testCaseStatus"], "incidentId" in case))
         shop.clock.advance(3_600_000)
-    assert statuses == [("Failed", True), ("Success", False)] * 2
+    assert statuses == [("Failed", False), ("Success", False)] * 2
+
+
+@pytest.mark.parametrize("ahead_ms", [FUTURE_MS, FUTURE_MS + 1])
+def test_a_success_dated_ahead_resolves_no_incident(shop: Company, ahead_ms: int) -> None:
+    shop.writes.create("testCase", _REQUEST | {"autoCloseIncident": True}, actor=JANE)
+    failure = {"timestamp": shop.clock.now_ms(), "testCaseStatus": "Failed"}
+    shop.writes.add_test_result(_CASE, failure, actor=JANE)
+    ahead = {"timestamp": shop.clock.now_ms() + ahead_ms, "testCaseStatus": "Success"}
+    shop.writes.add_test_result(_CASE, ahead, actor=JANE)
+    assert ("incidentId" in shop.get("testCase", _CASE)) is (ahead_ms > FUTURE_MS)
+    sound = {"timestamp": shop.clock.now_ms() + 1, "testCaseStatus": "Success"}
+    shop.writes.add_test_result(_CASE, sound, actor=JANE)
+    assert "incidentId" not in shop.get("testCase", _CASE), "a success of now does"
+
+
+def test_a_failure_after_a_success_is_another_one_whatever_is_dated_ahead(shop: Company, store_engine: Engine) -> None:
+    shop.writes.create("testCase", _REQUEST, actor=JANE)
+
+    def report(status: str, at_ms: int) -> None:
+        shop.writes.add_test_result(_CASE, {"timestamp": at_ms, "testCaseStatus": status}, actor=JANE)
+
+    def acknowledge(record: Record, case: Stored) -> Written:
+        return take_step_for_all(record, case, {"testCaseReference": _CASE, "testCaseResolutionStatusType": "Ack"})
+
+    now_ms = shop.clock.now_ms()
+    report("Failed", now_ms)
+    shop.writes.on_entity("testCase", Key.by_name(_CASE), acknowledge, actor=JANE)
+    report("Success", now_ms + 1)
+    report("Failed", now_ms + FUTURE_MS * 2)
+    report("Failed", now_ms + 2)
+    steps = IncidentLog(store_engine).of_state(shop.get("testCase", _CASE)["incidentId"])
+    assert [one["testCaseResolutionStatusType"] for one in steps] == ["New", "Ack", "New"]
 
 
 def test_a_later_write_keeps_the_latest_result(shop: Company) -> None:

@@ -1,5 +1,6 @@
 """Test results; a failure opens an incident unless one is open, a success that is the newest drops the failed rows.
 
+A result that is dated ahead, by a clock that is wrong, is kept, and opens, resolves and drops nothing.
 Failed rows sent with a result are stored but never part of an event, because they may hold masked values.
 Source: OpenMetadata's ``TestCaseResultRepository``. Next: ``catalogue/quality/incidents.py``.
 """
@@ -77,9 +78,9 @@ def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
 
 
 def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = False) -> Written:
-    is_failure = result["testCaseStatus"] == _FAILED
+    is_failure, is_ahead = result["testCaseStatus"] == _FAILED, record.is_ahead(result["timestamp"])
     opening: tuple[FieldChange, Document] | None = None
-    if is_failure:
+    if is_failure and not is_ahead:
         incident_id, change = incidents.open_incident(record, case, partial(_was_well, record, case, result))
         result = result | {"incidentId": incident_id}
         opening = (change, {"incidentId": incident_id}) if change else None
@@ -90,7 +91,7 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
         record, case, _KIND, part_for_events(result), event_type=event_type, newest=newest, also=opening
     )
     is_newest = result_write.document.get(_KIND.held_as, {}).get("timestamp") == result["timestamp"]
-    if is_newest and result["testCaseStatus"] == _SUCCEEDED:
+    if is_newest and not is_ahead and result["testCaseStatus"] == _SUCCEEDED:
         forget_failed_rows_until(record, case, result["timestamp"])
         result_write = _without_incident(record, case, result_write)
     complete_runs(record, case, result["timestamp"])
@@ -99,8 +100,8 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
 
 def _was_well(record: Record, case: Stored, failure: Document) -> bool:
     """Return whether a failure is the newest result, and before it came a success, but for runs that were cut short."""
-    at_ms = failure["timestamp"]
-    if case.document.get(_KIND.held_as, {}).get("timestamp", 0) > at_ms:
+    at_ms, newest_ms = failure["timestamp"], case.document.get(_KIND.held_as, {}).get("timestamp", 0)
+    if newest_ms > at_ms and not record.is_ahead(newest_ms):
         return False
     line = Line(case.id, _KIND.name)
     before = record.transaction.series.latest(line, before_ms=at_ms, statuses=(_FAILED, _SUCCEEDED))

@@ -32,7 +32,7 @@ def complete_runs(record: Record, case: Stored, at_ms: int) -> None:
     One dated ahead, by a clock that is wrong, is part of no run. Must come last in its transaction: other results of
     the same suites wait for the transaction's end.
     """
-    if at_ms > record.at_ms + FUTURE_MS:
+    if record.is_ahead(at_ms):
         return
     for run in record.transaction.suite_runs.hold(case.id):
         _complete(record, run, at_ms)

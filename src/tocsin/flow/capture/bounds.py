@@ -57,7 +57,7 @@ class Bounds:
     patch_operations : most operations of a patch
     document_bytes : most bytes of a document as JSON, and most that the copies of one patch may add
     write_counts : how much each person writes
-    late_after_ms : age from which a reported result or run notifies nobody, as from ``FUTURE_MS`` ahead; None: never
+    late_after_ms : age from which a reported result or run notifies nobody; None: never
     portion : most entities that one transaction of a person's hard deletion changes
     chunk_rows : most rows of a bulk request in one transaction
     """

@@ -402,10 +402,14 @@ class Record:
         """Return whether a change is history elsewhere, or reports what is too old or to come: it notifies nobody."""
         if self.origin is not None and self.origin.is_history:
             return True
-        limit_ms = self.bounds.late_after_ms
-        if limit_ms is None or reported_at_ms is None:
+        if reported_at_ms is None:
             return False
-        return not -FUTURE_MS <= self.at_ms - reported_at_ms <= limit_ms
+        limit_ms = self.bounds.late_after_ms
+        return self.is_ahead(reported_at_ms) or (limit_ms is not None and self.at_ms - reported_at_ms > limit_ms)
+
+    def is_ahead(self, reported_at_ms: int) -> bool:
+        """Return whether a report is dated too far ahead, by a clock that is wrong: it opens and closes nothing."""
+        return reported_at_ms > self.at_ms + FUTURE_MS
 
     def as_read(self, subject: Stored) -> Document:
         """Return an entity with what it inherits, as its readers see it."""

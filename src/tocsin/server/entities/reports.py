@@ -5,17 +5,18 @@ Next: ``server/routes/observations/runs.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Response
 
-from tocsin.clock import LATEST_MS
+from tocsin.clock import FUTURE_MS, LATEST_MS
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import permitted_document
+from tocsin.server.http.remarks import remarks_header
 from tocsin.server.request import Caller, Timestamp, answer
 from tocsin.store.database.cursors import DocumentPage, ReportWindow
 
@@ -47,6 +48,19 @@ def page_answer(page: DocumentPage) -> Response:
     paging: Document = {"total": page.total} | ({"after": page.after} if page.after else {})
     return answer({"data": page.documents, "paging": paging})
 
+
+def dated_ahead(times_ms: Iterable[object], caller: Caller) -> dict[str, str]:
+    """Return the header that tells a writer of reports of times that are too far ahead; nothing if none is."""
+    latest_ms = caller.parts.clock.now_ms() + FUTURE_MS
+    if not any(isinstance(at_ms, int) and at_ms > latest_ms for at_ms in times_ms):
+        return {}
+    return remarks_header([{"kind": "datedAhead", "message": _DATED_AHEAD, "field": "timestamp"}])
+
+
+_DATED_AHEAD = (
+    "Dated more than 5 minutes ahead: it is kept, but notifies nobody, and opens and resolves no incident. Check the "
+    "clock of the reporter."
+)
 
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
 WindowAsked = Annotated[ReportWindow, Depends(window_of)]

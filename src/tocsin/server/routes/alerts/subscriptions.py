@@ -63,6 +63,7 @@ from tocsin.server.entities.serialize import past
 from tocsin.server.http.body_values import list_in, patch_of
 from tocsin.server.http.errors import explain
 from tocsin.server.http.keyed_routes import by_id_and_name
+from tocsin.server.http.remarks import remarks_header
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import (
@@ -89,8 +90,6 @@ _TRIES = 40
 
 _MOST_TRIALS = 20
 _MOST_REMARKS = 10
-REMARKS = "X-Tocsin-Remarks"
-"""The header that says of a saved alert what its maker may not mean: a JSON list of kind, message and field."""
 CHANGED_SECRETS = "X-Tocsin-Changed-Secrets"
 """The header of a dry run that names the secrets which would change, a JSON list: masked, they look the same."""
 
@@ -230,8 +229,7 @@ def _alert_answer(written: Written, alert: Alert, caller: Caller) -> Response:
     """Return the answer to a write, with warnings about the alert's conditions in a header."""
     response = written_answer(ROW, written, caller)
     remarks = [*alert.remarks, *misspelt_names(alert.document, caller)][:_MOST_REMARKS]
-    if remarks:
-        response.headers[REMARKS] = json.dumps([remark.to_wire() for remark in remarks])
+    response.headers.update(remarks_header([remark.to_wire() for remark in remarks]))
     return response
 
 

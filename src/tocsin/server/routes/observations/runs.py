@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import Response
 
 from tocsin.catalogue.observations.reports import REPORTS
 from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
 from tocsin.errors import InvalidInput
 from tocsin.model.access import Operation
+from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
-from tocsin.server.entities.reports import Moment, WindowAsked, Work, page_answer, write_permitted
+from tocsin.server.entities.reports import Moment, WindowAsked, Work, dated_ahead, page_answer, write_permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -29,14 +32,16 @@ def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a run of a pipeline: at least ``timestamp`` (ms) and ``executionStatus``."""
     permitted_document("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
     written = caller.parts.writes.add_pipeline_status(fqn, body, actor=caller.actor)
-    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
+    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller), headers=_remarks_on([body], caller))
 
 
 @router.put("/pipelines/{fqn}/status/bulk", openapi_extra=answers("Pipeline", reads="PipelineRuns"))
 def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
     """Report many runs (list or ``{"pipelineStatus": […]}``); one event per new or changed run."""
     statuses = body.get("pipelineStatus", body.get("statuses")) if isinstance(body, dict) else body
-    return _write("pipeline", fqn, caller, lambda record, pipeline: add_runs(record, pipeline, statuses))
+    response = _write("pipeline", fqn, caller, lambda record, pipeline: add_runs(record, pipeline, statuses))
+    response.headers.update(_remarks_on(statuses or (), caller))
+    return response
 
 
 @router.get("/pipelines/{fqn}/status", openapi_extra=answers("PipelinePipelineStatusPage"))
@@ -57,7 +62,9 @@ def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
 )
 def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a run of an ingestion pipeline: at least ``runId`` and ``pipelineState``."""
-    return _write("ingestionPipeline", fqn, caller, lambda record, pipeline: add_run(record, pipeline, body))
+    response = _write("ingestionPipeline", fqn, caller, lambda record, pipeline: add_run(record, pipeline, body))
+    response.headers.update(_remarks_on([body], caller))
+    return response
 
 
 @router.get("/services/ingestionPipelines/{fqn}/pipelineStatus", openapi_extra=answers("PipelineStatusPage"))
@@ -86,6 +93,11 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
 def _write(entity_type: str, fqn: str, caller: Caller, work: Work) -> Response:
     written = write_permitted(entity_type, Key.by_name(fqn), caller, _WRITING[entity_type], work)
     return answer(past(ENTITY_TYPES[entity_type], written.document, caller))
+
+
+def _remarks_on(runs: Sequence[Document], caller: Caller) -> dict[str, str]:
+    """Return the header about runs that are dated ahead."""
+    return dated_ahead((run.get("timestamp", run.get("startDate")) for run in runs), caller)
 
 
 def _runs(entity_type: str, fqn: str, caller: Caller, window: ReportWindow) -> Response:

@@ -19,7 +19,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import permitted_document
 from tocsin.server.access.samples import masked_tags_for
-from tocsin.server.entities.reports import Moment, WindowAsked, page_answer, write_permitted
+from tocsin.server.entities.reports import Moment, WindowAsked, dated_ahead, page_answer, write_permitted
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathText, answer
@@ -41,7 +41,9 @@ def add_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a result of a test case (also at an older path): at least ``timestamp`` (ms) and ``testCaseStatus``."""
     permitted_document("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
     written = caller.parts.writes.add_test_result(fqn, body, actor=caller.actor)
-    return written_answer(ENTITY_TYPES["testCase"], written, caller)
+    response = written_answer(ENTITY_TYPES["testCase"], written, caller)
+    response.headers.update(dated_ahead([body.get("timestamp")], caller))
+    return response
 
 
 @router.get("/testCaseResults/{fqn}", openapi_extra=answers("TestCaseResultPage"))

@@ -7,14 +7,23 @@ which schedule. An alert matches the events of its own schedule, because of such
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tocsin.conditions.causes import because_of
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import Has, Leaf, Node
 from tocsin.conditions.streaks import duration_ms
 from tocsin.logic import NEVER, conjunction_of, disjunction_of, leaves, negation_of, replace_leaves
-from tocsin.model.change import STATE_AT_SCHEDULE, STILL_FAILING, STILL_STALE, STILL_WITHOUT_OWNER, EventType
+from tocsin.model.change import (
+    STATE_AT_SCHEDULE,
+    STILL_FAILING,
+    STILL_STALE,
+    STILL_WITHOUT_OWNER,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+)
+from tocsin.model.notification import Reason
 
 _OF_SCHEDULE = "|"
 IS_CHECK = has("eventType", (EventType.SCHEDULED_CHECK.value,))
@@ -57,6 +66,27 @@ def states_for(schedule_id: str, states: Iterable[str]) -> list[str]:
     """Return those of the ``states`` of an event that were found for a schedule, as conditions name them."""
     prefix = f"{schedule_id}{_OF_SCHEDULE}"
     return [state.removeprefix(prefix) for state in states if state.startswith(prefix)]
+
+
+def with_own_states(event: ChangeEvent, reasons: Iterable[Reason]) -> ChangeEvent:
+    """Return the event of a check with what the alerts of these reasons ask for: a check finds it for many alerts."""
+    described, states = event.change_description, [reason.states for reason in reasons]
+    if event.event_type is not EventType.SCHEDULED_CHECK or described is None or not states or not all(states):
+        return event
+    asked_states = {state for alert_states in states for state in alert_states or ()}
+    own_changes = [_own_part(change, asked_states) for change in described.fields_added]
+    kept_changes = tuple(change for change in own_changes if change is not None)
+    if kept_changes == described.fields_added:
+        return event
+    return event.model_copy(update={"change_description": described.model_copy(update={"fields_added": kept_changes})})
+
+
+def _own_part(change: FieldChange, asked_states: Collection[str]) -> FieldChange | None:
+    """Return a finding as far as alerts ask for it; None if none does."""
+    if change.name != STILL_STALE:
+        return change if change.name in asked_states else None
+    durations = [one for one in change.new_value["asked"] if f"{STILL_STALE}:{one}" in asked_states]
+    return change.model_copy(update={"new_value": change.new_value | {"asked": durations}}) if durations else None
 
 
 def _is_state(leaf: Leaf) -> bool:

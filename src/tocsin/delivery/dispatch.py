@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import NamedTuple, Protocol
 
+from tocsin.conditions.asset_states import with_own_states
 from tocsin.delivery.rich_text import RichText
 from tocsin.model.change import ChangeEvent
 from tocsin.model.change_request import AskedFor
@@ -279,7 +280,8 @@ def _with_reasons(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:
     remaining = (reasons, recipient_id, incident)
     if remaining == (entry.reasons, entry.recipient_id, entry.incident):
         return entry
-    return replace(entry, reasons=reasons, recipient_id=recipient_id, incident=incident)
+    remaining_entry = replace(entry, reasons=reasons, recipient_id=recipient_id, incident=incident)
+    return remaining_entry.with_event(with_own_states(entry.event, reasons))
 
 
 @dataclass(frozen=True)

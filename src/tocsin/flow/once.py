@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tocsin.clock import Clock
+from tocsin.conditions.asset_states import with_own_states
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
@@ -80,7 +81,7 @@ def _with_message(scheduled: ScheduledNotification, event: ChangeEvent) -> Notif
     entry = Entry(
         scheduled.id,
         draft.event.offset,
-        CarriedEvent.of(event),
+        CarriedEvent.of(with_own_states(event, draft.reasons.in_order)),
         draft.reasons.in_order,
         draft.recipient_id,
         whole_id=draft.event.part_of,

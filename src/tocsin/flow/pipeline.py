@@ -98,7 +98,7 @@ def alert_facts_of(alerts: Iterable[EventSubscription]) -> AlertFacts:
     alerts_by_id = {alert.id: alert for alert in alerts}
     plans = {alert_id: plan_of(alert) for alert_id, alert in alerts_by_id.items()}
     return AlertFacts(
-        rules={alert.id: recipient_rules(alert, plans[alert.id].questions) for alert in alerts_by_id.values()},
+        rules={id_: recipient_rules(one, plans[id_].questions, plans[id_].states) for id_, one in alerts_by_id.items()},
         timings=timings_of(alerts_by_id.values(), [alert_id for alert_id, plan in plans.items() if plan.states]),
         opening=frozenset(alert_id for alert_id, plan in plans.items() if plan.opens_incidents),
         cascades=cascades_of({alert_id: links_of(alert) for alert_id, alert in alerts_by_id.items()}),

@@ -238,7 +238,7 @@ def _plans_of(subscriptions: Sequence[EventSubscription]) -> tuple[dict[str, _Pl
 def _plan(subscription: EventSubscription) -> _Planned:
     plan, cost = _within_limits(subscription)
     check_schedule(subscription.trigger)
-    return _Planned(plan, cost, recipient_rules(subscription, plan.questions))
+    return _Planned(plan, cost, recipient_rules(subscription, plan.questions, plan.states))
 
 
 def _within_limits(subscription: EventSubscription) -> tuple[Plan, PlanCost]:

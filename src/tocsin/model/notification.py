@@ -118,6 +118,7 @@ class Reason(WireModel):
     ``follows``, ``owns``, ``isMemberOf:shop``. ``through`` is what they follow that contains the asset, None where they
     follow the asset itself. ``held_by`` names the incident that holds the alert back from now on;
     ``downstream_of`` is the full name of the asset upstream whose failure this one follows, empty where it is hidden.
+    ``states`` are those that the alert asks for at the times of its schedule: ``stillFailing``.
     """
 
     kind: ReasonKind
@@ -132,6 +133,7 @@ class Reason(WireModel):
     through: Followed | None = None
     held_by: str | None = None
     downstream_of: str | None = None
+    states: tuple[str, ...] | None = None
 
     @property
     def is_personal(self) -> bool:

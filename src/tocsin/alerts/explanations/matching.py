@@ -7,6 +7,7 @@ Next: ``alerts/explanations/people.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tocsin.conditions.asset_states import states_for
@@ -159,7 +160,7 @@ def _own_gates(subscription: EventSubscription, plan: Plan, logged: LoggedEvent)
         )
         yield Gate("reminder", is_own, says)
     elif not is_reminder and plan.states and STATE_AT_SCHEDULE in logged.derived:
-        is_own = bool(_as_checked_for(subscription, logged).derived[STATE_AT_SCHEDULE])
+        is_own = bool(states_for(subscription.trigger.schedule_id, logged.derived[STATE_AT_SCHEDULE]))
         yield Gate("schedule", is_own, f"the check is of {'the alert' if is_own else 'another alert'}'s schedule")
 
 
@@ -210,10 +211,13 @@ def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[Rul
 
 
 def _as_checked_for(subscription: EventSubscription, logged: LoggedEvent) -> LoggedEvent:
-    """Return an event with what a check found for the alert's schedule, as conditions name it."""
+    """Return an event with what a check found for the alert, as its conditions name it: a check is for many alerts."""
     if STATE_AT_SCHEDULE not in logged.derived:
         return logged
     states = states_for(subscription.trigger.schedule_id, logged.derived[STATE_AT_SCHEDULE])
+    with suppress(InvalidInput):  # whose conditions cannot be read says so
+        asked_states = plan_of(subscription).states
+        states = [state for state in states if state in asked_states]
     return replace(logged, derived={**logged.derived, STATE_AT_SCHEDULE: states})
 
 

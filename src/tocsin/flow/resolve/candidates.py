@@ -381,4 +381,5 @@ def _reason(
         hops=hops,
         of_subject=of_subject,
         through=through,
+        states=row.states or None,
     )

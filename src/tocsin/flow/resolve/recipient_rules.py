@@ -6,7 +6,7 @@ Next: ``flow/resolve/directory.py`` finds the people in those relations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from tocsin.conditions.relations import FOLLOWS, OWNS, team_of
@@ -54,6 +54,7 @@ class RecipientRule:
     by_own_address : it reaches people, and teams as a whole, at the address that is in their profile
     bot : the bot that writes to them: what two bots say are two notifications; empty for Tocsin's own mail
     owners : types and ids of the alert's owners, of whom it asks its questions where it reaches no person
+    states : what the alert asks of assets at the times of its schedule (``conditions/asset_states.py``)
     """
 
     subscription_id: str
@@ -68,12 +69,16 @@ class RecipientRule:
     by_own_address: bool = False
     bot: str = ""
     owners: tuple[tuple[str, str], ...] = ()
+    states: tuple[str, ...] = ()
 
 
-def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[RecipientRule, ...]:
+def recipient_rules(
+    subscription: EventSubscription, questions: tuple[str, ...] = (), states: Collection[str] = ()
+) -> tuple[RecipientRule, ...]:
     """Return every way in which the enabled destinations of ``subscription`` reach people, each once.
 
-    ``questions`` are its conditions on the recipient, which select the users where a destination names none.
+    ``questions`` are its conditions on the recipient, which select the users where a destination names none; ``states``
+    is what it asks of assets at the times of its schedule.
     """
     rules: dict[RecipientRule, None] = {}
     owners = tuple((one.type, one.id) for one in subscription.owners) if questions else ()
@@ -87,7 +92,8 @@ def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] 
         for relation, receiver in receivers:
             questioned_owners = owners if relation is ReasonKind.EXTERNAL else ()
             rule = _row(subscription, destination, relation, receiver)
-            rules[replace(rule, questions=questions, owners=questioned_owners)] = None
+            asked_states = tuple(sorted(states))
+            rules[replace(rule, questions=questions, owners=questioned_owners, states=asked_states)] = None
     return tuple(rules)
 
 

@@ -18,7 +18,7 @@ from tocsin.delivery.wording.reasons import reason_context
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.change_request import NOT_ASKED, AskedFor
 from tocsin.model.entity import Document
-from tocsin.model.notification import Reason, inbox_group_id
+from tocsin.model.notification import Reason, ReasonKind, inbox_group_id
 from tocsin.model.severity import Severity
 from tocsin.model.thread import THREAD
 from tocsin.server.access.events import EventView
@@ -32,7 +32,20 @@ from tocsin.server.alerts.inbox_details import (
     EntryDetails,
 )
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
-from tocsin.server.http.json_schema import COUNT, ENTITY_TYPE, FLAG, OPEN, TEXT, TIME, array, either, nullable, ref
+from tocsin.server.http.json_schema import (
+    COUNT,
+    ENTITY_TYPE,
+    FLAG,
+    ID,
+    OPEN,
+    TEXT,
+    TIME,
+    array,
+    either,
+    exact_object,
+    nullable,
+    ref,
+)
 from tocsin.store.outbox.inbox import InboxEntry
 
 T = TypeVar("T", bound=EventView)
@@ -182,6 +195,30 @@ INBOX_ENTRY: Shape[ListedEntry] = {
 ``notificationCount`` says how many notifications an entry stands for, where that is more than itself. ``group`` stays
 the same for all of them, whichever leads. The last five keys are those that ``fields`` asks for.
 """
+
+
+REASON = exact_object(
+    {
+        "kind": either(*ReasonKind),
+        "subscriptionId": TEXT,
+        "subscriptionName": TEXT,
+        "destinationId": TEXT,
+        "hops": COUNT,
+        "sentence": {"type": "string", "description": "The reason as a person would say it."},
+    },
+    {
+        "team": TEXT,
+        "via": TEXT,
+        "heldBy": TEXT,
+        "downstreamOf": TEXT,
+        "isInherited": FLAG,
+        "ofSubject": FLAG,
+        "met": TEXT,
+        "through": exact_object({"type": ENTITY_TYPE}, {"id": ID, "fullyQualifiedName": TEXT, "relation": TEXT}),
+        "states": array(TEXT),
+    },
+)
+"""One reason for a notification."""
 
 
 def reason_json(reason: Reason, event: ChangeEvent, answerable: AskedFor = NOT_ASKED) -> Document:

@@ -7,12 +7,11 @@ from tocsin.model.alert_editor import ViewExtent
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import AlertType, Category, Channel
 from tocsin.server.alerts.backtests import BACKTEST
 from tocsin.server.alerts.dead_letters import DEAD_LETTER, REPLAY
 from tocsin.server.alerts.editors import EDITOR
-from tocsin.server.alerts.event_shape import INBOX_ENTRY
+from tocsin.server.alerts.event_shape import INBOX_ENTRY, REASON
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
 from tocsin.server.alerts.incident_messages import MESSAGE_MOMENT
 from tocsin.server.alerts.incident_tasks import TASK
@@ -52,14 +51,6 @@ _LINEAGE_ENDS: Document = {"fromEntity": _REFERENCE, "toEntity": _REFERENCE}
 _NODE: Document = {"type": "object", "required": ["id", "type"], "properties": {"id": ID, "type": ENTITY_TYPE}}
 _HITS: Document = {"took": COUNT, "timed_out": FLAG}
 _TOTAL = exact_object({"value": COUNT, "relation": either("eq", "gte")})
-_REASON: Document = {
-    "kind": either(*ReasonKind),
-    "subscriptionId": TEXT,
-    "subscriptionName": TEXT,
-    "destinationId": TEXT,
-    "hops": COUNT,
-    "sentence": {"type": "string", "description": "The reason as a person would say it."},
-}
 _LOSSES = array(exact_object({"setting": TEXT, "feature": TEXT, "effect": TEXT}))
 
 ANSWERS: dict[str, Document] = {
@@ -272,19 +263,7 @@ ANSWERS: dict[str, Document] = {
         }
     ),
     "Ranked": exact_object({"entityType": ENTITY_TYPE, "date": DAY}),
-    "Reason": exact_object(
-        _REASON,
-        {
-            "team": TEXT,
-            "via": TEXT,
-            "heldBy": TEXT,
-            "downstreamOf": TEXT,
-            "isInherited": FLAG,
-            "ofSubject": FLAG,
-            "met": TEXT,
-            "through": exact_object({"type": ENTITY_TYPE}, {"id": ID, "fullyQualifiedName": TEXT, "relation": TEXT}),
-        },
-    ),
+    "Reason": REASON,
     "Notification": schema_of(INBOX_ENTRY),
     "NotificationPage": exact_object(
         {

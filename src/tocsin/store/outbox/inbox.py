@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, Select, and_, case, func, select
 
+from tocsin.conditions.asset_states import with_own_states
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
@@ -283,13 +284,14 @@ def _notified_entry(row: Row[tuple[object, ...]], texts: Texts) -> InboxEntry:
 
 
 def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the columns of _NOTIFIED
+    reasons = parse_reasons(row.reasons)
     return InboxEntry(
         id=row.id,
         group=row.group_id,
         log_offset=row.log_offset,
         recipient_id=row.recipient_id,
-        event=event,
-        reasons=parse_reasons(row.reasons),
+        event=with_own_states(event, reasons),
+        reasons=reasons,
         read=row.read_at_ms is not None,
     )
 

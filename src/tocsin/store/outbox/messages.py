@@ -32,6 +32,7 @@ from sqlalchemy import (
     select,
 )
 
+from tocsin.conditions.asset_states import with_own_states
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.failing_rows import MOST_EXCERPT_CHARACTERS
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
@@ -359,16 +360,18 @@ class _Events:
 
     def entry(self, row: Row[Any], *, in_brief: bool) -> Entry:
         """Return a notification with its event."""
-        return Entry(
+        reasons = parse_reasons(row.reasons)
+        entry = Entry(
             notification_id=row.id,
             log_offset=row.log_offset,
             carried=self._event(row, in_brief=in_brief),
             in_brief=in_brief,
-            reasons=parse_reasons(row.reasons),
+            reasons=reasons,
             recipient_id=row.recipient_id,
             recipient_gone=row.recipient_id is not None and row.deleted is not False,
             whole_id=row.whole_id,
         )
+        return entry.with_event(with_own_states(entry.event, reasons)) if reasons[0].states else entry
 
     def _event(self, row: Row[Any], *, in_brief: bool) -> CarriedEvent:
         key = row.event_id, in_brief

@@ -85,9 +85,9 @@ def test_what_a_reason_brought_goes_with_it(company: SmallCompany) -> None:
         is_bare = getattr(reason, "subscription_name", "") == "bare"
         return (OutcomeReason.MUTED, "muted") if is_bare else None
 
-    rest, _ = narrow_dispatch(dispatches_of(company)["cem"], objection)
-    assert rest is not None
-    assert [findings_in(entry.event) for entry in rest.entries] == [["stillFailing"]]
+    narrowed_dispatch, _ = narrow_dispatch(dispatches_of(company)["cem"], objection)
+    assert narrowed_dispatch is not None
+    assert [findings_in(entry.event) for entry in narrowed_dispatch.entries] == [["stillFailing"]]
 
 
 def test_the_inbox_and_explanations_name_only_those_of_the_alert(company: SmallCompany) -> None:

@@ -179,9 +179,10 @@ class Dispatch:
     ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
     ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
     resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents
-    and to answer change requests, by the id of a notification, and so are ``guidance`` and what change requests ask for
-    (``answerable``). Times are said in an IANA ``zone``: a person's own, or else the alert's.
-    ``event_bytes`` is the size of its events as JSON, and of the failing rows that it may show.
+    and to answer change requests, by the id of a notification, and so are ``guidance``, what change requests ask for
+    (``answerable``), and in a digest the ``incidents`` that its failures belong to. Times are said in an IANA ``zone``:
+    a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the failing rows that
+    it may show.
     """
 
     message: Message
@@ -201,6 +202,7 @@ class Dispatch:
     failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
     guidance: Mapping[str, Guidance] = field(default_factory=dict)
+    incidents: Mapping[str, FailureIncident] = field(default_factory=dict)
     zone: str = "UTC"
 
     @property

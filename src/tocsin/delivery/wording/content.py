@@ -19,7 +19,7 @@ from tocsin.delivery.rich_text import RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
-from tocsin.delivery.wording.guidance import guidance_blocks
+from tocsin.delivery.wording.guidance import guidance_blocks, incident_block
 from tocsin.delivery.wording.incidents import is_assigned_to, tells_of_incident
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
@@ -222,7 +222,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         reader_id = entry.recipient_id if is_assigned_to(event.change_description, entry.recipient_id) else None
         guidance = dispatch.guidance.get(entry.notification_id)
         buttons = dispatch.buttons.get(entry.notification_id, ())
+        incident = dispatch.incidents.get(entry.notification_id)
         is_advised = bool(buttons or (guidance and guidance.advice) or (failure and failure.runbook))
+        is_advised = is_advised or (incident is not None and incident.acknowledged_by is not None)
         is_templated = entry.notification_id in dispatch.texts
         variant = None if is_templated else (kinds, failure, dispatch.zone, reader_id, is_advised)
         texts = entry.carried.texts if variant else {}
@@ -236,8 +238,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         answerable = dispatch.answerable.get(entry.notification_id, NOT_ASKED)
         why = why_text(event, entry.reasons, dispatch.message.channel, answerable)
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
-        if entry.parts or dispatch.guidance or dispatch.failure:
-            section = section._replace(notes=_notes_of(entry, dispatch, section))
+        if entry.parts or dispatch.guidance or dispatch.failure or incident:
+            incident_blocks = (incident_block(incident, base_url),) if incident else ()
+            section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, section)))
         sections.append(section)
     if len(dispatch.entries) == 1:
         (entry,) = dispatch.entries

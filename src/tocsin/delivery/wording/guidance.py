@@ -7,9 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Dispatch, Guidance, Routes, deciding_routes
+from tocsin.delivery.dispatch import (
+    NO_GUIDANCE,
+    Advice,
+    Dispatch,
+    FailureIncident,
+    Guidance,
+    Routes,
+    deciding_routes,
+)
 from tocsin.delivery.lines import SHOWN_LIMIT, clean_line
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
+from tocsin.delivery.wording.surroundings import incident_text
 from tocsin.model.message import Entry
 from tocsin.model.runbook import link_of
 
@@ -35,6 +44,12 @@ def guidance_of_notification(entry: Entry, routes: Routes) -> Guidance:
         if route.runbook:
             advice.setdefault(route.runbook, Advice(route.runbook, reason.subscription_name))
     return Guidance(severity, tuple(advice.values()))
+
+
+def incident_block(incident: FailureIncident, base_url: str) -> RichBlock:
+    """Return a line for the incident of a failure, with a link to its page."""
+    page = Span(clean_line(incident_text(incident)), link=f"{base_url}/#/incidents/{incident.name}")
+    return RichBlock(BlockKind.PARAGRAPH, (Span("Incident: ", bold=True), page))
 
 
 def guidance_blocks(guidance: Guidance) -> tuple[RichBlock, ...]:

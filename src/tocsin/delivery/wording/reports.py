@@ -248,6 +248,14 @@ def _reminder_lines(_old: Document, reminder: Document, entity: Document, _zone:
     yield ChangeLine(clean_line(text), rank=Rank.REPORTED)
 
 
+def belongs_to_incident(event: ChangeEvent) -> bool:
+    """Say whether the event tells of what an incident may be open for: a failure, a silence, or that either lasts."""
+    if is_failure_report(event) or event.event_type in (EventType.SLA_VIOLATION, EventType.INCIDENT_REMINDER):
+        return True
+    paths = event.change_description.paths() if event.change_description else ()
+    return event.event_type is EventType.SCHEDULED_CHECK and not {STILL_FAILING, STILL_STALE}.isdisjoint(paths)
+
+
 def is_reminder(event: ChangeEvent) -> bool:
     """Say whether the event reminds of an incident that nobody has acknowledged."""
     return event.event_type is EventType.INCIDENT_REMINDER

@@ -104,7 +104,7 @@ def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: 
         return
     paths = _paths_of(event)
     if context.incident and ALERT_INCIDENT not in paths:  # such an event says itself which and how bad it is
-        yield from fact_lines("incident", _incident_text(context.incident))
+        yield from fact_lines("incident", incident_text(context.incident))
     if INCIDENT not in paths:
         yield from downstream_lines(context, rank)
 
@@ -174,7 +174,7 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
             yield from fact_lines("failed for", f"{span}, since {times}", since)
         if context.last_success_ms is not None and context.ended_ms is None:
             yield from moment_lines("last success", context.last_success_ms, zone)
-    yield from fact_lines("incident", _incident_text(context.incident) if context.incident else "")
+    yield from fact_lines("incident", incident_text(context.incident) if context.incident else "")
     if context.audience is not None:
         yield from fact_lines("told", _audience_text(context.audience))
     if context.causes:
@@ -198,7 +198,7 @@ def _audience_text(people: ToldPeople) -> str:
     return f"{', '.join(people.names)}{f' and {left_count:,} more' if left_count else ''}"
 
 
-def _incident_text(incident: FailureIncident) -> str:
+def incident_text(incident: FailureIncident) -> str:
     """Return an incident in words: ``INC-7, Severity 2 (high), acknowledged by ben``."""
     who = f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else ""
     return ", ".join(filter(None, (incident.name, incident.severity and incident.severity.words, who)))

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.wording.reports import is_failure_report, is_reminder
+from tocsin.delivery.dispatch import Dispatch, FailureIncident
+from tocsin.delivery.wording.reports import belongs_to_incident, is_reminder
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import EventType
 from tocsin.model.change_request import request_in
 from tocsin.model.channels import WORDED
 from tocsin.model.entity import Document
@@ -25,6 +25,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
+from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 from tocsin.store.recipients.asked import people_who_answered, requests_that_ask
 
 _OWNERS = "owners"
@@ -36,29 +37,51 @@ Opened = tuple[int, OpenIncident]
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
     """Return these messages, those about failures and silences with the incidents that nobody has acknowledged yet.
 
-    So are reminders, on every channel: they are not sent where there is none.
+    So are reminders, on every channel: they are not sent where there is none. Digests also name the others.
     """
     failing = [
         entry
         for dispatch in dispatches
         for entry in dispatch.entries
         if entry.carried.reminds_of is EventType.INCIDENT_REMINDER
-        or (dispatch.message.channel in WORDED and _is_of_incident(entry.event))
+        or (dispatch.message.channel in WORDED and belongs_to_incident(entry.event))
     ]
     if not failing:
         return list(dispatches)
+    named_incidents = _named_incidents(connection, dispatches)
     open_incidents = _open_incidents(connection, {entry.event.entity_id for entry in failing})
     incident_by_notification = {entry.notification_id: _incident_of(entry, open_incidents) for entry in failing}
 
     def with_own_incident(entry: Entry) -> Entry:
         return replace(entry, incident=incident_by_notification.get(entry.notification_id))
 
-    return [replace(dispatch, entries=tuple(map(with_own_incident, dispatch.entries))) for dispatch in dispatches]
+    return [
+        replace(
+            dispatch,
+            entries=tuple(map(with_own_incident, dispatch.entries)),
+            incidents=named_incidents.get(dispatch.message.id, {}),
+        )
+        for dispatch in dispatches
+    ]
 
 
-def _is_of_incident(event: ChangeEvent) -> bool:
-    """Return whether an event may open an incident: one of a failure or a silence."""
-    return is_failure_report(event) or event.event_type is EventType.SLA_VIOLATION
+def _named_incidents(
+    connection: Connection, dispatches: Sequence[Dispatch]
+) -> Mapping[str, Mapping[str, FailureIncident]]:
+    """Return the incidents, open or not, to which failures in digests belong, by message and notification."""
+    places = {
+        (dispatch.message.id, entry.notification_id): ReportPlace(entry.event.entity_id, entry.log_offset)
+        for dispatch in dispatches
+        if len(dispatch.entries) > 1 and dispatch.message.channel in WORDED
+        for entry in dispatch.entries
+        if belongs_to_incident(entry.event)
+    }
+    incidents = incidents_at(connection, set(places.values())) if places else {}
+    named_incidents: dict[str, dict[str, FailureIncident]] = defaultdict(dict)
+    for (message_id, notification_id), place in places.items():
+        if place in incidents:
+            named_incidents[message_id][notification_id] = incidents[place]
+    return named_incidents
 
 
 def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:
@@ -78,17 +101,14 @@ def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str
 def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIncident | None:
     """Return the incident that the failure of a notification belongs to, if one of its alerts watches it.
 
-    A reminder is of an incident, whichever alerts tell of it.
+    A reminder is of an incident, whichever alerts tell of it, and so is what still fails at a time of a schedule.
     """
-    alerts = {reason.subscription_id for reason in entry.reasons}
-    return next(
-        (
-            incident
-            for offset, incident in opened.get(entry.event.entity_id, ())
-            if offset <= entry.log_offset and (is_reminder(entry.event) or not incident.watchers.isdisjoint(alerts))
-        ),
-        None,
-    )
+    alerts = frozenset(reason.subscription_id for reason in entry.reasons)
+    is_of_any_alert = is_reminder(entry.event) or entry.event.event_type is EventType.SCHEDULED_CHECK
+    for offset, incident in opened.get(entry.event.entity_id, ()):
+        if offset <= entry.log_offset and (is_of_any_alert or not incident.watchers.isdisjoint(alerts)):
+            return incident._replace(watchers=incident.watchers | alerts) if is_of_any_alert else incident
+    return None
 
 
 def with_answered_reasons(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

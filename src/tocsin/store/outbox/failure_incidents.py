@@ -5,6 +5,7 @@ Next: ``store/outbox/failure_messages.py``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -37,13 +38,15 @@ def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dic
     )
     columns = (_ROW.number, _ROW.severity, first_to_acknowledge, _ROW.entity_id, _ROW.opened_offset, ended_offset())
     query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
-    entity_ids = {place.entity_id for place in places}
+    places_by_entity: dict[str, list[ReportPlace]] = defaultdict(list)
+    for place in places:
+        places_by_entity[place.entity_id].append(place)
     incident_by_place: dict[ReportPlace, FailureIncident] = {}
     for number, severity, who, entity_id, since_offset, end_offset in rows_by_key(
-        connection, query, _ROW.entity_id, entity_ids
+        connection, query, _ROW.entity_id, places_by_entity.keys()
     ):
         incident = FailureIncident(name_of(number), severity_named(severity), who)
-        for place in places:
-            if place.entity_id == entity_id and since_offset <= place.offset <= (end_offset or NO_END):
+        for place in places_by_entity[entity_id]:
+            if since_offset <= place.offset <= (end_offset or NO_END):
                 incident_by_place[place] = incident
     return incident_by_place

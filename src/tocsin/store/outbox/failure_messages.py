@@ -22,7 +22,7 @@ from tocsin.delivery.dispatch import (
     ProbableCause,
     ToldPeople,
 )
-from tocsin.delivery.wording.reports import RUN, is_recovery, is_reminder, reported_at_ms
+from tocsin.delivery.wording.reports import RUN, belongs_to_incident, is_recovery, is_reminder, reported_at_ms
 from tocsin.delivery.wording.surroundings import is_deletion, tells_of_failure
 from tocsin.flow.resolve.directory import DownstreamStep
 from tocsin.model.change import ChangeEvent
@@ -155,7 +155,7 @@ class FailureMessages:
 
         Runbooks are hidden or not; incidents as they are now.
         """
-        failures = {place: one for place, one in events.items() if tells_of_failure(one) and not is_recovery(one)}
+        failures = {place: one for place, one in events.items() if belongs_to_incident(one)}
         if not failures:
             return {}, {}
         with reading(self._engine) as connection:

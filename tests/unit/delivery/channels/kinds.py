@@ -13,7 +13,7 @@ from tests.unit.delivery.wording.test_threads import event as thread_event
 from tocsin.conditions.breaking import DELETED_WHILE_READ, reasons_of_event
 from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident, ProbableCause, ToldPeople
 from tocsin.delivery.wording.incidents import INCIDENT, tells_of_incident
-from tocsin.delivery.wording.reports import RESULT, RUN, is_report
+from tocsin.delivery.wording.reports import RESULT, RUN, belongs_to_incident, is_report
 from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.change import (
     ALERT_INCIDENT,
@@ -598,7 +598,12 @@ def digest_of(name: str, channel: Channel) -> Dispatch:
             for at in range(14)
         ]
     entries = [replace(one, notification_id=str(at)) for at, one in enumerate(entries)]
-    return replace(messages[0], entries=tuple(entries), failure=None, buttons={})
+    incidents = {
+        str(at): message.failure.incident
+        for at, message in enumerate(messages)
+        if message.failure and message.failure.incident and belongs_to_incident(message.event)
+    }
+    return replace(messages[0], entries=tuple(entries), failure=None, buttons={}, incidents=incidents)
 
 
 ASKED = {

@@ -8,10 +8,11 @@ from tests.unit.delivery.channels.samples import EVENTS
 from tests.unit.delivery.events import addition_of, change_event, dispatch
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ
-from tocsin.delivery.dispatch import Button, Dispatch
+from tocsin.delivery.dispatch import Button, Dispatch, FailureIncident
 from tocsin.delivery.wording.content import message_content, sort_by_importance
 from tocsin.delivery.wording.surroundings import FAILURE_ADVICE
 from tocsin.model.change import ChangeEvent
+from tocsin.model.severity import Severity
 
 
 def digest_of(*events: ChangeEvent) -> Dispatch:
@@ -53,3 +54,17 @@ def test_a_button_says_what_to_do_in_place_of_a_line() -> None:
     assert f"{FAILURE_ADVICE}; {command}" in lines_shown(breaking, 10)
     breaking_with_button = replace(breaking, buttons=with_button.buttons)
     assert [line for line in lines_shown(breaking_with_button, 10) if command in line] == [command]
+
+
+def test_a_digest_names_the_incident_of_each_failure_with_a_link() -> None:
+    message = digest_of(EVENTS["test_failure"], EVENTS["test_failure"], change_event())
+    incidents = {"0": FailureIncident("INC-7", Severity.SEVERITY_2, "ben"), "1": FailureIncident("INC-8")}
+    message = replace(message, incidents=incidents)
+    content = message_content(message, message.entries, base_url="https://t", lines_each=3)
+    links = [[(span.text, span.link) for block in one.notes for span in block.spans] for one in content.sections]
+    assert links == [
+        [("Incident: ", None), ("INC-7, Severity 2 (high), acknowledged by ben", "https://t/#/incidents/INC-7")],
+        [("Incident: ", None), ("INC-8", "https://t/#/incidents/INC-8")],
+        [],
+    ]
+    assert FAILURE_ADVICE not in lines_shown(message, 10), "somebody is looking into it"

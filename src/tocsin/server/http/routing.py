@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from http import HTTPStatus
 from typing import Any, TypedDict, TypeVar, Unpack
 
@@ -154,7 +154,7 @@ class IndexedRouter(APIRouter):
         self._without_place: list[BaseRoute | LaidOutRoute] = []
         candidates: list[BaseRoute | LaidOutRoute] = [*self._own, *laid_out]
         for route in candidates:
-            places = list(_places_of(route.path if isinstance(route, LaidOutRoute) else getattr(route, "path", "")))
+            places = _places_of(route.path if isinstance(route, LaidOutRoute) else getattr(route, "path", ""))
             for place in places:
                 self._index[place].append(route)
             if not places:
@@ -230,12 +230,13 @@ def _route_of(candidate: BaseRoute | LaidOutRoute) -> BaseRoute:
     return candidate.route if isinstance(candidate, LaidOutRoute) else candidate
 
 
-def _places_of(path: str) -> Iterator[RouteKey]:
-    """Yield the index keys of paths that fit a route's; nothing for one that cannot be indexed."""
+@cache
+def _places_of(path: str) -> tuple[RouteKey, ...]:
+    """Return the index keys of paths that fit a route's; none for one that cannot be indexed."""
     if ":path}" in path or not path.startswith(f"{API}/"):
-        return
-    for collection in BY_COLLECTION if COLLECTION in path else ("",):
-        yield _place(path.replace(COLLECTION, collection))
+        return ()
+    collections = BY_COLLECTION if COLLECTION in path else ("",)
+    return tuple(_place(path.replace(COLLECTION, collection)) for collection in collections)
 
 
 def _place(path: str) -> RouteKey:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ def member(identity: str, email: str | None, **fields: Any) -> dict[str, Any]:
 class SlackWorkspace:
     """A workspace at ``url``, for bots with ``token``; ``replies`` is what was posted to its response URLs.
 
-    Its Web API answers after ``slow_s``.
+    Its Web API answers while ``speaks`` is set.
     """
 
     token: str
@@ -37,7 +36,10 @@ class SlackWorkspace:
     replies: list[dict[str, Any]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     url: str = ""
-    slow_s: float = 0.0
+    speaks: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.speaks.set()
 
     def join(self, identity: str, email: str | None, **fields: Any) -> str:
         """Add a member; return their id."""
@@ -50,7 +52,7 @@ class SlackWorkspace:
         if path == "/reply":
             self.replies.append(json.loads(body))
             return {"ok": True}
-        time.sleep(self.slow_s)
+        self.speaks.wait()
         method = path.removeprefix("/api/")
         if fault := self.faults.get(method):
             return fault

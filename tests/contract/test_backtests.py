@@ -73,9 +73,9 @@ def test_whoever_waits_is_answered_as_soon_as_it_is_over(
     claimed = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
     assert claimed is not None
     ending = threading.Timer(0.3, pipeline.finish, (claimed, "pipeline", {"matched": 3}), {"now_ms": 1})
+    assert administrator.get(f"{PATH}/{backtest['id']}").json()["state"] == "running"
     ending.start()
     began_s = time.monotonic()
-    assert administrator.get(f"{PATH}/{backtest['id']}").json()["state"] == "running"
     assert administrator.get(f"{PATH}/{backtest['id']}", params={"wait": 20}).json()["state"] == "done"
     assert time.monotonic() - began_s < 10
     ending.join()

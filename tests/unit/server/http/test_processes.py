@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -100,9 +99,7 @@ def test_one_that_is_killed_is_replaced_and_the_others_go_on(tmp_path: Path) -> 
 
 def test_what_does_not_stay_up_ends_with_a_word(tmp_path: Path) -> None:
     with running(tmp_path, "fail") as process:
-        started_s = time.monotonic()
         printed, _ = process.communicate(timeout=30)
         assert process.returncode == 1
         assert "keep failing" in printed
         assert "cannot serve" in printed
-        assert time.monotonic() - started_s < 30

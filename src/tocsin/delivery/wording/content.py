@@ -20,7 +20,7 @@ from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import guidance_blocks, incident_block
-from tocsin.delivery.wording.incidents import is_assigned_to, tells_of_incident
+from tocsin.delivery.wording.incidents import INCIDENT_LABEL, is_assigned_to, tells_of_incident
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
@@ -226,12 +226,13 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         is_advised = bool(buttons or (guidance and guidance.advice) or (failure and failure.runbook))
         is_advised = is_advised or (incident is not None and incident.acknowledged_by is not None)
         is_templated = entry.notification_id in dispatch.texts
-        variant = None if is_templated else (kinds, failure, dispatch.zone, reader_id, is_advised)
+        variant = None if is_templated else (kinds, failure, dispatch.zone, reader_id, is_advised, incident is None)
         texts = entry.carried.texts if variant else {}
         if (key := (Section, base_url, lines_each, variant)) not in texts:
             text = event_text(event, entry.reasons, failure, zone=dispatch.zone, reader_id=reader_id)
             template_text = dispatch.texts.get(entry.notification_id)
             lines = list(without_failure_advice(text.lines)) if is_advised else text.lines
+            lines = [line for line in lines if incident is None or line.label != INCIDENT_LABEL]  # a note links to it
             section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
             at, link = moment_text(event.timestamp, dispatch.zone), base_url + text.asset.page
             texts[key] = section._replace(at=at, link=link, variant=variant)

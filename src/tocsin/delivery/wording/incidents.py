@@ -17,10 +17,11 @@ from tocsin.model.severity import severity_named
 INCIDENT = "incidentStatus"
 """The field that holds the incident of a test; that of an incident that alerts watch is ``ALERT_INCIDENT``."""
 
+INCIDENT_LABEL = "incident"
 _ACTS = frozenset({INCIDENT, ALERT_INCIDENT})
 _DETAILS = "testCaseResolutionStatusDetails"
 STEPS = {"New": "opened", "Ack": "acknowledged", "Resolved": "resolved"}
-_NAME = "name"
+_NAME, _STEP_KIND = "name", "testCaseResolutionStatusType"
 _YOU = "you"
 Value = Any  # Any: a JSON value of a report
 
@@ -30,6 +31,26 @@ def tells_of_incident(event: ChangeEvent) -> bool:
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
     return bool(changes) and all(change.name in _ACTS for change in changes)
+
+
+def tells_of_open_incident(event: ChangeEvent) -> bool:
+    """Say whether the event tells what was done with an incident that stays open."""
+    described = event.change_description
+    changes = (*described.fields_updated, *described.fields_added) if described else ()
+    states = (_object(change.new_value) for change in changes)
+    has_ended = any("resolved" in (str(state.get("status")), str(state.get(_STEP_KIND)).lower()) for state in states)
+    return tells_of_incident(event) and not has_ended
+
+
+def assigned_incident(event: ChangeEvent) -> str:
+    """Return the name of the incident that the event assigns to a person or team; empty if it assigns none."""
+    described = event.change_description
+    for change in (*described.fields_updated, *described.fields_added) if described else ():
+        before, after = _object(change.old_value), _object(change.new_value)
+        is_assigned = _object(after.get("assignee")).get("id") != _object(before.get("assignee")).get("id")
+        if change.name == ALERT_INCIDENT and is_assigned:
+            return str(after.get(_NAME) or "")
+    return ""
 
 
 def is_assigned_to(described: ChangeDescription | None, person_id: str | None) -> bool:
@@ -83,7 +104,7 @@ def incident_line(_old: Document, step: Document) -> ChangeLine:
     """Return what was done with the incident of a test, by its name if that is known: ``INC-7 assigned to you``."""
     subject = step.get(_NAME) or "incident"
     details = _object(step.get(_DETAILS))
-    kind = str(step.get("testCaseResolutionStatusType") or "changed")
+    kind = str(step.get(_STEP_KIND) or "changed")
     assignee = details.get("assignee")
     if kind == "Assigned" and isinstance(assignee, dict):
         return ChangeLine(clean_line(f"{subject} assigned to {assignee.get('displayName') or assignee.get('name')}"))
@@ -108,7 +129,7 @@ def alert_incident_lines(before: Document, after: Document, _asset: Document, _z
     yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
     if (severity := severity_named(after.get("severity"))) is not None:
         incident = f"{after['name']}, {severity.words}" if after.get("name") else severity.words
-        yield ChangeLine(clean_line(incident), rank=Rank.REPORTED, label="incident")
+        yield ChangeLine(clean_line(incident), rank=Rank.REPORTED, label=INCIDENT_LABEL)
     if isinstance(cause := after.get("reason"), str):
         yield ChangeLine(clean_line(in_words(cause)), rank=Rank.REPORTED, label="cause")
     if is_moved:

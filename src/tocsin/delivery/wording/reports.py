@@ -22,7 +22,12 @@ from tocsin.delivery.wording.findings import (
     name_in_command,
     narrowing_lines,
 )
-from tocsin.delivery.wording.incidents import INCIDENT, alert_incident_lines, incident_line
+from tocsin.delivery.wording.incidents import (
+    INCIDENT,
+    alert_incident_lines,
+    incident_line,
+    tells_of_incident,
+)
 from tocsin.delivery.wording.parameters import parameter_text
 from tocsin.model.change import (
     ALERT_INCIDENT,
@@ -76,6 +81,7 @@ _REMOVED = (
 )
 """What a run of retention counts, and as what people know it."""
 
+_OF_INCIDENTS = frozenset({EventType.SLA_VIOLATION, EventType.INCIDENT_REMINDER})
 _MOST_NAMED = 5
 _WHOLE_TIME = 100
 _MOMENTS = range(LATEST_MS + 1)
@@ -157,10 +163,23 @@ def _status_line(noun: str, before: object, after: object, details: str = "") ->
 def _result_lines(old: Document, new: Document, test: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield the result of a test: what was found against what was expected, failing rows, and the result before."""
     yield _status_line("test", old.get("testCaseStatus"), new.get("testCaseStatus"))
-    yield from fact_lines("found", _found_text(new))
-    yield from fact_lines("expected", "; ".join(_bounds(new, test)))
-    yield from fact_lines("failing rows", _failing_rows(new))
+    yield from _result_facts(new, test)
     yield from _earlier_lines(old, "testCaseStatus", zone, _found_text(old))
+
+
+def _result_facts(result: Document, test: Document) -> Iterator[ChangeLine]:
+    yield from fact_lines("found", _found_text(result))
+    yield from fact_lines("expected", "; ".join(_bounds(result, test)))
+    yield from fact_lines("failing rows", _failing_rows(result))
+
+
+def last_failure_lines(entity: Document) -> Iterator[ChangeLine]:
+    """Yield what failed, by the last result or run of a test or pipeline; nothing if that is no failure."""
+    result, run = _object(entity.get(RESULT)), _object(entity.get(RUN))
+    if is_failure(result.get("testCaseStatus")):
+        yield from _result_facts(result, entity)
+    elif is_failure(run.get("executionStatus")):
+        yield from _failure_facts(run)
 
 
 def _found_text(result: Document) -> str:
@@ -196,17 +215,22 @@ def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> 
     """
     key = "pipelineState" if "pipelineState" in new else "executionStatus"
     yield _status_line("run", old.get(key), new.get(key))
-    error, failed_steps = _object(new.get("error")), [one for one in _objects(new.get("status")) if one.get("failures")]
-    failures = [one for step in failed_steps for one in _objects(step["failures"])]
-    yield from fact_lines("error", str(error.get("errorMessage") or "") or _failures_text(failures))
-    tasks = [one for one in _objects(new.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
-    names = [str(one.get("name", "?")) for one in (*tasks, *failed_steps)]
-    names += [str(task) for task in (error.get("failedTask"),) if task and task not in names]
-    yield from fact_lines("failed tasks", names_text(names))
+    yield from _failure_facts(new)
     if (took_ms := took_ms_of(new)) is not None:
         yield from fact_lines("took", span_text(took_ms))
     if "runId" not in new or old.get("runId") != new["runId"]:
         yield from _earlier_lines(old, key, zone)
+
+
+def _failure_facts(run: Document) -> Iterator[ChangeLine]:
+    """Yield the error of a run, and the tasks that failed."""
+    error, failed_steps = _object(run.get("error")), [one for one in _objects(run.get("status")) if one.get("failures")]
+    failures = [one for step in failed_steps for one in _objects(step["failures"])]
+    yield from fact_lines("error", str(error.get("errorMessage") or "") or _failures_text(failures))
+    tasks = [one for one in _objects(run.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
+    names = [str(one.get("name", "?")) for one in (*tasks, *failed_steps)]
+    names += [str(task) for task in (error.get("failedTask"),) if task and task not in names]
+    yield from fact_lines("failed tasks", names_text(names))
 
 
 def _failures_text(failures: Sequence[Document]) -> str:
@@ -249,8 +273,8 @@ def _reminder_lines(_old: Document, reminder: Document, entity: Document, _zone:
 
 
 def belongs_to_incident(event: ChangeEvent) -> bool:
-    """Say whether the event tells of what an incident may be open for: a failure, a silence, or that either lasts."""
-    if is_failure_report(event) or event.event_type in (EventType.SLA_VIOLATION, EventType.INCIDENT_REMINDER):
+    """Say whether the event tells of an incident, or of what it may be open for: a failure, or a silence."""
+    if is_failure_report(event) or tells_of_incident(event) or event.event_type in _OF_INCIDENTS:
         return True
     paths = event.change_description.paths() if event.change_description else ()
     return event.event_type is EventType.SCHEDULED_CHECK and not {STILL_FAILING, STILL_STALE}.isdisjoint(paths)

@@ -11,12 +11,19 @@ from tocsin.conditions.documents import TIER_PREFIX, tag_names
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
 from tocsin.delivery.lines import ADVICE, UTC, ChangeLine, Rank, advice_line, clean_line, moment_text
 from tocsin.delivery.wording.failing_rows import failing_row_lines
-from tocsin.delivery.wording.incidents import INCIDENT
+from tocsin.delivery.wording.incidents import (
+    INCIDENT,
+    INCIDENT_LABEL,
+    assigned_incident,
+    tells_of_incident,
+    tells_of_open_incident,
+)
 from tocsin.delivery.wording.reports import (
     fact_lines,
     is_failure_report,
     is_recovery,
     is_reminder,
+    last_failure_lines,
     moment_lines,
     names_text,
     span_text,
@@ -85,7 +92,7 @@ def has_surroundings(event: ChangeEvent) -> bool:
     """Say whether a message about the event says what surrounds it: an incident, what lies downstream."""
     if event.breaking_reasons or is_deletion(event) or tells_of_failure(event):
         return True
-    return is_deprecation(event) or not _paths_of(event).isdisjoint({*_STATES, INCIDENT})
+    return is_deprecation(event) or tells_of_incident(event) or not _paths_of(event).isdisjoint({*_STATES, INCIDENT})
 
 
 def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: str) -> Iterator[ChangeLine]:
@@ -97,14 +104,19 @@ def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: 
         if tier.startswith(TIER_PREFIX) and not is_recovery(event):
             name = tier.removeprefix(TIER_PREFIX)
             yield ChangeLine(_TIERS.get(name) or clean_line(name), rank=rank, label="tier")
+    paths = _paths_of(event)
+    if is_reminder(event) or STILL_FAILING in paths or tells_of_open_incident(event):
+        yield from last_failure_lines(event.entity or {})
     if context is None:
         return
     if tells_of_failure(event):
         yield from failure_lines(context, zone)
         return
-    paths = _paths_of(event)
+    if context.since_ms is not None and tells_of_open_incident(event):
+        since = moment_text(context.since_ms, zone)
+        yield from fact_lines("failing since", since, (since, context.since_ms))
     if context.incident and ALERT_INCIDENT not in paths:  # such an event says itself which and how bad it is
-        yield from fact_lines("incident", incident_text(context.incident))
+        yield from fact_lines(INCIDENT_LABEL, incident_text(context.incident))
     if INCIDENT not in paths:
         yield from downstream_lines(context, rank)
 
@@ -116,6 +128,10 @@ def advice_lines(event: ChangeEvent, context: FailureContext | None) -> Iterator
         below = ", with all below it," if event.below_count else ""
         yield ChangeLine(follows.replace(" restored", f" restored{below}", 1), rank=Rank.DELETED, label="what follows")
         yield advice_line(advice)
+        return
+    if name := assigned_incident(event):
+        resolving = f"tocsin incidents resolve {name}"
+        yield advice_line(f"repair it, then resolve its incident: {resolving}", resolving)
         return
     paths, command = _paths_of(event), f"tocsin impact {event.id}"
     is_failing = is_failure_report(event) or not paths.isdisjoint({STILL_FAILING, INCIDENT_REMINDER})
@@ -174,7 +190,7 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
             yield from fact_lines("failed for", f"{span}, since {times}", since)
         if context.last_success_ms is not None and context.ended_ms is None:
             yield from moment_lines("last success", context.last_success_ms, zone)
-    yield from fact_lines("incident", incident_text(context.incident) if context.incident else "")
+    yield from fact_lines(INCIDENT_LABEL, incident_text(context.incident) if context.incident else "")
     if context.audience is not None:
         yield from fact_lines("told", _audience_text(context.audience))
     if context.causes:

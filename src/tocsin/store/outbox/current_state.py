@@ -14,6 +14,7 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from tocsin.delivery.dispatch import Dispatch, FailureIncident
+from tocsin.delivery.wording.incidents import tells_of_incident
 from tocsin.delivery.wording.reports import belongs_to_incident, is_reminder
 from tocsin.model.alert_incident import IncidentStatus, OpenIncident
 from tocsin.model.change import EventType
@@ -37,7 +38,8 @@ Opened = tuple[int, OpenIncident]
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
     """Return these messages, those about failures and silences with the incidents that nobody has acknowledged yet.
 
-    So are reminders, on every channel: they are not sent where there is none. Digests also name the others.
+    So are reminders, on every channel: they are not sent where there is none. Digests, and messages about the handling
+    of one, also name the others.
     """
     failing = [
         entry
@@ -68,13 +70,16 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
 def _named_incidents(
     connection: Connection, dispatches: Sequence[Dispatch]
 ) -> Mapping[str, Mapping[str, FailureIncident]]:
-    """Return the incidents, open or not, to which failures in digests belong, by message and notification."""
+    """Return the incidents, open or not, to which failures in digests belong, or that were handled.
+
+    By message and notification.
+    """
     places = {
         (dispatch.message.id, entry.notification_id): ReportPlace(entry.event.entity_id, entry.log_offset)
         for dispatch in dispatches
-        if len(dispatch.entries) > 1 and dispatch.message.channel in WORDED
+        if dispatch.message.channel in WORDED
         for entry in dispatch.entries
-        if belongs_to_incident(entry.event)
+        if tells_of_incident(entry.event) or (len(dispatch.entries) > 1 and belongs_to_incident(entry.event))
     }
     incidents = incidents_at(connection, set(places.values())) if places else {}
     named_incidents: dict[str, dict[str, FailureIncident]] = defaultdict(dict)
@@ -104,8 +109,9 @@ def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIn
     A reminder is of an incident, whichever alerts tell of it, and so is what still fails at a time of a schedule.
     """
     alerts = frozenset(reason.subscription_id for reason in entry.reasons)
-    is_of_any_alert = is_reminder(entry.event) or entry.event.event_type is EventType.SCHEDULED_CHECK
-    for offset, incident in opened.get(entry.event.entity_id, ()):
+    event = entry.event
+    is_of_any_alert = is_reminder(event) or tells_of_incident(event) or event.event_type is EventType.SCHEDULED_CHECK
+    for offset, incident in opened.get(event.entity_id, ()):
         if offset <= entry.log_offset and (is_of_any_alert or not incident.watchers.isdisjoint(alerts)):
             return incident._replace(watchers=incident.watchers | alerts) if is_of_any_alert else incident
     return None

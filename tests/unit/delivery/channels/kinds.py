@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.unit.delivery.channels.samples import EVENTS, OWNERS, PASSED, REASON, TEST, with_incident
+from tests.unit.delivery.channels.samples import EVENTS, FAILED, OWNERS, PASSED, REASON, TEST, with_incident
 from tests.unit.delivery.events import OWNER, addition_of, change_event, deletion_of, dispatch, update_of
 from tests.unit.delivery.wording.test_threads import POSTED, task
 from tests.unit.delivery.wording.test_threads import event as thread_event
@@ -133,6 +133,10 @@ def _of_test(described: ChangeDescription) -> ChangeEvent:
     return change_event(described, entity_type="testCase", entity_fully_qualified_name=fqn, entity=TEST)
 
 
+def _of_failing_test(described: ChangeDescription) -> ChangeEvent:
+    return _of_test(described).model_copy(update={"entity": TEST | {"testCaseResult": FAILED}})
+
+
 def _of_run(described: ChangeDescription, at_ms: int) -> ChangeEvent:
     return change_event(
         described,
@@ -219,8 +223,8 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         ),
         event_type=EventType.TEST_SUITE_RUN_COMPLETED,
     ),
-    "test_incident": _of_test(addition_of(INCIDENT, {"testCaseResolutionStatusType": "Ack"})),
-    "incident_of_alerts_and_test": _of_test(
+    "test_incident": _of_failing_test(addition_of(INCIDENT, {"testCaseResolutionStatusType": "Ack"})),
+    "incident_of_alerts_and_test": _of_failing_test(
         _updates_of(
             (ALERT_INCIDENT, INCIDENT_9, INCIDENT_9 | {"assignee": ANA}),
             (
@@ -263,10 +267,10 @@ _UNJUDGED: dict[str, ChangeEvent] = {
         addition_of(SILENCE, {"timestamp": AT_MS, "since": AT_MS - 7_200_000, "withoutSuccess": 7_200_000}),
         event_type=EventType.SLA_VIOLATION,
     ),
-    "still_failing": _of_test(
+    "still_failing": _of_failing_test(
         addition_of(STILL_FAILING, {"timestamp": AT_MS, "since": AT_MS - 7_200_000, "failures": 3})
     ).model_copy(update={"event_type": EventType.SCHEDULED_CHECK}),
-    "reminder": _of_test(
+    "reminder": _of_failing_test(
         addition_of(INCIDENT_REMINDER, {"name": "INC-7", "since": AT_MS - 10_800_000, "timestamp": AT_MS, "number": 2})
     ).model_copy(update={"event_type": EventType.INCIDENT_REMINDER}),
     "still_stale": _of_orders(
@@ -623,4 +627,6 @@ def message_about(kind: str, channel: Channel) -> Dispatch:
     message = replace(
         to_mail, message=replace(to_mail.message, channel=channel), failure=CONTEXTS.get(kind), answerable=answerable
     )
+    if message.failure and message.failure.incident and tells_of_incident(message.event):
+        message = replace(message, incidents={message.first.notification_id: message.failure.incident})
     return with_incident(message) if kind in _ANSWERABLE else message

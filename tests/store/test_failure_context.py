@@ -24,7 +24,7 @@ from tocsin.delivery.wording.surroundings import is_deletion
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
-from tocsin.store.outbox.failure_messages import FailureMessages
+from tocsin.store.outbox.failure_messages import FailureMessages, place_of
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
@@ -230,6 +230,8 @@ def test_a_failed_run_says_how_long_it_usually_takes(store_engine: Engine) -> No
     assert (messages.context_of(second).usual_ms, messages.context_of(third).usual_ms) == (None, 11 * 60_000)
     lines = event_text(third.event, (), messages.context_of(third)).lines
     assert [one.text for one in lines if one.label in ("took", "usually takes")] == ["1 h 30 min", "11 min"]
+    in_inbox = messages.streaks({place_of(one): one.event for one in (second, third)})
+    assert [in_inbox[place_of(one)].usual_ms for one in (second, third)] == [None, 11 * 60_000], "as an inbox says it"
 
 
 def run_for(company: SmallCompany, minutes: int, status: str) -> None:

@@ -14,6 +14,7 @@ from tocsin.cli.assets import AsUser, OfType, find_alert, find_asset, find_user
 from tocsin.cli.output import AsJson, entered_secret, moment_text, show_facts, show_rows, show_text
 from tocsin.cli.own_zone import zone_of
 from tocsin.client import Client, Entity, Notice
+from tocsin.delivery.wording.reports import span_text
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
@@ -74,7 +75,8 @@ def _failure_text(failure: Document | None, zone: str) -> str:
     if failure is None:
         return ""
     until = f" until {moment_text(failure['until'], zone)}" if "until" in failure else ""
-    return f"since {moment_text(failure['since'], zone)}{until}, {count_text(failure['count'], 'time')}"
+    usual = f", usually takes {span_text(failure['usualDuration'])}" if "usualDuration" in failure else ""
+    return f"since {moment_text(failure['since'], zone)}{until}, {count_text(failure['count'], 'time')}{usual}"
 
 
 def _incident_text(incident: Document | None) -> str:

@@ -223,7 +223,8 @@ class Notice:
     ``notification_count`` is how many notifications it stands for: of what was deleted, restored, renamed or imported
     together. ``group`` is the same for all of these, whichever leads. ``severity``, ``runbooks``, ``failing_rows``
     (``columns``, ``rows``, ``rowCount``, ``columnCount``, or ``isWithheld``), ``failure`` (``since``, ``count``,
-    ``lastSuccess``, ``until``) and ``incident`` (``name``, ``acknowledgedBy``) are there where ``fields`` asks for it.
+    ``lastSuccess``, ``until``, ``usualDuration`` in ms) and ``incident`` (``name``, ``acknowledgedBy``) are there where
+    ``fields`` asks for it.
     """
 
     id: str

@@ -28,7 +28,8 @@ export function failureFacts(make, { failure, incident }) {
   if (failure) {
     const until = failure.until ? ` until ${when(failure.until)}` : "";
     const verb = failure.until ? "failed" : "failing";
-    facts.push(`${verb} since ${when(failure.since)}${until}, ${amount(failure.count, "time")} in a row`);
+    const usual = failure.usualDuration ? `, usually takes ${span(failure.usualDuration)}` : "";
+    facts.push(`${verb} since ${when(failure.since)}${until}, ${amount(failure.count, "time")} in a row${usual}`);
   }
   const link = incident ? [make("a", { href: `#/incidents/${incident.name}`, text: incident.name })] : [];
   const who = incident?.acknowledgedBy ? [` acknowledged by ${incident.acknowledgedBy}`] : [];
@@ -37,6 +38,15 @@ export function failureFacts(make, { failure, incident }) {
   const line = make("div", { class: "soft" });
   line.append(...facts, ...between, ...link, ...who);
   return [line];
+}
+
+// Returns a duration in words, as messages say it: "40 s", "11 min", "1 h 30 min".
+function span(ms) {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  return [hours ? `${hours} h` : "", rest ? `${rest} min` : ""].filter(Boolean).join(" ");
 }
 
 function drawn(make, incident, acknowledge) {

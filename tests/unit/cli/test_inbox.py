@@ -31,7 +31,7 @@ FAILURE: dict[str, Any] = {
     "severity": "Severity2",
     "runbooks": [{"runbook": "call ann"}],
     "failingRows": ROWS,
-    "failure": {"since": 1_760_000_000_000, "count": 3, "lastSuccess": 1_759_000_000_000},
+    "failure": {"since": 1_760_000_000_000, "count": 3, "usualDuration": 180_000},
     "incident": {"name": "INC-7", "acknowledgedBy": "ben"},
 }
 
@@ -55,7 +55,7 @@ def test_failures_are_listed_with_what_mails_say_of_them(
         "you own it (alert Owned)",
         "Severity2",
         "call ann",
-        "since 2025-10-09 08:53:20 UTC, 3 times",
+        "since 2025-10-09 08:53:20 UTC, 3 times, usually takes 3 min",
         "INC-7, acknowledged by ben",
         "id: 7; email: ******** | the first of 3 rows of 2 columns",
         "kept; you may not see them",

@@ -142,6 +142,7 @@ _FAILURE: Shape[FailureContext] = {
     "count": (COUNT, lambda failure: failure.count),
     "lastSuccess?": (TIME, lambda failure: failure.last_success_ms),
     "until?": (TIME, lambda failure: failure.ended_ms),
+    "usualDuration?": (COUNT, lambda failure: failure.usual_ms),
 }
 _INCIDENT: Shape[FailureIncident] = {
     "name": (TEXT, lambda incident: incident.name),

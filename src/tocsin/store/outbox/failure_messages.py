@@ -118,7 +118,9 @@ class FailureMessages:
             streaks = _streaks_of(connection, {place: dispatch.event for place, dispatch in by_place.items()})
             incidents = incidents_at(connection, by_place.keys() - recovered_places)
             causes = _causes_of(connection, incidents.keys())
-            durations = usual_durations(connection, _times_of_runs(by_place))
+            durations = usual_durations(
+                connection, _times_of_runs({place: dispatch.event for place, dispatch in by_place.items()})
+            )
             runbooks = _runbooks_of(
                 connection, {place: by_place[place].event for place in by_place.keys() - recovered_places}
             )
@@ -140,13 +142,17 @@ class FailureMessages:
     def streaks(self, events: Mapping[ReportPlace, ChangeEvent]) -> dict[ReportPlace, FailureContext]:
         """Return since when, and how often in a row, the assets of those of these events fail that tell of failures.
 
-        Of one that tells of their end, for how long they did.
+        Of one that tells of their end, for how long they did; of a run, how long it usually takes.
         """
         failures = {place: one for place, one in events.items() if tells_of_failure(one)}
         if not failures:
             return {}
         with reading(self._engine) as connection:
-            return _streaks_of(connection, failures)
+            streaks, durations = (
+                _streaks_of(connection, failures),
+                usual_durations(connection, _times_of_runs(failures)),
+            )
+        return {place: replace(streak, usual_ms=durations.get(place)) for place, streak in streaks.items()}
 
     def incidents_and_runbooks(
         self, events: Mapping[ReportPlace, ChangeEvent]
@@ -227,12 +233,12 @@ def _runbooks_of(
     return {place: runbooks[one] for place, one in definition_ids.items() if one in runbooks}
 
 
-def _times_of_runs(by_place: Mapping[ReportPlace, Dispatch]) -> dict[ReportPlace, int]:
-    """Return when the runs began that some of these messages are about."""
+def _times_of_runs(events: Mapping[ReportPlace, ChangeEvent]) -> dict[ReportPlace, int]:
+    """Return when the runs began that some of these events report."""
     return {
-        place: reported_at_ms(dispatch.event)
-        for place, dispatch in by_place.items()
-        if dispatch.event.change_description and RUN in dispatch.event.change_description.paths()
+        place: reported_at_ms(event)
+        for place, event in events.items()
+        if event.change_description and RUN in event.change_description.paths()
     }
 
 

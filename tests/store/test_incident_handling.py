@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -14,9 +15,11 @@ from tests.store.test_incident_records import Case, company_on
 
 from tocsin.alerts.incident_tasks import take_transition
 from tocsin.alerts.incidents import Handling, handle, take_step_for_all
+from tocsin.errors import NotFound
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.change import ChangeDescription
 from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.store.database.tables import change_event, notification
 from tocsin.store.eventlog.log import events_at
@@ -119,3 +122,37 @@ def test_a_step_of_a_test_that_no_alert_watches_is_one_event(store_engine: Engin
     offset = last_offset(store_engine)
     take_step_of_test(case, "ack")
     assert acts_after(store_engine, offset) == [("entityUpdated", {"incidentStatus": "Ack"})]
+
+
+def test_two_who_acknowledge_at_once_by_different_ways_are_one_event(store_engine: Engine) -> None:
+    for _ in range(5):
+        case = Case(company_on(store_engine))
+        case.do("fail")
+        notify_all(store_engine)
+        offset = last_offset(store_engine)
+        with ThreadPoolExecutor(3) as threads:
+            acts = [threads.submit(way, case, "ack") for way in (handle_number, take_step_of_test, handle_number)]
+        assert all(act.exception() is None for act in acts)
+        states = {"alertIncident": "acknowledged", "incidentStatus": "Ack"}
+        assert acts_after(store_engine, offset) == [("alertIncidentUpdated", states)]
+        case.check()
+
+
+def test_a_deleted_and_restored_test_keeps_its_incident(store_engine: Engine) -> None:
+    case = Case(company_on(store_engine))
+    case.do("fail")
+    notify_all(store_engine)
+    case.company.clock.advance(1_000)
+    case.company.writes.delete("testCase", Key.by_id(case.id), actor=SYSTEM)
+    offset = last_offset(store_engine)
+    with pytest.raises(NotFound, match="is deleted"):
+        take_step_of_test(case, "ack")
+    assert acts_after(store_engine, offset) == []
+    handle_number(case, "ack")
+    case.company.writes.restore("testCase", case.id, actor=SYSTEM)
+    case.company.clock.advance(1_000)
+    take_step_of_test(case, "assign")
+    case.do("succeed")
+    notify_all(store_engine)
+    assert [one.is_open for one in case.incidents()] == [False]
+    case.check()

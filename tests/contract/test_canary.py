@@ -62,6 +62,7 @@ NO_ASSET = {
     "GET /permissions/{resource}": "what one may do, by type",
     "GET /permissions/policies": "policies, and what is in them",
     "GET /teams/hierarchy": "teams and their names",
+    "GET /changeKinds": "the words of preferences",
     "GET /events/subscriptions/functions": "the language of rules",
     "GET /events/subscriptions/resources": "the language of rules",
     "GET /events/subscriptions/{alert_type}/resources": "the language of rules",

@@ -75,3 +75,19 @@ def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
         notify_all(sqlite_engine)
         explanation = explanation_of(client, event, subscription="Mail", user="ann")
     assert "as you prefer (not delivered yet, 0 attempts)" in explanation["answer"]
+
+
+def test_the_kinds_of_change_are_listed_with_whether_anything_writes_their_events(served: Served) -> None:
+    _, client = served.person("ann")
+    with client:
+        kinds = {kind["name"]: kind for kind in client.get("/changeKinds").json()["data"]}
+    assert kinds["description"] == {
+        "name": "description",
+        "label": "Descriptions",
+        "group": "metadata",
+        "frequency": "daily",
+        "hasEvents": True,
+        "crosses": False,
+        "isUrgent": False,
+    }
+    assert kinds["profileAnomaly"]["hasEvents"] is False

@@ -27,9 +27,10 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
-from tocsin.model.preferences import Frequency, Preferences
+from tocsin.model.preferences import Preferences
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings

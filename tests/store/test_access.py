@@ -23,12 +23,13 @@ from tocsin.flow.resolve.only_visible import only_visible
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import CarriedEvent, Entry, Message, OutcomeReason
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import reasons_of
 from tocsin.model.people import SYSTEM, Actor
-from tocsin.model.preferences import Frequency, Preferences
+from tocsin.model.preferences import Preferences
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects

@@ -8,7 +8,8 @@ from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 
-from tocsin.model.preferences import Frequency, Preferences, QuietHours
+from tocsin.model.change_kinds import Frequency
+from tocsin.model.preferences import Preferences, QuietHours
 from tocsin.store.database.tables import message, notification
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.preferences import SqlPreferences

@@ -191,6 +191,27 @@ def _row(mute: Document, zone: str) -> Document:
 
 _EVERYTHING = "all"
 
+
+def kinds(*, as_json: AsJson = False) -> None:
+    """List the kinds of change, and how often a new installation mails each.
+
+    Nothing writes events of a kind without ``events`` yet.
+    """
+    with Client() as client:
+        answer = client.change_kinds()
+    kind_rows = (
+        {
+            "kind": kind["name"],
+            "group": kind["group"],
+            "about": kind["label"],
+            "at first": kind["frequency"],
+            "events": kind["hasEvents"],
+        }
+        for kind in answer["data"]
+    )
+    show_rows(kind_rows, answer=answer["data"], as_json=as_json)
+
+
 Quiet = Annotated[str | None, typer.Option("--quiet", help="Quiet hours, such as 20:00-08:00; none ends them.")]
 Zone = Annotated[str | None, typer.Option("--timezone", help="Time zone, such as Europe/Berlin.")]
 DigestAt = Annotated[str | None, typer.Option("--digest-at", help="When digests come, such as 09:00.")]

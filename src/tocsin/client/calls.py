@@ -228,6 +228,11 @@ def preferences(user_id: str) -> ApiCall[Document]:
     return ApiCall("GET", f"users/{_quote(user_id)}/preferences", _document)
 
 
+def change_kinds() -> ApiCall[Document]:
+    """Return the kinds of change that preferences name (``data``)."""
+    return ApiCall("GET", "changeKinds", _document)
+
+
 def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
     """Replace a user's notification preferences; omitted keys become the default."""
     return ApiCall("PUT", f"users/{_quote(user_id)}/preferences", _document, body=preferred)

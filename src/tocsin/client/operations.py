@@ -144,6 +144,7 @@ class _Operations:
     mute = _operation(calls.mute)
     unmute = _operation(calls.unmute)
     preferences = _operation(calls.preferences)
+    change_kinds = _operation(calls.change_kinds)
     prefer = _operation(calls.prefer)
 
     create_subscription = _operation(calls.create_subscription)

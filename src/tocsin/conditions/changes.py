@@ -322,6 +322,14 @@ def _meant_by_value(operation: ChangeOperation, change: FieldChange) -> Iterator
                 yield from _members(operation, key, inner, value[inner])
 
 
+@lru_cache(maxsize=10_000)
+def path_meaning(path: str) -> tuple[str, str]:
+    """Return the category of the change of a path, and the key of the document or member that changed."""
+    above, inner_path = _cut(path)
+    key = unquote(inner_path[0]) if inner_path else ""
+    return _category(_target(above), key), key
+
+
 def _target(above: tuple[str, ...]) -> str:
     return ".".join(above) if len(above) > 1 else ASSET
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from tocsin.model.change_kinds import BREAKING, Frequency
 from tocsin.model.entity import WireModel
 
 _TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
@@ -26,18 +26,6 @@ def _check_time(text: str) -> str:
 TimeOfDay = Annotated[str, AfterValidator(_check_time), Field(json_schema_extra={"pattern": _TIME})]
 """``HH:MM``; the pattern is for the OpenAPI document."""
 
-
-class Frequency(StrEnum):
-    """How often a person is notified of something, the soonest first."""
-
-    IMMEDIATE = "immediate"
-    DAILY = "daily"
-    WEEKLY = "weekly"
-    NEVER = "never"
-
-
-BREAKING = "breaking"
-"""The kind of changes that break who reads the asset, beside their categories."""
 
 _SOONEST_FIRST = {one: place for place, one in enumerate(Frequency)}
 

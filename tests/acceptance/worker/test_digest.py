@@ -13,10 +13,11 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.clock import SystemClock
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
-from tocsin.model.preferences import Frequency, Preferences
+from tocsin.model.preferences import Preferences
 from tocsin.model.stored import Key
 from tocsin.store.database.tables import notification
 from tocsin.store.outbox.inbox import Inbox

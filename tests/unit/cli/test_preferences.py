@@ -57,3 +57,12 @@ def test_what_is_no_preference_is_refused_before_anything_is_sent(run: Run, smal
         ended = run("preferences", *wrong)
         assert (ended.code, wrong[0] in ended.err) == (2, True)
     assert "PUT" not in [one.method for one in small_server.requests]
+
+
+def test_kinds_of_change_are_listed(run: Run, small_server: SmallServer) -> None:
+    tag = {"name": "tag", "label": "Tags", "group": "metadata", "frequency": "daily", "hasEvents": True}
+    small_server.answer("GET", "/api/v1/changeKinds", {"data": [tag], "paging": {"total": 1}})
+    head, line = run("kinds").out.splitlines()
+    assert head.split() == ["kind", "group", "about", "at", "first", "events"]
+    assert line.split()[:4] == ["tag", "metadata", "Tags", "daily"]
+    assert json.loads(run("kinds", "--json").out) == [tag]

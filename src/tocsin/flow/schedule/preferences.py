@@ -12,7 +12,8 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from tocsin.flow.schedule.wall_clock import next_shown_s, zone_named
-from tocsin.model.preferences import Frequency, Preferences
+from tocsin.model.change_kinds import Frequency
+from tocsin.model.preferences import Preferences
 
 _DAY = timedelta(days=1)
 

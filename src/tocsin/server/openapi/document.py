@@ -194,7 +194,7 @@ def _schemas(operations: Sequence[OpenApiOperation]) -> Document:
     """Return every schema: those of the tables and of routes, and whatever else operations and schemas name."""
     entities = EntitySchemas()
     of_routes = {_in_pages(one.answer): one.schema for one in operations if one.answer and one.schema}
-    tables = (ANSWERS, REQUESTS, _TEXTS, of_routes, *map(_schemas_of, MODELS))
+    tables = (ANSWERS, REQUESTS, _TEXTS, of_routes, _schemas_of_models())
     for table in tables:
         assert not entities.named.keys() & table.keys()  # noqa: S101  no name means two things
         entities.named.update(table)
@@ -202,6 +202,14 @@ def _schemas(operations: Sequence[OpenApiOperation]) -> Document:
     for name in used_names | set(_REFERENCE.findall(orjson.dumps(tables).decode())):
         _add(name, entities)
     return dict(sorted(entities.named.items()))
+
+
+def _schemas_of_models() -> Document:
+    """Return the schemas of all models, once where several hold the same."""
+    schemas: Document = {}
+    for name, schema in (pair for model in MODELS for pair in _schemas_of(model).items()):
+        assert schemas.setdefault(name, schema) == schema  # noqa: S101  no name means two things
+    return schemas
 
 
 def _schemas_of(model: type[BaseModel]) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from tocsin.model.alert_incident import REASONS
+from tocsin.model.change_kinds import KindOfChange
 from tocsin.model.change_request import (
     ChangeAnnouncement,
     ChangeAnswer,
@@ -67,6 +68,7 @@ _ALERT_WINDOW: Document = {
 
 MODELS: tuple[type[BaseModel], ...] = (
     MuteRequest,
+    KindOfChange,
     Preferences,
     RetentionSettings,
     LegalHoldRequest,

@@ -16,11 +16,12 @@ from sqlalchemy import Connection, Engine, exists, select, update
 from tocsin.chunks import chunks_of
 from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, quiet_period_of
+from tocsin.model.change_kinds import BREAKING
 from tocsin.model.channels import GATHERINGS
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import BREAKING, Preferences
+from tocsin.model.preferences import Preferences
 from tocsin.model.subscription import Gathering
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key

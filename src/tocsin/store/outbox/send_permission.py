@@ -20,9 +20,9 @@ from tocsin.delivery.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.delivery.lines import moment_text
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
+from tocsin.model.change_kinds import BREAKING, Frequency
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
-from tocsin.model.preferences import BREAKING, Frequency
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions

@@ -17,8 +17,9 @@ from tests.drafts import EVENT, draft
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import Frequency, Preferences, QuietHours
+from tocsin.model.preferences import Preferences, QuietHours
 from tocsin.model.subscription import Trigger
 
 pytestmark = pytest.mark.xdist_group("preferences")  # one worker has the clocks of all zones

@@ -10,27 +10,35 @@ from fastapi import Response
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.errors import InvalidInput
 from tocsin.flow.schedule.wall_clock import check_zone
+from tocsin.model.change_kinds import BREAKING, CHANGE_KINDS
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
-from tocsin.model.preferences import BREAKING, Preferences
+from tocsin.model.preferences import Preferences
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, DocumentBody, answer
+from tocsin.server.request import Asked, DocumentBody, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
 
 _KINDS = (BREAKING, *KNOWN_CATEGORIES)
 
-router = DeclaredRoutes(prefix="/users/{user_id}/preferences", tags=["inbox"])
+router = DeclaredRoutes(tags=["inbox"])
 
 
-@router.get("", openapi_extra=answers("Preferences"))
+@router.get("/changeKinds", openapi_extra=answers("KindOfChangePage"))
+def list_change_kinds(caller: Asked) -> Response:
+    """Return the kinds of change, in order; `hasEvents` is false for a kind of which nothing writes events yet."""
+    del caller
+    return list_answer([kind.to_wire() for kind in CHANGE_KINDS.values()])
+
+
+@router.get("/users/{user_id}/preferences", openapi_extra=answers("Preferences"))
 def read_preferences(owner: Owner, caller: Asked) -> Response:
     """Return a user's notification preferences; the defaults if nothing is set."""
     return answer(caller.parts.alert_stores.preferences.of(owner).to_wire())
 
 
-@router.put("", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
+@router.put("/users/{user_id}/preferences", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
 def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Replace a user's notification preferences; omitted keys become the default."""
     preferences = _parse_preferences(body)

@@ -277,7 +277,8 @@ def test_preferences_are_set_below_the_notifications(served: Served, page: Page)
             "timezone": "Europe/Berlin",
             "quietHours": {"start": "20:00", "end": "08:00"},
             "digestAt": "09:00",
-            "frequency": "immediate",
+            "digestDay": "monday",
+            "kinds": {},
             "categories": {"description": "daily"},
         }
     page.get_by_role("button", name="Notifications").click()

@@ -9,7 +9,7 @@ from tests.contract.test_explain import alert, assign_owners, describe, explanat
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "frequency": "immediate", "categories": {}}
+DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "digestDay": "monday", "categories": {}, "kinds": {}}
 NIGHT = {"quietHours": {"start": "20:00", "end": "08:00"}, "timezone": "Europe/Berlin"}
 
 
@@ -17,7 +17,12 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
     ann, client = served.person("ann")
     with client:
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
-        preferences = NIGHT | {"categories": {"description": "daily", "usage": "weekly"}}
+        preferences = NIGHT | {
+            "frequency": "immediate",
+            "categories": {"description": "daily", "usage": "weekly"},
+            "kinds": {"deletion": {"Email": "hourly", "ActivityFeed": "never"}},
+            "digestDay": "friday",
+        }
         assert client.put(f"/users/{ann}/preferences", json=preferences).json() == DEFAULTS | preferences
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS | preferences
         assert client.put(f"/users/{ann}/preferences", json={}).json() == DEFAULTS
@@ -37,9 +42,13 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         ({"quietHours": {"start": "08:00", "end": "08:00"}}, "quietHours.end: must differ from start"),
         ({"quietHours": {"start": "08:00"}}, "quietHours.end"),
         ({"digestAt": "24:00"}, "digestAt: must be a time of the day from 00:00 to 23:59"),
-        ({"frequency": "hourly"}, "frequency"),
+        ({"frequency": "monthly"}, "frequency"),
+        ({"digestDay": "someday"}, "digestDay"),
+        ({"kinds": {"descriptions": {"Email": "daily"}}}, "kinds.descriptions: 'descriptions' is not a kind"),
+        ({"kinds": {"description": {"Webhook": "daily"}}}, "kinds.description.Webhook: Webhook takes no preference"),
+        ({"kinds": {"description": {"Fax": "daily"}}}, "kinds.description"),
         ({"categories": {"descriptions": "daily"}}, "categories.descriptions: 'descriptions' is not a category"),
-        ({"categories": {"description": "hourly"}}, "categories.description"),
+        ({"categories": {"description": "monthly"}}, "categories.description"),
         ({"color": "blue"}, "color"),
     ],
 )
@@ -74,7 +83,7 @@ def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
         event = describe(administrator, orders, "one")
         notify_all(sqlite_engine)
         explanation = explanation_of(client, event, subscription="Mail", user="ann")
-    assert "as you prefer (not delivered yet, 0 attempts)" in explanation["answer"]
+    assert "as you prefer everything weekly (not delivered yet, 0 attempts)" in explanation["answer"]
 
 
 def test_the_kinds_of_change_are_listed_with_whether_anything_writes_their_events(served: Served) -> None:

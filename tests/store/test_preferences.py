@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.store.rows import finish_of
 
+from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change_kinds import Frequency
+from tocsin.model.message import Delivered
 from tocsin.model.preferences import Preferences, QuietHours
+from tocsin.store.database.engine import open_engine
 from tocsin.store.database.tables import message, notification
+from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.sessions import Sessions
@@ -147,3 +156,115 @@ def test_whoever_is_removed_for_good_leaves_no_preferences(store_engine: Engine)
     preferences.put(company.ids["cem"], NIGHT, now_ms=1)
     company.writes.delete("user", company.key("cem"), hard=True, actor=company.actor("dia"))
     assert preferences.of(company.ids["cem"]) == Preferences()
+
+
+def in_app(engine: Engine, user_id: str) -> list[tuple[int, str | None]]:
+    """Return when each notification of a person is shown in the app, and by which choice."""
+    query = select(notification.c.due_at_ms, notification.c.preferred).where(notification.c.message_id.is_(None))
+    with engine.connect() as connection:
+        own_rows = connection.execute(query.where(notification.c.recipient_id == user_id))
+        return [(row.due_at_ms, row.preferred) for row in own_rows]
+
+
+def of_kind(kind: str, **frequencies: str) -> Preferences:
+    return Preferences.model_validate({"kinds": {kind: frequencies}})
+
+
+def test_a_kind_that_is_off_in_the_app_is_kept_and_not_shown(store_engine: Engine) -> None:
+    company, inbox = company_of(store_engine), Inbox(store_engine)
+    ana, ben = company.ids["ana"], company.ids["ben"]
+    SqlPreferences(store_engine).put(ana, of_kind("description", ActivityFeed="never"), now_ms=1)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert in_app(store_engine, ana) == [(NEVER_MS, "own never description")]
+    assert (inbox.counts(ana, NIGHT_MS), inbox.counts(ben, NIGHT_MS)) == ((0, 0), (1, 1))
+    assert ana not in {one.recipient_id for one in inbox.arrivals(0, limit=10)}
+    SqlPreferences(store_engine).put(ana, Preferences(), now_ms=NIGHT_MS + 1)
+    assert inbox.counts(ana, NIGHT_MS + 1) == (0, 0)
+    assert [count for _, count in due(store_engine)["ana@example.com"]] == [1]
+
+
+def test_a_kind_that_is_daily_in_the_app_is_shown_at_its_time_or_when_that_changes(store_engine: Engine) -> None:
+    company, preferences, inbox = company_of(store_engine), SqlPreferences(store_engine), Inbox(store_engine)
+    ana = company.ids["ana"]
+    preferences.put(ana, of_kind("description", ActivityFeed="daily"), now_ms=1)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert in_app(store_engine, ana) == [(NIGHT_MS + 9 * HOUR_MS, "own daily description")]
+    assert inbox.counts(ana, NIGHT_MS) == (0, 0)
+    preferences.put(ana, Preferences(), now_ms=NIGHT_MS + 1)
+    assert inbox.counts(ana, NIGHT_MS + 1) == (1, 1)
+
+
+def test_a_critical_alert_is_shown_in_the_app_whatever_is_off(store_engine: Engine) -> None:
+    company = company_of(store_engine, tags=[{"tagFQN": "Priority.Critical"}])
+    ana = company.ids["ana"]
+    SqlPreferences(store_engine).put(ana, of_kind("description", ActivityFeed="never"), now_ms=1)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert in_app(store_engine, ana) == [(NIGHT_MS, None)]
+
+
+def test_an_hourly_kind_is_one_message_per_hour_and_none_for_an_empty_hour(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    SqlPreferences(store_engine).put(company.ids["ana"], of_kind("description", Email="hourly"), now_ms=1)
+    for minutes in (1, 30, 61, 190):
+        company.describe("orders", f"after {minutes} minutes")
+        notify_all(store_engine, now_ms=NIGHT_MS + minutes * 60_000)
+    hours = [(NIGHT_MS + hour * HOUR_MS, count) for hour, count in ((1, 2), (2, 1), (4, 1))]
+    assert due(store_engine)["ana@example.com"] == hours
+
+
+PEOPLE_WAIT = st.sampled_from(["immediate", "hourly", "daily", "weekly", "never"])
+CHOICES = st.builds(
+    lambda mail, app, quiet, zone: Preferences.model_validate(
+        {"kinds": {"description": {"Email": mail, "ActivityFeed": app}}, "quietHours": quiet, "timezone": zone}
+    ),
+    PEOPLE_WAIT,
+    PEOPLE_WAIT,
+    st.sampled_from([None, {"start": "22:00", "end": "08:00"}, {"start": "01:00", "end": "03:00"}]),
+    st.sampled_from(["UTC", "Asia/Kolkata", "America/New_York"]),
+)
+STEPS = st.lists(st.tuples(st.sampled_from(["change", "send"]) | CHOICES, st.integers(1, 700)), min_size=3, max_size=12)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_in_any_order_of_choices_and_digests_each_notification_ends_once(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str | Preferences, int]]
+) -> None:
+    path = tmp_path_factory.mktemp("interleaved") / "tocsin.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
+    company, now_ms, sent_ids, change_count = company_of(engine), NIGHT_MS, list[str](), 0
+    Sessions(engine).begin("worker", lease_ms=90_000, now_ms=1)
+    for step, minutes in [*steps, ("send", 15 * 24 * 60), ("send", 1)]:
+        now_ms += minutes * 60_000
+        if isinstance(step, Preferences):
+            SqlPreferences(engine).put(company.ids["ana"], step, now_ms=now_ms)
+        elif step == "change":
+            change_count += 1
+            company.describe("orders", f"text {change_count}")
+            notify_all(engine, now_ms=now_ms)
+        else:
+            sent_ids += send_due(engine, now_ms)
+    ana = company.ids["ana"]
+    assert len(sent_ids) == len(set(sent_ids)) == change_count
+    shown_count, off_count = Inbox(engine).counts(ana, now_ms)[1], sum(at == NEVER_MS for at, _ in in_app(engine, ana))
+    assert shown_count + off_count == change_count
+    assert inspect(engine).findings == []
+    engine.dispose()
+
+
+def send_due(engine: Engine, now_ms: int) -> list[str]:
+    """Deliver what is due; return the notifications to Ana that were in it."""
+    messages = Messages(engine)
+    Sessions(engine).renew("worker", now_ms=now_ms)
+    claimed_messages = messages.claim("worker", 1_000, now_ms=now_ms)
+    query = select(notification.c.id).where(notification.c.recipient == "ana@example.com")
+    with engine.connect() as connection:
+        of_claimed = query.where(notification.c.message_id.in_({claimed.id for claimed in claimed_messages}))
+        carried_ids = list(connection.scalars(of_claimed))
+    ended = [finish_of(claimed, Delivered(), at_ms=now_ms) for claimed in claimed_messages]
+    messages.record("worker", ended, now_ms=now_ms)
+    return carried_ids

@@ -192,12 +192,40 @@ def _row(mute: Document, zone: str) -> Document:
 _EVERYTHING = "all"
 
 
-def kinds(*, as_json: AsJson = False) -> None:
-    """List the kinds of change, and how often a new installation mails each.
+OfKind = Annotated[list[str] | None, typer.Argument(metavar="KIND", help="Kinds to choose for.")]
+OverChannel = Annotated[
+    list[str] | None,
+    typer.Option("--channel", help="inApp, email, slack, msTeams or gchat; default: all. May be repeated."),
+]
+Frequent = Annotated[
+    str | None,
+    typer.Option("--frequency", help="How often: immediate, hourly, daily, weekly, never; default takes it back."),
+]
 
-    Nothing writes events of a kind without ``events`` yet.
+
+def kinds(
+    kind: OfKind = None,
+    *,
+    channel: OverChannel = None,
+    frequency: Frequent = None,
+    user: AsUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the kinds of change, or choose how often you are notified of some.
+
+    The list says how often a new installation mails each kind; nothing writes events of one without ``events`` yet.
+    `tocsin preferences` shows what you have chosen.
+
+    Examples: tocsin kinds description tag --channel email --frequency daily
+    · tocsin kinds vote --channel inApp --frequency never
     """
+    cells = _cells(kind or [], channel or [], frequency)
     with Client() as client:
+        if cells:
+            who = find_user(client, user)
+            answer = client.prefer(who.id, _with_cells(client.preferences(who.id), cells))
+            show_facts(answer if as_json else dict(_facts(answer)), as_json=as_json)
+            return
         answer = client.change_kinds()
     kind_rows = (
         {
@@ -214,13 +242,17 @@ def kinds(*, as_json: AsJson = False) -> None:
 
 Quiet = Annotated[str | None, typer.Option("--quiet", help="Quiet hours, such as 20:00-08:00; none ends them.")]
 Zone = Annotated[str | None, typer.Option("--timezone", help="Time zone, such as Europe/Berlin.")]
-DigestAt = Annotated[str | None, typer.Option("--digest-at", help="When digests come, such as 09:00.")]
+DigestAt = Annotated[
+    str | None,
+    typer.Option("--digest-at", help="When digests come: 09:00; friday 09:00."),
+]
 Often = Annotated[
     list[str] | None,
     typer.Option(
         "--notify",
         metavar="CATEGORY=FREQUENCY",
-        help="How often changes of a category, or all, are notified: immediate, daily, weekly, never. May be repeated.",
+        help="How often changes of a category, or all, are notified: immediate, hourly, daily, weekly, never. "
+        "May be repeated.",
     ),
 ]
 Reset = Annotated[bool, typer.Option("--reset", help="Back to the defaults: everything as it happens, at any time.")]
@@ -238,15 +270,15 @@ def preferences(
 ) -> None:
     """Show or set when you are notified by mail and direct message.
 
-    Without options it shows what is set; with some it changes these and keeps the others. Notifications in the
-    app come at once, and so do alerts tagged Critical, even if you never want such changes; mute what you do not want.
+    Without options it shows what is set; with some it changes these and keeps the others. Alerts tagged Critical come
+    at once, even if you never want such changes; mute what you do not want. `tocsin kinds` chooses by kind and channel.
 
     Examples: tocsin preferences --quiet 20:00-08:00 --timezone Europe/Berlin
     · tocsin preferences --notify all=daily --notify schema=immediate
     """
     changes: Document = {}
     changes |= {"timezone": timezone} if timezone else {}
-    changes |= {"digestAt": digest_at} if digest_at else {}
+    changes |= {("digestAt" if ":" in part else "digestDay"): part for part in (digest_at or "").lower().split()}
     changes |= {"quietHours": _hours(quiet)} if quiet else {}
     with Client() as client:
         who = find_user(client, user)
@@ -270,6 +302,35 @@ def _with_frequencies(preferences: Document, notify: list[str]) -> Document:
     return {key: value for key, value in preferences.items() if value is not None}
 
 
+_CHANNELS = {"inapp": "ActivityFeed", "email": "Email", "slack": "Slack", "msteams": "MsTeams", "gchat": "GChat"}
+_TAKEN_BACK = "default"
+
+
+def _cells(kinds: list[str], channels: list[str], frequency: str | None) -> list[tuple[str, str, str]]:
+    """Return what the options say of kinds: the kind, the channel, and how often."""
+    if bool(kinds or channels) != bool(frequency) or (channels and not kinds):
+        raise InvalidInput("Kinds and --frequency belong together; --channel is for both.", field="frequency")
+    unknown = next((one for one in channels if one.lower() not in _CHANNELS), None)
+    if unknown is not None:
+        raise InvalidInput(
+            f"--channel must be inApp, email, slack, msTeams or gchat, not {unknown!r}.", field="channel"
+        )
+    names = [_CHANNELS[one.lower()] for one in channels] or list(_CHANNELS.values())
+    return [(kind, name, str(frequency)) for kind in kinds for name in names]
+
+
+def _with_cells(preferences: Document, cells: list[tuple[str, str, str]]) -> Document:
+    """Return preferences with other frequencies of kinds over channels; ``default`` removes one."""
+    kinds = {kind: dict(channels) for kind, channels in (preferences.get("kinds") or {}).items()}
+    for kind, channel, frequency in cells:
+        kinds.setdefault(kind, {})[channel] = frequency
+    frequencies = {
+        kind: {name: frequency for name, frequency in channels.items() if frequency != _TAKEN_BACK}
+        for kind, channels in kinds.items()
+    }
+    return preferences | {"kinds": {kind: channels for kind, channels in frequencies.items() if channels}}
+
+
 def _hours(text: str) -> Document | None:
     if text == "none":
         return None
@@ -283,7 +344,14 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
     quiet = preferences.get("quietHours")
     yield "time zone", preferences["timezone"]
     yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
-    yield "digests", f"at {preferences['digestAt']}; weekly ones on Mondays"
-    yield "changes", preferences["frequency"]
+    day = preferences.get("digestDay", "monday").title()
+    yield "digests", f"at {preferences['digestAt']}; weekly ones on {day}s"
+    yield "changes", preferences.get("frequency", "as the server sets")
     for name, frequency in sorted(preferences["categories"].items()):
         yield f"changes of {name}", frequency
+    for kind, channels in sorted(preferences.get("kinds", {}).items()):
+        for channel, frequency in sorted(channels.items()):
+            yield f"{kind}, {_SHOWN_CHANNELS[channel]}", frequency
+
+
+_SHOWN_CHANNELS = {"ActivityFeed": "in the app", "Email": "mail", "Slack": "Slack", "MsTeams": "Teams", "GChat": "Chat"}

@@ -7,7 +7,6 @@ Each category of its changes has at least one kind, so that a preference for the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.conditions.changes import CATEGORIES, CHANGES, SEPARATOR, TAG, TALK, path_meaning
@@ -19,17 +18,9 @@ from tocsin.model.change import (
     SUITE_SUMMARY,
     EventType,
 )
-from tocsin.model.change_kinds import BOT, BREAKING
+from tocsin.model.change_kinds import BOT, BREAKING, EventKind
 from tocsin.model.entity import Document
 from tocsin.model.status import NO_FAILURES, SUCCESS, one_word
-
-
-class EventKind(NamedTuple):
-    """A kind of an event, and the category of changes by which the event has it; empty for a kind that crosses."""
-
-    kind: str
-    category: str
-
 
 BY_EVENT_TYPE: Mapping[str, str] = {
     EventType.TEST_CASE_FAILURE: "testFailure",

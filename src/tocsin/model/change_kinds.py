@@ -7,6 +7,7 @@ says which kinds an event has. Next: ``model/preferences.py``.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from tocsin.model.entity import WireModel
 
@@ -15,6 +16,7 @@ class Frequency(StrEnum):
     """How often a person is notified of something, the soonest first."""
 
     IMMEDIATE = "immediate"
+    HOURLY = "hourly"
     DAILY = "daily"
     WEEKLY = "weekly"
     NEVER = "never"
@@ -127,3 +129,18 @@ _ROWS = (
 
 CHANGE_KINDS: dict[str, KindOfChange] = {row.name: row for row in _ROWS}
 """Every kind by its name; those that cross decide in this order."""
+
+
+class EventKind(NamedTuple):
+    """A kind of an event, and the category of changes by which the event has it; empty for a kind that crosses."""
+
+    kind: str
+    category: str
+
+    @property
+    def crosses(self) -> bool:
+        """Return whether the event has it beside the kinds of its categories."""
+        return self.kind in _CROSSING
+
+
+_CROSSING = frozenset({BREAKING, BOT})

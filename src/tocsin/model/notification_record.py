@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import DroppedReason
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.own_address import shown_target
+from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,21 @@ class MessageRecord:
 class NotificationRecord:
     """A notification as it is stored, and what its recipient, if a user, is called.
 
-    ``message`` is None for the inbox, whose row is its own.
+    ``message`` is None for the inbox, whose row is its own. ``choice`` is what its recipient preferred when
+    it was written.
     """
 
     notification: Notification
     read_at_ms: int | None = None
     message: MessageRecord | None = None
     user_name: str | None = None
+    choice: FrequencyChoice = DEFAULT
+
+    @property
+    def is_off(self) -> bool:
+        """Return whether it is kept but not shown in the app, as its recipient prefers."""
+        is_in_app = self.notification.channel == IN_APP.value
+        return is_in_app and self.choice.frequency is Frequency.NEVER
 
     @property
     def who(self) -> str:

@@ -1,4 +1,4 @@
-"""Notification preferences of a person: quiet hours, and how often mails and direct messages come.
+"""Notification preferences of a person: quiet hours, and how often each kind of change comes over each channel.
 
 Next: ``flow/schedule/preferences.py`` applies them.
 """
@@ -6,13 +6,15 @@ Next: ``flow/schedule/preferences.py`` applies them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from typing import Annotated
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from tocsin.model.change_kinds import BREAKING, Frequency
+from tocsin.model.change_kinds import BOT, BREAKING, CHANGE_KINDS, EventKind, Frequency
 from tocsin.model.entity import WireModel
+from tocsin.model.subscription import Channel
 
 _TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
 
@@ -26,8 +28,58 @@ def _check_time(text: str) -> str:
 TimeOfDay = Annotated[str, AfterValidator(_check_time), Field(json_schema_extra={"pattern": _TIME})]
 """``HH:MM``; the pattern is for the OpenAPI document."""
 
-
 _SOONEST_FIRST = {one: place for place, one in enumerate(Frequency)}
+
+IN_APP = Channel.ACTIVITY_FEED
+PREFERRED_CHANNELS = (IN_APP, Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT)
+"""The channels for which a person may choose, kind by kind."""
+
+
+class Weekday(StrEnum):
+    """Day of the week, Monday first."""
+
+    MONDAY = "monday"
+    TUESDAY = "tuesday"
+    WEDNESDAY = "wednesday"
+    THURSDAY = "thursday"
+    FRIDAY = "friday"
+    SATURDAY = "saturday"
+    SUNDAY = "sunday"
+
+    @property
+    def number(self) -> int:
+        """Return its number, 0 for Monday."""
+        return list(Weekday).index(self)
+
+
+class Layer(StrEnum):
+    """Whose choice a frequency is."""
+
+    OWN = "own"
+    SERVER = "server"
+    NOBODY = "nobody"
+
+
+class FrequencyChoice(NamedTuple):
+    """How often something comes, which kind or category decides (empty: all), and who has chosen it."""
+
+    frequency: Frequency
+    kind: str = ""
+    layer: Layer = Layer.NOBODY
+
+    def to_text(self) -> str:
+        """Return the choice as notifications keep it; empty for one that nobody has made."""
+        return "" if self.layer is Layer.NOBODY else f"{self.layer} {self.frequency} {self.kind}"
+
+    @classmethod
+    def from_text(cls, text: str) -> FrequencyChoice:
+        """Return the choice that a notification keeps."""
+        layer, frequency, kind = text.split(" ", 2)
+        return cls(Frequency(frequency), kind, Layer(layer))
+
+
+DEFAULT = FrequencyChoice(Frequency.IMMEDIATE)
+"""What holds where nobody has chosen anything."""
 
 
 class QuietHours(WireModel):
@@ -40,24 +92,67 @@ class QuietHours(WireModel):
 class Preferences(WireModel):
     """What a person prefers; ``timezone`` is an IANA name.
 
-    ``frequency`` is for changes of the categories that ``categories`` does not name
-    (``conditions/changes.KNOWN_CATEGORIES``); ``BREAKING`` among them is of changes that break who reads the asset, of
-    whatever category, and alone decides about them. Digests come at ``digest_at``, weekly ones on Mondays.
+    ``kinds`` are frequencies by kind of change (``model/change_kinds.py``) and channel. Where a kind has none,
+    ``categories`` count for mails and direct messages, by category of changes (``conditions/changes.KNOWN_CATEGORIES``)
+    or ``BREAKING``; then ``frequency``; without one, the defaults of the server. Digests come at ``digest_at``, weekly
+    ones on ``digest_day``, hourly ones at each full hour.
     """
 
     timezone: str = "UTC"
     quiet_hours: QuietHours | None = None
     digest_at: TimeOfDay = "09:00"
-    frequency: Frequency = Frequency.IMMEDIATE
+    digest_day: Weekday = Weekday.MONDAY
+    frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
-
-    def frequency_of(self, categories: Collection[str]) -> Frequency:
-        """Return how often changes of these categories are notified: of several the soonest."""
-        if BREAKING in categories and BREAKING in self.categories:
-            return self.categories[BREAKING]
-        frequencies = [self.categories.get(one, self.frequency) for one in categories if one != BREAKING]
-        return min(frequencies, key=_SOONEST_FIRST.__getitem__, default=self.frequency)
+    kinds: Mapping[str, Mapping[Channel, Frequency]] = Field(default_factory=dict)
 
     def has(self, frequency: Frequency) -> bool:
-        """Return whether changes of any kind are notified so often."""
-        return frequency in (self.frequency, *self.categories.values())
+        """Return whether changes of any kind are notified so often, over any channel."""
+        by_kind = (one for channels in self.kinds.values() for one in channels.values())
+        return frequency in (self.frequency, *self.categories.values(), *by_kind)
+
+    def choice_of(self, kind: EventKind, channel: Channel, layer: Layer) -> FrequencyChoice | None:
+        """Return what is chosen here for a kind of an event over a channel; None if nothing is."""
+        by_kind = self.kinds.get(kind.kind, {}).get(channel)
+        if by_kind is not None:
+            return FrequencyChoice(by_kind, kind.kind, layer)
+        if channel is IN_APP:
+            return None
+        category = kind.category or kind.kind
+        if category in self.categories:
+            return FrequencyChoice(self.categories[category], category, layer)
+        return None if self.frequency is None or kind.crosses else FrequencyChoice(self.frequency, "", layer)
+
+
+Layers = Sequence[tuple[Layer, Preferences]]
+"""Preferences that hold for a person, their own first; each counts where those before it have chosen nothing."""
+
+_NO_KIND = EventKind("", "")
+
+
+def choose(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> FrequencyChoice:
+    """Return how often an event of these kinds comes over a channel.
+
+    A kind that crosses decides alone where it is chosen: what breaks readers, and what bots change unless it is urgent.
+    Else the soonest of all kinds counts.
+    """
+    is_urgent = any(not one.crosses and CHANGE_KINDS[one.kind].is_urgent for one in kinds)
+    for crossing in (BREAKING, BOT):
+        kind = next((one for one in kinds if one.kind == crossing), None)
+        choice = None if kind is None or (crossing == BOT and is_urgent) else _first(layers, kind, channel)
+        if choice is not None:
+            return choice
+    plain_kinds = [one for one in kinds if not one.crosses] or [_NO_KIND]
+    choices = [_first(layers, one, channel) or DEFAULT for one in plain_kinds]
+    return min(choices, key=lambda choice: _SOONEST_FIRST[choice.frequency])
+
+
+def _first(layers: Layers, kind: EventKind, channel: Channel) -> FrequencyChoice | None:
+    """Return the choice of the first layer that has one; who chose a frequency for everything chose for a bot, too."""
+    for layer, preferences in layers:
+        choice = preferences.choice_of(kind, channel, layer)
+        if choice is not None:
+            return choice
+        if kind.crosses and preferences.frequency is not None and channel is not IN_APP:
+            return None
+    return None

@@ -3,7 +3,7 @@
 
 import { call } from "./api.js";
 
-const OFTEN = [["immediate", "at once"], ["daily", "once a day"], ["weekly", "on Mondays"], ["never", "never"]];
+const OFTEN = [["immediate", "at once"], ["hourly", "every hour"], ["daily", "once a day"], ["weekly", "once a week"], ["never", "never"]];
 const CATEGORIES = {
   breaking: "Breaking changes", schema: "Schema", quality: "Tests and quality", run: "Pipeline runs", description: "Descriptions", tag: "Tags",
   owner: "Owners", usage: "Usage",
@@ -22,14 +22,14 @@ export async function showPreferences(make, me, form, say) {
     labelled(make, "Quiet until", make("input", { name: "end", type: "time", value: quiet.end })),
     labelled(make, "Digests at", make("input", { name: "digestAt", type: "time", value: found.digestAt, required: "" })),
     labelled(make, "Time zone", make("input", { name: "timezone", value: zone, required: "" })),
-    labelled(make, "All changes", choice(make, "frequency", found.frequency)),
-    ...shown.map((one) => labelled(make, CATEGORIES[one] || one, choice(make, one, found.categories[one] || "", true))),
+    labelled(make, "All changes", choice(make, "frequency", found.frequency || "", "as the server sets")),
+    ...shown.map((one) => labelled(make, CATEGORIES[one] || one, choice(make, one, found.categories[one] || "", "like all changes"))),
     make("button", { type: "submit", class: "quiet", text: "Save" }),
   );
   form.onsubmit = async (event) => {
     event.preventDefault();
     try {
-      await call("PUT", path, asked(new FormData(form), shown));
+      await call("PUT", path, asked(new FormData(form), shown, found));
       say("Your preferences are saved.");
     } catch (error) {
       say(error.message);
@@ -37,20 +37,22 @@ export async function showPreferences(make, me, form, say) {
   };
 }
 
-function asked(given, shown) {
+function asked(given, shown, found) {
   const [start, end] = [given.get("start"), given.get("end")];
   const chosen = shown.map((one) => [one, given.get(one)]).filter(([, often]) => often);
   return {
     timezone: given.get("timezone"),
     digestAt: given.get("digestAt"),
-    frequency: given.get("frequency"),
+    digestDay: found.digestDay,
+    kinds: found.kinds,
+    ...(given.get("frequency") ? { frequency: given.get("frequency") } : {}),
     categories: Object.fromEntries(chosen),
     ...(start || end ? { quietHours: { start, end } } : {}),
   };
 }
 
-function choice(make, name, value, mayBeOpen = false) {
-  const options = mayBeOpen ? [["", "like all changes"], ...OFTEN] : OFTEN;
+function choice(make, name, value, open) {
+  const options = [["", open], ...OFTEN];
   const select = make("select", { name });
   options.forEach(([often, text]) => select.append(make("option", { value: often, text })));
   select.value = value;

@@ -9,7 +9,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
 PATH = "/api/v1/users/u/preferences"
-DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "frequency": "immediate", "categories": {}}
+DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "digestDay": "monday", "categories": {}, "kinds": {}}
 SET = {
     "timezone": "Europe/Berlin",
     "quietHours": {"start": "20:00", "end": "08:00"},
@@ -66,3 +66,22 @@ def test_kinds_of_change_are_listed(run: Run, small_server: SmallServer) -> None
     assert head.split() == ["kind", "group", "about", "at", "first", "events"]
     assert line.split()[:4] == ["tag", "metadata", "Tags", "daily"]
     assert json.loads(run("kinds", "--json").out) == [tag]
+
+
+def test_kinds_are_chosen_by_channel_and_taken_back(run: Run, small_server: SmallServer) -> None:
+    kinds = {"tag": {"Email": "weekly"}, "owner": {"Email": "never"}}
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("GET", PATH, SET | {"kinds": kinds, "digestDay": "friday"})
+    small_server.answer("PUT", PATH, DEFAULTS)
+    lines = run("preferences").out.splitlines()
+    assert lines[2] == "digests: at 09:00; weekly ones on Fridays"
+    assert lines[-2:] == ["owner, mail: never", "tag, mail: weekly"]
+    assert run("kinds", "tag", "--channel", "inApp", "--frequency", "never").code == 0
+    assert small_server.requests[-1].body["kinds"] == kinds | {"tag": {"Email": "weekly", "ActivityFeed": "never"}}
+    assert run("kinds", "tag", "--frequency", "default").code == 0
+    assert small_server.requests[-1].body["kinds"] == {"owner": {"Email": "never"}}
+    for wrong in (["tag"], ["--frequency", "daily"], ["--channel", "email"], ["tag", "--channel", "fax"]):
+        assert run("kinds", *wrong).code == 2
+    assert run("preferences", "--digest-at", "Friday 08:00").code == 0
+    body = small_server.requests[-1].body
+    assert (body["digestDay"], body["digestAt"]) == ("friday", "08:00")

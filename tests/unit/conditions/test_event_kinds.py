@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.conditions.changes import CATEGORIES, KNOWN_CATEGORIES
-from tocsin.conditions.event_kinds import BY_EVENT_TYPE, BY_FIELD, EventKind, kinds_in_category, kinds_of
+from tocsin.conditions.event_kinds import BY_EVENT_TYPE, BY_FIELD, kinds_in_category, kinds_of
 from tocsin.conditions.fields import derive
 from tocsin.model.change import OWN_FIELDS, ChangeDescription, ChangeEvent, EventType, FieldChange, describe
-from tocsin.model.change_kinds import CHANGE_KINDS
+from tocsin.model.change_kinds import CHANGE_KINDS, EventKind
 from tocsin.model.thread import THREAD
 
 EVERY_FIELD = sorted({key for keys in CATEGORIES.values() for key in keys} | OWN_FIELDS)

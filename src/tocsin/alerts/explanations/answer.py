@@ -15,8 +15,9 @@ from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader, to_rec
 from tocsin.delivery.channels.table import phrase_of
 from tocsin.delivery.wording.reasons import RECEIVERS, reason_context
 from tocsin.flow.resolve.candidates import Stop
-from tocsin.flow.schedule.preferences import PREFERRED
+from tocsin.flow.schedule.preferences import DIGESTS, PREFERRED
 from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.inheritance import inherits_owners
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, ReasonContext, ReasonKind
@@ -24,6 +25,7 @@ from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.own_address import named_target
 from tocsin.model.people import Person
 from tocsin.model.phrases import count_text
+from tocsin.model.preferences import Layer
 from tocsin.model.subscription import EventSubscription
 
 _MOST_NAMED = 3
@@ -249,6 +251,8 @@ def _name_and_is(person: Person, reader: ExplanationReader) -> str:
 def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
     at = f"at {reader.moment(record.notification.due_at_ms)}{_gathering_text(record, reader)}"
+    if record.is_off:
+        return f"(not shown: {_choice_text(record, reader)})"
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
     if record.dropped_reasons and not record.reasons:
@@ -265,13 +269,23 @@ def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
 
 def _gathering_text(record: NotificationRecord, reader: ExplanationReader) -> str:
     """Return whether its message has its time from the recipient, and how many other notifications are in it."""
+    waits = record.choice.layer is not Layer.NOBODY and record.choice.frequency in DIGESTS
     if record.message is None:
-        return ""
+        return f" as {_choice_text(record, reader)}" if waits else ""
     is_preferred = (record.message.grouping_key or "").startswith(PREFERRED)
     other_count = record.message.notification_count - 1
     together = f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
-    prefers = "you prefer" if reader.is_of(record.notification.recipient_id) else "the recipient prefers"
-    return f"{f' as {prefers}' if is_preferred else ''}{together}"
+    return f"{f' as {_choice_text(record, reader)}' if is_preferred else ''}{together}"
+
+
+def _choice_text(record: NotificationRecord, reader: ExplanationReader) -> str:
+    """Return what its recipient preferred when it was written: ``you prefer description daily``."""
+    choice, is_reader = record.choice, reader.is_of(record.notification.recipient_id)
+    if choice.layer is Layer.SERVER:
+        return f"the server's defaults have {choice.kind or 'everything'} {choice.frequency}"
+    prefers = "you prefer" if is_reader else "the recipient prefers"
+    is_of_frequency = choice.layer is Layer.OWN and choice.frequency is not Frequency.IMMEDIATE
+    return f"{prefers} {choice.kind or 'everything'} {choice.frequency}" if is_of_frequency else prefers
 
 
 def _mismatch(trace: AlertTrace) -> str:

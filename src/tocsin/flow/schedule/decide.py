@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from tocsin.flow.schedule.cron import last_time_ms, next_time_ms
 from tocsin.flow.schedule.preferences import PreferredWait
+from tocsin.model.preferences import DEFAULT, FrequencyChoice
 from tocsin.model.subscription import EventSubscription, Gathering, GroupBy, Trigger, TriggerType
 
 SCHEDULED = "scheduled"
@@ -77,6 +78,7 @@ class Slot(NamedTuple):
     that time, then with what follows; ``is_first`` until the store has found that out. ``by_asset``: the key is meant
     per asset, or per root of the asset's failure (``flow/schedule/roots.py``). ``subscription_id`` is the alert whose
     slot it is. ``hold_ms``: so much longer its message waits for a check, unless that is done before.
+    ``choice`` is how often its recipient prefers what it is about.
     """
 
     due_at_ms: int
@@ -88,6 +90,7 @@ class Slot(NamedTuple):
     wait: PreferredWait | None = None
     subscription_id: str = ""
     hold_ms: int = 0
+    choice: FrequencyChoice = DEFAULT
 
 
 def key_of_check(check_id: str) -> str:

@@ -12,10 +12,12 @@ from functools import partial
 from typing import NamedTuple
 
 from tocsin.flow.schedule.decide import IMMEDIATE, Slot, Timing, decide, timing_of
-from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
+from tocsin.flow.schedule.preferences import NEVER_MS, NO_PREFERENCES, Preferred, PreferredWait
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification import ORDERED_IDS, NotificationIds, gathered_message_id, message_id
 from tocsin.model.notification_draft import NotificationDraft
+from tocsin.model.preferences import IN_APP, PREFERRED_CHANNELS, FrequencyChoice, Layer
 from tocsin.model.subscription import Channel, EventSubscription, Gathering
 
 Timings = Mapping[str, Timing]
@@ -92,8 +94,8 @@ class Schedule:
         slots, depend_on_asset = cached_slots
         if depend_on_asset:
             slots = tuple(_by_asset(slot, draft) for slot in slots)
-        if self._preferred.preferences and draft.recipient_id is not None:
-            slots = tuple(self._as_preferred(slot, draft, draft.recipient_id) for slot in slots)
+        if draft.recipient_id is not None and not self._preferred.is_empty:
+            slots = self._as_preferred(slots, draft, draft.recipient_id)
         return slots
 
     def _of_alerts(self, channel: str, subscription_ids: Sequence[str], event_ms: int) -> Iterator[Slot]:
@@ -102,25 +104,40 @@ class Schedule:
             timing = self._timings.get(subscription_id, IMMEDIATE)
             yield decide(timing, self._now_ms, subscription_id=subscription_id, gathering=gathering, event_ms=event_ms)
 
-    def _as_preferred(self, slot: Slot, draft: NotificationDraft, recipient_id: str) -> Slot:
-        """Return when an alert would send a notification to a person with preferences.
+    def _as_preferred(self, slots: tuple[Slot, ...], draft: NotificationDraft, recipient_id: str) -> tuple[Slot, ...]:
+        """Return when alerts would send a notification to a person with preferences.
 
-        Preferences are for mails and direct messages, and not for what is critical.
+        Preferences are for mails, direct messages and the app, and not for what is critical.
         """
-        is_critical = self._timings.get(slot.subscription_id, IMMEDIATE).is_critical
-        if is_critical or GATHERINGS.get(draft.channel) is not Gathering.SUMMARY:
-            return slot
-        due_at_ms = max(slot.due_at_ms, self._now_ms)
-        wait = self._preferred.wait(recipient_id, draft.event.event_id)
-        preferred_ms = due_at_ms if wait is None else wait.due_at_ms(due_at_ms)
-        if preferred_ms == due_at_ms:
-            return slot
-        return Slot(
-            preferred_ms,
-            self._preferred.grouping_key(recipient_id),
-            wait=wait,
-            subscription_id=slot.subscription_id,
+        if draft.channel not in PREFERRED_CHANNELS:
+            return slots
+        choice = self._preferred.choice_for(draft)
+        wait, key = self._preferred.wait(draft, choice.frequency), self._preferred.grouping_key(recipient_id)
+        if wait is None and choice.layer is Layer.NOBODY:
+            return slots
+        return tuple(
+            slot
+            if self._timings.get(slot.subscription_id, IMMEDIATE).is_critical
+            else _preferred_slot(slot, choice, wait, (draft.channel, key, self._now_ms))
+            for slot in slots
         )
+
+
+def _preferred_slot(
+    slot: Slot, choice: FrequencyChoice, wait: PreferredWait | None, place: tuple[Channel, str, int]
+) -> Slot:
+    """Return a slot as its recipient prefers; ``place`` is its channel, their grouping key, and now."""
+    channel, key, now_ms = place
+    chosen_slot = slot._replace(choice=choice)
+    if channel is IN_APP and choice.frequency is Frequency.NEVER:
+        return chosen_slot._replace(due_at_ms=NEVER_MS)
+    due_at_ms = max(slot.due_at_ms, now_ms)
+    preferred_ms = due_at_ms if wait is None else wait.due_at_ms(due_at_ms)
+    if preferred_ms == due_at_ms:
+        return chosen_slot
+    if channel is IN_APP:
+        return chosen_slot._replace(due_at_ms=preferred_ms)
+    return Slot(preferred_ms, key, wait=wait, subscription_id=slot.subscription_id, choice=choice)
 
 
 def _by_asset(slot: Slot, draft: NotificationDraft) -> Slot:

@@ -12,16 +12,23 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from tocsin.flow.schedule.wall_clock import next_shown_s, zone_named
-from tocsin.model.change_kinds import Frequency
-from tocsin.model.preferences import Preferences
+from tocsin.model.change_kinds import EventKind, Frequency
+from tocsin.model.notification import ReasonKind
+from tocsin.model.notification_draft import NotificationDraft
+from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice, Layer, Layers, Preferences, choose
+from tocsin.model.subscription import Channel
 
 _DAY = timedelta(days=1)
 
 PREFERRED = "preferences:"
 """What the grouping keys of messages that wait for their recipient's time begin with."""
 
-_MONDAY = 0
-_DIGEST_WEEKDAYS = {Frequency.DAILY: None, Frequency.WEEKLY: _MONDAY}
+DIGESTS = (Frequency.HOURLY, Frequency.DAILY, Frequency.WEEKLY)
+NEVER_MS = 2**62
+"""The due time of what a person never wants in the app: it is kept, and not shown."""
+
+_HOUR_MS = 3_600_000
+_MENTION = "mention"
 _MOMENT_MS = 1_000
 """How much later what comes too late for the message at the end of quiet hours is sent."""
 
@@ -61,6 +68,15 @@ def _next_ms(daily: DailyTime, after_ms: int) -> int:
 
 
 @dataclass(frozen=True)
+class FullHour:
+    """Each full hour, the same in all time zones and whatever the clocks do."""
+
+    def next_ms(self, after_ms: int) -> int:
+        """Return the first full hour after ``after_ms`` (both epoch milliseconds)."""
+        return (after_ms // _HOUR_MS + 1) * _HOUR_MS
+
+
+@dataclass(frozen=True)
 class QuietPeriod:
     """The quiet hours of a person: every day from ``start`` to ``end``."""
 
@@ -90,7 +106,7 @@ class PreferredWait:
     """What a person waits for: a digest, the end of quiet hours, or the end of those in which the digest lies."""
 
     quiet: QuietPeriod | None = None
-    digest: DailyTime | None = None
+    digest: DailyTime | FullHour | None = None
 
     def due_at_ms(self, at_ms: int) -> int:
         """Return the due time of a message that would otherwise be sent at ``at_ms`` (both epoch milliseconds)."""
@@ -104,38 +120,82 @@ class PreferredWait:
 
 @dataclass(frozen=True)
 class Preferred:
-    """Preferences of some recipients by their ids, and the categories of what changed, by event.
+    """Preferences of some recipients by their ids, the kinds of what changed, by event, and what holds for all others.
 
     ``versions`` say, by recipient, which preferences these are: what waited for others does not take more.
+    ``beneath`` are the defaults beneath everybody's own preferences.
     """
 
     preferences: Mapping[str, Preferences] = field(default_factory=dict)
     versions: Mapping[str, int] = field(default_factory=dict)
-    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kinds: Mapping[str, tuple[EventKind, ...]] = field(default_factory=dict)
+    beneath: Layers = ()
 
-    def wait(self, recipient_id: str | None, event_id: str) -> PreferredWait | None:
-        """Return what an event may wait for on its way to a recipient; None if for nothing."""
-        preferences = self.preferences.get(recipient_id or "")
-        return None if preferences is None else wait_of(preferences, self.categories.get(event_id, ()))
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nobody prefers anything."""
+        return not self.preferences and not self.beneath
+
+    def choice_for(self, draft: NotificationDraft) -> FrequencyChoice:
+        """Return how often what a draft is about comes to its recipient over its channel."""
+        is_mentioned = ReasonKind.MENTION in draft.reasons.kinds
+        return self.choice(draft.recipient_id, draft.event.event_id, draft.channel, is_mentioned=is_mentioned)
+
+    def choice(
+        self, recipient_id: str | None, event_id: str, channel: Channel, *, is_mentioned: bool
+    ) -> FrequencyChoice:
+        """Return how often an event comes to a recipient over a channel; a mention counts for who is mentioned."""
+        layers = self._layers_of(recipient_id)
+        if not layers:
+            return DEFAULT
+        kinds = self.kinds.get(event_id, ())
+        if not is_mentioned and len(kinds) > 1:
+            kinds = tuple(one for one in kinds if one.kind != _MENTION)
+        return choose(layers, kinds, channel)
+
+    def wait(self, draft: NotificationDraft, frequency: Frequency) -> PreferredWait | None:
+        """Return what a draft waits for that comes so often; None if for nothing.
+
+        In the app there are no quiet hours.
+        """
+        layers = self._layers_of(draft.recipient_id)
+        if not layers:
+            return None
+        wait = wait_of(layers[0][1], frequency)
+        if wait is None or draft.channel is not IN_APP:
+            return wait
+        return None if wait.digest is None else PreferredWait(digest=wait.digest)
 
     def grouping_key(self, recipient_id: str) -> str:
         """Return the key of messages that wait for a recipient's time."""
         return f"{PREFERRED}{self.versions.get(recipient_id, 0)}"
 
+    def _layers_of(self, recipient_id: str | None) -> Layers:
+        if recipient_id is None:
+            return ()
+        preferences = self.preferences.get(recipient_id)
+        return self.beneath if preferences is None else ((Layer.OWN, preferences), *self.beneath)
+
 
 NO_PREFERENCES = Preferred()
 
 
-def wait_of(preferences: Preferences, categories: tuple[str, ...]) -> PreferredWait | None:
-    """Return the wait for changes of these categories, None if they are sent at once.
+def wait_of(preferences: Preferences, frequency: Frequency) -> PreferredWait | None:
+    """Return the wait for what comes so often, None if it is sent at once.
 
     ``never`` gives no wait: it is dropped when it would be sent (``store/outbox/send_permission.py``).
     """
-    frequency, quiet = preferences.frequency_of(categories), quiet_period_of(preferences)
-    if frequency in _DIGEST_WEEKDAYS:
-        digest = DailyTime.of(preferences.digest_at, preferences.timezone, _DIGEST_WEEKDAYS[frequency])
-        return PreferredWait(quiet, digest)
+    quiet = quiet_period_of(preferences)
+    if frequency in DIGESTS:
+        return PreferredWait(quiet, _digest_time(preferences, frequency))
     return None if quiet is None else PreferredWait(quiet)
+
+
+def _digest_time(preferences: Preferences, frequency: Frequency) -> DailyTime | FullHour:
+    if frequency is Frequency.HOURLY:
+        return FullHour()
+    weekday = preferences.digest_day.number if frequency is Frequency.WEEKLY else None
+    return DailyTime.of(preferences.digest_at, preferences.timezone, weekday)
 
 
 def quiet_period_of(preferences: Preferences) -> QuietPeriod | None:

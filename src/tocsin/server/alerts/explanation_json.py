@@ -25,6 +25,7 @@ from tocsin.model.message import DroppedReason, MessageStatus
 from tocsin.model.notification import Reason, ReasonContext
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.model.own_address import shown_target
+from tocsin.model.preferences import FrequencyChoice, Layer
 from tocsin.server.alerts.destination_names import names_of
 from tocsin.server.alerts.event_shape import BREAKING_KEYS, CHANGES, TITLE, Worded, event_shape, word_entry
 from tocsin.server.alerts.explanations import PagedExplanation
@@ -213,6 +214,13 @@ def _reason(reason: Reason, sentence: str, context: ReasonContext) -> Document:
     return {**reason.to_wire(), "isInherited": context.is_inherited and reason.is_of_owner, "sentence": sentence}
 
 
+def _choice_json(choice: FrequencyChoice) -> Document | None:
+    """Return how often its recipient preferred it when it was written, of which kind, and who chose that."""
+    if choice.layer is Layer.NOBODY:
+        return None
+    return {"kind": choice.kind or None, "frequency": choice.frequency.value, "from": choice.layer.value}
+
+
 NOTIFIED: Shape[NotificationRecord] = {
     "id": (TEXT, lambda record: record.notification.id),
     "channel": (TEXT, lambda record: record.notification.channel),
@@ -220,7 +228,8 @@ NOTIFIED: Shape[NotificationRecord] = {
     "recipientId": (nullable(TEXT), lambda record: record.notification.recipient_id),
     "recipientName": (nullable(TEXT), lambda record: record.user_name),
     "reasons": (array(ref("Reason")), lambda record: record.notification.reasons),
-    "dueAt": (TIME, lambda record: record.notification.due_at_ms),
+    "dueAt": (nullable(TIME), lambda record: None if record.is_off else record.notification.due_at_ms),
+    "preference": (nullable(OPEN), lambda record: _choice_json(record.choice)),
     "createdAt": (TIME, lambda record: record.notification.created_at_ms),
     "isRead": (FLAG, lambda record: record.read_at_ms is not None),
     "readAt": (nullable(TIME), lambda record: record.read_at_ms),

@@ -379,6 +379,7 @@ notification = Table(
     Column("read_at_ms", BigInteger),
     Column("message_id", ID),
     Column("whole_id", ID),
+    Column("preferred", Text),
     Index(None, "recipient_id", "channel", "log_offset"),
     Index(None, "log_offset"),
     _partial_index("ix_notification_sent", text("message_id IS NOT NULL"), "message_id"),
@@ -386,7 +387,7 @@ notification = Table(
 )
 """One row per (event, recipient, channel), with its reasons; ``message_id`` names what carries it, unless in-app.
 
-``whole_id`` is the event of the whole that the event is part of; null where it is of none.
+``whole_id`` is the event of its event's whole, ``preferred`` the ``FrequencyChoice`` that gave its time; null for none.
 """
 
 notification_ids = Table(

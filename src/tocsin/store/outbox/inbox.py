@@ -17,6 +17,7 @@ from tocsin.conditions.asset_states import with_own_states
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
+from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
@@ -47,6 +48,8 @@ _NOTIFIED = (
     notification.c.read_at_ms,
 )
 _IN_APP = notification.c.channel == Channel.ACTIVITY_FEED.value
+_SHOWN_ONCE = and_(_IN_APP, notification.c.due_at_ms < NEVER_MS)
+"""Rows that are shown some day: not those that their recipient never wants in the app."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,7 @@ class Inbox:
         """Return the rows beyond log offset ``after``, oldest first, whether due or not; whole offsets only."""
         due_column = case((is_at_once(), 0), else_=notification.c.due_at_ms).label("due_at_ms")
         columns = (notification.c.log_offset, notification.c.recipient_id, due_column)
-        beyond = and_(_IN_APP, notification.c.log_offset > after)
+        beyond = and_(_SHOWN_ONCE, notification.c.log_offset > after)
         if through is not None:
             beyond = and_(beyond, notification.c.log_offset <= through)
         query = select(*columns).where(beyond).order_by(notification.c.log_offset).limit(limit)
@@ -231,7 +234,7 @@ class Inbox:
             notification_rows = connection.execute(query).all()
             if len(notification_rows) == limit:  # the last offset may have been cut in two: read it again, whole
                 last = notification_rows[-1].log_offset
-                at_last = select(*columns).where(and_(_IN_APP, notification.c.log_offset == last))
+                at_last = select(*columns).where(_SHOWN_ONCE, notification.c.log_offset == last)
                 notification_rows = [row for row in notification_rows if row.log_offset < last] + list(
                     connection.execute(at_last)
                 )

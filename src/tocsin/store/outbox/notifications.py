@@ -33,7 +33,7 @@ _NOTIFICATIONS = BulkInsert(
     notification,
     (
         *("id", "event_id", "log_offset", "channel", "recipient_id", "reasons", "due_at_ms", "created_at_ms"),
-        *("recipient", "message_id", "whole_id"),
+        *("recipient", "message_id", "whole_id", "preferred"),
     ),
     counted=("log_offset", "reasons", "channel", "recipient_id IS NOT NULL"),
 )
@@ -137,6 +137,7 @@ class Storing:
             *(scheduled.id, event.event_id, event.offset, draft.channel.value, draft.recipient_id, draft.reasons.text),
             *(scheduled.slot.due_at_ms, scheduled.created_at_ms, draft.key, scheduled.message_id),
             self._wholes.get(event.part_of or ""),
+            scheduled.slot.choice.to_text() or None,
         )
 
     def _is_new(self, scheduled: ScheduledNotification) -> bool:

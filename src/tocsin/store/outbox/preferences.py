@@ -11,18 +11,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, exists, select, update
+from sqlalchemy import Connection, Engine, and_, exists, select, update
 
 from tocsin.chunks import chunks_of
-from tocsin.conditions.breaking import IS_BREAKING
-from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, quiet_period_of
-from tocsin.model.change_kinds import BREAKING
-from tocsin.model.channels import GATHERINGS
+from tocsin.conditions.event_kinds import kinds_of
+from tocsin.flow.schedule.preferences import NEVER_MS, NO_PREFERENCES, PREFERRED, Preferred, quiet_period_of
+from tocsin.model.change_kinds import EventKind
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import Preferences
-from tocsin.model.subscription import Gathering
+from tocsin.model.preferences import IN_APP, PREFERRED_CHANNELS, Preferences
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import notification_preference
@@ -58,9 +56,8 @@ class SqlPreferences:
             follow(connection, planned_ids)
 
     def of_recipients(self, drafts: Sequence[NotificationDraft]) -> Preferred:
-        """Return the preferences of those who get mails or direct messages."""
-        mailed_drafts = (draft for draft in drafts if GATHERINGS[draft.channel] is Gathering.SUMMARY)
-        people = {draft.recipient_id for draft in mailed_drafts if draft.recipient_id}
+        """Return the preferences of those who get mails, direct messages, or notifications in the app."""
+        people = {draft.recipient_id for draft in drafts if draft.recipient_id and draft.channel in PREFERRED_CHANNELS}
         if not people:
             return NO_PREFERENCES
         with reading(self._engine) as connection:
@@ -68,10 +65,10 @@ class SqlPreferences:
                 return NO_PREFERENCES
             preference_rows = list(_preference_rows(connection, people))
             preferences = {row.user_id: _preferences(row) for row in preference_rows}
-            asking_people = {one for one, some in preferences.items() if some.categories}
-            events = {draft.event.event_id for draft in drafts if draft.recipient_id in asking_people}
+            choosing_people = {one for one, some in preferences.items() if some.categories or some.kinds}
+            events = {draft.event.event_id for draft in drafts if draft.recipient_id in choosing_people}
             versions = {row.user_id: row.updated_at_ms for row in preference_rows}
-            return Preferred(preferences, versions, _categories(connection, events))
+            return Preferred(preferences, versions, kinds_of_events(connection, events))
 
 
 def preferences_of(connection: Connection, user_ids: Collection[str]) -> dict[str, Preferences]:
@@ -87,14 +84,11 @@ def _preference_rows(connection: Connection, user_ids: Collection[str]) -> Itera
     return rows_by_key(connection, select(notification_preference), _ROW.user_id, user_ids)
 
 
-def _categories(connection: Connection, event_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the categories of the changes of each event, and ``BREAKING`` for one that breaks who reads the asset."""
-    event_rows = rows_by_key(connection, select(_EVENT.id, _EVENT.derived), _EVENT.id, event_ids)
-    derived = {row.id: json.loads(row.derived) for row in event_rows}
-    return {
-        event_id: (*(fields.get("changeCategory") or ()), *((BREAKING,) if fields.get(IS_BREAKING) else ()))
-        for event_id, fields in derived.items()
-    }
+def kinds_of_events(connection: Connection, event_ids: Collection[str]) -> dict[str, tuple[EventKind, ...]]:
+    """Return the kinds of each of these events."""
+    query = select(_EVENT.id, _EVENT.event_type, _EVENT.derived)
+    event_rows = rows_by_key(connection, query, _EVENT.id, event_ids)
+    return {row.id: kinds_of(row.event_type, json.loads(row.derived)) for row in event_rows}
 
 
 def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_at_ms: int, now_ms: int) -> list[str]:
@@ -104,6 +98,7 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
     -------
     the ids of the messages that are due then; the notifications in them follow in a transaction of their own
     """
+    _show_in_app(connection, user_id, now_ms)
     recipients = _recipients(connection, user_id)
     is_waiting = message.c.grouping_key.startswith(PREFERRED, autoescape=True)
     query = select(message).where(message.c.recipient.in_(recipients), is_waiting, *_FREE).order_by(message.c.id)
@@ -123,11 +118,19 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
     return planned_ids
 
 
+def _show_in_app(connection: Connection, user_id: str, now_ms: int) -> None:
+    """Show now what is due in the app at a person's time; rows that they never want stay hidden."""
+    column = notification.c
+    is_theirs = and_(column.recipient_id == user_id, column.channel == IN_APP.value)
+    is_waiting = and_(column.preferred.is_not(None), column.due_at_ms > now_ms, column.due_at_ms < NEVER_MS)
+    connection.execute(update(notification).where(is_theirs, is_waiting).values(due_at_ms=now_ms))
+
+
 def _recipients(connection: Connection, user_id: str) -> list[str]:
-    """Return as what messages to a person name their recipient: their address, and that with each bot."""
+    """Return as what messages to a person name them: by id for their own address, by mail address, also with a bot."""
     address = connection.scalar(select(person.c.email).where(person.c.user_id == user_id)) or ""
     bots = select(destination_secret.c.bot).where(destination_secret.c.bot.is_not(None)).distinct()
-    return [address, *(recipient_key(address, bot) for bot in connection.scalars(bots) if bot)]
+    return [user_id, address, *(recipient_key(address, bot) for bot in connection.scalars(bots) if bot)]
 
 
 def follow(connection: Connection, message_ids: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, Row, Select, and_, func, or_, select
 from tocsin.model.message import DroppedReason
 from tocsin.model.notification import Notification, parse_reasons
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
+from tocsin.model.preferences import DEFAULT, FrequencyChoice
 from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
@@ -85,7 +86,11 @@ def records_of(connection: Connection, notification_rows: Sequence[Row[Any]]) ->
     names = {row.user_id: row.name for row in people}
     return {
         row.id: NotificationRecord(
-            _notification(row), row.read_at_ms, messages.get(row.message_id), names.get(row.recipient_id)
+            _notification(row),
+            row.read_at_ms,
+            messages.get(row.message_id),
+            names.get(row.recipient_id),
+            FrequencyChoice.from_text(row.preferred) if row.preferred else DEFAULT,
         )
         for row in notification_rows
     }

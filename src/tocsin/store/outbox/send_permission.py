@@ -14,20 +14,21 @@ from sqlalchemy import Engine
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.clock import Steady, steady_s
-from tocsin.conditions.breaking import reasons_of_event
-from tocsin.conditions.changes import changes_of
 from tocsin.delivery.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.delivery.lines import moment_text
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
-from tocsin.model.change_kinds import BREAKING, Frequency
+from tocsin.flow.schedule.preferences import Preferred
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
-from tocsin.model.notification import Reason
+from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.preferences import FrequencyChoice
+from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
-from tocsin.store.outbox.preferences import preferences_of
+from tocsin.store.outbox.preferences import kinds_of_events, preferences_of
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.mutes import mutes_in, people_muting
 
@@ -128,18 +129,21 @@ class Permitted:
         people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
         with reading(self._engine) as connection:
             preferences = preferences_of(connection, people) if people else {}
+            choosing = {one.event.id for one in dispatch.entries if one.recipient_id in preferences}
+            kinds = kinds_of_events(connection, choosing)
+        by_recipient, channel = Preferred(preferences, kinds=kinds), Channel(dispatch.message.channel)
         alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
         critical = self._subscriptions.critical_among(alerts) if preferences else set()
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-            preferred = preferences.get(entry.recipient_id or "") if reason.is_personal else None
-            if preferred is None or any(one.is_personal and one.subscription_id in critical for one in entry.reasons):
+            is_critical = any(one.is_personal and one.subscription_id in critical for one in entry.reasons)
+            if is_critical or not reason.is_personal:
                 return None
-            categories = sorted({one.category for one in changes_of(entry.event)})
-            categories += [BREAKING] if reasons_of_event(entry.event) else []
-            if preferred.frequency_of(categories) is not Frequency.NEVER:
+            is_mentioned = any(one.kind is ReasonKind.MENTION for one in entry.reasons)
+            choice = by_recipient.choice(entry.recipient_id, entry.event.id, channel, is_mentioned=is_mentioned)
+            if choice.frequency is not Frequency.NEVER:
                 return None
-            return OutcomeReason.MUTED, f"the recipient never wants changes of {', '.join(categories) or 'this kind'}"
+            return OutcomeReason.MUTED, f"the recipient never wants {_choice_text(choice)}"
 
         return objection
 
@@ -217,6 +221,11 @@ class Permitted:
             return [visibility_by_id[viewer_id] for viewer_id in ids]
 
         return viewers
+
+
+def _choice_text(choice: FrequencyChoice) -> str:
+    """Return what a choice is about, as objections say it."""
+    return f"changes of {choice.kind}" if choice.kind else "changes of this kind"
 
 
 def _addressees(dispatch: Dispatch) -> set[str]:

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.drafts import EVENT, draft
 
+from tocsin.conditions.event_kinds import remaining_kind
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
-from tocsin.model.change_kinds import Frequency
+from tocsin.model.change_kinds import EventKind, Frequency
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import Preferences, QuietHours
-from tocsin.model.subscription import Trigger
+from tocsin.model.preferences import Layer, Preferences, QuietHours, choose
+from tocsin.model.subscription import Channel, Trigger
 
 pytestmark = pytest.mark.xdist_group("preferences")  # one worker has the clocks of all zones
 
@@ -44,7 +45,7 @@ def due(
 ) -> tuple[int, bool]:
     """Return when a notification is due, and whether it waits with others."""
     timings = {"alert": Timing(Trigger(), is_critical=is_critical)}
-    preferred = Preferred({"ana": preferences}, {"ana": 7}, {"e": ("description",)})
+    preferred = Preferred({"ana": preferences}, {"ana": 7}, {"e": (EventKind("description", "description"),)})
     (scheduled,) = scheduled_notifications([unscheduled], timings, now_ms=now_ms, preferred=preferred)
     return scheduled.slot.due_at_ms, scheduled.slot.grouping_key == "preferences:7"
 
@@ -110,12 +111,21 @@ def test_of_several_categories_the_soonest_counts() -> None:
     choices = Preferences(
         frequency=Frequency.WEEKLY, categories={"schema": Frequency.IMMEDIATE, "tag": Frequency.DAILY}
     )
-    assert choices.frequency_of(("tag", "schema")) is Frequency.IMMEDIATE
-    assert choices.frequency_of(("tag", "owner")) is Frequency.DAILY
-    assert choices.frequency_of(()) is Frequency.WEEKLY
+    assert frequency_of(choices, "tag", "schema") is Frequency.IMMEDIATE
+    assert frequency_of(choices, "tag", "owner") is Frequency.DAILY
+    assert frequency_of(choices) is Frequency.WEEKLY
     never = Preferences(frequency=Frequency.NEVER, categories={"tag": Frequency.WEEKLY})
-    assert never.frequency_of(("tag", "owner")) is Frequency.WEEKLY
-    assert never.frequency_of(("owner",)) is Frequency.NEVER
+    assert frequency_of(never, "tag", "owner") is Frequency.WEEKLY
+    assert frequency_of(never, "owner") is Frequency.NEVER
+
+
+PLANNED = (Frequency.IMMEDIATE, Frequency.HOURLY, Frequency.DAILY, Frequency.WEEKLY)
+
+
+def frequency_of(preferences: Preferences, *categories: str) -> Frequency:
+    """Return how often mails of changes of these categories come; ``breaking`` crosses them."""
+    kinds = [EventKind(remaining_kind(one), "" if one == "breaking" else one) for one in categories]
+    return choose([(Layer.OWN, preferences)], kinds, Channel.EMAIL).frequency
 
 
 class Clock:
@@ -156,7 +166,9 @@ class Clock:
         return end_ms if moment_ms < end_ms else None
 
     def due_ms(self, preferences: Preferences, moment_ms: int) -> int:
-        if preferences.frequency is not Frequency.IMMEDIATE:
+        if preferences.frequency is Frequency.HOURLY:
+            moment_ms += 3_600_000 - moment_ms % 3_600_000
+        elif preferences.frequency is not Frequency.IMMEDIATE:
             digests = self.times(preferences.digest_at, weekly=preferences.frequency is Frequency.WEEKLY)
             moment_ms = digests[bisect_right(digests, moment_ms)]
         end_ms = preferences.quiet_hours and self.quiet_end(preferences.quiet_hours, moment_ms)
@@ -180,12 +192,12 @@ def clock(zone: str) -> Clock:
 
 
 def due_by_preference(preferences: Preferences, moment_ms: int) -> int:
-    wait = wait_of(preferences, ())
+    wait = wait_of(preferences, preferences.frequency or Frequency.IMMEDIATE)
     return moment_ms if wait is None else wait.due_at_ms(moment_ms)
 
 
 def combinations() -> Iterator[Preferences]:
-    for frequency, digest_at, start, end in product(tuple(Frequency)[:3], SMALL, SMALL, SMALL):
+    for frequency, digest_at, start, end in product(PLANNED, SMALL, SMALL, SMALL):
         if frequency is not Frequency.IMMEDIATE or digest_at == SMALL[0]:
             quiet = QuietHours(start=start, end=end)
             yield Preferences(frequency=frequency, digest_at=digest_at, quiet_hours=quiet)
@@ -208,7 +220,7 @@ def test_all_small_combinations_are_due_when_the_clocks_say(zone: str, day: str)
 
 @given(
     st.sampled_from(sorted(CHANGES)),
-    st.sampled_from(tuple(Frequency)[:3]),
+    st.sampled_from(PLANNED),
     *(TIMES, TIMES, TIMES),
     st.integers(0, 400 * 1440),
 )
@@ -225,7 +237,7 @@ def test_what_breaks_readers_is_a_kind_of_its_own_where_it_is_named() -> None:
     plain = Preferences(frequency=Frequency.WEEKLY, categories={"schema": Frequency.DAILY})
     at_once = plain.model_copy(update={"categories": {"schema": Frequency.DAILY, "breaking": Frequency.IMMEDIATE}})
     muted = plain.model_copy(update={"categories": {"breaking": Frequency.NEVER, "schema": Frequency.IMMEDIATE}})
-    assert plain.frequency_of(("schema", "breaking")) is Frequency.DAILY
-    assert at_once.frequency_of(("schema", "breaking")) is Frequency.IMMEDIATE
-    assert at_once.frequency_of(("schema",)) is Frequency.DAILY
-    assert muted.frequency_of(("schema", "breaking")) is Frequency.NEVER
+    assert frequency_of(plain, "schema", "breaking") is Frequency.DAILY
+    assert frequency_of(at_once, "schema", "breaking") is Frequency.IMMEDIATE
+    assert frequency_of(at_once, "schema") is Frequency.DAILY
+    assert frequency_of(muted, "schema", "breaking") is Frequency.NEVER

@@ -13,7 +13,7 @@ from tocsin.flow.schedule.wall_clock import check_zone
 from tocsin.model.change_kinds import BREAKING, CHANGE_KINDS
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
-from tocsin.model.preferences import Preferences
+from tocsin.model.preferences import PREFERRED_CHANNELS, Preferences
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -53,6 +53,14 @@ def _parse_preferences(body: Document) -> Preferences:
         if name not in _KINDS:
             message = f"{name!r} is not a category of changes ({', '.join(_KINDS)}){hint(name, _KINDS)}"
             raise InvalidInput(message, field=f"categories.{name}")
+    for name, by_channel in preferences.kinds.items():
+        if name not in CHANGE_KINDS:
+            message = f"{name!r} is not a kind of change ({', '.join(CHANGE_KINDS)}){hint(name, CHANGE_KINDS)}"
+            raise InvalidInput(message, field=f"kinds.{name}")
+        for channel in by_channel:
+            if channel not in PREFERRED_CHANNELS:
+                message = f"{channel} takes no preference; it takes {', '.join(PREFERRED_CHANNELS)}"
+                raise InvalidInput(message, field=f"kinds.{name}.{channel}")
     quiet = preferences.quiet_hours
     if quiet is not None and quiet.start == quiet.end:
         raise InvalidInput("must differ from start", field="quietHours.end")

@@ -130,6 +130,7 @@ UNTOUCHED = {
         "ingested_event.source",
         "ingested_event.source_event_id",
         "message.grouping_key",
+        "notification.preferred",
         "paced_time.grouping_key",
         "retention_state.last_run",
         "thread.steps",

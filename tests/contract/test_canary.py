@@ -63,6 +63,7 @@ NO_ASSET = {
     "GET /permissions/policies": "policies, and what is in them",
     "GET /teams/hierarchy": "teams and their names",
     "GET /changeKinds": "the words of preferences",
+    "GET /system/preferences": "the words of preferences",
     "GET /events/subscriptions/functions": "the language of rules",
     "GET /events/subscriptions/resources": "the language of rules",
     "GET /events/subscriptions/{alert_type}/resources": "the language of rules",
@@ -178,6 +179,7 @@ WRITES = frozenset(
     PUT /events/consumers/{name}
     PUT /events/consumers/{name}/position
     DELETE /events/consumers/{name}
+    PUT /system/preferences
     PUT /system/retention
     POST /system/retention/preview
     POST /system/retention/holds

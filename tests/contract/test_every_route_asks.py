@@ -46,6 +46,7 @@ OWN = {
     "PUT /users/security/token/revoke": "one's own tokens",
     "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",
     "GET /changeKinds": "the same for everybody",
+    "GET /system/preferences": "the same for everybody",
     "GET /system/settings": "the same for everybody",
     "GET /system/settings/{name}": "the same for everybody",
     "GET /permissions": "what one may do oneself",

@@ -100,3 +100,24 @@ def test_the_kinds_of_change_are_listed_with_whether_anything_writes_their_event
         "isUrgent": False,
     }
     assert kinds["profileAnomaly"]["hasEvents"] is False
+
+
+def test_administrators_set_defaults_and_what_is_mandatory_cannot_be_switched_off(
+    served: Served, administrator: httpx.Client
+) -> None:
+    ann, client = served.person("ann")
+    assert administrator.get("/system/preferences").json() == DEFAULTS | {"mandatory": []}
+    preset_answer = administrator.put("/system/preferences", json={"preset": "recommended"}).json()
+    assert preset_answer["kinds"]["description"] == {"Email": "daily"}
+    assert preset_answer["kinds"]["usage"] == {"Email": "weekly"}
+    assert "deletion" not in preset_answer["kinds"]
+    answer = administrator.put("/system/preferences", json={"mandatory": ["delation"]})
+    assert (answer.status_code, "did you mean deletion" in answer.json()["message"]) == (400, True)
+    assert administrator.put("/system/preferences", json={"mandatory": ["deletion"]}).status_code == 200
+    off = {"kinds": {"deletion": {"Email": "never"}}}
+    with client:
+        assert client.put("/system/preferences", json={}).status_code == 403
+        assert client.get("/system/preferences").json()["mandatory"] == ["deletion"]
+        answer = client.put(f"/users/{ann}/preferences", json=off)
+        assert (answer.status_code, "kinds.deletion: is mandatory" in answer.json()["message"]) == (400, True)
+        assert client.put(f"/users/{ann}/preferences", json={"frequency": "never"}).status_code == 200

@@ -381,6 +381,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "PUT /events/consumers/{name}",
         "PUT /events/consumers/{name}/position",
         "DELETE /events/consumers/{name}",
+        "PUT /system/preferences",
         "PUT /system/retention",
         "POST /system/retention/preview",
         "POST /system/retention/holds",

@@ -16,7 +16,7 @@ from tests.store.rows import finish_of
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import Delivered
-from tocsin.model.preferences import Preferences, QuietHours
+from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Preferences, QuietHours
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.tables import message, notification
 from tocsin.store.outbox.inbox import Inbox
@@ -213,6 +213,35 @@ def test_an_hourly_kind_is_one_message_per_hour_and_none_for_an_empty_hour(store
         notify_all(store_engine, now_ms=NIGHT_MS + minutes * 60_000)
     hours = [(NIGHT_MS + hour * HOUR_MS, count) for hour, count in ((1, 2), (2, 1), (4, 1))]
     assert due(store_engine)["ana@example.com"] == hours
+
+
+def test_defaults_hold_beneath_what_people_choose_and_what_is_mandatory_is_never_off(store_engine: Engine) -> None:
+    company, preferences = company_of(store_engine), SqlPreferences(store_engine)
+    ana, ben = company.ids["ana"], company.ids["ben"]
+    daily = {"description": {"Email": "daily", "ActivityFeed": "never"}}
+    preferences.put_defaults(DefaultPreferences.model_validate({"kinds": daily}), now_ms=1)
+    preferences.put(ben, Preferences(frequency=Frequency.NEVER), now_ms=1)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert due(store_engine)["ana@example.com"] == [(NIGHT_MS + 9 * HOUR_MS, 1)]
+    assert due(store_engine)["ben@example.com"] == [(NIGHT_MS, 1)]  # a worker drops it
+    assert in_app(store_engine, ana) == [(NEVER_MS, "server never description")]
+    mandatory = DefaultPreferences.model_validate({"kinds": daily, "mandatory": ["description"]})
+    preferences.put_defaults(mandatory, now_ms=2)
+    company.describe("orders", "more")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert in_app(store_engine, ana)[1:] == [(NIGHT_MS, "server immediate description")]
+    assert due(store_engine)["ben@example.com"][1:] == [(NIGHT_MS + 9 * HOUR_MS, 1)]
+
+
+def test_a_person_without_a_choice_has_a_mail_at_once_until_there_are_defaults(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    SqlPreferences(store_engine).put_defaults(RECOMMENDED, now_ms=1)
+    company.describe("orders", "more")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert due(store_engine)["ana@example.com"] == [(NIGHT_MS, 1), (NIGHT_MS + 9 * HOUR_MS, 1)]
 
 
 PEOPLE_WAIT = st.sampled_from(["immediate", "hourly", "daily", "weekly", "never"])

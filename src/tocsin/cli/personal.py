@@ -213,7 +213,7 @@ def kinds(
 ) -> None:
     """List the kinds of change, or choose how often you are notified of some.
 
-    The list says how often a new installation mails each kind; nothing writes events of one without ``events`` yet.
+    The list says how often the recommended defaults mail a kind; nothing writes events of one without ``events`` yet.
     `tocsin preferences` shows what you have chosen.
 
     Examples: tocsin kinds description tag --channel email --frequency daily
@@ -232,7 +232,7 @@ def kinds(
             "kind": kind["name"],
             "group": kind["group"],
             "about": kind["label"],
-            "at first": kind["frequency"],
+            "recommended": kind["frequency"],
             "events": kind["hasEvents"],
         }
         for kind in answer["data"]

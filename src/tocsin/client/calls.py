@@ -233,6 +233,16 @@ def change_kinds() -> ApiCall[Document]:
     return ApiCall("GET", "changeKinds", _document)
 
 
+def default_preferences() -> ApiCall[Document]:
+    """Return the preferences that hold where people have chosen nothing."""
+    return ApiCall("GET", "system/preferences", _document)
+
+
+def set_default_preferences(preferred: Document) -> ApiCall[Document]:
+    """Replace the preferences that hold where people have chosen nothing; ``{"preset": "recommended"}`` is one."""
+    return ApiCall("PUT", "system/preferences", _document, body=preferred)
+
+
 def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
     """Replace a user's notification preferences; omitted keys become the default."""
     return ApiCall("PUT", f"users/{_quote(user_id)}/preferences", _document, body=preferred)

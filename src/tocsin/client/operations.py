@@ -145,6 +145,8 @@ class _Operations:
     unmute = _operation(calls.unmute)
     preferences = _operation(calls.preferences)
     change_kinds = _operation(calls.change_kinds)
+    default_preferences = _operation(calls.default_preferences)
+    set_default_preferences = _operation(calls.set_default_preferences)
     prefer = _operation(calls.prefer)
 
     create_subscription = _operation(calls.create_subscription)

@@ -40,7 +40,7 @@ class KindOfChange(WireModel):
     Attributes
     ----------
     name : as preferences name it
-    frequency : how often a new installation mails it
+    frequency : how often the recommended defaults mail it
     has_events : whether anything writes events of this kind
     crosses : whether events have it beside the kinds of their categories, so that it may decide in place of these
     is_urgent : whether it is heard as it is chosen even if a bot made the change

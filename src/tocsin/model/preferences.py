@@ -111,6 +111,10 @@ class Preferences(WireModel):
         by_kind = (one for channels in self.kinds.values() for one in channels.values())
         return frequency in (self.frequency, *self.categories.values(), *by_kind)
 
+    def names_kinds(self) -> bool:
+        """Return whether it depends on the kinds of an event."""
+        return bool(self.kinds or self.categories)
+
     def choice_of(self, kind: EventKind, channel: Channel, layer: Layer) -> FrequencyChoice | None:
         """Return what is chosen here for a kind of an event over a channel; None if nothing is."""
         by_kind = self.kinds.get(kind.kind, {}).get(channel)
@@ -124,6 +128,21 @@ class Preferences(WireModel):
         return None if self.frequency is None or kind.crosses else FrequencyChoice(self.frequency, "", layer)
 
 
+class DefaultPreferences(Preferences):
+    """What holds where people have chosen nothing; the kinds in ``mandatory`` are never ``never`` for anybody."""
+
+    mandatory: tuple[str, ...] = ()
+
+
+RECOMMENDED = DefaultPreferences(
+    kinds={
+        kind.name: {Channel.EMAIL: kind.frequency}
+        for kind in CHANGE_KINDS.values()
+        if kind.frequency is not Frequency.IMMEDIATE
+    }
+)
+"""What ``CHANGE_KINDS`` recommends for mails; everything else at once."""
+
 Layers = Sequence[tuple[Layer, Preferences]]
 """Preferences that hold for a person, their own first; each counts where those before it have chosen nothing."""
 
@@ -134,8 +153,24 @@ def choose(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> Fr
     """Return how often an event of these kinds comes over a channel.
 
     A kind that crosses decides alone where it is chosen: what breaks readers, and what bots change unless it is urgent.
-    Else the soonest of all kinds counts.
+    Else the soonest of all kinds counts. An event with a mandatory kind is not switched off.
     """
+    choice = _soonest(layers, kinds, channel)
+    kind = None if choice.frequency is not Frequency.NEVER else _mandatory_kind(layers, kinds)
+    if kind is None:
+        return choice
+    default = next((it for layer, it in layers if layer is Layer.SERVER), DefaultPreferences())
+    by_server = default.choice_of(kind, channel, Layer.SERVER)
+    is_on = by_server is not None and by_server.frequency is not Frequency.NEVER
+    return by_server if by_server and is_on else FrequencyChoice(Frequency.IMMEDIATE, kind.kind, Layer.SERVER)
+
+
+def _mandatory_kind(layers: Layers, kinds: Collection[EventKind]) -> EventKind | None:
+    names = {name for _, one in layers if isinstance(one, DefaultPreferences) for name in one.mandatory}
+    return next((kind for kind in kinds if kind.kind in names), None)
+
+
+def _soonest(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> FrequencyChoice:
     is_urgent = any(not one.crosses and CHANGE_KINDS[one.kind].is_urgent for one in kinds)
     for crossing in (BREAKING, BOT):
         kind = next((one for one in kinds if one.kind == crossing), None)

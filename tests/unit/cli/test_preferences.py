@@ -63,7 +63,7 @@ def test_kinds_of_change_are_listed(run: Run, small_server: SmallServer) -> None
     tag = {"name": "tag", "label": "Tags", "group": "metadata", "frequency": "daily", "hasEvents": True}
     small_server.answer("GET", "/api/v1/changeKinds", {"data": [tag], "paging": {"total": 1}})
     head, line = run("kinds").out.splitlines()
-    assert head.split() == ["kind", "group", "about", "at", "first", "events"]
+    assert head.split() == ["kind", "group", "about", "recommended", "events"]
     assert line.split()[:4] == ["tag", "metadata", "Tags", "daily"]
     assert json.loads(run("kinds", "--json").out) == [tag]
 

@@ -19,7 +19,7 @@ from tocsin.model.entity import Document
 from tocsin.model.follow_review import MOST_SELECTED, Review
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
-from tocsin.model.preferences import Preferences
+from tocsin.model.preferences import DefaultPreferences, Preferences
 from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
@@ -70,6 +70,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     MuteRequest,
     KindOfChange,
     Preferences,
+    DefaultPreferences,
     RetentionSettings,
     LegalHoldRequest,
     ConsumerRequest,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine, and_, exists, select, update
@@ -20,13 +20,16 @@ from tocsin.model.change_kinds import EventKind
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import IN_APP, PREFERRED_CHANNELS, Preferences
+from tocsin.model.preferences import IN_APP, PREFERRED_CHANNELS, DefaultPreferences, Layer, Layers, Preferences
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import notification_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
 
 _ROW, _EVENT = notification_preference.c, change_event.c
+EVERYBODY = "everybody"
+"""In place of a person: the defaults of the server."""
+
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
 
@@ -42,6 +45,19 @@ class SqlPreferences:
         with reading(self._engine) as connection:
             text = connection.scalar(select(_ROW.document).where(_ROW.user_id == user_id))
         return Preferences.model_validate_json(text) if text else Preferences()
+
+    def defaults(self) -> DefaultPreferences:
+        """Return what holds where people have chosen nothing: nothing at first."""
+        with reading(self._engine) as connection:
+            text = connection.scalar(select(_ROW.document).where(_ROW.user_id == EVERYBODY))
+        return DefaultPreferences.model_validate_json(text) if text else DefaultPreferences()
+
+    def put_defaults(self, defaults: DefaultPreferences, *, now_ms: int) -> None:
+        """Replace what holds where people have chosen nothing, from the next notification on."""
+        row = {"document": json.dumps(defaults.to_wire()), "updated_at_ms": now_ms}
+        with writing(self._engine) as connection:
+            insert = insert_into(connection, notification_preference).values({"user_id": EVERYBODY, **row})
+            connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
 
     def put(self, user_id: str, preferences: Preferences, *, now_ms: int) -> None:
         """Replace what a person prefers; messages that wait for their time become due as they prefer it now."""
@@ -64,24 +80,28 @@ class SqlPreferences:
             if connection.scalar(select(_ROW.user_id).limit(1)) is None:
                 return NO_PREFERENCES
             preference_rows = list(_preference_rows(connection, people))
-            preferences = {row.user_id: _preferences(row) for row in preference_rows}
-            choosing_people = {one for one, some in preferences.items() if some.categories or some.kinds}
+            preferences, beneath = _layers(preference_rows)
+            choosing_people = people if beneath else {one for one, some in preferences.items() if some.names_kinds()}
             events = {draft.event.event_id for draft in drafts if draft.recipient_id in choosing_people}
             versions = {row.user_id: row.updated_at_ms for row in preference_rows}
-            return Preferred(preferences, versions, kinds_of_events(connection, events))
+            return Preferred(preferences, versions, kinds_of_events(connection, events), beneath)
 
 
-def preferences_of(connection: Connection, user_ids: Collection[str]) -> dict[str, Preferences]:
-    """Return what those of these people prefer who prefer something."""
-    return {row.user_id: _preferences(row) for row in _preference_rows(connection, user_ids)}
+def preferences_of(connection: Connection, user_ids: Collection[str]) -> tuple[dict[str, Preferences], Layers]:
+    """Return what those of these people prefer who prefer something, and the defaults beneath."""
+    return _layers(_preference_rows(connection, user_ids))
 
 
-def _preferences(row: Any) -> Preferences:  # Any: a row of SQLAlchemy's
-    return Preferences.model_validate_json(row.document)
+def _layers(preference_rows: Iterable[Any]) -> tuple[dict[str, Preferences], Layers]:  # Any: rows of SQLAlchemy's
+    documents = {row.user_id: row.document for row in preference_rows}
+    text = documents.pop(EVERYBODY, None)
+    preferences = {user_id: Preferences.model_validate_json(document) for user_id, document in documents.items()}
+    return preferences, ((Layer.SERVER, DefaultPreferences.model_validate_json(text)),) if text else ()
 
 
 def _preference_rows(connection: Connection, user_ids: Collection[str]) -> Iterator[Any]:  # Any: rows of SQLAlchemy's
-    return rows_by_key(connection, select(notification_preference), _ROW.user_id, user_ids)
+    """Yield what is stored of these people, and of everybody."""
+    return rows_by_key(connection, select(notification_preference), _ROW.user_id, {*user_ids, EVERYBODY})
 
 
 def kinds_of_events(connection: Connection, event_ids: Collection[str]) -> dict[str, tuple[EventKind, ...]]:

@@ -22,7 +22,7 @@ from tocsin.flow.schedule.preferences import Preferred
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason, ReasonKind
-from tocsin.model.preferences import FrequencyChoice
+from tocsin.model.preferences import FrequencyChoice, Layer
 from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
@@ -73,7 +73,9 @@ class Permitted:
         addressees = set[str]().union(*map(_addressees, dispatches))
         with reading(self._engine) as connection:
             objecting_people = people_muting(connection, addressees)
-            preferences = preferences_of(connection, addressees)
+            preferences, beneath = preferences_of(connection, addressees)
+        if any(defaults.has(Frequency.NEVER) for _, defaults in beneath):
+            objecting_people |= addressees
         objecting_people |= {person for person, preferred in preferences.items() if preferred.has(Frequency.NEVER)}
         self._silent_until_s = {
             **{one: until_s for one, until_s in self._silent_until_s.items() if asked_at_s < until_s},
@@ -128,12 +130,13 @@ class Permitted:
         """
         people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
         with reading(self._engine) as connection:
-            preferences = preferences_of(connection, people) if people else {}
-            choosing = {one.event.id for one in dispatch.entries if one.recipient_id in preferences}
+            preferences, beneath = preferences_of(connection, people) if people else ({}, ())
+            choosing = {one.event.id for one in dispatch.entries if beneath or one.recipient_id in preferences}
             kinds = kinds_of_events(connection, choosing)
-        by_recipient, channel = Preferred(preferences, kinds=kinds), Channel(dispatch.message.channel)
+        by_recipient = Preferred(preferences, kinds=kinds, beneath=beneath)
+        channel = Channel(dispatch.message.channel)
         alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
-        critical = self._subscriptions.critical_among(alerts) if preferences else set()
+        critical = self._subscriptions.critical_among(alerts) if preferences or beneath else set()
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
             is_critical = any(one.is_personal and one.subscription_id in critical for one in entry.reasons)
@@ -143,7 +146,7 @@ class Permitted:
             choice = by_recipient.choice(entry.recipient_id, entry.event.id, channel, is_mentioned=is_mentioned)
             if choice.frequency is not Frequency.NEVER:
                 return None
-            return OutcomeReason.MUTED, f"the recipient never wants {_choice_text(choice)}"
+            return OutcomeReason.MUTED, _choice_text(choice)
 
         return objection
 
@@ -224,8 +227,11 @@ class Permitted:
 
 
 def _choice_text(choice: FrequencyChoice) -> str:
-    """Return what a choice is about, as objections say it."""
-    return f"changes of {choice.kind}" if choice.kind else "changes of this kind"
+    """Return why nothing is sent, and whose choice that is."""
+    subject = f"changes of {choice.kind}" if choice.kind else "changes of this kind"
+    if choice.layer is Layer.SERVER:
+        return f"by default nobody is sent {subject}"
+    return f"the recipient never wants {subject}"
 
 
 def _addressees(dispatch: Dispatch) -> set[str]:

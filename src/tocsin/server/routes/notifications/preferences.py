@@ -5,15 +5,17 @@ Only the person or an administrator may read or set them. Next: ``store/outbox/p
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from fastapi import Response
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
-from tocsin.errors import InvalidInput
+from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.schedule.wall_clock import check_zone
-from tocsin.model.change_kinds import BREAKING, CHANGE_KINDS
+from tocsin.model.change_kinds import BREAKING, CHANGE_KINDS, Frequency
 from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
-from tocsin.model.preferences import PREFERRED_CHANNELS, Preferences
+from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPreferences, Preferences
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -41,22 +43,51 @@ def read_preferences(owner: Owner, caller: Asked) -> Response:
 @router.put("/users/{user_id}/preferences", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
 def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Replace a user's notification preferences; omitted keys become the default."""
-    preferences = _parse_preferences(body)
-    caller.parts.alert_stores.preferences.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
+    store = caller.parts.alert_stores.preferences
+    preferences = _parse_preferences(body, store.defaults().mandatory)
+    store.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
     return answer(preferences.to_wire())
 
 
-def _parse_preferences(body: Document) -> Preferences:
+@router.get("/system/preferences", openapi_extra=answers("DefaultPreferences"))
+def read_default_preferences(caller: Asked) -> Response:
+    """Return the preferences that hold where people have chosen nothing, and the kinds that nobody can switch off."""
+    return answer(caller.parts.alert_stores.preferences.defaults().to_wire())
+
+
+@router.put("/system/preferences", openapi_extra=answers("DefaultPreferences", reads="DefaultPreferences", never="409"))
+def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
+    """Replace the preferences that hold where people have chosen nothing; for administrators.
+
+    They count from the next notification on. ``{"preset": "recommended"}`` sets what ``GET /changeKinds`` recommends.
+    """
+    if not caller.actor.is_admin:
+        raise Forbidden("Only administrators may set default preferences.")
+    defaults = RECOMMENDED if body == {"preset": "recommended"} else parse_as(DefaultPreferences, body)
+    _check(defaults)
+    for name in defaults.mandatory:
+        _check_kind(name, "mandatory")
+    caller.parts.alert_stores.preferences.put_defaults(defaults, now_ms=caller.parts.clock.now_ms())
+    return answer(defaults.to_wire())
+
+
+def _parse_preferences(body: Document, mandatory: Collection[str]) -> Preferences:
     preferences = parse_as(Preferences, body)
+    _check(preferences)
+    for name, by_channel in preferences.kinds.items():
+        if name in mandatory and Frequency.NEVER in by_channel.values():
+            raise InvalidInput("is mandatory here, so it cannot be switched off", field=f"kinds.{name}")
+    return preferences
+
+
+def _check(preferences: Preferences) -> None:
     check_zone(preferences.timezone, field="timezone")
     for name in preferences.categories:
         if name not in _KINDS:
             message = f"{name!r} is not a category of changes ({', '.join(_KINDS)}){hint(name, _KINDS)}"
             raise InvalidInput(message, field=f"categories.{name}")
     for name, by_channel in preferences.kinds.items():
-        if name not in CHANGE_KINDS:
-            message = f"{name!r} is not a kind of change ({', '.join(CHANGE_KINDS)}){hint(name, CHANGE_KINDS)}"
-            raise InvalidInput(message, field=f"kinds.{name}")
+        _check_kind(name, f"kinds.{name}")
         for channel in by_channel:
             if channel not in PREFERRED_CHANNELS:
                 message = f"{channel} takes no preference; it takes {', '.join(PREFERRED_CHANNELS)}"
@@ -64,4 +95,9 @@ def _parse_preferences(body: Document) -> Preferences:
     quiet = preferences.quiet_hours
     if quiet is not None and quiet.start == quiet.end:
         raise InvalidInput("must differ from start", field="quietHours.end")
-    return preferences
+
+
+def _check_kind(name: str, field: str) -> None:
+    if name not in CHANGE_KINDS:
+        message = f"{name!r} is not a kind of change ({', '.join(CHANGE_KINDS)}){hint(name, CHANGE_KINDS)}"
+        raise InvalidInput(message, field=field)

@@ -86,9 +86,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     Keep the garbage collector from what lasts as long as the run: modules, ten thousand tests, their arguments.
     """
-    if not session.config.option.collectonly and any(
-        "kafka" in getattr(item, "fixturenames", ()) for item in session.items
-    ):
+    if session.config.option.collectonly:
+        return
+    if any("kafka" in getattr(item, "fixturenames", ()) for item in session.items):
         from tests.kafka import fetch_beside  # here, so that only tests of it import its client
 
         fetch_beside()

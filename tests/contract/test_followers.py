@@ -160,6 +160,25 @@ def test_people_and_teams_are_followed_for_what_they_own(
     assert client.delete(f"/teams/{team['id']}/followers/{user_id}").is_success
 
 
+def test_one_column_is_followed_listed_and_unfollowed(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    path, column = f"/tables/{orders['id']}/followers/{user_id}", orders["columns"][0]["name"]
+    first, second = (client.put(path, params={"column": column}).json() for _ in range(2))
+    assert [one["eventType"] for one in (first, second)] == ["entityUpdated", "entityNoChange"]
+    (entry,) = client.get(f"/users/{user_id}/following").json()["data"]
+    assert (entry["asset"]["id"], entry["column"]) == (orders["id"], column)
+    assert client.get(f"/tables/{orders['id']}/followers").json()["data"] == []
+    refusal = client.put(path, params={"column": "nothing"})
+    assert (refusal.status_code, "has no column nothing" in refusal.text) == (400, True)
+    bulk = client.post(f"/users/{user_id}/unfollow", json={"ids": [orders["id"]]}).json()
+    assert bulk["successRequest"][0]["message"] == "was not followed"
+    assert administrator.get(f"/users/{user_id}/following").json()["paging"]["total"] == 1
+    assert client.delete(path, params={"column": column}).json()["eventType"] == "entityUpdated"
+    assert client.get(f"/users/{user_id}/following").json()["data"] == []
+
+
 def test_follows_are_grouped_by_kind(
     alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json
 ) -> None:

@@ -38,14 +38,18 @@ class Writes(EntityWrites):
 
     rules = CatalogueRules()
 
-    def follow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
-        """Make a user a follower of a live entity. Raises as ``catalogue/people/followers.py``."""
-        work = partial(follow, user_id=user_id)
+    def follow(
+        self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor, column: str | None = None
+    ) -> Written:
+        """Make a user a follower of a live entity, or of a column. Raises as ``catalogue/people/followers.py``."""
+        work = partial(follow, user_id=user_id, column=column)
         return self.on_entity(entity_type, Key.by_id(entity_id), work, actor=actor, hold=Hold.SHARED)
 
-    def unfollow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
+    def unfollow(
+        self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor, column: str | None = None
+    ) -> Written:
         """Make a user no follower of an entity, soft-deleted or not. Raises as ``follow``."""
-        key, work = Key.by_id(entity_id), partial(unfollow, user_id=user_id)
+        key, work = Key.by_id(entity_id), partial(unfollow, user_id=user_id, column=column)
         return self.on_entity(entity_type, key, work, actor=actor, hold=Hold.SHARED, include_deleted=True)
 
     def vote(self, entity_type: str, entity_id: str, vote_type: object, *, actor: Actor) -> Written:

@@ -32,6 +32,9 @@ Query = Annotated[
     typer.Option("--query", metavar="QUERY", help="All that a search finds, e.g. 'tag:PII.Sensitive'."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing: count the assets and list the first.")]
+OfColumn = Annotated[
+    str | None, typer.Option("--column", metavar="NAME", help="Only this column of the asset, and its tests.")
+]
 ToReview = Annotated[
     Review | None,
     typer.Option(
@@ -51,6 +54,7 @@ def follow(
     assets: Assets = None,
     *,
     query: Query = None,
+    column: OfColumn = None,
     dry_run: DryRun = False,
     user: AsUser = None,
     entity_type: OfType = None,
@@ -62,8 +66,9 @@ def follow(
     · tocsin follow --query 'domain:Finance AND tier:Tier.Tier1' --type table --dry-run
     """
     _check_selection(assets, query)
+    _check_column(assets, column, dry_run=dry_run)
     if assets and len(assets) == 1 and not dry_run:
-        _change_one(assets[0], user, entity_type, follows=True, as_json=as_json)
+        _change_one((assets[0], column), user, entity_type, follows=True, as_json=as_json)
     else:
         selection = _selection(query, entity_type, dry_run=dry_run)
         _change_many(assets or [], user, selection, follows=True, as_json=as_json)
@@ -73,6 +78,7 @@ def unfollow(
     assets: Assets = None,
     *,
     query: Query = None,
+    column: OfColumn = None,
     review: ToReview = None,
     dry_run: DryRun = False,
     user: AsUser = None,
@@ -84,8 +90,9 @@ def unfollow(
     --query and --review select among those that you follow.
     """
     _check_selection(assets, query, review)
+    _check_column(assets, column, dry_run=dry_run)
     if assets and len(assets) == 1 and not dry_run:
-        _change_one(assets[0], user, entity_type, follows=False, as_json=as_json)
+        _change_one((assets[0], column), user, entity_type, follows=False, as_json=as_json)
     else:
         selection = _selection(query, entity_type, dry_run=dry_run) | ({"review": review.value} if review else {})
         _change_many(assets or [], user, selection, follows=False, as_json=as_json)
@@ -116,12 +123,17 @@ def _follow_row(entry: Document, zone: str) -> Document:
     change, told_count = entry["lastChange"], entry["told"]
     return {
         "type": entry["asset"]["type"],
-        "asset": entry["asset"]["fullyQualifiedName"] + (" (deleted)" if entry["deleted"] else ""),
+        "asset": _name_of(entry) + (" (deleted)" if entry["deleted"] else ""),
         "since": _day(entry.get("since"), zone),
         "last change": f"{_day(change['timestamp'], zone)} (version {change['version']})",
         "told": told_count["count"],
         "unread": told_count["unread"],
     }
+
+
+def _name_of(entry: Document) -> str:
+    fqn: str = entry["asset"]["fullyQualifiedName"]
+    return f"{fqn}.{entry['column']}" if "column" in entry else fqn
 
 
 def _day(at_ms: int | None, zone: str) -> str:
@@ -131,6 +143,11 @@ def _day(at_ms: int | None, zone: str) -> str:
 def _check_selection(assets: Sequence[str] | None, query: str | None, review: Review | None = None) -> None:
     if sum((bool(assets), query is not None, review is not None)) != 1:
         raise InvalidInput("Give names of assets, or one option that selects them, such as --query.", field="asset")
+
+
+def _check_column(assets: Sequence[str] | None, column: str | None, *, dry_run: bool) -> None:
+    if column is not None and (dry_run or len(assets or ()) != 1):
+        raise InvalidInput("A column is one of one asset; without --dry-run.", field="column")
 
 
 def _selection(query: str | None, entity_type: str | None, *, dry_run: bool) -> Document:
@@ -143,15 +160,19 @@ def _selection(query: str | None, entity_type: str | None, *, dry_run: bool) -> 
     return selection
 
 
-def _change_one(name: str, user: str | None, entity_type: str | None, *, follows: bool, as_json: bool) -> None:
-    """Let a person follow an asset or no longer, and say so."""
+def _change_one(
+    target: tuple[str, str | None], user: str | None, entity_type: str | None, *, follows: bool, as_json: bool
+) -> None:
+    """Let a person follow an asset, or one column of it, or no longer, and say so."""
+    name, column = target
     with Client() as client:
         asset, follower = find_followable(client, name, entity_type), find_user(client, user)
         change = client.add_follower if follows else client.remove_follower
-        change(asset.entity_type, asset.id, follower.id)
+        change(asset.entity_type, asset.id, follower.id, column=column)
     answer = {"user": follower.name, "asset": asset.fully_qualified_name, "type": asset.entity_type, "follows": follows}
-    verb = "now follows" if follows else "no longer follows"
-    text = f"{follower.name} {verb} {asset.entity_type} {asset.fully_qualified_name}."
+    answer |= {"column": column} if column else {}
+    verb, of_column = "now follows" if follows else "no longer follows", f"column {column} of " if column else ""
+    text = f"{follower.name} {verb} {of_column}{asset.entity_type} {asset.fully_qualified_name}."
     show_text(text, answer=answer, as_json=as_json)
 
 

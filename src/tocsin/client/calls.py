@@ -112,14 +112,16 @@ def rollback(
     return ApiCall("POST", path, _document, body={"version": version, "dryRun": dry_run}, headers=headers)
 
 
-def add_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCall[None]:
-    """Make the user with UUID ``follower_id`` follow the asset; following twice changes nothing."""
-    return ApiCall("PUT", _path(entity_type, entity_id, "followers", follower_id), _read_nothing)
+def add_follower(entity_type: str, entity_id: str, follower_id: str, *, column: str | None = None) -> ApiCall[None]:
+    """Make the user with UUID ``follower_id`` follow the asset, or a column; following twice changes nothing."""
+    path = _path(entity_type, entity_id, "followers", follower_id)
+    return ApiCall("PUT", path, _read_nothing, query_of({"column": column}))
 
 
-def remove_follower(entity_type: str, entity_id: str, follower_id: str) -> ApiCall[None]:
-    """Make the user with UUID ``follower_id`` follow the asset no longer."""
-    return ApiCall("DELETE", _path(entity_type, entity_id, "followers", follower_id), _read_nothing)
+def remove_follower(entity_type: str, entity_id: str, follower_id: str, *, column: str | None = None) -> ApiCall[None]:
+    """Make the user with UUID ``follower_id`` follow the asset, or a column, no longer."""
+    path = _path(entity_type, entity_id, "followers", follower_id)
+    return ApiCall("DELETE", path, _read_nothing, query_of({"column": column}))
 
 
 def followers(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:

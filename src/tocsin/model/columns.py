@@ -56,6 +56,28 @@ def changed_columns(entity_type: str, fqn: str, paths: Iterable[tuple[str, objec
     return fqns
 
 
+def removed_columns(entity_type: str, deleted_fields: Iterable[tuple[str, object]]) -> set[str]:
+    """Return the FQNs below that of the asset of the columns that went, by the fields deleted, each with its value."""
+    paths: set[str] = set()
+    for path, value in deleted_fields:
+        steps = names.steps_of(path)
+        for list_path in COLUMN_LISTS.get(entity_type, ()):
+            below = steps[len(list_path) :]
+            if tuple(steps[: len(list_path)]) != list_path or not set(below[1::2]) <= {"children"}:
+                continue
+            if len(below) % 2:
+                paths.add(names.join(below[::2]))
+            else:
+                paths.update(names.join([*below[::2], column]) for column in _names_of(value))
+    return paths
+
+
+def _names_of(columns: object) -> Iterator[str]:
+    for column in columns if isinstance(columns, list) else ():
+        if isinstance(column, dict) and isinstance(column.get("name"), str):
+            yield column["name"]
+
+
 def _below(fqn: str, columns: object) -> Iterator[str]:
     for column in columns if isinstance(columns, list) else ():
         if isinstance(column, dict) and isinstance(column.get("name"), str):

@@ -64,11 +64,12 @@ NEVER_TOLD = ToldCount()
 
 @dataclass(frozen=True)
 class AssetFollow:
-    """An asset that a person follows.
+    """An asset that a person follows, or one column of it.
 
     Attributes
     ----------
     reference : to the asset, which may be deleted softly
+    column : the FQN of the column below the asset's; None where they follow the asset
     since_ms : the time of the follow; None where the log no longer has it
     changed_ms, version : its last version
     told_count : notifications of the person about the asset, its tests and threads, and, because they follow it, about
@@ -80,6 +81,13 @@ class AssetFollow:
     changed_ms: int
     version: Decimal
     told_count: ToldCount = NEVER_TOLD
+    column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the FQN of what is followed."""
+        fqn = str(self.reference["fullyQualifiedName"])
+        return fqn if self.column is None else f"{fqn}.{self.column}"
 
     @property
     def is_deleted(self) -> bool:

@@ -76,7 +76,8 @@ class Followed(WireModel):
     """What a person follows in place of the asset that belongs to it: a schema, a glossary, an owner, a tag.
 
     ``id`` and FQN are None where it is hidden from the reader, the FQN also where it is gone and nobody kept its name.
-    ``relation`` is ``owner`` where it owns the asset, ``label`` where the asset carries it, None where it contains it.
+    ``relation`` is ``owner`` where it owns the asset, ``label`` where the asset carries it, ``column``
+    where it is one of its columns (the id and type are then the asset's), None where it contains it.
     """
 
     type: str
@@ -96,6 +97,9 @@ class Followed(WireModel):
                 return f"{self.in_words}, {'who' if self.type == 'user' else 'which'} owns {asset}"
             case "label":
                 return f"{self.in_words}, which {asset} carries"
+            case "column":
+                name = fqn.steps_of(self.fully_qualified_name)[-1] if self.fully_qualified_name else None
+                return f"{f'the column {name}' if name else 'a column'} of {asset}"
             case _:
                 return f"{self.in_words}, which contains {asset}"
 
@@ -155,6 +159,11 @@ class Reason(WireModel):
         """Return whether it concerns a person who follows the changed asset, what that is about, or contains it."""
         return self.hops == 0 and (self.kind is ReasonKind.FOLLOWER or self.met == "follows")
 
+    @property
+    def is_of_column(self) -> bool:
+        """Return whether it concerns a person who follows one column of the asset."""
+        return self.through is not None and self.through.relation == "column"
+
     def sentence(
         self,
         name: str | None = None,
@@ -193,8 +202,11 @@ class Reason(WireModel):
 
 
 def most_direct_follow(reasons: Iterable[Reason]) -> Reason | None:
-    """Return the reason of a follower, of several that of the most direct follow; None where there is none."""
-    follows = (reason for reason in reasons if reason.is_of_follower)
+    """Return the reason of a follower, of several that of the most direct follow; None where there is none.
+
+    A column is unfollowed by name only: a link would end the follow of the asset.
+    """
+    follows = (reason for reason in reasons if reason.is_of_follower and not reason.is_of_column)
     return min(follows, default=None, key=lambda reason: directness(reason.through))
 
 

@@ -427,11 +427,11 @@ class Transaction(Protocol):
     def erase(self, entity: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
 
-    def follow(self, entity: Stored, user_id: str) -> bool:
-        """Make the user a follower as of the event of this write; False if they already were one."""
+    def follow(self, entity: Stored, user_id: str, column_path: str | None = None) -> bool:
+        """Make the user a follower, perhaps of a column, as of the event of this write; False if they were one."""
 
-    def unfollow(self, entity: Stored, user_id: str) -> bool:
-        """Make the user no follower; False if they were none."""
+    def unfollow(self, entity: Stored, user_id: str, column_path: str | None = None) -> bool:
+        """Make the user no follower, perhaps of a column; False if they were none."""
 
     def edge(self, from_id: str, to_id: str) -> Edge | None:
         """Return a lineage edge and lock it; None if there is no such edge."""

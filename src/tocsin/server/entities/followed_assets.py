@@ -17,12 +17,13 @@ from tocsin.model.follow_review import NEVER_TOLD, AssetFollow, Review
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.answer_shapes import Shape, json_of
-from tocsin.server.http.json_schema import COUNT, FLAG, NUMBER, TIME, exact_object, ref
+from tocsin.server.http.json_schema import COUNT, FLAG, NUMBER, TEXT, TIME, exact_object, ref
 from tocsin.server.request import Caller
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 
 FOLLOWED: Shape[AssetFollow] = {
     "asset": (ref("EntityReference"), lambda followed: followed.reference),
+    "column?": (TEXT, lambda followed: followed.column),
     "since?": (TIME, lambda followed: followed.since_ms),
     "lastChange": (
         exact_object({"timestamp": TIME, "version": NUMBER}),
@@ -43,7 +44,7 @@ Place = tuple[Any, str]  # Any: a text or a number, alike in one list
 """The value that an entry is sorted by, and the id of its asset."""
 
 SORTS: Mapping[str, Callable[[AssetFollow], str | int]] = {
-    "name": lambda followed: str(followed.reference["fullyQualifiedName"]),
+    "name": lambda followed: followed.name,
     "lastChange": lambda followed: followed.changed_ms,
     "since": lambda followed: followed.since_ms or 0,
     "told": lambda followed: followed.told_count.count,
@@ -107,7 +108,7 @@ def page_of(followed: Sequence[AssetFollow], question: FollowQuestion, now_ms: i
     """
 
     def place_of(asset: AssetFollow) -> Place:
-        return SORTS[question.sort](asset), asset.reference["id"]
+        return SORTS[question.sort](asset), f"{asset.reference['id']}{asset.column or ''}"
 
     answering = selected_follows(followed, question, now_ms)
     ordered = sorted(answering, key=place_of, reverse=question.is_descending)
@@ -127,7 +128,7 @@ def selected_follows(followed: Sequence[AssetFollow], question: FollowQuestion, 
         asset
         for asset in followed
         if (not question.types or asset.reference["type"] in question.types)
-        and text in str(asset.reference["fullyQualifiedName"]).casefold()
+        and text in asset.name.casefold()
         and (question.review is None or asset.is_worth(question.review, now_ms))
     ]
 

@@ -17,6 +17,7 @@ from tocsin.store.database import alert_tables as alert_tables
 from tocsin.store.database import change_tables as change_tables
 from tocsin.store.database import entity_tables as entity_tables
 from tocsin.store.database import feed_tables as feed_tables
+from tocsin.store.database import follow_tables as follow_tables
 from tocsin.store.database import log_tables as log_tables
 from tocsin.store.database import observation_tables as observation_tables
 from tocsin.store.database import people_tables as people_tables

@@ -28,12 +28,14 @@ from tocsin.store.catalogue.feed import thread_directory
 from tocsin.store.catalogue.people.own_addresses import held_addresses
 from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import former_name
-from tocsin.store.database.keys import is_one_of, present_keys, rows_by_key
+from tocsin.store.database.follow_tables import column_follow
+from tocsin.store.database.keys import is_one_of, present_keys, rows_by_key, rows_of_all
 from tocsin.store.database.tables import change_event, entity, follow, past_relation, person
 from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.asked import people_asked_at
 from tocsin.store.recipients.belonging import Belonging, KnownBelongings
+from tocsin.store.recipients.column_followers import ColumnFollow, column_followers
 from tocsin.store.recipients.mutes import mutes_in
 from tocsin.store.recipients.relations_over_time import KnownChains
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
@@ -41,7 +43,10 @@ from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets,
 _MOST_REFUSALS = 10_000
 """Refused accesses that are looked up at once: more than any micro-batch has."""
 
-_PAST = past_relation.c
+_PAST, _COLUMN = past_relation.c, column_follow.c
+_COLUMN_FOLLOWS = select(
+    _COLUMN.entity_id, _COLUMN.user_id, _COLUMN.since_offset, _COLUMN.until_offset, _COLUMN.column_path
+)
 _PEOPLE = select(*(person.c["user_id" if name == "id" else name] for name in Person._fields))
 
 
@@ -180,25 +185,40 @@ class SqlDirectory:
                 return
             assets = self._subject_assets(connection, node_ids)
         places = _places_of(node_ids, assets, relation)
-        is_owner = relation is ReasonKind.OWNER
-        principals = self._owners(places) if is_owner else self._mark_hidden(self._followers(places, assets.of_tests))
+        column_follows: list[ColumnFollow] = []
+        principals = self._owners(places)
+        if relation is not ReasonKind.OWNER:
+            principals = self._mark_hidden(self._followers(places, assets.of_tests, column_follows))
         for principal in self._in_portion(principals):
             for node in places[str(principal.node_id)]:
                 yield principal if node == principal.node_id else principal._replace(node_id=node, is_of_subject=True)
+        if column_follows:
+            with reading(self._engine) as connection:
+                of_columns = list(column_followers(connection, column_follows, places, assets, self._from))
+            yield from self._in_portion(self._mark_hidden(iter(of_columns)))
 
     def _owners(self, asset_ids: Collection[str]) -> Iterator[Principal]:
         with reading(self._engine) as connection:
             yield from relations_over_time.owners(connection, asset_ids, self._from, self._chains)
 
-    def _followers(self, asset_ids: Collection[str], test_ids: Collection[str]) -> Iterator[Principal]:
-        """Yield who follows each of these assets, and who follows what it belongs to; a test belongs to its table."""
+    def _followers(
+        self, asset_ids: Collection[str], test_ids: Collection[str], column_follows: list[ColumnFollow]
+    ) -> Iterator[Principal]:
+        """Yield who follows each of these assets, and who follows what it belongs to; a test belongs to its table.
+
+        Follows of their columns are added to ``column_follows``: which events these concern is another question.
+        """
         with reading(self._engine) as connection:
             belongings = self._belongings_of(connection, asset_ids, test_ids)
         contents: dict[str, list[tuple[str, Belonging]]] = defaultdict(list)
         for asset_id, containers in belongings.items():
             for belonging in containers:
                 contents[str(belonging.container.id)].append((asset_id, belonging))
-        for followed_id, user_id, since, until in self._follows({*asset_ids, *contents}):
+        for followed_id, user_id, since, until, column_path in self._follows({*asset_ids, *contents}):
+            if column_path is not None:
+                if followed_id in asset_ids:
+                    column_follows.append(ColumnFollow(followed_id, user_id, since, until, column_path))
+                continue
             if followed_id in asset_ids:
                 yield Principal(ReasonKind.FOLLOWER, user_id, "user", followed_id, "", since, until)
             for asset_id, belonging in contents.get(followed_id, ()):
@@ -226,17 +246,22 @@ class SqlDirectory:
 
         return (one._replace(is_hidden=True) if is_hidden(one) else one for one in principals)
 
-    def _follows(self, entity_ids: Collection[str]) -> Iterator[tuple[str, str, int, int]]:
-        """Yield who follows each of these entities, and for which events: entity, person, first and last offset."""
-        follows = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset, literal(NO_END))
-        past_follows = select(_PAST.entity_id, _PAST.other_id, _PAST.since_offset, _PAST.until_offset)
+    def _follows(self, entity_ids: Collection[str]) -> Iterator[tuple[str, str, int, int, str | None]]:
+        """Yield who follows each of these entities, and for which events: entity, person, first and last offset.
+
+        Last comes the column that they follow, None where it is the entity.
+        """
+        follows = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset, literal(NO_END), literal(None))
+        past_follows = select(_PAST.entity_id, _PAST.other_id, _PAST.since_offset, _PAST.until_offset, literal(None))
         past_follows = past_follows.where(_PAST.relation == ReasonKind.FOLLOWER.value, _PAST.until_offset >= self._from)
-        for query, key, person_id in (
-            (follows, follow.c.entity_id, follow.c.user_id),
-            (past_follows, _PAST.entity_id, _PAST.other_id),
-        ):
-            follow_rows = self._by_key(query, key, entity_ids, person_id=person_id)
-            yield from cast(Iterable[tuple[str, str, int, int]], follow_rows)
+        with reading(self._engine) as connection:
+            of_person = list(self._ours(connection, follow.c.user_id))
+            of_columns = _COLUMN_FOLLOWS.where(_COLUMN.until_offset >= self._from)
+            of_columns = of_columns.where(*self._ours(connection, _COLUMN.user_id))
+            kinds = ((follows.where(*of_person), follow.c.entity_id), (of_columns, _COLUMN.entity_id))
+            yield from cast(Iterable[Any], rows_of_all(connection, kinds, entity_ids))
+        past_rows = self._by_key(past_follows, _PAST.entity_id, entity_ids, person_id=_PAST.other_id)
+        yield from cast(Iterable[Any], past_rows)
 
     def principals_named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         """Return the users or teams of those names, which may be quoted as in FQNs.

@@ -49,6 +49,12 @@ def list_followers(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
     return answer({"entityType": kind.name, "entityId": str(entity_id), "followers": users, "data": users})
 
 
+OfColumn = Annotated[
+    str | None,
+    Query(max_length=3000, description="Only this column of the asset, by its name, or its names with dots between."),
+]
+
+
 @of_asset.put("", openapi_extra=answers("ChangeEvent", reads="FollowerId"))
 def add_follower(kind: Kind, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Add the user whose id is the body (a JSON string) as a follower."""
@@ -58,17 +64,19 @@ def add_follower(kind: Kind, entity_id: PathId, body: JsonBody, caller: Asked) -
 
 
 @of_asset.put("/{user_id}", openapi_extra=answers("ChangeEvent"))
-def follow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
-    """Add a follower."""
-    return _followed_answer(kind, _follow(kind, str(entity_id), str(user_id), caller), str(user_id), caller)
+def follow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked, column: OfColumn = None) -> Response:
+    """Add a follower of the asset, or of one column of it."""
+    written = _follow(kind, str(entity_id), str(user_id), caller, column=column)
+    return _followed_answer(kind, written, str(user_id), caller)
 
 
 @of_asset.delete("/{user_id}", openapi_extra=answers("ChangeEvent"))
-def unfollow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
+def unfollow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked, column: OfColumn = None) -> Response:
     """Remove a follower, of a soft-deleted asset as well: a restore does not bring them back."""
     visible_document(kind, Key.by_id(str(entity_id)), caller, include="all")
     check_oneself(str(user_id), caller)
-    written = caller.parts.writes.unfollow(kind.name, str(entity_id), str(user_id), actor=caller.actor)
+    writes = caller.parts.writes
+    written = writes.unfollow(kind.name, str(entity_id), str(user_id), actor=caller.actor, column=column)
     return answer(event_of(kind, written, caller))
 
 
@@ -116,12 +124,12 @@ def _target(reference: object) -> tuple[EntityType, str]:
     return ENTITY_TYPES[reference["type"]], parse_id(reference.get("id"), f"{reference.get('id')!r} is not an id.")
 
 
-def _follow(kind: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
+def _follow(kind: EntityType, entity_id: str, user_id: str, caller: Caller, *, column: str | None = None) -> Written:
     visible_document(kind, Key.by_id(entity_id), caller)
     check_follower(user_id, caller)
     if hidden_ids([{"type": kind.name, "id": entity_id}], user_id, caller):
         raise may_not_view(kind.name, user_id, caller)
-    return caller.parts.writes.follow(kind.name, entity_id, user_id, actor=caller.actor)
+    return caller.parts.writes.follow(kind.name, entity_id, user_id, actor=caller.actor, column=column)
 
 
 def _followed_answer(kind: EntityType, written: Written, user_id: str, caller: Caller) -> Response:

@@ -153,7 +153,8 @@ def unfollow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Res
     check_oneself(follower_id, caller)
     check_person(follower_id, caller)
     request = parse_selection(body, FORM_AMONG, (*WAYS, "review"))
-    assets_before = (followed_assets if "review" in request else uncounted_follows)(follower_id, caller)
+    follows_before = (followed_assets if "review" in request else uncounted_follows)(follower_id, caller)
+    assets_before = [one for one in follows_before if one.column is None]
     ids_before = {one.reference["id"] for one in assets_before}
     is_dry = request.get("dryRun", False)
 

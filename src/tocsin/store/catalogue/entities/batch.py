@@ -102,6 +102,7 @@ class SqlBatch(SqlTransaction):
                 self._forget()
                 self._relations.clear()
                 self._renamed.clear()
+                self._column_follows.clear()
                 self._remembered.clear()
                 self._parts.clear()
             raise

@@ -44,6 +44,7 @@ from tocsin.store.catalogue.quality.suites import SqlSuites
 from tocsin.store.catalogue.relations import label_names, past, projections, source_links
 from tocsin.store.catalogue.relations import lineage_edges as edges
 from tocsin.store.catalogue.relations import names as former_names
+from tocsin.store.catalogue.relations.column_follows import ColumnFollowRows, erase_follower
 from tocsin.store.catalogue.relations.inheritance import heritage_on
 from tocsin.store.catalogue.relations.label_names import RenamingRows
 from tocsin.store.catalogue.relations.past import Relation, RelationChanges
@@ -114,6 +115,7 @@ class SqlTransaction:
         self.touched: set[str] = set()
         self._relations = RelationChanges()
         self._renamed = RenamingRows()
+        self._column_follows = ColumnFollowRows()
         self._remembered: dict[str, list[Relation]] = {}
         self._parts: dict[str, list[dict[str, object]]] = {}
         self._inherited: dict[Entry, Heritage] = {}
@@ -300,10 +302,13 @@ class SqlTransaction:
         if entity.entity_type == "user":
             identities.forget(self._connection, entity.id)
             forget_sender(self._connection, entity.id, entity.document["name"])
+            erase_follower(self._connection, entity.id)
         self._run(delete(tables.entity).where(_ENTITY.id == entity.id))
 
-    def follow(self, entity: Stored, user_id: str) -> bool:
-        """Make the user a follower as of the event of this write; False if they already were one."""
+    def follow(self, entity: Stored, user_id: str, column_path: str | None = None) -> bool:
+        """Make the user a follower, perhaps of a column, as of the event of this write; False if they were one."""
+        if column_path is not None:
+            return self._column_follows.begin(self._connection, (entity.id, column_path, user_id))
         follow = tables.follow.c
         is_following = select(follow.user_id).where(follow.entity_id == entity.id, follow.user_id == user_id)
         if self._run(is_following).first():
@@ -313,8 +318,10 @@ class SqlTransaction:
         self._relations.begin(entity.id, tables.follow, (entity.id, user_id))
         return True
 
-    def unfollow(self, entity: Stored, user_id: str) -> bool:
-        """Make the user no follower; False if they were none."""
+    def unfollow(self, entity: Stored, user_id: str, column_path: str | None = None) -> bool:
+        """Make the user no follower, perhaps of a column; False if they were none."""
+        if column_path is not None:
+            return self._column_follows.end(self._connection, (entity.id, column_path, user_id))
         follow = tables.follow.c
         deletion = delete(tables.follow).where(follow.entity_id == entity.id, follow.user_id == user_id)
         since = self._run(deletion.returning(follow.since_offset)).scalar()
@@ -358,6 +365,7 @@ class SqlTransaction:
         events = list(zip(appended.offsets, (one.event for one in captured), strict=True))
         self._relations.write(connection, events)
         self._renamed.write(connection, events)
+        self._column_follows.write(connection, events)
         for at, event in events:
             if event.entity_type == THREAD:
                 place_parts(connection, event.entity_id, at)

@@ -31,6 +31,7 @@ POINTERS: tuple[Pointer, ...] = (
     ("membership", "member_id", _ID),
     ("follow", "entity_id", _ID),
     ("follow", "user_id", _ID),
+    ("column_follow", "user_id", _ID),
     ("person", "user_id", _ID),
     ("credential", "user_id", _ID),
     ("lineage_edge", "from_id", _ID),

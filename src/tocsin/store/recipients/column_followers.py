@@ -1,0 +1,133 @@
+"""Followers of columns, and the events that concern their columns: of the asset, of tests and threads about one.
+
+The events of an asset are read only where people follow a column of it. Next: ``store/recipients/directory.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from tocsin.flow.resolve.directory import Principal
+from tocsin.model import fqn
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.columns import changed_columns
+from tocsin.model.entity_link import steps_of
+from tocsin.model.notification import Followed, ReasonKind
+from tocsin.store.database.feed_tables import thread
+from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.tables import change_event, entity
+from tocsin.store.eventlog.log import events_at
+from tocsin.store.recipients.subject_assets import SubjectAssets
+
+COLUMN = "column"
+"""``Followed.relation`` of a follow of a column."""
+
+_MOST_EVENTS = 10_000
+"""Events of assets that are looked up at once: more than any micro-batch has."""
+
+_LIFE = (EventType.ENTITY_DELETED, EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_RESTORED)
+"""Events of an asset that concern each of its columns."""
+
+_EVENT = change_event.c
+
+
+class ColumnFollow(NamedTuple):
+    """That a person follows a column, by its path in the asset, for the events between two offsets."""
+
+    entity_id: str
+    user_id: str
+    since_offset: int
+    until_offset: int
+    path: str
+
+    def covers(self, paths: Collection[str]) -> bool:
+        """Return whether one of these columns is it, or lies in it."""
+        return any(one == self.path or one.startswith(f"{self.path}.") for one in paths)
+
+
+def column_followers(
+    connection: Connection,
+    follows: Sequence[ColumnFollow],
+    places: Mapping[str, Sequence[str]],
+    subjects: SubjectAssets,
+    from_offset: int,
+) -> Iterator[Principal]:
+    """Yield who follows a column that an event, a test or a thread is about; of events one row for each.
+
+    ``places`` are, by asset, the nodes that have its followers: itself, its tests and threads.
+    """
+    asset_ids = {one.entity_id for one in follows}
+    followed_names = _names_of(connection, asset_ids)
+    columns_by_offset = _columns_of_events(connection, asset_ids, from_offset)
+    nodes = {node for asset_id in asset_ids for node in places.get(asset_id, ())}
+    columns_by_node = _columns_of_tests(connection, nodes.intersection(subjects.of_tests))
+    columns_by_node |= _columns_of_threads(connection, nodes.intersection(subjects.of_threads))
+    for followed_column in follows:
+        asset_id, user_id, since, until, path = followed_column
+        entity_type, name = followed_names.get(asset_id, ("table", ""))
+        column_name = f"{name}.{path}" if name else None
+        through = Followed(type=entity_type, id=asset_id, fully_qualified_name=column_name, relation=COLUMN)
+        principal = Principal(ReasonKind.FOLLOWER, user_id, "user", asset_id, "", since, until, through=through)
+        for node in places.get(asset_id, ()):
+            if node != asset_id and followed_column.covers(columns_by_node.get(node, ())):
+                yield principal._replace(node_id=node, is_of_subject=True)
+        for offset, (entity_id, paths) in columns_by_offset.items() if asset_id in places.get(asset_id, ()) else ():
+            is_then = entity_id == asset_id and since <= offset <= until
+            if is_then and (paths is None or followed_column.covers(paths)):
+                yield principal._replace(since_offset=offset, until_offset=offset)
+
+
+def _names_of(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, str]]:
+    query = select(entity.c.id, entity.c.entity_type, entity.c.fqn)
+    return {row.id: (row.entity_type, row.fqn) for row in rows_by_key(connection, query, entity.c.id, ids)}
+
+
+def _columns_of_events(
+    connection: Connection, asset_ids: Collection[str], from_offset: int
+) -> dict[int, tuple[str, set[str] | None]]:
+    """Return, by offset, the asset of each of its events and the columns that it is about; None for all of them."""
+    query = select(_EVENT.log_offset).where(_EVENT.log_offset >= from_offset).order_by(_EVENT.log_offset)
+    offsets = [
+        row.log_offset for row in rows_by_key(connection, query.limit(_MOST_EVENTS), _EVENT.entity_id, asset_ids)
+    ]
+    events = events_at(connection, offsets)
+    return {offset: (event.entity_id, _columns_of(event)) for offset, event in events.items()}
+
+
+def _columns_of(event: ChangeEvent) -> set[str] | None:
+    if event.event_type in _LIFE:
+        return None
+    change, name = event.change_description, event.entity_fully_qualified_name or ""
+    if change is None:
+        return set()
+    fields = (*change.fields_added, *change.fields_updated, *change.fields_deleted)
+    values = [(one.name, value) for one in fields for value in (one.old_value, one.new_value)]
+    return {one.removeprefix(f"{name}.") for one in changed_columns(event.entity_type, name, values)}
+
+
+def _columns_of_tests(connection: Connection, test_ids: Collection[str]) -> dict[str, set[str]]:
+    """Return the column that each of these tests checks, by the test's name; those of a whole table have none."""
+    columns: dict[str, set[str]] = defaultdict(set)
+    for test_id, (_, name) in _names_of(connection, test_ids).items():
+        *place, _ = fqn.split(name)
+        if path := place[_TABLE_PARTS:]:
+            columns[test_id].add(fqn.join(path))
+    return columns
+
+
+def _columns_of_threads(connection: Connection, thread_ids: Collection[str]) -> dict[str, set[str]]:
+    """Return the column that each of these threads is about; those about anything else have none."""
+    columns: dict[str, set[str]] = {}
+    for thread_id, steps_text in rows_by_key(connection, select(thread.c.id, thread.c.steps), thread.c.id, thread_ids):
+        steps = steps_of(steps_text)
+        if len(steps) > 1 and steps[0] == "columns":
+            columns[thread_id] = {steps[1]}
+    return columns
+
+
+_TABLE_PARTS = 4
+"""Names in the FQN of a table; those behind them in that of a test lead to its column."""

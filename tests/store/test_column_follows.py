@@ -1,0 +1,187 @@
+"""Tests of follows of single columns, and of single test cases."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+from tests.store.test_container_follows import (
+    BELL,
+    SCHEMA,
+    follow,
+    follower_count,
+    last_event,
+    reasons_by_person,
+    unfollow,
+)
+from tests.store.test_resolving import restrict
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.model.change import LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.people import SYSTEM
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.recipients.followed_assets import FollowedAssets
+from tocsin.store.recipients.mutes import Mutes
+
+OF_COLUMN = ["you follow the column email of it"]
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    company = SmallCompany(store_engine)
+    company.alert("bell", BELL, resources=("table", "testCase"))
+    company.table("people")
+    return company
+
+
+def change_column(company: SmallCompany, who: str, *, column: str = "email", follows: bool = True) -> bool:
+    """Let a person follow a column of people, or no longer; return whether that made a difference."""
+    write = company.writes.follow if follows else company.writes.unfollow
+    written = write("table", company.ids["people"], company.ids[who], actor=company.actor(who), column=column)
+    return written.event is not None
+
+
+def patch(company: SmallCompany, *operations: Document) -> LoggedEvent:
+    """Change the table of people by these operations; return the event."""
+    company.clock.advance(1_000)
+    company.writes.patch("table", company.key("people"), list(operations), actor=SYSTEM)
+    return last_event(company)
+
+
+def describe_column(company: SmallCompany, number: int, text: str) -> LoggedEvent:
+    return patch(company, {"op": "add", "path": f"/columns/{number}/description", "value": text})
+
+
+def test_who_follows_a_column_hears_of_that_column_alone_while_they_do(company: SmallCompany) -> None:
+    before = describe_column(company, 1, "before")
+    assert change_column(company, "cem")
+    assert not change_column(company, "cem"), "followed already"
+    changes = [
+        describe_column(company, 1, "addresses"),
+        describe_column(company, 0, "numbers"),
+        patch(company, {"op": "add", "path": "/description", "value": "people"}),
+        patch(company, {"op": "replace", "path": "/columns/1/dataLength", "value": 90}),
+    ]
+    reasons_of_changes = [reasons_by_person(company, one) for one in changes]
+    assert reasons_of_changes == [{"cem": OF_COLUMN}, {}, {}, {"cem": OF_COLUMN}]
+    assert change_column(company, "cem", follows=False)
+    assert not change_column(company, "cem", follows=False)
+    after = describe_column(company, 1, "after")
+    reasons = [reasons_by_person(company, one) for one in (before, *changes, after)]
+    assert reasons == [{}, *reasons_of_changes, {}], "each at its place"
+
+
+def test_a_column_is_followed_until_it_is_removed(company: SmallCompany) -> None:
+    change_column(company, "cem")
+    change = describe_column(company, 1, "addresses")
+    removal = patch(company, {"op": "remove", "path": "/columns/1"})
+    column = {"name": "email", "dataType": "VARCHAR", "dataLength": 80}
+    comeback = patch(company, {"op": "add", "path": "/columns/1", "value": column})
+    reasons = [reasons_by_person(company, one) for one in (change, removal, comeback)]
+    assert reasons == [{"cem": OF_COLUMN}, {"cem": OF_COLUMN}, {}]
+    assert [one.column for one in FollowedAssets(company.engine).of(company.ids["cem"])] == [None], "orders, as ever"
+
+
+def test_a_table_that_goes_for_good_takes_its_columns_along(company: SmallCompany) -> None:
+    change_column(company, "cem")
+    company.writes.delete("table", company.key("people"), actor=SYSTEM)
+    softly = last_event(company)
+    company.writes.delete("table", company.key("people"), actor=SYSTEM, hard=True)
+    finally_gone = last_event(company)
+    reasons = [list(reasons_by_person(company, one)) for one in (softly, finally_gone)]
+    assert reasons == [["cem"], ["cem"]]
+    assert len(FollowedAssets(company.engine).of(company.ids["cem"])) == 1
+
+
+def test_a_person_who_goes_leaves_no_follow_of_a_column(company: SmallCompany) -> None:
+    change_column(company, "dia")
+    company.writes.delete("user", company.key("dia"), actor=SYSTEM, hard=True)
+    assert FollowedAssets(company.engine).of(company.ids["dia"]) == []
+
+
+def column_test(company: SmallCompany, column: str) -> LoggedEvent:
+    """Put a test of a column of people, and let it fail; return the event of the failure."""
+    company.test_case("people", "on_table")
+    definition = {"name": "isFilled", "entityType": "COLUMN", "testPlatforms": ["OpenMetadata"]}
+    company.writes.upsert("testDefinition", definition, actor=SYSTEM)
+    link = f"<#E::table::pg.store.public.people::columns::{column}>"
+    name = f"on_{column}"
+    company.put("testCase", {"name": name, "entityLink": link, "testDefinition": "isFilled"})
+    company.clock.advance(1_000)
+    report = {"timestamp": company.clock.now_ms(), "testCaseStatus": "Failed"}
+    company.writes.add_test_result(f"pg.store.public.people.{column}.{name}", report, actor=SYSTEM)
+    return last_event(company)
+
+
+def test_failures_of_tests_of_the_column_are_told_and_no_others(company: SmallCompany) -> None:
+    change_column(company, "cem")
+    of_email, of_id = column_test(company, "email"), column_test(company, "id")
+    failure = company.result("people", "Failed", "on_table")
+    of_table = EventLog(company.engine).find(failure["id"]) if failure else None
+    assert of_table is not None
+    reasons = [list(reasons_by_person(company, one)) for one in (of_email, of_id, of_table)]
+    assert reasons == [["cem"], [], []]
+
+
+def test_a_column_and_another_way_make_one_row(company: SmallCompany) -> None:
+    change_column(company, "cem")
+    follow(company, "cem", SCHEMA)
+    reasons = reasons_by_person(company, describe_column(company, 1, "x"))
+    assert reasons == {"cem": [*OF_COLUMN, "you follow the database schema pg.store.public, which contains it"]}
+
+
+def test_user_follows_mutes_and_rights_hold_of_columns_too(company: SmallCompany) -> None:
+    by_name = {"category": "Users", "type": "Email", "config": {"receivers": ["ben"]}}
+    company.alert("named", [by_name], "user.follows(entity)", resources=("table",))
+    change_column(company, "ben")
+    reasons = {"ben": OF_COLUMN, "ben@example.com": OF_COLUMN}
+    assert reasons_by_person(company, describe_column(company, 1, "x")) == reasons
+    assert reasons_by_person(company, describe_column(company, 0, "y")) == {}
+    mute = Mute(company.ids["ben"], MuteKind.ASSET, company.ids["people"], since_ms=company.clock.now_ms())
+    Mutes(company.engine).put(mute)
+    assert reasons_by_person(company, describe_column(company, 1, "z")) == {}
+    change_column(company, "dia")
+    restrict(company, "dia", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["table"]})
+    assert reasons_by_person(company, describe_column(company, 1, "hidden")) == {}
+
+
+def test_columns_cost_no_statement_where_nobody_follows_any(company: SmallCompany) -> None:
+    statements, with_columns = list[str](), list[str]()
+    assert follower_count(company, statements) == 0
+    change_column(company, "cem")
+    assert follower_count(company, with_columns) == 0, "of another table"
+    assert len(with_columns) == len(statements)
+
+
+def test_a_column_that_is_not_there_cannot_be_followed(company: SmallCompany) -> None:
+    with pytest.raises(InvalidInput, match=r"pg\.store\.public\.people has no column emial; did you mean"):
+        change_column(company, "cem", column="emial")
+    with pytest.raises(InvalidInput, match="has no column email"):
+        company.writes.follow(
+            "databaseSchema", company.ids["public"], company.ids["cem"], actor=company.actor("cem"), column="email"
+        )
+
+
+def test_the_list_has_columns_beside_assets(company: SmallCompany) -> None:
+    change_column(company, "cem")
+    follow(company, "cem", ("table", "people"))
+    follows = FollowedAssets(company.engine).of(company.ids["cem"])
+    expected_names = ["pg.store.public.orders", "pg.store.public.people", "pg.store.public.people.email"]
+    assert sorted(one.name for one in follows) == expected_names
+    assert all(one.since_ms is not None and one.since_ms < NO_END for one in follows)
+
+
+def test_who_follows_one_test_case_hears_of_its_failures_and_of_no_other(company: SmallCompany) -> None:
+    for name in ("has_rows", "is_fresh"):
+        company.test_case("people", name)
+    follow(company, "cem", ("testCase", "has_rows"))
+    events = []
+    for name in ("has_rows", "is_fresh"):
+        failure = company.result("people", "Failed", name)
+        events.append(EventLog(company.engine).find(failure["id"]) if failure else None)
+    reasons = [reasons_by_person(company, one) for one in events if one is not None]
+    assert reasons == [{"cem": ["you follow it"]}, {}]
+    unfollow(company, "cem", ("testCase", "has_rows"))

@@ -122,7 +122,7 @@ Value = Any  # Any: a JSON value of whatever field changed
 class EventText(NamedTuple):
     """What messages say of an event: its asset, one line that says what changed, a line for each change, and why.
 
-    ``report`` is the line of a report that the headline says: it is not among the lines.
+    ``report`` is the line that the headline says, of a report or a message: it is not among the lines.
     """
 
     asset: ChangedAsset
@@ -163,16 +163,22 @@ def event_text(
     if not lines and description is not None:
         lines = _lines_with_labels(event, description, zone)
     headline = headline or f"{_headline(event, asset, lines)}{below_text(event)}"
-    surroundings = [*_meaning_lines(event), *surrounding_lines(event, failure, zone)]
-    report = lines[0] if lines and _is_said_by_headline(event, lines) else None
+    said_ms = {at_ms for line in lines for _, at_ms in line.moments}
+    surroundings = [*_meaning_lines(event), *surrounding_lines(event, failure, zone, said_ms=said_ms)]
+    report = lines[0] if lines and _is_said_by_headline(event, headline, lines) else None
     lines = sorted((*(lines[1:] if report else lines), *surroundings), key=_rank_of)
     lines = _with_reason(event, [*lines, *advice_lines(event, failure)])
     return EventText(asset, headline, lines, why_text(event, reasons), report)
 
 
-def _is_said_by_headline(event: ChangeEvent, lines: Sequence[ChangeLine]) -> bool:
-    """Say whether the headline says the first line whole: of a report, incident, deletion, import or change request."""
+def _is_said_by_headline(event: ChangeEvent, headline: str, lines: Sequence[ChangeLine]) -> bool:
+    """Say whether the headline says the first line whole.
+
+    It does so of a report, incident, deletion, import or change request, and of a message that it quotes to its end.
+    """
     first, *following = lines
+    if event.entity_type == THREAD:
+        return headline.endswith(f": {first.text}")
     is_within = len(first.text) <= HEADLINE_LIMIT
     if event.is_import or event.event_type in OF_CHANGE_REQUESTS or tells_of_incident(event):
         return is_within

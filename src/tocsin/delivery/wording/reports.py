@@ -95,6 +95,8 @@ _AGAIN = {_PASSED: "passes again", _SUCCEEDED: "succeeds again"}
 _TEST = "test "
 _WAITS = "messages wait until somebody resumes it"
 _PERCENT = "%"
+_OF_ANY_NUMBER = frozenset({"count", "value", "values", "number", "of", "total"})
+"""Words of a name that say only that it is that of a number."""
 _SAYS_FOUND = re.compile(r"\A\s*found\b[\s:]+(?=\S)", re.IGNORECASE)
 """The beginning of a result that says what its line begins with."""
 Value = Any  # Any: a JSON value of a report
@@ -170,7 +172,7 @@ def _result_lines(old: Document, new: Document, test: Document, zone: str) -> It
 def _result_facts(result: Document, test: Document) -> Iterator[ChangeLine]:
     yield from fact_lines("found", _found_text(result))
     yield from fact_lines("expected", "; ".join(_bounds(result, test)))
-    yield from fact_lines("failing rows", _failing_rows(result))
+    yield from fact_lines("failing rows", _failing_rows(result, _found_text(result)))
 
 
 def last_failure_lines(entity: Document) -> Iterator[ChangeLine]:
@@ -183,11 +185,23 @@ def last_failure_lines(entity: Document) -> Iterator[ChangeLine]:
 
 
 def _found_text(result: Document) -> str:
-    """Return what a test found: ``3 rows of 10 are null; nullCount 3``, without the word that the line begins with."""
-    values = [one for one in _objects(result.get("testResultValue")) if one.get("value") is not None]
-    texts = [f"{one.get('name', 'value')} {one['value']}" for one in values[:_MOST_NAMED]]
+    """Return what a test found: ``2 of 3 checks passed; minValue 3``, without the word that the line begins with.
+
+    A value that the text says is not repeated: ``3 rows of 10 are null`` says ``nullCount 3``.
+    """
     result_text = _SAYS_FOUND.sub("", str(result.get("result") or ""))
+    values = [one for one in _objects(result.get("testResultValue")) if one.get("value") is not None]
+    further = [one for one in values if not _says(result_text, str(one.get("name", "")), str(one["value"]))]
+    texts = [f"{one.get('name') or 'value'} {one['value']}" for one in further[:_MOST_NAMED]]
     return "; ".join(filter(None, (result_text, ", ".join(texts))))
+
+
+def _says(text: str, name: str, number: str) -> bool:
+    """Return whether a text says a number with the words by which it is called, or some of them."""
+    words = {one for one in in_words(name).replace("_", " ").split() if one not in _OF_ANY_NUMBER}
+    spoken = text.lower().replace(",", "")
+    is_named = not words or any(word.rstrip("s") in spoken for word in words)
+    return is_named and re.search(rf"(?<![\w.]){re.escape(number.lower())}(?![\w.]*\d)(?!\w)", spoken) is not None
 
 
 def _bounds(result: Document, test: Document) -> Iterator[str]:
@@ -200,12 +214,15 @@ def _bounds(result: Document, test: Document) -> Iterator[str]:
             yield f"{word} {result[key]:,}"
 
 
-def _failing_rows(result: Document) -> str:
-    """Return how many rows failed: ``3 of 10``; empty where the result does not say."""
+def _failing_rows(result: Document, found_text: str) -> str:
+    """Return how many rows failed: ``3 of 10``; empty where the result does not say, or what was found says so."""
     failed, passed, share = (result.get(key) for key in ("failedRows", "passedRows", "failedRowsPercentage"))
     if type(failed) is not int:
         return f"{share:g} {_PERCENT}" if isinstance(share, int | float) and not isinstance(share, bool) else ""
-    return f"{failed:,} of {failed + passed:,}" if type(passed) is int else f"{failed:,}"
+    numbers = [str(failed), *([str(failed + passed)] if type(passed) is int else [])]
+    if all(_says(found_text, "rows", number) for number in numbers):
+        return ""
+    return " of ".join(f"{int(number):,}" for number in numbers)
 
 
 def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> Iterator[ChangeLine]:

@@ -5,7 +5,7 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from tocsin.conditions.documents import TIER_PREFIX, tag_names
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
@@ -95,8 +95,13 @@ def has_surroundings(event: ChangeEvent) -> bool:
     return is_deprecation(event) or tells_of_incident(event) or not _paths_of(event).isdisjoint({*_STATES, INCIDENT})
 
 
-def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: str) -> Iterator[ChangeLine]:
-    """Yield how bad it is what an event tells: the tier of its asset, its incident, and what lies downstream."""
+def surrounding_lines(
+    event: ChangeEvent, context: FailureContext | None, zone: str, *, said_ms: Container[int] = ()
+) -> Iterator[ChangeLine]:
+    """Yield how bad it is what an event tells: the tier of its asset, its incident, and what lies downstream.
+
+    The times ``said_ms`` are not said again.
+    """
     rank = _rank_of(event)
     if rank is None:
         return
@@ -110,7 +115,7 @@ def surrounding_lines(event: ChangeEvent, context: FailureContext | None, zone: 
     if context is None:
         return
     if tells_of_failure(event):
-        yield from failure_lines(context, zone)
+        yield from failure_lines(context, zone, said_ms=said_ms)
         return
     if context.since_ms is not None and tells_of_open_incident(event):
         since = moment_text(context.since_ms, zone)
@@ -174,7 +179,7 @@ def _paths_of(event: ChangeEvent) -> frozenset[str]:
     return frozenset(event.change_description.paths()) if event.change_description else frozenset()
 
 
-def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLine]:
+def failure_lines(context: FailureContext, zone: str = UTC, *, said_ms: Container[int] = ()) -> Iterator[ChangeLine]:
     """Yield since when something fails or has failed, its last success, its incident, and what lies downstream."""
     if context.failing_rows is not None:
         yield from failing_row_lines(context.failing_rows)
@@ -187,7 +192,8 @@ def failure_lines(context: FailureContext, zone: str = UTC) -> Iterator[ChangeLi
             yield from fact_lines("failing since", times, since)
         else:
             span = span_text(max(0, context.ended_ms - context.since_ms))
-            yield from fact_lines("failed for", f"{span}, since {times}", since)
+            is_said = context.count == 1 and context.since_ms in said_ms
+            yield from fact_lines("failed for", span if is_said else f"{span}, since {times}", since)
         if context.last_success_ms is not None and context.ended_ms is None:
             yield from moment_lines("last success", context.last_success_ms, zone)
     yield from fact_lines(INCIDENT_LABEL, incident_text(context.incident) if context.incident else "")

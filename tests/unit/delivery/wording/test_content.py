@@ -39,7 +39,7 @@ def test_what_is_to_be_done_is_shown_however_few_lines_there_are() -> None:
     assert len(lines_shown(message, 3)) == 4
     assert lines_shown(message, 3)[-1] == FAILURE_ADVICE
     content = message_content(message, message.entries, base_url="", lines_each=3)
-    assert content.sections[0].more_count == 2
+    assert content.sections[0].more_count == 1
     assert lines_shown(message, 0) == []
 
 

@@ -46,15 +46,40 @@ def test_a_test_that_begins_to_fail_is_a_failure_and_not_an_incident_and_one_mor
     event = EVENTS["test_failure"]
     assert event_text(event).headline == "orders.email: email_not_null failed"
     assert [line.labelled_text for line in event_text(event).lines] == [
-        "found: 3 rows of 10 are null; nullCount 3",
+        "found: 3 rows of 10 are null",
         "expected: min value 0",
-        "failing rows: 3 of 10",
         "last success: 2025-10-09 06:06 UTC, 0 rows of 10 are null",
         "incident opened",
         "what to do: repair it, or acknowledge its incident, so that others know who is looking into it",
     ]
     hidden = event.model_copy(update={"entity": {"name": "email_not_null"}})
     assert event_text(hidden).headline == "email_not_null: test failed"
+
+
+@pytest.mark.parametrize(
+    ("result", "name", "value", "says"),
+    [
+        ("Found: 3 duplicates", "duplicates", "3", ["3 duplicates"]),
+        ("Found 1,200 null values", "nullCount", "1200", ["1,200 null values"]),
+        ("Found 3 of 4", "value", "3", ["3 of 4"]),
+        ("3 duplicates", "duplicates", "30", ["3 duplicates; duplicates 30"]),
+        ("30 duplicates", "duplicates", "3", ["30 duplicates; duplicates 3"]),
+        ("mean is 3.5", "mean", "3", ["mean is 3.5; mean 3"]),
+        ("3 checks failed", "minimum", "3", ["3 checks failed; minimum 3"]),
+        ("", "nullCount", "3", ["nullCount 3"]),
+    ],
+)
+def test_a_value_that_a_result_says_is_said_once(result: str, name: str, value: str, says: list[str]) -> None:
+    report = {"testCaseStatus": "Failed", "result": result, "testResultValue": [{"name": name, "value": value}]}
+    event = change_event(update_of("testCaseResult", None, report))
+    assert [line.text for line in event_text(event).lines if line.label == "found"] == says
+
+
+def test_how_many_rows_failed_is_said_once() -> None:
+    report = {"testCaseStatus": "Failed", "failedRows": 3, "passedRows": 7}
+    for result, says in (("3 rows of 10 are null", []), ("3 rows are null", ["3 of 10"]), ("3 of 10", ["3 of 10"])):
+        event = change_event(update_of("testCaseResult", None, report | {"result": result}))
+        assert [line.text for line in event_text(event).lines if line.label == "failing rows"] == says
 
 
 @pytest.mark.parametrize(

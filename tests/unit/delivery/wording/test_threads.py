@@ -112,10 +112,13 @@ def test_who_is_asked_is_addressed_in_whatever_place_it_is_read_and_others_are_c
 
 
 def test_what_was_said_is_shown_as_plain_text() -> None:
-    (line,) = event_text(
+    text = event_text(
         event("threadCreated", message="# Hi\n<b onclick=x>see</b> [this](http://evil) &amp; <#E::table::a.b>")
-    ).lines
-    assert line.text == "Hi see this & a.b"
+    )
+    assert [line.text for line in text.all_lines] == ["Hi see this & a.b"]
+    assert (text.headline.endswith(": Hi see this & a.b"), text.lines) == (True, []), "it is said once"
+    (long_line,) = event_text(event("threadCreated", message="See this. " * 20)).lines
+    assert long_line.text == " ".join(["See this."] * 20), "the headline quotes only its beginning"
     suggestion_lines = event_text(event("threadCreated", **task(suggestion="New", oldValue="Old"))).lines
     assert [(one.text, one.old, one.new) for one in suggestion_lines][1:] == [("suggested", "Old", "New")]
     (resolution_line,) = event_text(
@@ -125,7 +128,7 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
     announcement_lines = event_text(
         event("threadCreated", announcement={"description": "x", "startTime": 0, "endTime": 60_000})
     ).lines
-    assert [one.text for one in announcement_lines][1:] == ["x", "from 1970-01-01 00:00 UTC until 1970-01-01 00:01 UTC"]
+    assert [one.text for one in announcement_lines] == ["x", "from 1970-01-01 00:00 UTC until 1970-01-01 00:01 UTC"]
     (change_line,) = event_text(event("threadUpdated", update_of("message", "a", "b"))).lines
     assert (change_line.text, change_line.old, change_line.new) == ("message a → b", "a", "b")
 

@@ -183,7 +183,7 @@ def read_text(message: Dispatch, sender: MailSettings) -> str:
     [
         (
             samples.sample("test_failure"),
-            "found: 3 rows of 10 are null; nullCount 3; expected: min value 0; failing rows",
+            "found: 3 rows of 10 are null; expected: min value 0; last success",
         ),
         (samples.digest(2), "orders: description changed; orders: description changed"),
         (dispatch(change_event(update_of("description", "Old <1>", "New <2>"))), "New &lt;2&gt;; you own it"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Annotated
@@ -82,23 +82,25 @@ def _first(reads: Iterable[Callable[[], Entity]], noun: str, fqn: str, similar: 
 def _similar(client: Client, name: str, types: Collection[str], *, index: str = "all") -> str:
     """Return ``; did you mean …?`` with what search finds of these types for a name, assets if any; else nothing.
 
-    What is not found may be misspelt: the nearest of the names that begin as it does.
+    What is not found may be misspelt: names that differ in a character, or the nearest of those that begin as it does.
     """
     last_name = name.rpartition(".")[2]
     for text in dict.fromkeys((name, last_name)):
-        if entities := _entities_found(client, text, types, index):
+        if entities := _entities_found(partial(client.search, text), types, index):
             return _offer_of(entities)
+    if entities := _entities_found(partial(client.suggest, last_name), types, index):
+        return _offer_of(entities)
     if beginning := beginning_of(last_name):
-        entities = _entities_found(client, f"name:{beginning}*", types, index)
+        entities = _entities_found(partial(client.search, f"name:{beginning}*"), types, index)
         near = nearest(last_name, [one.name for one in entities])
         return _offer_of([one for one in entities if one.name == near]) if near else ""
     return ""
 
 
-def _entities_found(client: Client, text: str, types: Collection[str], index: str) -> list[Entity]:
-    """Return what search finds of these types, assets alone if there are any."""
+def _entities_found(search: Callable[..., Sequence[Entity]], types: Collection[str], index: str) -> list[Entity]:
+    """Return what a search finds of these types, assets alone if there are any."""
     try:
-        entities = client.search(text, index=index, size=_MOST_SEARCHED)
+        entities = search(index=index, size=_MOST_SEARCHED)
     except TocsinError:  # a name that is no search query, or no index yet: there is no suggestion
         return []
     near = [one for one in entities if one.entity_type in types]

@@ -110,6 +110,7 @@ class _Operations:
     list_tables = _listing(calls.list_tables)
     get_by_name = _operation(calls.get_by_name)
     search = _operation(search_calls.search)
+    suggest = _operation(search_calls.suggest)
     get_by_id = _operation(calls.get_by_id)
     create = _operation(calls.create)
     create_or_update = _operation(calls.create_or_update)

@@ -13,7 +13,9 @@ from fastapi import Request
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.references import is_uuid, keys_of
+from tocsin.logic import ALWAYS
 from tocsin.model import fqn as names
+from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import beginning_of, nearest, similar
 from tocsin.model.stored import Key
@@ -62,9 +64,10 @@ def named_id(name: str, types: Sequence[str], caller: Caller) -> str:
 def similar_names(name: str, types: Sequence[str], caller: Caller) -> str:
     """Return ``; did you mean …?`` with the nearest name of these types, else with those that search finds for it.
 
-    Nothing without any that the caller may see. Types without an index, such as alerts, are only compared.
+    Nothing without any that the caller may see. Types without an index, such as alerts, are only compared. Each edit of
+    a single character is found, at a cost that does not grow with the catalogue.
     """
-    near = next(filter(None, (similar_name(kind, name, caller) for kind in types)), "")
+    near = next(filter(None, (similar_name(kind, name, caller) for kind in types[:_MOST_SPOKEN])), "")
     return near or _searched_names(name, types, caller)
 
 
@@ -72,11 +75,25 @@ def similar_name(entity_type: str, fqn: str, caller: Caller) -> str:
     """Return ``; did you mean …?`` with the name nearest to ``fqn`` that the caller may see; nothing without any."""
     typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
     places = (typed,) if '"' in typed or "." in typed else (typed, f'"{typed}')  # names with dots are quoted
-    neighbours = [one for place in places for one in caller.parts.catalogue.neighbours(entity_type, place)]
-    fqns = [one["fullyQualifiedName"] for one in visible_references(caller, neighbours)]
-    similar_fqns = [one for one in fqns if _is_similar(one, typed)]
-    near = nearest(typed, similar_fqns) or min(similar_fqns, key=lambda one: (len(one), one), default=None)
-    return "" if near is None else f"; did you mean {_typed_name(near)}?"
+    catalogue = caller.parts.catalogue
+    near_references = [
+        reference for place in (typed, *_names_with_quotes(typed)) for reference in catalogue.near(entity_type, place)
+    ]
+    if near_fqns := _fqns_of(visible_references(caller, near_references)):
+        return _offer_of([nearest(typed, near_fqns) or near_fqns[0]])
+    neighbours = [reference for place in places for reference in catalogue.neighbours(entity_type, place)]
+    similar_fqns = [fqn for fqn in _fqns_of(visible_references(caller, neighbours)) if _is_similar(fqn, typed)]
+    near = nearest(typed, similar_fqns) or min(similar_fqns, key=lambda fqn: (len(fqn), fqn), default=None)
+    return "" if near is None else _offer_of([near])
+
+
+def _names_with_quotes(typed: str) -> tuple[str, ...]:
+    """Return a name as it is stored if it should have a dot: with quotation marks."""
+    return () if '"' in typed or "." in typed else (f'"{typed}"',)
+
+
+def _fqns_of(references: Sequence[Document]) -> list[str]:
+    return [one["fullyQualifiedName"] for one in references]
 
 
 def _is_similar(fqn: str, typed: str) -> bool:
@@ -93,11 +110,14 @@ def _is_similar(fqn: str, typed: str) -> bool:
 def _searched_names(name: str, types: Sequence[str], caller: Caller) -> str:
     """Return ``; did you mean …?`` with what search finds for a name, else for the last part of an FQN.
 
-    What is not found may be misspelt: the nearest of the names that begin as it does.
+    What is not found may be misspelt: names that differ in a character, or the nearest of those that begin as it does.
     """
     last_name = name.rpartition(".")[2]
     for text in dict.fromkeys((name, last_name)):
         if fqns := _visible_fqns(_hits_of(text, types, caller, _MOST_OFFERED), caller):
+            return _offer_of(fqns)
+    for text in dict.fromkeys((name, last_name)):
+        if fqns := _visible_fqns(_near_hits(text, types, caller), caller):
             return _offer_of(fqns)
     fqns = _visible_fqns(_hits_of(beginning_of(last_name), types, caller, _MOST_COMPARED), caller)
     near = nearest(last_name, [names.split(fqn)[-1] for fqn in fqns])
@@ -117,6 +137,13 @@ def _hits_of(name: str, types: Sequence[str], caller: Caller, limit: int) -> lis
     searched_types = tuple(one for one in types if one in SEARCHED)
     search = narrowed_search(caller, Search(query, searched_types, size=limit))
     return caller.parts.entities.search.hits(search) if words and search.types else []
+
+
+def _near_hits(name: str, types: Sequence[str], caller: Caller) -> list[Hit]:
+    """Return what is called by a name of these types that differs by a single edit."""
+    searched_types = tuple(one for one in types if one in SEARCHED)
+    search = narrowed_search(caller, Search(Query(ALWAYS), searched_types, size=_MOST_OFFERED))
+    return caller.parts.entities.search.near_hits(search, name) if search.types else []
 
 
 def _offer_of(fqns: Sequence[str]) -> str:

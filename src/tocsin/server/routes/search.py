@@ -134,16 +134,16 @@ def search_by_field(caller: Asked, parameters: Annotated[ByField, Query()]) -> R
 
 @router.get("/suggest", openapi_extra=answers("Suggestions", never="403"))
 def suggest(caller: Asked, parameters: Annotated[Asking, Query()]) -> Response:
-    """Return completions of names for a prefix."""
+    """Return completions of names for a prefix; without any, names that differ from it in one character."""
     words = words_of(parameters.q)
     if not words:
         raise InvalidInput("enter at least one letter or digit", field="q")
     query = parse.Query(Words(NAMES, words, is_prefix=True), free=(parameters.q,))
+    index, search = caller.parts.entities.search, narrowed_search(caller, parameters.search(query))
+    found_hits = index.hits(search) or index.near_hits(search, parameters.q)
     hits = [
         {"text": hit["_source"].get("displayName") or hit["_source"]["name"], **hit}
-        for hit in _visible(
-            caller, caller.parts.entities.search.hits(narrowed_search(caller, parameters.search(query))), fields=None
-        )
+        for hit in _visible(caller, found_hits, fields=None)
     ]
     suggestion = {"text": parameters.q, "offset": 0, "length": len(parameters.q), "options": hits}
     return answer({"suggest": {"metadata-suggest": [suggestion]}})

@@ -44,7 +44,8 @@ from tocsin.store.database.documents import (
     tenths_of,
 )
 from tocsin.store.database.engine import asking, fetch_rows, reading, writing
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import is_one_of, rows_by_key
+from tocsin.store.database.near_texts import near_texts
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
 from tocsin.store.eventlog.log import deleted_ids_on
@@ -152,6 +153,14 @@ class SqlCatalogue:
             return [
                 reference_of(*row) for query in (before, after) for row in connection.execute(query.limit(_NEIGHBOURS))
             ]
+
+    def near(self, entity_type: str, fqn: str) -> list[Document]:
+        """Return references to the live entities of a type whose FQNs differ from one by a single edit, by FQN."""
+        of_type = _ENTITY.entity_type == entity_type
+        with reading(self._engine) as connection:
+            fqns = near_texts(connection, _ENTITY.fqn, fqn, of_type)
+            query = _LIVE.where(of_type, is_one_of(connection, _ENTITY.fqn, fqns)).order_by(_ENTITY.fqn)
+            return [reference_of(*row) for row in connection.execute(query.limit(_NEIGHBOURS))] if fqns else []
 
     def entities_under(self, entity_type: str, fqn: str) -> list[Document]:
         """Return every live entity of a type whose FQN is below ``fqn``, in FQN order."""

@@ -27,6 +27,8 @@ from tocsin.store.catalogue.search.matching import expand_inherited, match_of
 from tocsin.store.database import tables
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import fetch_rows, reading
+from tocsin.store.database.keys import is_one_of
+from tocsin.store.database.near_texts import near_texts
 from tocsin.store.database.search_tables import search_entry
 
 COUNTED_THROUGH = 10_000
@@ -97,6 +99,21 @@ class SearchIndex:
             search = _expand(connection, search)
             ordered_hits = _sorted_hits(connection, search) if search.sort_column else _ranked_hits(connection, search)
         return ordered_hits[search.offset : search.offset + search.size]
+
+    def near_hits(self, search: Search, name: str) -> list[Hit]:
+        """Return the entries whose names or FQNs differ from a name by a single edit, the most used first.
+
+        Of the search only its filters and its page count.
+        """
+        words = name_of(name)
+        texts = ((_ENTRY.name_words, words), (_ENTRY.display_words, words), (_ENTRY.fqn, name))
+        with reading(self._engine) as connection:
+            is_near = or_(*(is_one_of(connection, one, near_texts(connection, one, text)) for one, text in texts))
+            query = select(*_HIT).where(is_near, *_filters(connection, search))
+            query = query.order_by(_ENTRY.usage_count.desc(), _ENTRY.fqn, _ENTRY.entity_type)
+            hit_rows = connection.execute(query.limit(search.offset + search.size)).all()
+        hits = [Hit(entity_id, kind, _NAMED, (_NAMED, usage, fqn, kind)) for entity_id, kind, fqn, usage in hit_rows]
+        return hits[search.offset :]
 
     def total(self, search: Search, *, is_exact: bool = False) -> Total:
         """Return how many entries answer; unless ``is_exact``, counting ends at ``COUNTED_THROUGH``."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.store.test_failing_rows import permit
+from tests.store.test_subscriptions import counted_statements
 
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.model.alert_incident import OpenIncident, StepKind
+from tocsin.model.alert_incident import HandledAt, OpenIncident, StepKind
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 
+FOLLOWERS = {"category": "Followers", "type": "Email"}
 MAIL = {"category": "Owners", "type": "Email"}
 
 
@@ -48,7 +53,8 @@ def test_each_failure_names_the_incident_of_its_alert_until_somebody_has_acknowl
     notify_all(store_engine)
     dispatches = claimed_dispatches(store_engine)
     assert incidents(dispatches) == [(1,), (1,)]
-    assert dispatches[0].first.incident == OpenIncident(1, frozenset({company.ids["failed"]}))
+    watchers, place = frozenset({company.ids["failed"]}), HandledAt(company.ids["etl"], None)
+    assert dispatches[0].first.incident == OpenIncident(1, watchers, place)
     with_id = AlertIncidentLog(store_engine).find("INC-1")
     assert with_id is not None
     acknowledging = Handling(StepKind.ACKNOWLEDGED)
@@ -72,6 +78,36 @@ def test_what_was_resolved_before_and_the_success_name_none(company: SmallCompan
         company.run("etl", status)
     notify_all(store_engine)
     assert sorted(incidents(claimed_dispatches(store_engine))) == [(), (), (2,)]
+
+
+def test_who_may_not_change_an_incident_is_known_for_many_messages_in_few_statements(
+    company: SmallCompany, store_engine: Engine
+) -> None:
+    company.alert("followers", [FOLLOWERS], "pipelineStatus == 'Failed'", resources=("pipeline",), poll_interval_s=0)
+    for name in ("cem", "ana", "ben"):
+        company.writes.follow("pipeline", company.ids["etl"], company.ids[name], actor=company.actor(name))
+    rule = {"name": "Own", "effect": "allow", "operations": ["EditAll"], "resources": ["all"], "condition": "isOwner()"}
+    for name in ("dia", "cem", "ana", "ben"):
+        permit(company, name, rule)
+    assigning = Handling(StepKind.ASSIGNED, assignee={"type": "user", "id": company.ids["ben"]})
+    company.run("etl", "Failed")
+    notify_all(store_engine)
+    with_id = AlertIncidentLog(store_engine).find("INC-1")
+    assert with_id is not None
+    company.writes.within(lambda record: handle(record, with_id.id, assigning), actor=company.actor("dia"))
+    dispatches = [one for one in claimed_dispatches(store_engine) if one.first.incident]
+    permissions = Permitted(store_engine)
+    names = {dispatch.first.notification_id: dispatch.message.target.partition("@")[0] for dispatch in dispatches}
+    assert {"dia", "cem", "ana", "ben"} <= set(names.values())
+    assert sorted(names[key] for key in permissions.read_only(dispatches)) == ["ana", "cem"]
+
+    def statement_count(messages: list[Dispatch]) -> int:
+        with counted_statements(store_engine) as statements:
+            permissions.read_only(messages)
+        return len(statements)
+
+    assert statement_count(dispatches * 10) == statement_count(dispatches[:1]) <= 6
+    assert statement_count([replace(dispatches[0], entries=())]) == 0
 
 
 def test_messages_about_no_failure_are_read_by_as_many_queries_as_without_incidents(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.store.test_failing_rows import mails_of, permit
+from tests.store.test_failing_rows import all_mails, mails_of, permit
 
 from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.entity import Document
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import change_event, notification
 from tocsin.store.outbox.send_permission import Permitted
 
 HOURLY = {"triggerType": "Scheduled", "scheduleInfo": "Custom", "cronExpression": "0 0 * * * ?"}
@@ -80,6 +85,34 @@ def test_who_may_not_see_the_schema_reads_of_the_tables_as_one(company: SmallCom
     subject, (line,) = texts_of(permitted)
     assert subject.startswith("5 deletions: ")
     assert line.startswith("Also deleted: ")
+
+
+def test_an_alert_tells_who_may_not_see_the_schema_of_its_tables_on_every_channel_and_nothing_of_it(
+    company: SmallCompany,
+) -> None:
+    to_followers: list[Document] = [{"category": "Followers", "type": name} for name in ("Email", "ActivityFeed")]
+    company.alert("both", to_followers, resources=("databaseSchema", "table"), trigger={"triggerType": "RealTime"})
+    notify_all(company.engine)
+    company.clock.advance(1_000)
+    rule = {"name": "Shut", "effect": "deny", "operations": ["ViewAll"], "resources": ["databaseSchema"]}
+    permit(company, "cem", rule)
+    delete_schema(company)
+    notify_all(company.engine)
+    query = select(notification.c.channel, change_event.c.entity_type)
+    with reading(company.engine) as connection:
+        notification_rows = connection.execute(
+            query.join(change_event, change_event.c.id == notification.c.event_id)
+        ).all()
+    assert Counter(map(tuple, notification_rows)) == {
+        ("Email", "table"): len(TABLES),
+        ("ActivityFeed", "table"): len(TABLES),
+    }
+    (mail,) = all_mails(company.engine)
+    for channel, render in PREVIEWS.items():
+        shown_text = str(render(mail, "https://t"))
+        assert "databaseSchema" not in shown_text, channel
+        assert "public: deleted" not in shown_text, channel
+        assert [name for name in TABLES if name not in shown_text] == [], channel
 
 
 def test_a_digest_tells_of_a_restored_schema_in_the_same_way(company: SmallCompany) -> None:

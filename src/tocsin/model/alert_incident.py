@@ -115,11 +115,28 @@ class AlertIncident:
         return self.status is not IncidentStatus.RESOLVED
 
 
+class HandledAt(NamedTuple):
+    """Whose rights count for an incident: the id of its asset, and of the person or team that is assigned to it."""
+
+    entity_id: str
+    assignee_id: str | None
+
+
 class OpenIncident(NamedTuple):
-    """An incident that nobody has acknowledged yet: its number, and the alerts that watch it."""
+    """An incident that nobody has acknowledged yet: its number, and the alerts that watch it.
+
+    Who may change the one that it is part of (``of_lead``) acknowledges that one, others this one (``place``).
+    """
 
     number: int
     watchers: frozenset[str]
+    place: HandledAt | None = None
+    of_lead: HandledAt | None = None
+
+    @property
+    def places(self) -> tuple[HandledAt, ...]:
+        """Return where a right to change it may come from."""
+        return tuple(filter(None, (self.place, self.of_lead)))
 
     @property
     def name(self) -> str:

@@ -41,12 +41,15 @@ class LinkSigner(NamedTuple):
 
 
 def buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
-    """Return the buttons of a message, by the ids of the notifications in it: one for each incident that is open."""
+    """Return the buttons of a message, by the ids of the notifications in it: one for each incident that is open.
+
+    A person who may not acknowledge it gets none. Where many read a message, nobody knows who will click.
+    """
     until_ms = now_ms + VALID_FOR_MS
     links = links if dispatch.reaches_recipient else links._replace(is_personal=False)
     first_by_incident: dict[OpenIncident, Entry] = {}
     for entry in dispatch.entries:
-        if entry.incident:
+        if entry.incident and entry.notification_id not in (dispatch.read_only or ()):
             first_by_incident.setdefault(entry.incident, entry)
     return {
         entry.notification_id: (_button(entry, incident, links, until_ms),)

@@ -225,6 +225,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         incident = dispatch.incidents.get(entry.notification_id)
         is_advised = bool(buttons or (guidance and guidance.advice) or (failure and failure.runbook))
         is_advised = is_advised or (incident is not None and incident.acknowledged_by is not None)
+        is_advised = is_advised or entry.notification_id in (dispatch.read_only or ())
         is_templated = entry.notification_id in dispatch.texts
         variant = None if is_templated else (kinds, failure, dispatch.zone, reader_id, is_advised, incident is None)
         texts = entry.carried.texts if variant else {}

@@ -147,17 +147,21 @@ class Attempts:
     async def look_ahead(self, dispatches: Sequence[Dispatch]) -> Sequence[Dispatch]:
         """Ask together what messages need that will be sent soon; where that fails, each asks for itself.
 
-        That is what rights and mutes allow, the zones of their readers, the failing rows that they may see, and what
-        surrounds failures and breaking changes, with which the messages about them are returned.
+        That is what rights and mutes allow, the zones of their readers, the failing rows that they may see, which of
+        them may acknowledge incidents, and what surrounds failures and breaking changes, with which the messages about
+        them are returned.
         """
         permissions, reporting = self._parts.permitted, list(filter(_has_surroundings, dispatches))
-        if not reporting and all(map(permissions.is_certain, dispatches)):
+        with_incidents = [one for one in dispatches if any(entry.incident for entry in one.entries)]
+        if not (reporting or with_incidents) and all(map(permissions.is_certain, dispatches)):
             return dispatches
 
         def ask() -> Sequence[Dispatch]:
             permissions.look_ahead(dispatches)
             self._parts.failing_rows.look_ahead(reporting)
-            return self._parts.failure_messages.with_contexts(dispatches, reporting)
+            whole_dispatches = self._parts.failure_messages.with_contexts(dispatches, reporting)
+            read_only = permissions.read_only(with_incidents)
+            return [replace(one, read_only=read_only) for one in whole_dispatches]
 
         try:
             return await asyncio.to_thread(ask)
@@ -273,6 +277,7 @@ class MessageAttempt:
             addresses=await self._addresses(permitted, route.destination),
             answers=await self._answers(permitted, route.destination),
             answerable=await self._answerable(permitted),
+            read_only=await self._read_only(permitted),
             failure=await self._failure(permitted),
             guidance=guidance_of(permitted, self._routes),
             zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
@@ -335,6 +340,12 @@ class MessageAttempt:
             return answerable.among(self._parts.permitted.names_seen(replace(dispatch, entries=(entry,)), names))
 
         return await _ask_store(lambda: {entry.notification_id: ask(entry) for entry in dispatch.entries})
+
+    async def _read_only(self, dispatch: Dispatch) -> frozenset[str]:
+        """Return the notifications of a message whose recipients may not acknowledge their incidents."""
+        if dispatch.read_only is not None or not any(entry.incident for entry in dispatch.entries):
+            return dispatch.read_only or frozenset()
+        return await _ask_store(lambda: self._parts.permitted.read_only([dispatch]))
 
     async def _failing_rows(self, dispatch: Dispatch) -> FailingRows | None:
         """Return rows that failed the test which a mail to one person is about."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tocsin.access.incident_rights import may_change_incident
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import (
@@ -271,11 +272,10 @@ def incident_to_change(incident: AlertIncident, caller: Caller) -> AlertIncident
 
 def may_change(incident: AlertIncident, caller: Caller) -> bool:
     """Return whether the caller is assigned to an incident, or may edit its asset."""
-    permissions, assignee = caller.permissions, incident.assignee
-    if caller.actor.is_admin or (assignee and assignee["id"] in {caller.actor.id, *permissions.subject.teams}):
+    if caller.actor.is_admin:
         return True
-    kind, document = caller.parts.access.standing.of([incident.entity_id]).get(incident.entity_id, ("", {}))
-    return any(permissions.may(operation, kind, document) for operation in (Operation.EDIT_ALL, Operation.EDIT_TESTS))
+    asset = caller.parts.access.standing.of([incident.entity_id]).get(incident.entity_id)
+    return may_change_incident(caller.permissions, incident.assignee["id"] if incident.assignee else None, asset)
 
 
 def check_may_change(incident: AlertIncident, caller: Caller) -> None:

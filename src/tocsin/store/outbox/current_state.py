@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 from tocsin.delivery.dispatch import Dispatch, FailureIncident
 from tocsin.delivery.wording.incidents import tells_of_incident
 from tocsin.delivery.wording.reports import belongs_to_incident, is_reminder
-from tocsin.model.alert_incident import IncidentStatus, OpenIncident
+from tocsin.model.alert_incident import HandledAt, IncidentStatus, OpenIncident
 from tocsin.model.change import EventType
 from tocsin.model.change_request import request_in
 from tocsin.model.channels import WORDED
@@ -91,16 +91,23 @@ def _named_incidents(
 
 def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:
     """Return the open incidents of these assets, the oldest first."""
-    query = select(_ROW.entity_id, _ROW.opened_offset, _ROW.number, _WATCHER.subscription_id)
-    query = query.join(incident_watcher, _WATCHER.incident_id == _ROW.id)
+    lead = alert_incident.alias()
+    of_lead = (lead.c.entity_id.label("lead_entity_id"), lead.c.assignee_id.label("lead_assignee_id"))
+    columns = (_ROW.entity_id, _ROW.opened_offset, _ROW.number, _ROW.assignee_id)
+    query = select(*columns, _WATCHER.subscription_id, *of_lead)
+    query = query.join(incident_watcher, _WATCHER.incident_id == _ROW.id).outerjoin(lead, lead.c.id == _ROW.part_of)
     query = query.where(_ROW.status == IncidentStatus.OPEN.value)
-    watchers: dict[tuple[str, int, int], set[str]] = defaultdict(set)
-    for entity_id, offset, number, alert in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
-        watchers[entity_id, offset, number].add(alert)
-    opened: dict[str, list[Opened]] = defaultdict(list)
-    for (entity_id, offset, number), alerts in sorted(watchers.items()):
-        opened[entity_id].append((offset, OpenIncident(number, frozenset(alerts))))
-    return opened
+    incidents: dict[tuple[str, int, int], OpenIncident] = {}
+    for row in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
+        lead_place = HandledAt(row.lead_entity_id, row.lead_assignee_id) if row.lead_entity_id else None
+        new_incident = OpenIncident(row.number, frozenset(), HandledAt(row.entity_id, row.assignee_id), lead_place)
+        place = (row.entity_id, row.opened_offset, row.number)
+        incident = incidents.get(place, new_incident)
+        incidents[place] = incident._replace(watchers=incident.watchers | {row.subscription_id})
+    incidents_by_entity: dict[str, list[Opened]] = defaultdict(list)
+    for (entity_id, offset, _), incident in sorted(incidents.items()):
+        incidents_by_entity[entity_id].append((offset, incident))
+    return incidents_by_entity
 
 
 def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIncident | None:

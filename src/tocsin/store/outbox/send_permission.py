@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlalchemy import Engine
 
+from tocsin.access.incident_rights import may_acknowledge
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
 from tocsin.access.person_visibility import Visibility, event_without
 from tocsin.clock import Steady, steady_s
@@ -122,6 +123,24 @@ class Permitted:
             name for entry, reason in reasons for name in _names_seen_by_all(viewers(entry, reason), names)
         }
         return tuple(one for one in names if one in visible_names)
+
+    def read_only(self, dispatches: Sequence[Dispatch]) -> frozenset[str]:
+        """Return the ids of the notifications whose recipients may not acknowledge the incidents that they name.
+
+        Asked for all messages together: the number of statements does not grow with theirs.
+        """
+        asking = [entry for one in dispatches for entry in one.entries if entry.incident and entry.recipient_id]
+        if not asking:
+            return frozenset()
+        policies = self.permission_cache.current_policies()
+        permissions = policies.of_many({str(entry.recipient_id) for entry in asking})
+        places = [place for entry in asking if entry.incident for place in entry.incident.places]
+        assets = self._standing.of({place.entity_id for place in places})
+        return frozenset(
+            entry.notification_id
+            for entry in asking
+            if entry.incident and not may_acknowledge(entry.incident, permissions[str(entry.recipient_id)], assets)
+        )
 
     def _preference_objection(self, dispatch: Dispatch) -> Objection:
         """Return the objection of people who prefer never to be notified of changes of that category.

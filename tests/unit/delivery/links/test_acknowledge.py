@@ -102,3 +102,10 @@ def test_an_incident_goes_with_the_reasons_of_the_alerts_that_watch_it(
     narrowed, _ = narrow_dispatch(both, lambda _, reason: (OutcomeReason.DISABLED, "off") if reason is OWNER else None)
     assert narrowed is not None
     assert (narrowed.first.incident is not None) is is_offered
+
+
+def test_who_may_not_acknowledge_gets_no_button() -> None:
+    incidents = incident_of(7, "s"), incident_of(8, "s")
+    message = replace(failing("u", *incidents), read_only=frozenset({"n"}))
+    assert list(buttons_of(message, LINKS, now_ms=NOW_MS)) == ["nn"]
+    assert list(buttons_of(replace(message, read_only=None), LINKS, now_ms=NOW_MS)) == ["n", "nn"]

@@ -1,0 +1,32 @@
+"""Right to change an incident: of its assignee, and of who may edit its asset or the asset's tests.
+
+Next: ``server/alerts/incidents.py``, and ``store/outbox/send_permission.py`` for the buttons in messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tocsin.access.decide import Permissions
+from tocsin.access.visibility import Subject
+from tocsin.model.access import Operation
+from tocsin.model.alert_incident import OpenIncident
+
+_EDITING = (Operation.EDIT_ALL, Operation.EDIT_TESTS)
+_NOTHING: Subject = ("", {})
+
+
+def may_change_incident(permissions: Permissions, assignee_id: str | None, asset: Subject | None) -> bool:
+    """Return whether a person is assigned to an incident, directly or by a team, or may edit its asset."""
+    person = permissions.subject
+    if person.is_admin or (assignee_id is not None and assignee_id in {person.id, *person.teams}):
+        return True
+    kind, document = asset or _NOTHING
+    return any(permissions.may(operation, kind, document) for operation in _EDITING)
+
+
+def may_acknowledge(incident: OpenIncident, permissions: Permissions, assets: Mapping[str, Subject]) -> bool:
+    """Return whether a person may acknowledge an incident, or the one that it is part of; ``assets`` are by id."""
+    return any(
+        may_change_incident(permissions, place.assignee_id, assets.get(place.entity_id)) for place in incident.places
+    )

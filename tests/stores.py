@@ -39,6 +39,19 @@ def drop_columns_after_0056(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE notification DROP COLUMN preferred")
     for name in ("entity_reference", "entity_tag"):
         connection.exec_driver_sql(f"ALTER TABLE {name} DROP COLUMN since_offset")
+    _drop_states_of_notifications(connection)
+
+
+def _drop_states_of_notifications(connection: Connection) -> None:
+    times = ("opened_at_ms", "seen_at_ms", "done_at_ms", "saved_at_ms", "snoozed_until_ms", "snoozed_after")
+    for name in ("inbox", "read", "done", "saved", "snoozed", "later", "waking"):
+        connection.exec_driver_sql(f"DROP INDEX ix_notification_{name}")
+    for name in (*times, "snoozed_incident"):
+        connection.exec_driver_sql(f"ALTER TABLE notification DROP COLUMN {name}")
+    of_person = "(recipient_id, channel, log_offset)"
+    index = "ix_notification_recipient_id_channel_log_offset"
+    connection.exec_driver_sql(f"CREATE INDEX {index} ON notification {of_person}")
+    connection.exec_driver_sql("DROP TABLE inbox_change")
 
 
 def drop_tables_after_0043(connection: Connection) -> None:

@@ -284,6 +284,11 @@ def test_a_stream_is_as_the_document_says(
     messages.check("notification", data)
     fields = {name: value for name, value in listener.events[0].items() if name != "data"}
     messages._check(messages.document["components"]["messages"]["notification"]["headers"], fields)
+    with served.client(served.tokens["alice@example.org"]) as alice:
+        alice.put(f"/users/{user_id}/notifications/read")
+    messages.check("states", listener.wait_for(2)[1])
+    fields = {name: value for name, value in listener.events[1].items() if name != "data"}
+    messages._check(messages.document["components"]["messages"]["states"]["headers"], fields)
     elsewhere = Listener(served, user_id, "7:another-event")
     data = elsewhere.wait_for(1)[0]  # what was told a moment ago may follow: it might have come late
     assert elsewhere.events[0]["event"] == "reset"

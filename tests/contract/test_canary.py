@@ -232,6 +232,8 @@ WRITES = frozenset(
     PUT /users/{user_id}/follows/bulk
     PUT /users/{user_id}/mutes
     PUT /users/{user_id}/notifications/read
+    PUT /users/{user_id}/notifications/seen
+    POST /users/{user_id}/notifications/marks
     PUT /users/{user_id}/notifications/{notification_id}/read
     PUT /users/{user_id}/preferences
     PUT /{collection}

@@ -53,6 +53,8 @@ OWN = {
     "GET /permissions/{resource}": "what one may do oneself",
     "GET /users/{user_id}/notifications": "one's own inbox; each entry asks",
     "PUT /users/{user_id}/notifications/read": "one's own inbox",
+    "PUT /users/{user_id}/notifications/seen": "one's own inbox",
+    "POST /users/{user_id}/notifications/marks": "one's own inbox; each entry asks",
     "PUT /users/{user_id}/notifications/{notification_id}/read": "one's own inbox",
     "GET /users/{user_id}/notifications/stream": "one's own inbox; each entry asks",
     "GET /users/{user_id}/mutes": "one's own mutes; each name asks",

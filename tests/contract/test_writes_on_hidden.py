@@ -342,6 +342,7 @@ MAKES: dict[str, str] = {
     "PUT /dataQuality/testSuites/executable": "the same by another name",
     "POST /users/{user_id}/follows": "what is hidden is not found, as what is not there (``test_follows.py``)",
     "POST /users/{user_id}/unfollow": "likewise",
+    "POST /users/{user_id}/notifications/marks": "likewise (``test_inbox_marks.py``)",
     "POST /events/subscriptions": "an alert of one's own; what it tells of is asked for every event",
     "PUT /events/subscriptions": "an alert of one's own, or Forbidden",
     "PUT /events/subscriptions/{subscription_id}/takeOver": "then the alert covers what the caller may view",
@@ -394,6 +395,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "PUT /users/security/token/revoke",
         "DELETE /users/{user_id}/mutes/{about_id}",
         "PUT /users/{user_id}/notifications/read",
+        "PUT /users/{user_id}/notifications/seen",
         "PUT /users/{user_id}/preferences",
         "PUT /users/{user_id}/notifications/{notification_id}/read",
     }

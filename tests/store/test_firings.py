@@ -62,8 +62,8 @@ def test_a_read_notification_counts_for_every_alert_in_it(company: SmallCompany)
     inbox.mark_read(ana, first.id, FAR_MS)
     inbox.mark_read(ana, first.id, FAR_MS)
     assert {name: one.opened_count for name, one in tallies(company).items()} == {"bell": 1, "both": 1}
-    assert inbox.mark_all_read(ana, FAR_MS) == 1
-    assert inbox.mark_all_read(ana, FAR_MS) == 0
+    assert inbox.mark_all_read(ana, FAR_MS).entry_count == 1
+    assert inbox.mark_all_read(ana, FAR_MS).entry_count == 0
     inbox.mark_all_read(company.ids["cem"], FAR_MS)
     assert {name: one.opened_count for name, one in tallies(company).items()} == {"bell": 4, "both": 2}
     newest, *_ = Firings(company.engine).of(company.ids["bell"], 0, limit=1)
@@ -98,7 +98,7 @@ def test_what_two_queries_notify_counts_for_the_alerts_of_both(company: SmallCom
     tallies_before = Firings(company.engine).tallies(0)
     assert [tallies_before[one].notified_count for one in alerts] == [1, 2]
     assert [tallies_before[one].fired_count for one in alerts] == [1, 1]
-    assert Inbox(company.engine).mark_all_read(company.ids["ana"], FAR_MS) == 1
+    assert Inbox(company.engine).mark_all_read(company.ids["ana"], FAR_MS).entry_count == 1
     tallies_after = Firings(company.engine).tallies(0)
     assert [tallies_after[one].noise for one in alerts] == [0, 1]
 

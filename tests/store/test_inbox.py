@@ -11,6 +11,7 @@ from sqlalchemy import Engine, insert
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import NotFound
+from tocsin.model.inbox import Tab
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import writing
@@ -65,6 +66,11 @@ def tell(store_engine: Engine) -> Tell:
     return tell
 
 
+def unread_and_all(inbox: Inbox, person: str) -> tuple[int, int]:
+    counts = inbox.counts(person, NOW_MS)
+    return counts.unread_count, counts.total_count
+
+
 def offsets(inbox: Inbox, person: str, **options: object) -> list[int]:
     return [one.log_offset for one in inbox.page(person, NOW_MS, **{"limit": 100, **options})]  # type: ignore[arg-type]  # keywords by name
 
@@ -76,17 +82,17 @@ def test_a_page_holds_the_unread_first_then_the_newest(inbox: Inbox, tell: Tell)
     assert offsets(inbox, "ann", limit=2) == [two, first]
     assert offsets(inbox, "ann", after=InboxCursor(read=False, log_offset=two)) == [first, three]
     assert offsets(inbox, "ann", after=InboxCursor(read=True, log_offset=three)) == []
-    assert offsets(inbox, "ann", kind=PageOf(unread_only=True)) == [two, first]
+    assert offsets(inbox, "ann", kind=PageOf(Tab.UNREAD)) == [two, first]
     assert offsets(inbox, "bob") == [two]
-    assert inbox.counts("ann", NOW_MS) == (2, 3)
+    assert unread_and_all(inbox, "ann") == (2, 3)
 
 
 def test_what_is_for_another_channel_or_another_time_is_not_shown(inbox: Inbox, tell: Tell) -> None:
     tell("ann", channel="Email")
     later = tell("ann", due_in_ms=1000)
     assert offsets(inbox, "ann") == []
-    assert inbox.counts("ann", NOW_MS) == (0, 0)
-    assert inbox.mark_all_read("ann", NOW_MS) == 0
+    assert unread_and_all(inbox, "ann") == (0, 0)
+    assert inbox.mark_all_read("ann", NOW_MS).entry_count == 0
     assert [one.log_offset for one in inbox.page("ann", NOW_MS + 1000, limit=9)] == [later]
 
 
@@ -94,24 +100,24 @@ def test_what_was_due_at_once_is_shown_however_far_ahead_the_pipelines_clock_was
     day_ms = 86_400_000
     offset = tell("ann", due_in_ms=day_ms, created_in_ms=day_ms)
     assert offsets(inbox, "ann") == [offset]
-    assert inbox.counts("ann", NOW_MS) == (1, 1)
+    assert unread_and_all(inbox, "ann") == (1, 1)
     assert inbox.arrivals(0, limit=9) == [Arrival(offset, "ann", 0)]
     inbox.mark_read("ann", f"ann-{offset}-ActivityFeed", NOW_MS)
-    assert inbox.counts("ann", NOW_MS) == (0, 1)
+    assert unread_and_all(inbox, "ann") == (0, 1)
 
 
 def test_notifications_of_others_cannot_be_marked_as_read(inbox: Inbox, tell: Tell) -> None:
     offset = tell("ann")
     with pytest.raises(NotFound):
         inbox.mark_read("bob", f"ann-{offset}-ActivityFeed", NOW_MS)
-    assert inbox.counts("ann", NOW_MS) == (1, 1)
+    assert unread_and_all(inbox, "ann") == (1, 1)
 
 
 def test_marking_twice_keeps_the_first_time(inbox: Inbox, tell: Tell, store_engine: Engine) -> None:
     offset = tell("ann")
     inbox.mark_read("ann", f"ann-{offset}-ActivityFeed", NOW_MS + 1)
     inbox.mark_read("ann", f"ann-{offset}-ActivityFeed", NOW_MS + 2)
-    assert inbox.mark_all_read("ann", NOW_MS + 3) == 0
+    assert inbox.mark_all_read("ann", NOW_MS + 3).entry_count == 0
     with store_engine.connect() as connection:
         assert connection.execute(notification.select()).one().read_at_ms == NOW_MS + 1
 

@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import Engine, event, insert, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
-from tests.store.test_inbox import NOW_MS, REASON
+from tests.store.test_inbox import NOW_MS, REASON, unread_and_all
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import NotFound
+from tocsin.model.inbox import Tab
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import writing
@@ -82,7 +83,7 @@ def test_parts_of_one_whole_are_one_entry_that_the_newest_leads(inbox: Inbox, te
     tell("b", part_of=whole_id)
     tell("c", part_of=whole_id, to="ben")
     assert entries(inbox) == [("b", 2), ("other", 1)]
-    assert inbox.counts("ann", NOW_MS) == (2, 2)
+    assert unread_and_all(inbox, "ann") == (2, 2)
     assert entries(inbox, PageOf(group=inbox.group_of("ann", "a", NOW_MS))) == [("b", 1), ("a", 1)]
 
 
@@ -91,19 +92,19 @@ def test_the_whole_leads_whether_it_comes_first_or_last(inbox: Inbox, tell: Tell
     tell("a", part_of=renamed)
     tell("b", part_of=renamed)
     assert entries(inbox) == [("whole", 3)]
-    assert inbox.counts("ann", NOW_MS) == (1, 1)
+    assert unread_and_all(inbox, "ann") == (1, 1)
 
 
 def test_what_comes_after_it_was_read_makes_an_entry_unread_once(inbox: Inbox, tell: Tell) -> None:
     whole_id = tell("whole")
     tell("a", part_of=whole_id)
     inbox.mark_read("ann", "a", NOW_MS)
-    assert inbox.counts("ann", NOW_MS) == (0, 1)
+    assert unread_and_all(inbox, "ann") == (0, 1)
     tell("b", part_of=whole_id)
     tell("c", part_of=whole_id)
-    assert (entries(inbox), inbox.counts("ann", NOW_MS)) == ([("c", 4)], (1, 1))
+    assert (entries(inbox), unread_and_all(inbox, "ann")) == ([("c", 4)], (1, 1))
     inbox.mark_read("ann", "whole", NOW_MS)
-    assert (entries(inbox), inbox.counts("ann", NOW_MS)) == ([("whole", 4)], (0, 1))
+    assert (entries(inbox), unread_and_all(inbox, "ann")) == ([("whole", 4)], (0, 1))
 
 
 def test_marking_an_entry_marks_its_parts_and_nothing_else(inbox: Inbox, tell: Tell, store_engine: Engine) -> None:
@@ -120,7 +121,7 @@ def test_marking_an_entry_marks_its_parts_and_nothing_else(inbox: Inbox, tell: T
         inbox.mark_read("ann", "d", NOW_MS)
     with pytest.raises(NotFound):
         inbox.group_of("ann", "d", NOW_MS)
-    assert inbox.mark_all_read("ann", NOW_MS) == 1  # an entry of two notifications
+    assert inbox.mark_all_read("ann", NOW_MS).entry_count == 1  # an entry of two notifications
 
 
 def test_a_page_takes_as_many_statements_for_many_groups_as_for_one(
@@ -155,9 +156,9 @@ def test_pages_hold_each_entry_once_as_counts_and_one_long_page_do(inbox: Inbox,
     assert {inbox.group_of("ann", entry_id, NOW_MS) for entry_id in in_one_page} == groups
     for limit in (1, 2, 5):
         assert all_pages(inbox, limit) == in_one_page
-    unread_count, total = inbox.counts("ann", NOW_MS)
+    unread_count, total = unread_and_all(inbox, "ann")
     assert total == len(groups)
-    assert unread_count == len(entries(inbox, PageOf(unread_only=True))) >= len(unread_groups)
+    assert unread_count == len(entries(inbox, PageOf(Tab.UNREAD))) >= len(unread_groups)
 
 
 def test_who_follows_several_tables_of_a_deleted_schema_has_one_entry(store_engine: Engine, inbox: Inbox) -> None:
@@ -169,6 +170,6 @@ def test_who_follows_several_tables_of_a_deleted_schema_has_one_entry(store_engi
     inbox.mark_all_read(cem, now_ms)
     company.writes.delete("databaseSchema", company.key("public"), actor=company.actor("dia"), recursive=True)
     notify_all(store_engine)
-    (entry,) = inbox.page(cem, now_ms, limit=9, kind=PageOf(unread_only=True))
+    (entry,) = inbox.page(cem, now_ms, limit=9, kind=PageOf(Tab.UNREAD))
     (whole_id,) = {entry.event.part_of}
-    assert (entry.notification_count, entry.group, inbox.counts(cem, now_ms)[0]) == (2, whole_id, 1)
+    assert (entry.notification_count, entry.group, inbox.counts(cem, now_ms).unread_count) == (2, whole_id, 1)

@@ -71,7 +71,13 @@ COMMANDS = (
     Command(
         "follows", "follows", USE, "List what you follow: since when, its last change, and how often it has told you."
     ),
-    Command("inbox", "personal", USE, "List your notifications, unread first."),
+    Command("inbox", "inbox", USE, "List your notifications, unread first."),
+    Command(
+        "mark",
+        "inbox",
+        USE,
+        "Mark notifications: read, done, saved or snoozed; back: unread, undone, unsaved, unsnoozed.",
+    ),
     Command("mute", "personal", USE, "Mute an asset or an alert, for a time or permanently."),
     Command("unmute", "personal", USE, "Unmute an asset or an alert."),
     Command("mutes", "personal", USE, "List muted assets and alerts."),

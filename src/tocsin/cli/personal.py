@@ -1,11 +1,10 @@
-"""Commands of a person: ``login``, what they mute, their inbox, and when they are notified."""
+"""Commands of a person: ``login``, what they mute, and when they are notified."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import Annotated
 
 import typer
@@ -13,11 +12,9 @@ import typer
 from tocsin.cli.assets import AsUser, OfType, find_alert, find_asset, find_user
 from tocsin.cli.output import AsJson, entered_secret, moment_text, show_facts, show_rows, show_text
 from tocsin.cli.own_zone import zone_of
-from tocsin.client import Client, Entity, Notice
-from tocsin.delivery.wording.reports import span_text
+from tocsin.client import Client, Entity
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.phrases import count_text
 
 
 def login(
@@ -38,72 +35,6 @@ def login(
     show_text(token, answer={"token": token}, as_json=as_json)
 
 
-Unread = Annotated[bool, typer.Option("--unread", help="Leave out what was read.")]
-MostNotices = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of notifications.")]
-
-
-def inbox(*, unread: Unread = False, limit: MostNotices = 20, user: AsUser = None, as_json: AsJson = False) -> None:
-    """List your notifications, unread first.
-
-    Of failures it says how bad they are, since when and how often in a row, their incident, what is to be done, and
-    which rows failed a test, as far as you may see them.
-    """
-    with Client() as client:
-        who = find_user(client, user).id
-        zone = zone_of(client, who, is_shown=not as_json)
-        notices = list(islice(client.notifications(who, unread=unread, fields=_DETAILS), limit))
-    answer = [one.change.event for one in notices]
-    show_rows((_notice_row(one, zone) for one in notices), answer=answer, as_json=as_json)
-
-
-def _notice_row(notice: Notice, zone: str) -> Document:
-    return {
-        "time": moment_text(notice.change.event["timestamp"], zone),
-        "what": notice.title,
-        "why": "; ".join(notice.reasons),
-        "severity": notice.severity or "",
-        "failing": _failure_text(notice.failure, zone),
-        "incident": _incident_text(notice.incident),
-        "what to do": "; ".join(notice.runbooks),
-        "failing rows": _rows_text(notice.failing_rows),
-        "read": notice.is_read,
-    }
-
-
-def _failure_text(failure: Document | None, zone: str) -> str:
-    """Return since when something fails, or how long it did, and how often: ``since 2026-11-29 10:00 UTC, 3 times``."""
-    if failure is None:
-        return ""
-    until = f" until {moment_text(failure['until'], zone)}" if "until" in failure else ""
-    usual = f", usually takes {span_text(failure['usualDuration'])}" if "usualDuration" in failure else ""
-    return f"since {moment_text(failure['since'], zone)}{until}, {count_text(failure['count'], 'time')}{usual}"
-
-
-def _incident_text(incident: Document | None) -> str:
-    if incident is None:
-        return ""
-    who = f", acknowledged by {incident['acknowledgedBy']}" if "acknowledgedBy" in incident else ""
-    return f"{incident['name']}{who}"
-
-
-def _rows_text(failing: Document | None) -> str:
-    """Return rows that failed a test as one text: ``id: 7; total: -3 | the first of 9 rows of 2 columns``.
-
-    Values and names with a semicolon or a bar come in quotation marks.
-    """
-    if failing is None:
-        return ""
-    if failing["isWithheld"]:
-        return "kept; you may not see them"
-    named_cells = (zip(failing["columns"], row, strict=True) for row in failing["rows"])
-    texts = ["; ".join(f"{name}: {cell}" for name, cell in cells) for cells in named_cells]
-    row_count, column_count = failing["rowCount"], failing["columnCount"]
-    if (len(failing["rows"]), len(failing["columns"])) != (row_count, column_count):
-        texts.append(f"the first of {count_text(row_count, 'row')} of {count_text(column_count, 'column')}")
-    return " | ".join(texts)
-
-
-_DETAILS = "severity,runbooks,failingRows,failure,incident"
 _LENGTH = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -127,7 +58,7 @@ def mute(
 
     Examples: tocsin mute postgres_prod.ecommerce.public.orders --for 7d · tocsin mute --alert NightlyTests --mail
     """
-    until = _end_after(length)
+    until = end_after(length)
     with Client() as client:
         who, about = find_user(client, user), _about(client, asset, alert, entity_type)
         zone = zone_of(client, who.id, is_shown=until is not None and not as_json)
@@ -171,7 +102,8 @@ def _about(client: Client, asset: str | None, alert: str | None, entity_type: st
     return find_alert(client, alert) if alert else find_asset(client, str(asset), entity_type)
 
 
-def _end_after(length: str | None) -> datetime | None:
+def end_after(length: str | None) -> datetime | None:
+    """Return the time that is so long from now; None without a length."""
     if length is None:
         return None
     duration = _LENGTH.fullmatch(length)

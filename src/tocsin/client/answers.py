@@ -225,6 +225,7 @@ class Notice:
     (``columns``, ``rows``, ``rowCount``, ``columnCount``, or ``isWithheld``), ``failure`` (``since``, ``count``,
     ``lastSuccess``, ``until``, ``usualDuration`` in ms) and ``incident`` (``name``, ``acknowledgedBy``) are there where
     ``fields`` asks for it.
+    ``state`` has ``read``, ``seen``, ``done``, ``saved`` and, of what is snoozed, ``snoozedUntil``.
     """
 
     id: str
@@ -240,6 +241,7 @@ class Notice:
     failing_rows: Document | None = None
     failure: Document | None = None
     incident: Document | None = None
+    state: Document | None = None
 
 
 @dataclass(frozen=True)

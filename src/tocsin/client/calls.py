@@ -147,7 +147,7 @@ def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterabl
 
 
 def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
-    """Iterate over a user's inbox, unread first; ``unread=True`` leaves out what was read.
+    """Iterate over a user's inbox, unread first; ``tab`` is ``unread``, ``saved``, ``snoozed`` or ``done``.
 
     With ``entry``, the id of a notice, iterate over the notifications that it stands for. ``fields`` asks for what
     mails say of failures: ``severity,runbooks,failingRows,failure,incident``.
@@ -480,6 +480,7 @@ def _notice(row: Document) -> Notice:
         failing_rows=row.get("failingRows"),
         failure=row.get("failure"),
         incident=row.get("incident"),
+        state=row.get("state"),
     )
 
 

@@ -1,8 +1,8 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
 Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``change_calls.py``, ``event_calls.py``,
-``follow_calls.py``, ``incident_calls.py``, ``lake_calls.py``, ``rdf_calls.py``, ``retention_calls.py`` or
-``search_calls.py``, which documents it.
+``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``, ``lake_calls.py``, ``rdf_calls.py``,
+``retention_calls.py`` or ``search_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tocsin.client import (
     change_calls,
     event_calls,
     follow_calls,
+    inbox_calls,
     incident_calls,
     lake_calls,
     rdf_calls,
@@ -132,6 +133,9 @@ class _Operations:
     get_follower_activity = _listing(calls.get_follower_activity)
     notifications = _listing(calls.notifications)
     mark_read = _operation(calls.mark_read)
+    mark_notifications = _operation(inbox_calls.mark_notifications)
+    restore_notifications = _operation(inbox_calls.restore_notifications)
+    mark_seen = _operation(inbox_calls.mark_seen)
 
     lineage = _operation(calls.lineage)
     add_lineage = _operation(calls.add_lineage)

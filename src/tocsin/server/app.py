@@ -65,6 +65,7 @@ from tocsin.server.routes.notifications import (
     explain,
     follow_links,
     inbox,
+    inbox_marks,
     mute_links,
     mutes,
     preferences,
@@ -295,6 +296,7 @@ class StreamingServer(uvicorn.Server):
 
 _OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
 _OF_FOLLOWERS = (followers, follows)
+_OF_INBOXES = (inbox, inbox_marks, mutes, preferences, activity)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,
@@ -326,10 +328,7 @@ def _routes() -> list[LaidOutRoute]:
         users,
         tokens,
         erasure,
-        inbox,
-        mutes,
-        preferences,
-        activity,
+        *_OF_INBOXES,
         *_OF_THE_SYSTEM,
         *_OF_FOLLOWERS,
         runs,

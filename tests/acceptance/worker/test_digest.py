@@ -15,6 +15,7 @@ from tests.notifying import notify_all
 from tocsin.clock import SystemClock
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.entity import Document
+from tocsin.model.inbox import TabCounts
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.preferences import Preferences
@@ -134,8 +135,8 @@ async def test_a_webhook_gets_each_notification_by_itself_at_the_due_time(
 def test_the_bell_shows_them_at_the_due_time(sqlite_engine: Engine) -> None:
     hourly = Hourly(sqlite_engine, {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["dia"]}})
     inbox, dia = Inbox(sqlite_engine), hourly.company.ids["dia"]
-    assert inbox.counts(dia, hourly.due_ms - 1) == (0, 0)
-    assert inbox.counts(dia, hourly.due_ms) == (3, 3)
+    assert inbox.counts(dia, hourly.due_ms - 1) == TabCounts()
+    assert inbox.counts(dia, hourly.due_ms) == TabCounts(unread_count=3, unseen_count=3, total_count=3)
     assert statuses(sqlite_engine) == {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ def test_failures_are_listed_with_what_mails_say_of_them(
     answer_inbox(small_server, FAILURE, FAILURE | {"failingRows": ROWS | {"isWithheld": True}, "read": True})
     output = " ".join(run("inbox", "--unread").out.split())
     query = small_server.requests[-1].query
-    assert (query["unread"], query["fields"]) == ("true", "severity,runbooks,failingRows,failure,incident")
+    assert (query["tab"], query["fields"]) == ("unread", "severity,runbooks,failingRows,failure,incident")
     for text in (
         "not_null: failed",
         "you own it (alert Owned)",
@@ -89,3 +90,52 @@ def test_an_inbox_is_shown_as_json_and_says_where_it_is_empty(run: Run, small_se
     assert "not_null: failed" in " ".join(run("inbox").out.split())
     answer_inbox(small_server)
     assert run("inbox").out == "Nothing to show.\n"
+
+
+MARKED: dict[str, Any] = {
+    "marked": 1,
+    "notificationCount": 1,
+    "missing": [],
+    "counts": {"unread": 4},
+    "undo": {"states": [{"read": False, "seen": True, "done": False, "saved": False, "entries": ["n"]}]},
+}
+
+
+def answer_marks(small_server: SmallServer, answer: dict[str, Any]) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("POST", f"{API}/users/u/notifications/marks", answer)
+
+
+def test_a_mark_is_sent_and_its_answer_brings_the_state_back(
+    run: Run, small_server: SmallServer, tmp_path: Path
+) -> None:
+    answer_marks(small_server, MARKED)
+    assert run("mark", "done", "n").out == "ann has marked as done: 1 entry; 4 unread.\n"
+    assert small_server.requests[-1].body == {"as": "done", "ids": ["n"]}
+    saved_answer = tmp_path / "answer.json"
+    saved_answer.write_text(run("mark", "snoozed", "n", "--until", "changed", "--json").out)
+    assert small_server.requests[-1].body == {"as": "snoozed", "ids": ["n"], "until": "changed"}
+    assert run("mark", "--undo", str(saved_answer)).out == "ann has brought back: 1 entry; 4 unread.\n"
+    assert small_server.requests[-1].body == MARKED["undo"]
+
+
+def test_what_is_not_there_is_named_and_a_file_without_an_undo_is_refused(
+    run: Run, small_server: SmallServer, tmp_path: Path
+) -> None:
+    answer_marks(small_server, MARKED | {"marked": 0, "missing": ["x"]})
+    assert run("mark", "read", "x").out == "ann has marked as read: 0 entries; 4 unread. Not there: x.\n"
+    saved_answer = tmp_path / "answer.json"
+    saved_answer.write_text('{"marked": 0}')
+    assert "holds no answer with an undo" in run("mark", "--undo", str(saved_answer)).err
+    assert "Say what to mark" in run("mark").err
+
+
+def test_the_state_of_an_entry_is_said_in_words(
+    run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    state = {"read": False, "seen": True, "done": False, "saved": True}
+    answer_inbox(small_server, FAILURE | {"state": state | {"snoozedUntil": "changed"}})
+    assert "unread, saved, snoozed until changed" in " ".join(run("inbox", "--tab", "snoozed").out.split())
+    answer_inbox(small_server, FAILURE | {"state": state | {"done": True, "snoozedUntil": 1_760_000_000_000}})
+    assert "done, saved, snoozed until 2025-10-09" in " ".join(run("inbox").out.split())

@@ -6,13 +6,17 @@ its notifications that is not. Next: ``store/outbox/inbox_groups.py``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.access.person_visibility import Visibility
+from tocsin.model.inbox import Standing, Tab, TabCounts
 from tocsin.server.access.events import visible_parts
-from tocsin.store.outbox.inbox import Inbox, InboxEntry
+from tocsin.store.outbox.inbox import Inbox, InboxEntry, PageOf
 from tocsin.store.outbox.inbox_groups import GroupedNotification
+
+MOST_COUNTED = 1_000
+"""Entries of a tab that are looked at to be counted, for a person who may not see everything."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,36 @@ class InboxView:
     def counts_of(self, group: str) -> tuple[int, int]:
         """Return how many notifications of a group are unread, and how many there are, of those that may be seen."""
         members = self._visible_members({group})[group]
-        return sum(not member.read for member in members), len(members)
+        return sum(member.standing is Standing.UNREAD for member in members), len(members)
+
+    def counts(self) -> TabCounts:
+        """Return how many entries each tab has.
+
+        For who may not see everything, those that may be shown count, of the first ``MOST_COUNTED``.
+        """
+        if self.visibility.is_whole:
+            return self.inbox.counts(self.owner, self.now_ms)
+        entries = self._first_entries(Tab.ALL)
+        counts = {tab: len(self._first_entries(tab)) for tab in (Tab.SAVED, Tab.SNOOZED, Tab.DONE)}
+        return TabCounts(
+            unread_count=sum(not entry.read for entry in entries),
+            unseen_count=sum(not entry.state.is_seen for entry in entries),
+            total_count=len(entries),
+            saved_count=counts[Tab.SAVED],
+            snoozed_count=counts[Tab.SNOOZED],
+            done_count=counts[Tab.DONE],
+        )
+
+    def present_ids(self, ids: Collection[str]) -> set[str]:
+        """Return which of these notifications the inbox shows to the reader."""
+        entries = self.inbox.entries_of(self.owner, self.now_ms, ids) if not self.visibility.is_whole else {}
+        visible_entries = self._visible_parts_of(list(entries.values()))
+        visible_ids = {entry.id for entry in visible_entries if entry is not None}
+        return set(ids) if self.visibility.is_whole else visible_ids
+
+    def _first_entries(self, tab: Tab) -> list[InboxEntry]:
+        page = self.inbox.page(self.owner, self.now_ms, limit=MOST_COUNTED, kind=PageOf(tab))
+        return [entry for entry in self.visible_entries_of(page) if entry is not None]
 
     def _led_by_visible(self, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
         groups = {entry.group for entry in entries if entry.notification_count > 1}

@@ -18,6 +18,7 @@ from tocsin.delivery.wording.reasons import reason_context
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.change_request import NOT_ASKED, AskedFor
 from tocsin.model.entity import Document
+from tocsin.model.inbox import EntryState, Snooze, SnoozeEnd, TabCounts
 from tocsin.model.notification import Reason, ReasonKind, inbox_group_id
 from tocsin.model.severity import Severity
 from tocsin.model.thread import THREAD
@@ -150,12 +151,48 @@ _INCIDENT: Shape[FailureIncident] = {
 }
 
 
+SNOOZED_UNTIL: Document = {"anyOf": [TIME, either(*SnoozeEnd)]}
+
+
 @dataclass(frozen=True)
 class ListedEntry(Worded[InboxEntry]):
     """An entry of an inbox in words, with the details that were asked for, and what a change request asks for."""
 
     details: EntryDetails = NO_DETAILS
     answerable: AskedFor = NOT_ASKED
+
+
+STATE: Shape[EntryState] = {
+    "read": (FLAG, lambda state: state.is_read),
+    "seen": (FLAG, lambda state: state.is_seen),
+    "done": (FLAG, lambda state: state.is_done),
+    "saved": (FLAG, lambda state: state.is_saved),
+    "snoozedUntil?": (SNOOZED_UNTIL, lambda state: None if state.snooze is None else _until(state.snooze)),
+}
+"""The state of a notification; ``snoozedUntil`` is a time, or what it waits for."""
+
+COUNTS: Shape[TabCounts] = {
+    "unread": (COUNT, lambda counts: counts.unread_count),
+    "unseen": (COUNT, lambda counts: counts.unseen_count),
+    "total": (COUNT, lambda counts: counts.total_count),
+    "saved": (COUNT, lambda counts: counts.saved_count),
+    "snoozed": (COUNT, lambda counts: counts.snoozed_count),
+    "done": (COUNT, lambda counts: counts.done_count),
+}
+
+
+def _until(snooze: Snooze) -> int | str:
+    return snooze.until_ms if snooze.end is None else snooze.end.value
+
+
+def state_json(state: EntryState) -> Document:
+    """Return the state of a notification."""
+    return json_of(STATE, state)
+
+
+def counts_json(counts: TabCounts) -> Document:
+    """Return the counts of the tabs of an inbox."""
+    return json_of(COUNTS, counts)
 
 
 INBOX_ENTRY: Shape[ListedEntry] = {
@@ -173,6 +210,7 @@ INBOX_ENTRY: Shape[ListedEntry] = {
     ),
     **event_shape("userName", "timestamp"),
     "read": (FLAG, lambda worded: worded.entry.read),
+    "state": (schema_of(STATE), lambda worded: state_json(worded.entry.state)),
     f"{SEVERITY}?": (either(*Severity), lambda worded: worded.details.severity),
     f"{RUNBOOKS}?": (
         array(schema_of(_RUNBOOK)),

@@ -27,6 +27,7 @@ from tocsin.server.asyncapi.messages import (
     notification_message,
     own_body_message,
     reset_message,
+    states_message,
     webhook_message,
 )
 from tocsin.server.openapi.answer_schemas import ANSWERS
@@ -34,6 +35,7 @@ from tocsin.server.openapi.entity_schemas import EntitySchemas
 from tocsin.server.openapi.requests import REQUESTS
 from tocsin.settings import Settings
 
+_OF_INBOX = ("notification", "states", "reset")
 _REFERENCE = re.compile(r"#/components/schemas/([\w.]+)")
 _ALERT_QUEUE = "/api/v1/events/subscriptions/{subscriptionId}/queue/"
 _TYPES = sorted(TOPIC_TYPES)
@@ -59,6 +61,7 @@ def asyncapi_document(settings: Settings) -> Document:
         "challengeAnswer": challenge_answer(),
         "notification": notification_message(),
         "reset": reset_message(),
+        "states": states_message(),
         "ingest": json_message("Events of other systems", "IngestRequest"),
         "ingestAnswer": json_message("What became of each event", "IngestResults"),
     }
@@ -124,7 +127,7 @@ def _channels(settings: Settings) -> Document:
         )
         | {"bindings": {"pulsar": {"namespace": settings.pulsar_namespace, "persistence": "persistent"}}},
         "webhooks": _channel(None, "receiver", (*_WEBHOOKS, "challengeAnswer")),
-        "notifications": _channel(inbox, "tocsin", ("notification", "reset"), "userId"),
+        "notifications": _channel(inbox, "tocsin", _OF_INBOX, "userId"),
         "ingest": _channel("/api/v1/events/ingest", "tocsin", ("ingest", "ingestAnswer")),
         **queues,
         **(_ingest_topics(settings.ingest_topic, dead_letter_topic_of(settings)) if settings.ingest_topic else {}),
@@ -171,7 +174,7 @@ def _send_operation(settings: Settings) -> Document:
         | http_binding
         | _reply("webhooks", "challengeAnswer"),
         "streamNotifications": _operation(
-            "send", "notifications", ("notification", "reset"), "Server-sent events: what arrives in an inbox."
+            "send", "notifications", _OF_INBOX, "Server-sent events: what arrives in an inbox."
         )
         | {"bindings": {"http": {"method": "GET"}}},
     }

@@ -22,6 +22,7 @@ from tocsin.clock import Clock
 from tocsin.errors import LogDiverged, TooManyRequests
 from tocsin.model.people import Actor
 from tocsin.server.inbox.arrivals import PAGE, Arrivals, Arriving
+from tocsin.server.inbox.state_changes import StateChanges
 from tocsin.server.login.tokens import StreamSession
 from tocsin.store.database.faults import fault_of
 from tocsin.store.outbox.inbox import Arrival, InboxEntry
@@ -47,6 +48,19 @@ class Entries(Arrivals, Protocol):
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
         """Return a user's notifications after an offset, oldest first."""
+
+    def wake(self, now_ms: int, user_ids: Collection[str] | None = None) -> set[str]:
+        """Bring back what was snoozed and waits no longer, of these people or of all."""
+
+    def changes(self, *, limit: int) -> list[tuple[str, int]]:
+        """Return whose inboxes were changed last, newest first, with numbers that grow."""
+
+
+class StatesChanged:
+    """Says to a listener that entries were marked, or have come back."""
+
+
+_STATES_CHANGED = StatesChanged()
 
 
 class TokenSessions(Protocol):
@@ -79,6 +93,7 @@ class Streams:
         self._waiting: list[Arrival] = []
         self._starting = asyncio.Lock()
         self._arriving = Arriving(inbox)
+        self._state_changes = StateChanges(lambda limit: inbox.changes(limit=limit))
         self._loop: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -99,10 +114,13 @@ class Streams:
     def _is_full(self, actor: Actor) -> bool:
         return self._open[actor.id] >= self._limits.per_person or self._open.total() >= self._limits.in_all
 
-    async def listen(self, user_id: str, last_seen: int | None, session: StreamSession) -> AsyncIterator[InboxEntry]:
+    async def listen(
+        self, user_id: str, last_seen: int | None, session: StreamSession
+    ) -> AsyncIterator[InboxEntry | StatesChanged]:
         """Yield this person's notifications from now on, and first those after offset ``last_seen``.
 
-        Of those of a group that come together it yields the newest. It ends when the token of the session does.
+        Of those of a group that come together it yields the newest. Between them it says when states have changed.
+        It ends when the token of the session does.
         """
         if self._closed or self._is_full(session.actor):
             return
@@ -116,7 +134,9 @@ class Streams:
         finally:
             self._forget(user_id, listener)
 
-    async def _entries(self, user_id: str, last_seen: int | None, listener: _Listener) -> AsyncIterator[InboxEntry]:
+    async def _entries(
+        self, user_id: str, last_seen: int | None, listener: _Listener
+    ) -> AsyncIterator[InboxEntry | StatesChanged]:
         await self._ensure_running()
         start, passed_offset = self._arriving.read_to, self._arriving.passed
         position = start if last_seen is None else last_seen
@@ -133,7 +153,10 @@ class Streams:
             sent_ids |= {entry.id for entry in missed_entries if entry.log_offset > min(start, passed_offset)}
             position = missed_entries[-1].log_offset
         while (arrival := await listener.queue.get()) is not None:
-            if not arrival.ids <= sent_ids:
+            if isinstance(arrival, StatesChanged):
+                listener.has_changed = False
+                yield arrival
+            elif not arrival.ids <= sent_ids:
                 yield arrival.newest
 
     async def close(self) -> None:
@@ -150,9 +173,13 @@ class Streams:
             return
         async with self._starting:
             if self._loop is None or self._loop.done():  # nobody else started it meanwhile
-                await _in_thread(self._arriving.begin)
+                await _in_thread(self._begin)
                 self._loop = asyncio.create_task(self._run())
                 self._loop.add_done_callback(self._on_loop_end)
+
+    def _begin(self) -> None:
+        self._arriving.begin()
+        self._state_changes.begin()
 
     def _on_loop_end(self, loop: asyncio.Task[None]) -> None:
         """Let the listeners of a loop that failed go: each comes back and starts the next one."""
@@ -186,10 +213,12 @@ class Streams:
         while self._listeners:
             if (now_s := asyncio.get_running_loop().time()) >= check_at_s:
                 await self._end_sessions()
+                await self._in_lane(lambda: self._inbox.wake(self._clock.now_ms()))
                 await self._hand_on(await self._in_lane(self._arriving.late))
                 check_at_s = now_s + CHECK_S
             arrivals = await self._in_lane(self._arriving.next)
             await self._hand_on(arrivals)
+            await self._say_changes(arrivals)
             if len(arrivals) < PAGE:
                 await asyncio.sleep(_POLL_S)
 
@@ -221,6 +250,15 @@ class Streams:
         for group in _groups_of(await self._in_lane(lambda: self._inbox.entries_at(due)) if due else ()):
             for listener in self._listeners.get(group.newest.recipient_id, ()):
                 listener.push(group)
+
+    async def _say_changes(self, arrived: list[Arrival]) -> None:
+        """Tell listeners whose inbox has changed; what they have snoozed may have waited for what has arrived."""
+        people = {one.recipient_id for one in arrived if one.recipient_id in self._listeners}
+        if people:
+            await self._in_lane(lambda: self._inbox.wake(self._clock.now_ms(), people))
+        for person in await self._in_lane(self._state_changes.next):
+            for listener in self._listeners.get(person, ()):
+                listener.push_change()
 
     async def _in_lane(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._lane)
@@ -266,7 +304,8 @@ class _Listener:
     def __init__(self, session: StreamSession) -> None:
         self.session = session
         self.checked = False
-        self.queue: asyncio.Queue[_EntryArrival | None] = asyncio.Queue()
+        self.has_changed = False  # the queue says so
+        self.queue: asyncio.Queue[_EntryArrival | StatesChanged | None] = asyncio.Queue()
         self._ended = False
 
     def push(self, group: _EntryArrival) -> None:
@@ -274,6 +313,11 @@ class _Listener:
             self.let_go()
         else:
             self.queue.put_nowait(group)
+
+    def push_change(self) -> None:
+        if not self.has_changed:
+            self.has_changed = True
+            self.queue.put_nowait(_STATES_CHANGED)
 
     def let_go(self) -> None:
         self.queue.put_nowait(None)

@@ -269,7 +269,7 @@ ANSWERS: dict[str, Document] = {
         {
             "data": array(ref("Notification")),
             "paging": ref("Paging"),
-            "counts": exact_object({"unread": COUNT, "total": COUNT}),
+            "counts": schema_of(COUNTS),
             "streamFrom": {"type": "string", "description": "The `Last-Event-ID` from which the stream goes on."},
         }
     ),

@@ -17,6 +17,7 @@ from tocsin.model.change_request import (
 from tocsin.model.consumer import ConsumerRequest, PositionRequest
 from tocsin.model.entity import Document
 from tocsin.model.follow_review import MOST_SELECTED, Review
+from tocsin.model.inbox import MarkRequest
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
 from tocsin.model.preferences import DefaultPreferences, Preferences
@@ -69,6 +70,7 @@ _ALERT_WINDOW: Document = {
 MODELS: tuple[type[BaseModel], ...] = (
     MuteRequest,
     KindOfChange,
+    MarkRequest,
     Preferences,
     DefaultPreferences,
     RetentionSettings,

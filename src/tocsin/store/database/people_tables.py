@@ -73,6 +73,15 @@ notification_preference = Table(
 )
 """One row per person who prefers something: ``model/preferences.Preferences`` as JSON."""
 
+inbox_change = Table(
+    "inbox_change",
+    METADATA,
+    Column("user_id", ID, primary_key=True),
+    Column("sequence", BigInteger, nullable=False),
+    Index(None, "sequence"),
+)
+"""One row per person who has marked a notification; ``sequence`` grows with each change, among all people."""
+
 erasure = Table(
     "erasure",
     METADATA,

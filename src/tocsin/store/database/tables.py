@@ -25,6 +25,8 @@ from sqlalchemy import (
     text,
 )
 
+from tocsin.store.database.inbox_columns import inbox_columns
+
 METADATA = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -380,10 +382,8 @@ notification = Table(
     Column("message_id", ID),
     Column("whole_id", ID),
     Column("preferred", Text),
-    Index(None, "recipient_id", "channel", "log_offset"),
-    Index(None, "log_offset"),
+    *inbox_columns(),
     _partial_index("ix_notification_sent", text("message_id IS NOT NULL"), "message_id"),
-    _partial_index("ix_notification_part", text("whole_id IS NOT NULL"), "recipient_id", "whole_id", "log_offset"),
 )
 """One row per (event, recipient, channel), with its reasons; ``message_id`` names what carries it, unless in-app.
 

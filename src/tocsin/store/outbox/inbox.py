@@ -1,4 +1,4 @@
-"""Inbox of a person: in-app notifications, read and unread.
+"""Inbox of a person: in-app notifications in tabs, those that are unread first.
 
 The pipeline writes the rows; a notification that was scheduled for later is not shown earlier. The notifications of a
 whole and of its parts are one entry. The text comes from the change event that the row references.
@@ -7,18 +7,18 @@ Next: ``server/routes/notifications/inbox.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, Select, and_, case, func, select
 
 from tocsin.conditions.asset_states import with_own_states
-from tocsin.errors import NotFound
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change import ChangeEvent
+from tocsin.model.inbox import UNTOUCHED_STATE, EarlierState, EntryState, Mark, Marked, Snooze, Tab, TabCounts
 from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading, writing
@@ -27,10 +27,14 @@ from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
-from tocsin.store.outbox.firings import note_opened
+from tocsin.store.outbox import inbox_marks
+from tocsin.store.outbox.inbox_counts import tab_counts
 from tocsin.store.outbox.inbox_groups import (
     GROUP,
+    PARTS,
+    UNREAD_PART,
     GroupedNotification,
+    TabPart,
     is_at_once,
     is_of,
     is_shown_to,
@@ -38,6 +42,7 @@ from tocsin.store.outbox.inbox_groups import (
     member_counts,
     members_of,
 )
+from tocsin.store.outbox.inbox_waking import due_rows
 
 _NOTIFIED = (
     notification.c.id,
@@ -45,7 +50,7 @@ _NOTIFIED = (
     notification.c.log_offset,
     notification.c.recipient_id,
     notification.c.reasons,
-    notification.c.read_at_ms,
+    *inbox_marks.STATE_COLUMNS,
 )
 _IN_APP = notification.c.channel == Channel.ACTIVITY_FEED.value
 _SHOWN_ONCE = and_(_IN_APP, notification.c.due_at_ms < NEVER_MS)
@@ -67,6 +72,7 @@ class InboxEntry:
     reasons: tuple[Reason, ...]
     read: bool
     notification_count: int = 1
+    state: EntryState = UNTOUCHED_STATE
 
     @property
     def is_of_whole(self) -> bool:
@@ -76,9 +82,9 @@ class InboxEntry:
 
 @dataclass(frozen=True)
 class InboxCursor:
-    """Where a page of the inbox ended: unread entries come first, newest first; then those read.
+    """Where a page ended: of all entries and of a group, the unread come first, newest first; then the others.
 
-    Without a ``log_offset`` none of those, read or not, has been shown.
+    Without a ``log_offset`` none of those, read or not, has been shown. Other tabs have no others.
     """
 
     read: bool
@@ -87,10 +93,20 @@ class InboxCursor:
 
 @dataclass(frozen=True)
 class PageOf:
-    """What a page is of: entries, those unread only, or the notifications of a ``group``, each by itself."""
+    """What a page is of: a tab, or the notifications of a ``group``, each by itself, wherever they are."""
 
-    unread_only: bool = False
+    tab: Tab = Tab.ALL
     group: str | None = None
+
+    @property
+    def has_two_parts(self) -> bool:
+        """Return whether others follow the unread ones."""
+        return self.group is not None or len(PARTS[self.tab]) > 1
+
+    def place_of(self, entry: InboxEntry) -> InboxCursor:
+        """Return where a page that ends with an entry ended."""
+        is_other = entry.state.is_read or entry.state.snooze is not None
+        return InboxCursor(read=self.has_two_parts and is_other, log_offset=entry.log_offset)
 
 
 EVERYTHING = PageOf()
@@ -133,7 +149,7 @@ class Inbox:
         if after is None or not after.read:
             below_offset = after.log_offset if after else None
             entries = self._part(user_id, now_ms, limit, kind, InboxCursor(read=False, log_offset=below_offset))
-        if not kind.unread_only and len(entries) < limit and not entries.is_cut:
+        if kind.has_two_parts and len(entries) < limit and not entries.is_cut:
             below_offset = after.log_offset if after and after.read else None
             place = InboxCursor(read=True, log_offset=below_offset)
             read_entries = self._part(user_id, now_ms, limit - len(entries), kind, place)
@@ -149,7 +165,7 @@ class Inbox:
         NotFound : this person's inbox does not show it
         """
         with reading(self._engine) as connection:
-            return _group_of(connection, user_id, notification_id, now_ms)
+            return inbox_marks.group_of(connection, user_id, notification_id, now_ms)
 
     def members(self, user_id: str, now_ms: int, groups: Collection[str]) -> dict[str, list[GroupedNotification]]:
         """Return the notifications of each of these groups, the lead first."""
@@ -164,15 +180,24 @@ class Inbox:
             entry_rows = list(rows_by_key(connection, query, notification.c.id, ids))
             return {row.id: _notified_entry(row, texts) for row in entry_rows}
 
-    def counts(self, user_id: str, now_ms: int) -> tuple[int, int]:
-        """Return how many entries are unread, and how many there are."""
-        unread = func.count(GROUP.distinct()).filter(notification.c.read_at_ms.is_(None))
-        query = select(unread, func.count(GROUP.distinct())).where(is_shown_to(user_id, now_ms))
+    def counts(self, user_id: str, now_ms: int) -> TabCounts:
+        """Return how many entries each tab has."""
         with reading(self._engine) as connection:
-            row = connection.execute(query).one()
-        return int(row[0]), int(row[1])
+            return tab_counts(connection, user_id, now_ms)
 
-    def mark_read(self, user_id: str, notification_id: str, now_ms: int) -> None:
+    def mark(
+        self, user_id: str, ids: Collection[str], mark: Mark, now_ms: int, *, snooze: Snooze | None = None
+    ) -> Marked:
+        """Mark the entries of these notifications, each with all that it stands for, and say what they were before."""
+        with writing(self._engine) as connection:
+            return inbox_marks.mark_entries(connection, user_id, ids, mark, now_ms=now_ms, snooze=snooze)
+
+    def restore(self, user_id: str, states: Sequence[EarlierState], now_ms: int) -> Marked:
+        """Give notifications states that they had before, and say what they were until now."""
+        with writing(self._engine) as connection:
+            return inbox_marks.restore_states(connection, user_id, states, now_ms)
+
+    def mark_read(self, user_id: str, notification_id: str, now_ms: int) -> Marked:
         """Mark an entry as read, with all notifications of its group; marking it twice changes nothing.
 
         Raises
@@ -180,18 +205,34 @@ class Inbox:
         NotFound : this person's inbox shows no such entry
         """
         with writing(self._engine) as connection:
-            group = _group_of(connection, user_id, notification_id, now_ms)
-            unread = and_(is_shown_to(user_id, now_ms), is_of(group), notification.c.read_at_ms.is_(None))
-            note_opened(connection, unread)
-            connection.execute(notification.update().where(unread).values(read_at_ms=now_ms))
+            inbox_marks.group_of(connection, user_id, notification_id, now_ms)
+            return inbox_marks.mark_entries(connection, user_id, [notification_id], Mark.READ, now_ms=now_ms)
 
-    def mark_all_read(self, user_id: str, now_ms: int) -> int:
-        """Mark everything shown as read and return how many entries that were."""
-        unread = and_(is_shown_to(user_id, now_ms), notification.c.read_at_ms.is_(None))
+    def mark_all_read(self, user_id: str, now_ms: int) -> Marked:
+        """Mark everything that is unread as read."""
         with writing(self._engine) as connection:
-            note_opened(connection, unread)
-            marking = notification.update().where(unread).values(read_at_ms=now_ms).returning(GROUP)
-            return len(set(connection.execute(marking).scalars()))
+            return inbox_marks.mark_all_read(connection, user_id, now_ms)
+
+    def mark_seen(self, user_id: str, now_ms: int) -> int:
+        """Mark everything that is unread as seen and return how many notifications that were."""
+        with writing(self._engine) as connection:
+            return inbox_marks.mark_seen(connection, user_id, now_ms)
+
+    def wake(self, now_ms: int, user_ids: Collection[str] | None = None) -> set[str]:
+        """Bring back the snoozed entries that are due, of these people or of all; return whose inbox has changed.
+
+        An entry that is snoozed until its asset changes comes back only where its person is named.
+        """
+        with reading(self._engine) as connection:
+            if not due_rows(connection, now_ms, user_ids):
+                return set()
+        with writing(self._engine) as connection:
+            return inbox_marks.wake_due(connection, now_ms, user_ids)
+
+    def changes(self, *, limit: int) -> list[tuple[str, int]]:
+        """Return whose inboxes were changed last, newest first, each with a number that grows with its changes."""
+        with reading(self._engine) as connection:
+            return inbox_marks.newest_changes(connection, limit)
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
         """Return this person's notifications after log offset ``offset``, oldest first, a page full at most."""
@@ -241,10 +282,13 @@ class Inbox:
         return [Arrival(row.log_offset, row.recipient_id, row.due_at_ms) for row in notification_rows]
 
     def _part(self, user_id: str, now_ms: int, limit: int, kind: PageOf, place: InboxCursor) -> BoundedList[InboxEntry]:
-        read_at_ms = notification.c.read_at_ms
-        marked = read_at_ms.is_not(None) if place.read else read_at_ms.is_(None)
-        query = _select_entries().where(is_shown_to(user_id, now_ms), marked)
-        query = query.where(is_of(kind.group) if kind.group else leads(user_id, now_ms, read=place.read))
+        query = _select_entries()
+        if kind.group:
+            is_in = ~UNREAD_PART.is_in if place.read else UNREAD_PART.is_in
+            query = query.where(is_shown_to(user_id, now_ms), is_of(kind.group), is_in)
+        else:
+            part: TabPart = PARTS[kind.tab][int(place.read)]
+            query = query.where(part.is_shown_to(user_id, now_ms), leads(user_id, now_ms, part))
         if place.log_offset is not None:
             query = query.where(notification.c.log_offset < place.log_offset)
         return self._entries(query.order_by(notification.c.log_offset.desc()).limit(limit))
@@ -274,14 +318,6 @@ def _select_entries() -> Select[tuple[object, ...]]:
     return select(*_NOTIFIED, *EVENT_TEXT).join(change_event, change_event.c.id == notification.c.event_id)
 
 
-def _group_of(connection: Connection, user_id: str, notification_id: str, now_ms: int) -> str:
-    query = select(GROUP).where(is_shown_to(user_id, now_ms), notification.c.id == notification_id)
-    group = connection.execute(query).scalar()
-    if group is None:
-        raise NotFound(f"notification {notification_id} not found in this inbox")
-    return str(group)
-
-
 def _notified_entry(row: Row[tuple[object, ...]], texts: Texts) -> InboxEntry:
     return _entry(row, ChangeEvent.model_validate_json(texts.of(row)))
 
@@ -295,7 +331,8 @@ def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the c
         recipient_id=row.recipient_id,
         event=with_own_states(event, reasons),
         reasons=reasons,
-        read=row.read_at_ms is not None,
+        read=row.state_read_at is not None,
+        state=inbox_marks.state_of(row),
     )
 
 

@@ -87,7 +87,7 @@ def records_of(connection: Connection, notification_rows: Sequence[Row[Any]]) ->
     return {
         row.id: NotificationRecord(
             _notification(row),
-            row.read_at_ms,
+            _read_at_ms(row),
             messages.get(row.message_id),
             names.get(row.recipient_id),
             FrequencyChoice.from_text(row.preferred) if row.preferred else DEFAULT,
@@ -98,6 +98,12 @@ def records_of(connection: Connection, notification_rows: Sequence[Row[Any]]) ->
 
 def _notification(row: Row[Any]) -> Notification:
     return Notification(reasons=parse_reasons(row.reasons), **{name: getattr(row, name) for name in _MADE})
+
+
+def _read_at_ms(row: Row[Any]) -> int | None:
+    """Return when a notification was read; one that is snoozed may be unread."""
+    read_at_ms: int | None = row.read_at_ms if row.snoozed_until_ms is None else row.opened_at_ms
+    return read_at_ms
 
 
 def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str, MessageRecord]:

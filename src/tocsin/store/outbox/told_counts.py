@@ -17,6 +17,7 @@ from tocsin.model.notification import parse_reasons
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import change_event, notification
 from tocsin.store.outbox.inbox_groups import is_shown_to
+from tocsin.store.outbox.inbox_marks import READ_AT
 from tocsin.store.recipients.subject_assets import find_subject_assets
 
 MOST_COUNTED = 20_000
@@ -33,7 +34,7 @@ class ToldCounts:
         """Return how often a person was told of each of these assets; one they were never told of has no entry."""
         has_container = notification.c.reasons.contains('"through"')
         reasons = case((has_container, notification.c.reasons), else_="[]").label("reasons")
-        columns = (notification.c.log_offset, notification.c.read_at_ms, notification.c.created_at_ms, reasons)
+        columns = (notification.c.log_offset, READ_AT.label("read_at_ms"), notification.c.created_at_ms, reasons)
         inbox = select(*columns).where(is_shown_to(user_id, now_ms))
         newest = inbox.order_by(notification.c.log_offset.desc()).limit(self._most_counted).subquery()
         counts = (func.count(), func.count(newest.c.read_at_ms), func.max(newest.c.created_at_ms))

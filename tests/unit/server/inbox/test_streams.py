@@ -13,7 +13,7 @@ from tocsin.errors import TooManyRequests
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.people import Actor
-from tocsin.server.inbox.streams import BACKLOG, StreamLimits, Streams, ending_with_the_store
+from tocsin.server.inbox.streams import BACKLOG, StatesChanged, StreamLimits, Streams, ending_with_the_store
 from tocsin.server.login.tokens import StreamSession
 from tocsin.store.outbox.inbox import Arrival, InboxEntry, InboxProgress
 
@@ -27,6 +27,8 @@ class FakeInbox:
         self.looks = 0
         self.broken = False
         self.processed_through = 0
+        self.change_numbers: dict[str, int] = {}
+        self.woken: set[tuple[str, ...] | None] = set()
 
     def add(self, offset: int, user_id: str, due_at_ms: int = 0) -> None:
         self.rows.append((offset, user_id, due_at_ms))
@@ -50,6 +52,13 @@ class FakeInbox:
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
         due = [row for row in sorted(self.rows) if row[0] > offset and row[1] == user_id and row[2] <= now_ms]
         return [self._entry(row[0], user_id) for row in due[:limit]]
+
+    def wake(self, now_ms: int, user_ids: Collection[str] | None = None) -> set[str]:
+        self.woken.add(None if user_ids is None else tuple(user_ids))
+        return set()
+
+    def changes(self, *, limit: int) -> list[tuple[str, int]]:
+        return sorted(self.change_numbers.items(), key=lambda one: -one[1])[:limit]
 
     def _entry(self, offset: int, user_id: str) -> InboxEntry:
         alone = entry(offset, user_id)
@@ -84,9 +93,13 @@ def entry(offset: int, user_id: str) -> InboxEntry:
     return InboxEntry(f"{user_id}-{offset}", event.id, offset, user_id, event, (), False)
 
 
-async def heard(listening: AsyncIterator[InboxEntry], count: int) -> list[str]:
+Listening = AsyncIterator[InboxEntry | StatesChanged]
+
+
+async def heard(listening: Listening, count: int) -> list[str]:
     async with asyncio.timeout(5):
-        return [(await anext(listening)).id for _ in range(count)]
+        messages = [await anext(listening) for _ in range(count)]
+    return [one.id if isinstance(one, InboxEntry) else "states" for one in messages]
 
 
 @pytest.fixture
@@ -170,6 +183,32 @@ async def test_two_tabs_hear_the_same_over_one_loop(live: Streams, inbox: FakeIn
     inbox.add(2, "ann")
     assert await asyncio.gather(*waiting) == [["ann-2"], ["ann-2"]]
     assert inbox.looks - before < 5
+
+
+async def test_changed_states_are_told_once_to_every_tab_of_the_person(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    inbox.add(1, "ann")
+    inbox.change_numbers = {"ann": 7, "bob": 8}  # before anybody listened
+    tabs = [live.listen("ann", 0, sessions.open("ann")), live.listen("ann", 0, sessions.open("ann"))]
+    assert [await heard(tab, 1) for tab in tabs] == [["ann-1"], ["ann-1"]]
+    inbox.change_numbers |= {"ann": 9} | {f"other{number}": 10 + number for number in range(150)}
+    assert [await heard(tab, 1) for tab in tabs] == [["states"], ["states"]]
+    inbox.change_numbers["bob"] = 400
+    inbox.add(2, "ann")
+    assert [await heard(tab, 1) for tab in tabs] == [["ann-2"], ["ann-2"]]
+
+
+async def test_what_was_snoozed_is_woken_for_all_and_by_what_arrives_for_its_person(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    listening = live.listen("ann", 0, sessions.open("ann"))
+    for offset in (1, 2, 3):
+        inbox.add(offset, "ann")
+        assert await heard(listening, 1) == [f"ann-{offset}"]
+    async with asyncio.timeout(5):
+        while not {None, ("ann",)} <= inbox.woken:
+            await asyncio.sleep(0.01)
 
 
 async def test_nobody_listening_means_no_looks(live: Streams, inbox: FakeInbox, sessions: FakeSessions) -> None:
@@ -265,7 +304,7 @@ async def test_closing_ends_every_stream(live: Streams, inbox: FakeInbox, sessio
         await heard(live.listen("ann", 0, sessions.open("ann")), 1)
 
 
-async def assert_ended(listening: AsyncIterator[InboxEntry]) -> None:
+async def assert_ended(listening: Listening) -> None:
     with pytest.raises(StopAsyncIteration):
         await heard(listening, 1)
 

@@ -1,6 +1,6 @@
-"""Routes of a person's inbox: pages, read marks, and a live stream (server-sent events).
+"""Routes of a person's inbox: pages of its tabs, and a live stream (server-sent events).
 
-Only the person or an administrator has access. Next: ``server/inbox/streams.py``.
+Only the person or an administrator has access. Next: ``server/routes/notifications/inbox_marks.py``.
 """
 
 from __future__ import annotations
@@ -18,23 +18,21 @@ from tocsin.delivery.lines import UTC
 from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.entity import Document
+from tocsin.model.inbox import Tab, TabCounts
 from tocsin.model.people import Actor
 from tocsin.server.access.inbox import InboxView
 from tocsin.server.access.pages import visible_page
-from tocsin.server.alerts.event_shape import entry_json
+from tocsin.server.alerts.event_shape import counts_json, entry_json
 from tocsin.server.alerts.inbox_details import DETAILS, NO_DETAILS, DetailReader, answerable_of, parse_details
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
-from tocsin.server.inbox.streams import ending_with_the_store
+from tocsin.server.inbox.streams import StatesChanged, ending_with_the_store
 from tocsin.server.login.tokens import StreamSession
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry, PageOf
-
-MOST_COUNTED = 1_000
-"""Entries of an inbox that are looked at to be counted, for a person who may not see everything."""
 
 _RECONNECT_AFTER_MS = 2000
 
@@ -56,7 +54,17 @@ def asked_details(
     return parse_details(fields)
 
 
+def asked_tab(
+    tab: Annotated[Tab, Query(description="`all` is what is neither done nor snoozed.")] = Tab.ALL,
+    *,
+    unread: Annotated[bool, Query(description="The same as `tab=unread`.")] = False,
+) -> Tab:
+    """Return which tab a request asks for."""
+    return Tab.UNREAD if unread else tab
+
+
 Owner = Annotated[str, Depends(own_inbox)]
+AskedTab = Annotated[Tab, Depends(asked_tab)]
 AskedDetails = Annotated[frozenset[str], Depends(asked_details)]
 router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
@@ -67,50 +75,43 @@ def list_notifications(
     sender: RequestActor,
     parts: PartsHere,
     detail_names: AskedDetails,
+    tab: AskedTab,
     *,
     limit: Annotated[int, Query(ge=0, le=1000)] = 20,
     after: Annotated[str | None, Query(max_length=100)] = None,
-    unread: Annotated[bool, Query(description="Whether only unread notifications are returned.")] = False,
     entry: Annotated[UUID | None, Query(description="Only the notifications that this entry stands for.")] = None,
 ) -> Response:
-    """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream.
+    """Return a page of a tab of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream.
 
     The notifications of a deletion, restore, rename or import, and of what lay below it, are one entry. ``fields`` asks
     for what mails say of failures beside that: how bad they are, since when and how often in a row, their incident,
     what is to be done, and rows that failed a test.
     """
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
-    place, view = _parse_cursor(after) if after else None, _view(owner, sender, parts)
-    group = parts.inbox.group_of(owner, str(entry), now_ms) if entry else None
-    page_kind = PageOf(unread_only=unread, group=group)
+    parts.inbox.wake(now_ms, [owner])
+    place, view = _parse_cursor(after) if after else None, view_of(owner, sender, parts)
+    page_kind = PageOf(tab, parts.inbox.group_of(owner, str(entry), now_ms) if entry else None)
 
     def read(last: InboxEntry | None, count: int) -> BoundedList[InboxEntry]:
-        after = InboxCursor(read=last.read, log_offset=last.log_offset) if last else place
+        after = page_kind.place_of(last) if last else place
         return parts.inbox.page(owner, now_ms, limit=count, after=after, kind=page_kind)
 
     page = visible_page(read, view.visible_entries_of, limit)
-    unread_count, total = _counts(view)
-    listed_unread_count, listed_count = view.counts_of(group) if group else (unread_count, total)
-    paging: Document = {"total": listed_unread_count if unread else listed_count}
+    counts = view.counts()
+    paging: Document = {"total": _total(view, page_kind, counts)}
     if page.last and page.has_more:
-        paging["after"] = _cursor(page.last)
+        paging["after"] = _cursor(page_kind.place_of(page.last))
     zone = _zone_of(owner, parts) if page.entries else UTC
     entries = _entries_json(page.entries, _detail_reader(view, sender, parts), detail_names, zone)
-    counts = {"unread": unread_count, "total": total}
-    return answer({"data": entries, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
+    stream_from = _event_id(newest)
+    return answer({"data": entries, "paging": paging, "counts": counts_json(counts), "streamFrom": stream_from})
 
 
-@router.put("/read", openapi_extra=answers("Marked", never="409"))
-def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
-    """Mark all notifications as read."""
-    return answer({"marked": parts.inbox.mark_all_read(owner, parts.clock.now_ms())})
-
-
-@router.put("/{notification_id}/read", openapi_extra=answers("MarkedOne", never="409"))
-def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Response:
-    """Mark one entry as read, with all notifications that it stands for."""
-    parts.inbox.mark_read(owner, str(notification_id), parts.clock.now_ms())
-    return answer({"id": str(notification_id), "read": True})
+def _total(view: InboxView, kind: PageOf, counts: TabCounts) -> int:
+    if kind.group is None:
+        return counts.of(kind.tab)
+    unread_count, all_count = view.counts_of(kind.group)
+    return unread_count if kind.tab is Tab.UNREAD else all_count
 
 
 async def session_of(request: Request, caller: Asked) -> StreamSession:
@@ -131,7 +132,8 @@ async def stream(
     """Stream entries as their notifications arrive; ``Last-Event-ID`` resumes after a disconnect.
 
     Notifications of a deletion, restore, rename or import that arrive together are one event, with the entry as the
-    inbox has it then. If more arrive, it comes again: of the same ``group``. ``fields`` as for a page.
+    inbox has it then. If more arrive, it comes again: of the same ``group``. ``fields`` as for a page. The event
+    ``states`` has the counts after entries were marked or came back, wherever that was done.
 
     The stream ends with the token that it was opened with. The event ``reset`` says that the store is not the one that
     was seen, but a backup of it, say: the inbox is to be read again.
@@ -144,32 +146,29 @@ async def stream(
             yield ServerSentEvent(data={"streamFrom": _event_id(last_seen)}, event="reset", id=_event_id(last_seen))
         zone = await run_in_threadpool(_zone_of, owner, parts)
         async for entry in parts.traffic.streams.listen(owner, last_seen.offset if last_seen else None, session):
+            if isinstance(entry, StatesChanged):
+                counts = await run_in_threadpool(_counts_now, owner, session.actor, parts)
+                yield ServerSentEvent(data={"counts": counts}, event="states")
+                continue
             shown_entry = await run_in_threadpool(_entry_in_sight, entry, session.actor, parts, detail_names, zone)
             if shown_entry is not None:
                 position = LogPosition(entry.log_offset, entry.event.id)
                 yield ServerSentEvent(data=shown_entry, event="notification", id=_event_id(position))
 
 
+def _counts_now(owner: str, sender: Actor, parts: Parts) -> Document:
+    return counts_json(view_of(owner, sender, parts).counts())
+
+
 def _zone_of(owner: str, parts: Parts) -> str:
     return parts.alert_stores.preferences.of(owner).timezone
-
-
-def _counts(view: InboxView) -> tuple[int, int]:
-    """Return how many entries are unread, and how many there are.
-
-    For who may not see everything, those that may be shown count, of the first ``MOST_COUNTED``.
-    """
-    if view.visibility.is_whole:
-        return view.inbox.counts(view.owner, view.now_ms)
-    entries = view.visible_entries_of(view.inbox.page(view.owner, view.now_ms, limit=MOST_COUNTED))
-    return sum(one is not None and not one.read for one in entries), sum(one is not None for one in entries)
 
 
 def _entry_in_sight(
     entry: InboxEntry, sender: Actor, parts: Parts, detail_names: frozenset[str], zone: str
 ) -> Document | None:
     """Return the visible part of an entry as JSON: permissions may have changed since the notification."""
-    view = _view(entry.recipient_id, sender, parts)
+    view = view_of(entry.recipient_id, sender, parts)
     visible = view.present_entry_of(entry)
     if visible is None:
         return None
@@ -191,14 +190,15 @@ def _detail_reader(view: InboxView, sender: Actor, parts: Parts) -> DetailReader
     return DetailReader(parts.alert_stores, parts.reports.failed_rows, sender.id, view.visibility)
 
 
-def _view(owner: str, sender: Actor, parts: Parts) -> InboxView:
+def view_of(owner: str, sender: Actor, parts: Parts) -> InboxView:
+    """Return the inbox of a person as it is visible to a reader now."""
     policies = parts.access.permission_cache.current_policies()
     visibility = Visibility(policies.of(sender.id), parts.access.standing)
     return InboxView(parts.inbox, owner, parts.clock.now_ms(), visibility)
 
 
-def _cursor(entry: InboxEntry) -> str:
-    return cursor_of(f"{'r' if entry.read else 'u'}{entry.log_offset}")
+def _cursor(place: InboxCursor) -> str:
+    return cursor_of(f"{'r' if place.read else 'u'}{place.log_offset}")
 
 
 def _parse_cursor(cursor: str) -> InboxCursor:

@@ -22,7 +22,13 @@ from tocsin.store.catalogue.people import login_attempts, tokens
 from tocsin.store.catalogue.people.tokens import IssuedTokens
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import fetch_first, fetch_value, insert_into, reading, writing
-from tocsin.store.database.people_tables import login_source, name_look, notification_preference, openid_identity
+from tocsin.store.database.people_tables import (
+    inbox_change,
+    login_source,
+    name_look,
+    notification_preference,
+    openid_identity,
+)
 from tocsin.store.database.tables import credential, person, quota_use, server_secret
 from tocsin.store.database.vault import SETTING_PREFIX, vault_of
 
@@ -179,7 +185,7 @@ def ensure_administrator(
 def forget(connection: Connection, user_id: str) -> None:
     """Delete the credentials, login sources, preferences, mutes and use of quotas of a user who is erased."""
     login_attempts.forget(connection, user_id)
-    for table in (credential, login_source, notification_preference, openid_identity, quota_use):
+    for table in (credential, inbox_change, login_source, notification_preference, openid_identity, quota_use):
         connection.execute(table.delete().where(table.c.user_id == user_id))
     connection.execute(mute.delete().where(mute.c.who == user_id))
 

@@ -1,0 +1,167 @@
+"""Commands ``inbox`` and ``mark``: the notifications of a person, and their states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from tocsin.cli.assets import AsUser, find_user
+from tocsin.cli.output import AsJson, moment_text, show_rows, show_text
+from tocsin.cli.own_zone import zone_of
+from tocsin.cli.personal import end_after
+from tocsin.client import Client, Notice
+from tocsin.delivery.wording.reports import span_text
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.inbox import Mark, SnoozeEnd, Tab
+from tocsin.model.phrases import count_text
+
+_DETAILS = "severity,runbooks,failingRows,failure,incident"
+
+Unread = Annotated[bool, typer.Option("--unread", help="Leave out what was read.")]
+OfTab = Annotated[Tab, typer.Option("--tab", help="What is listed; all: what is neither done nor snoozed.")]
+MostNotices = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of notifications.")]
+
+
+def inbox(
+    *,
+    tab: OfTab = Tab.ALL,
+    unread: Unread = False,
+    limit: MostNotices = 20,
+    user: AsUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """List your notifications, unread first.
+
+    Of failures it says how bad they are, since when and how often in a row, their incident, what is to be done, and
+    which rows failed a test, as far as you may see them.
+    """
+    shown_tab = Tab.UNREAD if unread else tab
+    with Client() as client:
+        who = find_user(client, user).id
+        zone = zone_of(client, who, is_shown=not as_json)
+        notices = list(islice(client.notifications(who, tab=shown_tab.value, fields=_DETAILS), limit))
+    answer = [one.change.event for one in notices]
+    show_rows((_notice_row(one, zone) for one in notices), answer=answer, as_json=as_json)
+
+
+def _notice_row(notice: Notice, zone: str) -> Document:
+    return {
+        "time": moment_text(notice.change.event["timestamp"], zone),
+        "what": notice.title,
+        "why": "; ".join(notice.reasons),
+        "severity": notice.severity or "",
+        "failing": _failure_text(notice.failure, zone),
+        "incident": _incident_text(notice.incident),
+        "what to do": "; ".join(notice.runbooks),
+        "failing rows": _rows_text(notice.failing_rows),
+        "state": _state_text(notice, zone),
+        "id": notice.id,
+    }
+
+
+def _state_text(notice: Notice, zone: str) -> str:
+    """Return the state of a notification in words: ``unread``, ``read, saved``, ``snoozed until …``."""
+    state: Document = notice.state or {}
+    until = state.get("snoozedUntil")
+    words = ["done" if state.get("done") else "read" if notice.is_read else "unread"]
+    words += ["saved"] if state.get("saved") else []
+    if until is not None:
+        words.append(f"snoozed until {until if isinstance(until, str) else moment_text(until, zone)}")
+    return ", ".join(words)
+
+
+Ids = Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Ids of notifications, as tocsin inbox lists.")]
+As = Annotated[Mark | None, typer.Argument(metavar="MARK", help=", ".join(Mark) + ".")]
+Until = Annotated[
+    str | None, typer.Option("--until", help="When a snoozed one comes back: 8h, 7d, changed or resolved.")
+]
+Undo = Annotated[
+    Path | None, typer.Option("--undo", help="A file with the --json answer of an earlier mark, to bring back.")
+]
+
+
+def mark(
+    as_what: As = None,
+    ids: Ids = None,
+    *,
+    until: Until = None,
+    undo: Undo = None,
+    user: AsUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """Mark notifications: read, done, saved or snoozed; back: unread, undone, unsaved, unsnoozed.
+
+    Examples: tocsin mark done 0199c6f2-7c00-7000-8000-000000000009
+    · tocsin mark snoozed 0199c6f2-7c00-7000-8000-000000000009 --until 8h
+    · tocsin mark --undo answer.json
+    """
+    if (undo is None) == (as_what is None):
+        raise InvalidInput("Say what to mark and which, or give --undo.", field="mark")
+    with Client() as client:
+        who = find_user(client, user)
+        if undo is not None:
+            answer = client.restore_notifications(who.id, _undo_in(undo))
+        else:
+            answer = client.mark_notifications(who.id, str(as_what), ids or [], until=_end(until))
+    text = f"{who.name} has {_result_text(answer, 'brought back' if undo else f'marked as {as_what}')}"
+    show_text(text, answer=answer, as_json=as_json)
+
+
+def _result_text(answer: Document, action: str) -> str:
+    unread = answer["counts"]["unread"]
+    text = f"{action}: {count_text(answer['marked'], 'entry', 'entries')}; {unread} unread."
+    missing: Sequence[str] = answer["missing"]
+    return f"{text} Not there: {', '.join(missing)}." if missing else text
+
+
+def _end(until: str | None) -> datetime | str | None:
+    return until if until in tuple(SnoozeEnd) else end_after(until)
+
+
+def _undo_in(path: Path) -> Document:
+    try:
+        answer = orjson.loads(path.read_bytes())
+        undo: Document = answer["undo"]
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise InvalidInput(f"{path} holds no answer with an undo.", field="undo") from error
+    return undo
+
+
+def _failure_text(failure: Document | None, zone: str) -> str:
+    """Return since when something fails, or how long it did, and how often: ``since 2026-11-29 10:00 UTC, 3 times``."""
+    if failure is None:
+        return ""
+    until = f" until {moment_text(failure['until'], zone)}" if "until" in failure else ""
+    usual = f", usually takes {span_text(failure['usualDuration'])}" if "usualDuration" in failure else ""
+    return f"since {moment_text(failure['since'], zone)}{until}, {count_text(failure['count'], 'time')}{usual}"
+
+
+def _incident_text(incident: Document | None) -> str:
+    if incident is None:
+        return ""
+    who = f", acknowledged by {incident['acknowledgedBy']}" if "acknowledgedBy" in incident else ""
+    return f"{incident['name']}{who}"
+
+
+def _rows_text(failing: Document | None) -> str:
+    """Return rows that failed a test as one text: ``id: 7; total: -3 | the first of 9 rows of 2 columns``.
+
+    Values and names with a semicolon or a bar come in quotation marks.
+    """
+    if failing is None:
+        return ""
+    if failing["isWithheld"]:
+        return "kept; you may not see them"
+    named_cells = (zip(failing["columns"], row, strict=True) for row in failing["rows"])
+    texts = ["; ".join(f"{name}: {cell}" for name, cell in cells) for cells in named_cells]
+    row_count, column_count = failing["rowCount"], failing["columnCount"]
+    if (len(failing["rows"]), len(failing["columns"])) != (row_count, column_count):
+        texts.append(f"the first of {count_text(row_count, 'row')} of {count_text(column_count, 'column')}")
+    return " | ".join(texts)

@@ -1,0 +1,160 @@
+"""States of a notification for its person, the tabs of an inbox, and the marks that move an entry between them.
+
+Next: ``store/outbox/inbox_marks.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tocsin.clock import LATEST_MS
+from tocsin.model.mute import FOR_GOOD_MS
+
+MOST_MARKED = 1_000
+"""Entries that one request may mark, and entries whose earlier states an answer gives."""
+
+
+class Tab(StrEnum):
+    """A list of an inbox.
+
+    ``all`` has what is neither done nor snoozed, unread first; ``saved`` has what is saved, in whatever other state.
+    """
+
+    UNREAD = "unread"
+    ALL = "all"
+    SAVED = "saved"
+    SNOOZED = "snoozed"
+    DONE = "done"
+
+
+class Standing(IntEnum):
+    """Where a notification is; a group of notifications is where the first of them is, in this order."""
+
+    UNREAD = 0
+    READ = 1
+    SNOOZED = 2
+    DONE = 3
+
+
+class Mark(StrEnum):
+    """What may be done to an entry; ``unsnoozed`` and ``undone`` bring it back, unread and read."""
+
+    READ = "read"
+    UNREAD = "unread"
+    DONE = "done"
+    UNDONE = "undone"
+    SAVED = "saved"
+    UNSAVED = "unsaved"
+    SNOOZED = "snoozed"
+    UNSNOOZED = "unsnoozed"
+
+
+class SnoozeEnd(StrEnum):
+    """What a snoozed entry may wait for instead of a time: its asset's next notification, or its incident's end."""
+
+    CHANGED = "changed"
+    RESOLVED = "resolved"
+
+
+@dataclass(frozen=True)
+class Snooze:
+    """When a snoozed notification comes back: at a time, epoch milliseconds, or, without one, at an ``end``."""
+
+    until_ms: int = FOR_GOOD_MS
+    end: SnoozeEnd | None = None
+
+
+@dataclass(frozen=True)
+class EntryState:
+    """The state of a notification for its person: seen is what a list has shown, read what was opened."""
+
+    is_read: bool = False
+    is_seen: bool = False
+    is_done: bool = False
+    is_saved: bool = False
+    snooze: Snooze | None = None
+
+
+UNTOUCHED_STATE = EntryState()
+
+
+@dataclass(frozen=True)
+class EarlierState:
+    """Notifications that were in one state: ``entries`` with all that each stands for, ``ids`` each by itself."""
+
+    state: EntryState
+    entries: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What marking has changed: how many entries and notifications, and their states before, which bring them back.
+
+    ``earlier`` is None where more than ``MOST_MARKED`` entries were marked. ``missing`` are ids that are not there.
+    """
+
+    entry_count: int
+    notification_count: int
+    earlier: tuple[EarlierState, ...] | None = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TabCounts:
+    """How many entries each tab has; unseen are unread ones that no list has shown, of the newest thousand."""
+
+    unread_count: int = 0
+    unseen_count: int = 0
+    total_count: int = 0
+    saved_count: int = 0
+    snoozed_count: int = 0
+    done_count: int = 0
+
+    def of(self, tab: Tab) -> int:
+        """Return the number of entries of a tab."""
+        counts = {
+            Tab.UNREAD: self.unread_count,
+            Tab.ALL: self.total_count,
+            Tab.SAVED: self.saved_count,
+            Tab.SNOOZED: self.snoozed_count,
+            Tab.DONE: self.done_count,
+        }
+        return counts[tab]
+
+
+Ids = Field(default=(), max_length=20_000)
+Until = Annotated[int, Field(ge=0, le=LATEST_MS)] | SnoozeEnd | None
+
+
+class StateRequest(BaseModel):
+    """A state that notifications had, as an answer gives it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    is_read: bool = Field(alias="read")
+    is_seen: bool = Field(default=True, alias="seen")
+    is_done: bool = Field(default=False, alias="done")
+    is_saved: bool = Field(default=False, alias="saved")
+    snoozed_until: Until = Field(default=None, alias="snoozedUntil")
+    entries: tuple[UUID, ...] = Ids
+    ids: tuple[UUID, ...] = Ids
+
+
+class MarkRequest(BaseModel):
+    """What to mark: ``ids`` as something, or ``states`` that notifications had, to bring them back.
+
+    ``until`` is when what is snoozed comes back: epoch milliseconds, or what it waits for.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    ids: tuple[UUID, ...] | None = Field(default=None, min_length=1, max_length=MOST_MARKED)
+    mark: Mark | None = Field(default=None, alias="as")
+    until: Until = None
+    states: tuple[StateRequest, ...] | None = Field(default=None, min_length=1, max_length=MOST_MARKED)

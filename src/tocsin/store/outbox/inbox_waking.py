@@ -1,0 +1,72 @@
+"""Snoozed notifications that are due: by their time, a further notification of their asset, or a resolved incident.
+
+It is judged when an inbox is read and while a live stream is open; what has come back stays so if a clock is set back.
+Next: ``store/outbox/inbox_marks.py`` brings it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, and_, func, or_, select
+
+from tocsin.model.alert_incident import IncidentStatus
+from tocsin.model.mute import FOR_GOOD_MS
+from tocsin.model.subscription import Channel
+from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.keys import is_one_of
+from tocsin.store.database.tables import change_event, notification
+
+MOST_WOKEN = 1_000
+"""Notifications that one transaction brings back."""
+
+_ROW, _INCIDENT = notification.c, alert_incident.c
+
+
+def due_rows(connection: Connection, now_ms: int, user_ids: Collection[str] | None = None) -> list[Row[Any]]:
+    """Return id and person of the snoozed notifications that are due, of these people or of all.
+
+    Without people, those that are snoozed until their asset changes are left out.
+    """
+    snoozed = select(_ROW.id, _ROW.recipient_id).where(_ROW.snoozed_until_ms.is_not(None)).limit(MOST_WOKEN)
+    is_over, is_resolved = _ROW.snoozed_until_ms <= now_ms, _is_resolved()
+    if user_ids is not None:
+        of_people = snoozed.where(is_one_of(connection, _ROW.recipient_id, user_ids))
+        return list(connection.execute(of_people.where(or_(is_over, is_resolved, _has_changed(now_ms)))))
+    return [*connection.execute(snoozed.where(is_over)), *connection.execute(snoozed.where(is_resolved))]
+
+
+def open_incident() -> ScalarSelect[str]:
+    """Return the query of the unresolved incident of a notification's asset, inside a statement about the latter."""
+    asset = select(change_event.c.entity_id).where(change_event.c.log_offset == _ROW.log_offset)
+    query = select(_INCIDENT.id).where(
+        _INCIDENT.entity_id == asset.correlate(notification).scalar_subquery(),
+        _INCIDENT.status != IncidentStatus.RESOLVED.value,
+        _INCIDENT.merged_into.is_(None),
+    )
+    return query.order_by(_INCIDENT.number.desc()).limit(1).correlate(notification).scalar_subquery()
+
+
+def _is_resolved() -> ColumnElement[bool]:
+    lead = alert_incident.alias("lead")
+    unresolved = (
+        select(_INCIDENT.id)
+        .join(lead, lead.c.id == func.coalesce(_INCIDENT.merged_into, _INCIDENT.id))
+        .where(_INCIDENT.id == _ROW.snoozed_incident, lead.c.status != IncidentStatus.RESOLVED.value)
+    )
+    waits = and_(_ROW.snoozed_until_ms == FOR_GOOD_MS, _ROW.snoozed_after.is_(None))
+    return and_(waits, ~unresolved.correlate(notification).exists())
+
+
+def _has_changed(now_ms: int) -> ColumnElement[bool]:
+    newer, own_event, newer_event = notification.alias("newer"), change_event.alias("own"), change_event.alias("next")
+    query = (
+        select(newer.c.id)
+        .join(newer_event, newer_event.c.log_offset == newer.c.log_offset)
+        .join(own_event, own_event.c.entity_id == newer_event.c.entity_id)
+        .where(own_event.c.log_offset == _ROW.log_offset, newer_event.c.log_offset > _ROW.snoozed_after)
+        .where(newer.c.recipient_id == _ROW.recipient_id, newer.c.channel == Channel.ACTIVITY_FEED.value)
+        .where(or_(newer.c.due_at_ms <= now_ms, newer.c.due_at_ms <= newer.c.created_at_ms))
+    )
+    return and_(_ROW.snoozed_after.is_not(None), query.correlate(notification).exists())

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, insert
 from tocsin.store.catalogue.relations.past import ABOVE
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.tables import past_relation
-from tocsin.store.recipients.relations_over_time import KnownChains
+from tocsin.store.recipients.relations_over_time import KnownRelations
 
 
 def test_the_nearest_of_more_than_ten_past_ancestors_comes_first(store_engine: Engine) -> None:
@@ -17,5 +17,5 @@ def test_the_nearest_of_more_than_ten_past_ancestors_comes_first(store_engine: E
     with writing(store_engine) as connection:
         connection.execute(insert(past_relation), relations)
     with reading(store_engine) as connection:
-        ancestor_chain = KnownChains(0).of(connection, ["x"])["x"]
+        ancestor_chain = KnownRelations(0).chains_of(connection, ["x"])["x"]
     assert [one.id for one in ancestor_chain.at(3)] == ids

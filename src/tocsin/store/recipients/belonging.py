@@ -27,7 +27,7 @@ from tocsin.store.recipients.relations_over_time import (
     AROUND,
     AncestorChain,
     Governance,
-    KnownChains,
+    KnownRelations,
     Span,
     join_spans,
     overlap_of,
@@ -52,32 +52,32 @@ class Belonging(NamedTuple):
 class KnownBelongings:
     """What has been found of what the assets of some events belong to; it lives as long as the work on these events.
 
-    ``chains`` hold their ancestors, at the first of these events or later.
+    ``memory`` holds what assets have at the first of these events or later.
     """
 
-    def __init__(self, chains: KnownChains) -> None:
-        self._chains = chains
+    def __init__(self, memory: KnownRelations) -> None:
+        self._memory = memory
         self._belongings: dict[str, Sequence[Belonging]] = {}
 
     def of(self, connection: Connection, asset_ids: Collection[str]) -> Mapping[str, Sequence[Belonging]]:
         """Return what each of these belongs to that is followed; the others have an empty list."""
         unknown_ids = [one for one in asset_ids if one not in self._belongings]
         if unknown_ids:
-            self._belongings.update(_find_belongings(connection, unknown_ids, self._chains))
+            self._belongings.update(_find_belongings(connection, unknown_ids, self._memory))
         return {one: self._belongings[one] for one in asset_ids}
 
 
 def _find_belongings(
-    connection: Connection, asset_ids: Collection[str], known_chains: KnownChains
+    connection: Connection, asset_ids: Collection[str], memory: KnownRelations
 ) -> dict[str, list[Belonging]]:
     """Return what each of these belongs to, or did, and people follow or did; most follow assets only."""
-    chains = known_chains.of(connection, asset_ids)
-    governance = Governance(connection, [one for one in asset_ids if _is_asset(chains[one])], known_chains)
+    chains = memory.chains_of(connection, asset_ids)
+    governance = Governance(connection, [one for one in asset_ids if _is_asset(chains[one])], memory)
     types = governance.targets()
-    chains_of_named = known_chains.of(connection, governance.targets(AROUND).keys())
+    chains_of_named = memory.chains_of(connection, governance.targets(AROUND).keys())
     every_chain = [*chains.values(), *chains_of_named.values()]
     container_ids = {*types, *(ancestor.id for some in every_chain for ancestor in some.everybody())}
-    followed_ids = _find_followed(connection, container_ids, known_chains.from_offset)
+    followed_ids = _find_followed(connection, container_ids, memory.from_offset)
     belongings: dict[str, list[Belonging]] = {one: [] for one in asset_ids}
     if not followed_ids:
         return belongings

@@ -37,7 +37,7 @@ from tocsin.store.recipients.asked import people_asked_at
 from tocsin.store.recipients.belonging import Belonging, KnownBelongings
 from tocsin.store.recipients.column_followers import ColumnFollow, column_followers
 from tocsin.store.recipients.mutes import mutes_in
-from tocsin.store.recipients.relations_over_time import KnownChains
+from tocsin.store.recipients.relations_over_time import KnownRelations
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
 
 _MOST_REFUSALS = 10_000
@@ -60,15 +60,15 @@ class SqlDirectory:
     def __init__(self, engine: Engine, from_offset: int = 0, portion: Portion = EVERYBODY) -> None:
         self._engine, self._from, self._portion = engine, from_offset, portion
         self._subjects: KnownSubjects | None = None
-        self._chains: KnownChains | None = None
+        self._memory: KnownRelations | None = None
         self._belongings: KnownBelongings | None = None
         self._policies: PolicySnapshot | None = None
 
     def from_offset(self, offset: int) -> SqlDirectory:
         """Return the directory for events at this offset or later: relations that ended before are left out."""
         directory = copy(self)
-        directory._from, directory._subjects, directory._chains = offset, KnownSubjects(), KnownChains(offset)
-        directory._belongings = KnownBelongings(directory._chains)
+        directory._from, directory._subjects, directory._memory = offset, KnownSubjects(), KnownRelations(offset)
+        directory._belongings = KnownBelongings(directory._memory)
         return directory
 
     def of(self, portion: Portion) -> SqlDirectory:
@@ -199,7 +199,7 @@ class SqlDirectory:
 
     def _owners(self, asset_ids: Collection[str]) -> Iterator[Principal]:
         with reading(self._engine) as connection:
-            yield from relations_over_time.owners(connection, asset_ids, self._from, self._chains)
+            yield from relations_over_time.owners(connection, asset_ids, self._from, self._memory)
 
     def _followers(
         self, asset_ids: Collection[str], test_ids: Collection[str], column_follows: list[ColumnFollow]
@@ -330,7 +330,7 @@ class SqlDirectory:
     ) -> Mapping[str, Sequence[Belonging]]:
         """Return what assets belong to; those of the ids that are tests belong to their table alone."""
         asset_ids = [one for one in ids if one not in test_ids]
-        belongings = self._belongings or KnownBelongings(KnownChains(self._from))
+        belongings = self._belongings or KnownBelongings(KnownRelations(self._from))
         return belongings.of(connection, asset_ids)
 
     def _in_portion(self, principals: Iterable[Principal]) -> Iterator[Principal]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise, product, zip_longest
 from typing import Any, NamedTuple
 
@@ -88,31 +89,35 @@ _ENDED = select(
 
 
 def owners(
-    connection: Connection, node_ids: Collection[str], from_offset: int = 0, known_chains: KnownChains | None = None
+    connection: Connection, node_ids: Collection[str], from_offset: int = 0, memory: KnownRelations | None = None
 ) -> Iterator[Principal]:
     """Yield the owners of each entity, its own or those of the nearest ancestor that had some, for as long as each was.
 
-    One row per (entity, owner, span of offsets). ``known_chains`` are for events at this offset or later.
+    One row per (entity, owner, span of offsets). ``memory`` is what has been looked up for events at this offset or
+    later.
     """
 
     def find_owners(ids: Collection[str]) -> _Relations:
+        if memory is not None:
+            return _of_types(memory.relations_of(connection, ids), OWNING)
         return _relations_held(connection, _OWNERS, (OWNER,), ids, from_offset)
 
-    chains = known_chains or KnownChains(from_offset)
-    owner_spans = _inheritable(connection, find_owners, node_ids, from_offset, chains)
+    def find_chains(ids: Collection[str]) -> Mapping[str, AncestorChain]:
+        return _chains_of(connection, ids, from_offset) if memory is None else memory.chains_of(connection, ids)
+
+    owner_spans = _inheritable(connection, find_owners, node_ids, from_offset, find_chains)
     for node, (owner_id, owner_type), (since, until) in owner_spans:
         yield Principal(ReasonKind.OWNER, owner_id, owner_type, node, since_offset=since, until_offset=until)
 
 
 class Governance:
-    """Domains, data products, owners and labels of some entities and their ancestors, at ``from_offset`` or later."""
+    """Domains, data products, owners and labels of some entities and their ancestors."""
 
-    def __init__(self, connection: Connection, node_ids: Collection[str], chains: KnownChains) -> None:
-        self._connection, self._node_ids, self._chains = connection, node_ids, chains
-        self._from = chains.from_offset
-        known_chains = chains.of(connection, node_ids)
-        ids = {*node_ids, *(ancestor.id for chain in known_chains.values() for ancestor in chain.everybody())}
-        self._relations = _relations_held(connection, _GOVERNANCE, (DOMAIN, PRODUCT, OWNER, LABEL), ids, self._from)
+    def __init__(self, connection: Connection, node_ids: Collection[str], memory: KnownRelations) -> None:
+        self._connection, self._node_ids, self._memory = connection, node_ids, memory
+        chains = memory.chains_of(connection, node_ids)
+        ids = {*node_ids, *(ancestor.id for chain in chains.values() for ancestor in chain.everybody())}
+        self._relations = memory.relations_of(connection, ids)
 
     def targets(self, types: Collection[str] | None = None) -> dict[str, str]:
         """Return the type of each of these that one of them names, by its id; perhaps only those of some types."""
@@ -137,14 +142,20 @@ class Governance:
 
     def _own_targets(self, types: Collection[str]) -> Iterator[tuple[str, Target, Span]]:
         for node in self._node_ids:
-            relations = (relation for relation in self._relations.get(node, ()) if relation.target[1] in types)
+            relations = (relation for relation in self._relations[node] if relation.target[1] in types)
             yield from ((node, relation.target, relation.span) for relation in relations)
 
     def _inherited_targets(self, types: Collection[str]) -> Iterator[tuple[str, Target, Span]]:
         def find_relations(ids: Collection[str]) -> _Relations:
-            return {one: [held for held in self._relations.get(one, ()) if held.target[1] in types] for one in ids}
+            return _of_types({one: self._relations[one] for one in ids}, types)
 
-        yield from _inheritable(self._connection, find_relations, self._node_ids, self._from, self._chains)
+        find_chains = partial(self._memory.chains_of, self._connection)
+        offset = self._memory.from_offset
+        yield from _inheritable(self._connection, find_relations, self._node_ids, offset, find_chains)
+
+
+def _of_types(relations: Mapping[str, Sequence[_Held]], types: Collection[str]) -> _Relations:
+    return {one: [held for held in many if held.target[1] in types] for one, many in relations.items()}
 
 
 def _inheritable(
@@ -152,12 +163,12 @@ def _inheritable(
     find_relations: Callable[[Collection[str]], _Relations],
     node_ids: Collection[str],
     from_offset: int,
-    known_chains: KnownChains,
+    find_chains: Callable[[Collection[str]], Mapping[str, AncestorChain]],
 ) -> Iterator[tuple[str, Target, Span]]:
     """Yield what each entity has in a relation, its own or what the nearest ancestor had that had some, and when."""
     own_relations = find_relations(node_ids)
     inheriting_nodes = {node for node in node_ids if not _lasts(own_relations.get(node, ()), from_offset)}
-    chains = known_chains.of(connection, inheriting_nodes)
+    chains = find_chains(inheriting_nodes)
     ancestors = {one.id for node in inheriting_nodes for one in chains[node].everybody()}
     held_above = {one: own_relations.get(one, []) for one in ancestors.intersection(node_ids)}
     held_above |= find_relations(ancestors.difference(node_ids))
@@ -302,25 +313,37 @@ def _effective(
         yield from ((owner, span) for span in join_spans(owner_spans))
 
 
-class KnownChains:
-    """The ancestors of the entities of some events at this offset or later, each looked up once.
+class KnownRelations:
+    """Ancestors of the entities of some events, their domains, data products, owners and labels, each looked up once.
 
-    ``from_offset`` lies one before: what ended there was ended by the first of the events.
+    They are those at ``from_offset`` or later, which lies one before the events: what ended there was ended by the
+    first of them.
     """
 
     def __init__(self, first_offset: int) -> None:
         self.from_offset = max(0, first_offset - 1)
         self._chains: dict[str, AncestorChain] = {}
+        self._relations: dict[str, Sequence[_Held]] = {}
 
-    def of(self, connection: Connection, node_ids: Collection[str]) -> Mapping[str, AncestorChain]:
-        """Return the ancestors of each entity, now and at ``from_offset`` or later."""
+    def chains_of(self, connection: Connection, node_ids: Collection[str]) -> Mapping[str, AncestorChain]:
+        """Return the ancestors of each entity."""
         unknown_ids = [one for one in node_ids if one not in self._chains]
         if unknown_ids:
-            self._chains.update(_chains_of(connection, unknown_ids, self.from_offset))
+            self._chains |= _chains_of(connection, unknown_ids, self.from_offset)
         return {one: self._chains[one] for one in node_ids}
+
+    def relations_of(self, connection: Connection, node_ids: Collection[str]) -> Mapping[str, Sequence[_Held]]:
+        """Return the domains, data products, owners and labels that each entity has itself."""
+        unknown_ids = [one for one in node_ids if one not in self._relations]
+        if unknown_ids:
+            names = (DOMAIN, PRODUCT, OWNER, LABEL)
+            relations = _relations_held(connection, _GOVERNANCE, names, unknown_ids, self.from_offset)
+            self._relations |= {one: relations.get(one, ()) for one in unknown_ids}
+        return {one: self._relations[one] for one in node_ids}
 
 
 def _chains_of(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, AncestorChain]:
+    """Return the ancestors of each entity, now and at this offset or later."""
     places = rows_by_key(connection, select(entity.c.id, entity.c.entity_type, entity.c.fqn), entity.c.id, node_ids)
     entries: dict[str, Entry] = {row.id: (row.entity_type, row.fqn) for row in places}
     above_now = ancestor_entities(connection, entries)

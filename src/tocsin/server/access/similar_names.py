@@ -67,7 +67,8 @@ def similar_names(name: str, types: Sequence[str], caller: Caller) -> str:
     Nothing without any that the caller may see. Types without an index, such as alerts, are only compared. Each edit of
     a single character is found, at a cost that does not grow with the catalogue.
     """
-    near = next(filter(None, (similar_name(kind, name, caller) for kind in types[:_MOST_SPOKEN])), "")
+    compared_types = types if len(types) <= _MOST_SPOKEN else types[:1]  # of any type, search knows better
+    near = next(filter(None, (similar_name(kind, name, caller) for kind in compared_types)), "")
     return near or _searched_names(name, types, caller)
 
 

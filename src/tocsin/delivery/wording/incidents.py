@@ -6,9 +6,9 @@ Next: ``delivery/wording/reports.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line
+from tocsin.delivery.wording.facts import Value, object_in
 from tocsin.model.change import ALERT_INCIDENT, OTHER_INCIDENT, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.phrases import in_words
@@ -23,7 +23,6 @@ _DETAILS = "testCaseResolutionStatusDetails"
 STEPS = {"New": "opened", "Ack": "acknowledged", "Resolved": "resolved"}
 _NAME, _STEP_KIND = "name", "testCaseResolutionStatusType"
 _YOU = "you"
-Value = Any  # Any: a JSON value of a report
 
 
 def tells_of_incident(event: ChangeEvent) -> bool:
@@ -37,7 +36,7 @@ def tells_of_open_incident(event: ChangeEvent) -> bool:
     """Say whether the event tells what was done with an incident that stays open."""
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
-    states = (_object(change.new_value) for change in changes)
+    states = (object_in(change.new_value) for change in changes)
     has_ended = any("resolved" in (str(state.get("status")), str(state.get(_STEP_KIND)).lower()) for state in states)
     return tells_of_incident(event) and not has_ended
 
@@ -46,8 +45,8 @@ def assigned_incident(event: ChangeEvent) -> str:
     """Return the name of the incident that the event assigns to a person or team; empty if it assigns none."""
     described = event.change_description
     for change in (*described.fields_updated, *described.fields_added) if described else ():
-        before, after = _object(change.old_value), _object(change.new_value)
-        is_assigned = _object(after.get("assignee")).get("id") != _object(before.get("assignee")).get("id")
+        before, after = object_in(change.old_value), object_in(change.new_value)
+        is_assigned = object_in(after.get("assignee")).get("id") != object_in(before.get("assignee")).get("id")
         if change.name == ALERT_INCIDENT and is_assigned:
             return str(after.get(_NAME) or "")
     return ""
@@ -96,14 +95,14 @@ def _to_reader(change: FieldChange, reader_id: str) -> FieldChange:
 
 
 def _assignee_in(step: Value) -> Document:
-    report = _object(step)
-    return _object(_object(report.get(_DETAILS)).get("assignee")) or _object(report.get("assignee"))
+    report = object_in(step)
+    return object_in(object_in(report.get(_DETAILS)).get("assignee")) or object_in(report.get("assignee"))
 
 
 def incident_line(_old: Document, step: Document) -> ChangeLine:
     """Return what was done with the incident of a test, by its name if that is known: ``INC-7 assigned to you``."""
     subject = step.get(_NAME) or "incident"
-    details = _object(step.get(_DETAILS))
+    details = object_in(step.get(_DETAILS))
     kind = str(step.get(_STEP_KIND) or "changed")
     assignee = details.get("assignee")
     if kind == "Assigned" and isinstance(assignee, dict):
@@ -115,14 +114,14 @@ def incident_line(_old: Document, step: Document) -> ChangeLine:
 
 def alert_incident_lines(before: Document, after: Document, _asset: Document, _zone: str) -> Iterator[ChangeLine]:
     """Yield what a person did to an incident of an alert, ``INC-7 assigned to Ana (alert Late)``, and how bad it is."""
-    who, status = _object(after.get("assignee")), str(after.get("status") or "changed")
-    is_assigned = who and who.get("id") != _object(before.get("assignee")).get("id")
+    who, status = object_in(after.get("assignee")), str(after.get("status") or "changed")
+    is_assigned = who and who.get("id") != object_in(before.get("assignee")).get("id")
     action = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
     is_moved, is_merged = before.get("isMerged") != after.get("isMerged"), after.get("isMerged")
-    other_name = _object(after.get(OTHER_INCIDENT)).get("incident") or "another incident"
+    other_name = object_in(after.get(OTHER_INCIDENT)).get("incident") or "another incident"
     if is_moved:
         action = f"merged into {other_name}" if is_merged else f"split from {other_name}"
-    alert = _object(after.get("alert"))
+    alert = object_in(after.get("alert"))
     of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
     comment = f": {after['comment']}" if after.get("comment") else ""
     text = f"{after.get('name') or 'incident'} {action}{of_alert}{comment}"
@@ -137,7 +136,3 @@ def alert_incident_lines(before: Document, after: Document, _asset: Document, _z
             f"what is done to {other_name} is done to it as well" if is_merged else "it is handled by itself again"
         )
         yield ChangeLine(clean_line(follows), rank=Rank.REPORTED, label="what follows")
-
-
-def _object(value: Value) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

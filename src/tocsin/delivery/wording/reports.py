@@ -7,15 +7,24 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tocsin.clock import LATEST_MS
 from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, advice_line, clean_line, command_line, moment_text
 from tocsin.delivery.wording.assets import ChangedAsset
 from tocsin.delivery.wording.change_requests import change_request_lines
+from tocsin.delivery.wording.facts import (
+    Value,
+    fact_lines,
+    found_text,
+    moment_lines,
+    names_text,
+    object_in,
+    objects_in,
+    result_facts,
+    run_facts,
+)
 from tocsin.delivery.wording.findings import (
     expiry_lines,
     finding_lines,
@@ -28,7 +37,6 @@ from tocsin.delivery.wording.incidents import (
     incident_line,
     tells_of_incident,
 )
-from tocsin.delivery.wording.parameters import parameter_text
 from tocsin.model.change import (
     ALERT_INCIDENT,
     CHANGE_REQUEST,
@@ -72,7 +80,6 @@ _REPORTING = frozenset(
 _REPORTED = (*_STATUSES.items(), (RUN, "pipelineState"))
 """Fields that hold reports, and the keys of their statuses; a run of an ingestion pipeline has a key of its own."""
 
-_FAILED_TASKS = frozenset({"Failed", "Aborted"})
 _REMOVED = (
     ("log", "events from the log"),
     ("lake", "events from the lake"),
@@ -82,7 +89,6 @@ _REMOVED = (
 """What a run of retention counts, and as what people know it."""
 
 _OF_INCIDENTS = frozenset({EventType.SLA_VIOLATION, EventType.INCIDENT_REMINDER})
-_MOST_NAMED = 5
 _WHOLE_TIME = 100
 _MOMENTS = range(LATEST_MS + 1)
 _PASSED, _SUCCEEDED = "passed", "succeeded"
@@ -94,12 +100,6 @@ _STATUS_WORDS = {
 _AGAIN = {_PASSED: "passes again", _SUCCEEDED: "succeeds again"}
 _TEST = "test "
 _WAITS = "messages wait until somebody resumes it"
-_PERCENT = "%"
-_OF_ANY_NUMBER = frozenset({"count", "value", "values", "number", "of", "total"})
-"""Words of a name that say only that it is that of a number."""
-_SAYS_FOUND = re.compile(r"\A\s*found\b[\s:]+(?=\S)", re.IGNORECASE)
-"""The beginning of a result that says what its line begins with."""
-Value = Any  # Any: a JSON value of a report
 
 
 def is_recovery(event: ChangeEvent) -> bool:
@@ -165,64 +165,17 @@ def _status_line(noun: str, before: object, after: object, details: str = "") ->
 def _result_lines(old: Document, new: Document, test: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield the result of a test: what was found against what was expected, failing rows, and the result before."""
     yield _status_line("test", old.get("testCaseStatus"), new.get("testCaseStatus"))
-    yield from _result_facts(new, test)
-    yield from _earlier_lines(old, "testCaseStatus", zone, _found_text(old))
-
-
-def _result_facts(result: Document, test: Document) -> Iterator[ChangeLine]:
-    yield from fact_lines("found", _found_text(result))
-    yield from fact_lines("expected", "; ".join(_bounds(result, test)))
-    yield from fact_lines("failing rows", _failing_rows(result, _found_text(result)))
+    yield from result_facts(new, test)
+    yield from _earlier_lines(old, "testCaseStatus", zone, found_text(old))
 
 
 def last_failure_lines(entity: Document) -> Iterator[ChangeLine]:
     """Yield what failed, by the last result or run of a test or pipeline; nothing if that is no failure."""
-    result, run = _object(entity.get(RESULT)), _object(entity.get(RUN))
+    result, run = object_in(entity.get(RESULT)), object_in(entity.get(RUN))
     if is_failure(result.get("testCaseStatus")):
-        yield from _result_facts(result, entity)
+        yield from result_facts(result, entity)
     elif is_failure(run.get("executionStatus")):
-        yield from _failure_facts(run)
-
-
-def _found_text(result: Document) -> str:
-    """Return what a test found: ``2 of 3 checks passed; minValue 3``, without the word that the line begins with.
-
-    A value that the text says is not repeated: ``3 rows of 10 are null`` says ``nullCount 3``.
-    """
-    result_text = _SAYS_FOUND.sub("", str(result.get("result") or ""))
-    values = [one for one in _objects(result.get("testResultValue")) if one.get("value") is not None]
-    further = [one for one in values if not _says(result_text, str(one.get("name", "")), str(one["value"]))]
-    texts = [f"{one.get('name') or 'value'} {one['value']}" for one in further[:_MOST_NAMED]]
-    return "; ".join(filter(None, (result_text, ", ".join(texts))))
-
-
-def _says(text: str, name: str, number: str) -> bool:
-    """Return whether a text says a number with the words by which it is called, or some of them."""
-    words = {one for one in in_words(name).replace("_", " ").split() if one not in _OF_ANY_NUMBER}
-    spoken = text.lower().replace(",", "")
-    is_named = not words or any(word.rstrip("s") in spoken for word in words)
-    return is_named and re.search(rf"(?<![\w.]){re.escape(number.lower())}(?![\w.]*\d)(?!\w)", spoken) is not None
-
-
-def _bounds(result: Document, test: Document) -> Iterator[str]:
-    """Yield what a test allows: its parameters, or else the bounds that its result names."""
-    parameters = [one for one in _objects(test.get("parameterValues")) if one.get("value") not in (None, "")]
-    for parameter in parameters[:_MOST_NAMED]:
-        yield parameter_text(parameter)
-    for word, key in (("at least", "minBound"), ("at most", "maxBound")):
-        if not parameters and isinstance(result.get(key), int | float):
-            yield f"{word} {result[key]:,}"
-
-
-def _failing_rows(result: Document, found_text: str) -> str:
-    """Return how many rows failed: ``3 of 10``; empty where the result does not say, or what was found says so."""
-    failed, passed, share = (result.get(key) for key in ("failedRows", "passedRows", "failedRowsPercentage"))
-    if type(failed) is not int:
-        return f"{share:g} {_PERCENT}" if isinstance(share, int | float) and not isinstance(share, bool) else ""
-    numbers = [str(failed), *([str(failed + passed)] if type(passed) is int else [])]
-    if all(_says(found_text, "rows", number) for number in numbers):
-        return ""
-    return " of ".join(f"{int(number):,}" for number in numbers)
+        yield from run_facts(run)
 
 
 def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> Iterator[ChangeLine]:
@@ -232,31 +185,11 @@ def _run_lines(old: Document, new: Document, _pipeline: Document, zone: str) -> 
     """
     key = "pipelineState" if "pipelineState" in new else "executionStatus"
     yield _status_line("run", old.get(key), new.get(key))
-    yield from _failure_facts(new)
+    yield from run_facts(new)
     if (took_ms := took_ms_of(new)) is not None:
         yield from fact_lines("took", span_text(took_ms))
     if "runId" not in new or old.get("runId") != new["runId"]:
         yield from _earlier_lines(old, key, zone)
-
-
-def _failure_facts(run: Document) -> Iterator[ChangeLine]:
-    """Yield the error of a run, and the tasks that failed."""
-    error, failed_steps = _object(run.get("error")), [one for one in _objects(run.get("status")) if one.get("failures")]
-    failures = [one for step in failed_steps for one in _objects(step["failures"])]
-    yield from fact_lines("error", str(error.get("errorMessage") or "") or _failures_text(failures))
-    tasks = [one for one in _objects(run.get("taskStatus")) if one.get("executionStatus") in _FAILED_TASKS]
-    names = [str(one.get("name", "?")) for one in (*tasks, *failed_steps)]
-    names += [str(task) for task in (error.get("failedTask"),) if task and task not in names]
-    yield from fact_lines("failed tasks", names_text(names))
-
-
-def _failures_text(failures: Sequence[Document]) -> str:
-    """Return the first failure of a run of an ingestion pipeline: ``orders: permission denied and 2 more``."""
-    if not failures:
-        return ""
-    text = ": ".join(str(failures[0][key]) for key in ("name", "error") if failures[0].get(key))
-    left_count = len(failures) - 1
-    return f"{text} and {left_count:,} more" if left_count else text
 
 
 def _silence_lines(_old: Document, silence: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
@@ -312,7 +245,7 @@ def took_ms_of(run: Document) -> int | None:
 
     The ``timestamp`` of a run of an ingestion pipeline is that of its report.
     """
-    tasks = _objects(run.get("taskStatus"))
+    tasks = objects_in(run.get("taskStatus"))
     begin = run.get("startDate" if "pipelineState" in run else "timestamp")
     starts = _moments(begin, *(task.get("startTime") for task in tasks))
     ends = _moments(run.get("endTime"), run.get("endDate"), *(task.get("endTime") for task in tasks))
@@ -340,26 +273,8 @@ def _earlier_lines(report: Document, key: str, zone: str, details: str = "") -> 
     yield from fact_lines("last success" if is_success else "before", ", ".join(filter(None, parts)), *moments)
 
 
-def fact_lines(label: str, text: str, *moments: tuple[str, int]) -> Iterator[ChangeLine]:
-    """Yield one fact about a report, if there is one, with the times in it."""
-    if text := clean_line(text, limit=SHOWN_LIMIT):
-        yield ChangeLine(text, rank=Rank.REPORTED, label=label, moments=moments)
-
-
-def moment_lines(label: str, at_ms: int, zone: str) -> Iterator[ChangeLine]:
-    """Yield a fact about a report that is a time, epoch milliseconds."""
-    moment = moment_text(at_ms, zone)
-    return fact_lines(label, moment, (moment, at_ms))
-
-
 def _moments(*values: object) -> list[int]:
     return [one for one in values if isinstance(one, int) and type(one) is int and one in _MOMENTS]
-
-
-def names_text(names: Sequence[str]) -> str:
-    """Return the first names, and how many there are besides: ``a, b, c, d, e and 3 more``."""
-    left_count = len(names) - _MOST_NAMED
-    return f"{', '.join(names[:_MOST_NAMED])}{f' and {left_count:,} more' if left_count > 0 else ''}"
 
 
 def _suite_lines(old: Document, new: Document, _suite: Document, zone: str) -> Iterator[ChangeLine]:
@@ -371,7 +286,7 @@ def _suite_lines(old: Document, new: Document, _suite: Document, zone: str) -> I
     counts = {verb: new.get(key) for key, verb in _COUNTS.items()}
     count_texts = [f"{count:,} {verb}" for verb, count in counts.items() if isinstance(count, int) and count]
     details = f": {', '.join(count_texts)}" if count_texts else ""
-    results = _objects(new.get("testCaseResultSummary"))
+    results = objects_in(new.get("testCaseResultSummary"))
     failing = [one for status in ("Failed", "Aborted") for one in results if one.get("status") == status]
     dated_tests = [(since_ms, one) for one in failing for since_ms in _moments(one.get("failingSince"))]
     new_names = [_test_name(one) for since_ms, one in dated_tests if _is_new(since_ms, one, old)]
@@ -476,14 +391,6 @@ def _retention_lines(_old: Document, facts: Document, _organization: Document, _
         if isinstance(passed := facts.get("readersPassed"), int) and passed:
             yield from fact_lines("what follows", f"{count_text(passed, 'reader')} of the log will miss events")
         yield command_line("tocsin retention show", label="to see what is kept for how long", rank=Rank.REPORTED)
-
-
-def _objects(value: Value) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _object(value: Value) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 ReportLines = Callable[[Document, Document, Document, str], Iterable[ChangeLine]]

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 from tocsin.conditions.documents import TIER_PREFIX, tag_names
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
 from tocsin.delivery.lines import ADVICE, UTC, ChangeLine, Rank, advice_line, clean_line, moment_text
+from tocsin.delivery.wording.facts import fact_lines, moment_lines, names_text
 from tocsin.delivery.wording.failing_rows import failing_row_lines
 from tocsin.delivery.wording.incidents import (
     INCIDENT,
@@ -19,13 +20,10 @@ from tocsin.delivery.wording.incidents import (
     tells_of_open_incident,
 )
 from tocsin.delivery.wording.reports import (
-    fact_lines,
     is_failure_report,
     is_recovery,
     is_reminder,
     last_failure_lines,
-    moment_lines,
-    names_text,
     span_text,
 )
 from tocsin.model import fqn

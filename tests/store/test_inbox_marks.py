@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
-from sqlalchemy import Engine, event, select
+from sqlalchemy import Engine, event, insert, select, update
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_inbox import NOW_MS, inbox  # noqa: F401  fixtures
 from tests.store.test_inbox_groups import Tell, tell  # noqa: F401  fixtures
 
-from tocsin.errors import NotFound
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.inbox import MOST_MARKED, EarlierState, EntryState, Mark, Marked, Snooze, SnoozeEnd, Tab, TabCounts
+from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.engine import writing
-from tocsin.store.database.tables import notification
+from tocsin.store.database.tables import change_event, notification
 from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.inbox import Inbox, InboxCursor, PageOf
 
@@ -243,3 +245,52 @@ def paged_ids(inbox: Inbox, tab: Tab, limit: int) -> list[str]:  # noqa: F811  t
         ids += [entry.id for entry in page]
         place = kind.place_of(page[-1])
     return ids
+
+
+def open_incident(engine: Engine, about: str, *, number: int, merged_into: str | None = None) -> str:
+    """Let the asset that a notification is about have an incident; return its id."""
+    incident_id, moments = f"incident {number}", {"opened_at_ms": NOW_MS, "updated_at_ms": NOW_MS}
+    asset = select(change_event.c.entity_id, change_event.c.entity_type, change_event.c.id, change_event.c.log_offset)
+    asset = asset.join(notification, notification.c.log_offset == change_event.c.log_offset)
+    with writing(engine) as connection:
+        entity_id, kind, event_id, offset = connection.execute(asset.where(notification.c.id == about)).one()
+        opening = {"entity_id": entity_id, "entity_type": kind, "opened_event_id": event_id, "opened_offset": offset}
+        row = {"id": incident_id, "number": number, "status": "new", "merged_into": merged_into, **opening, **moments}
+        connection.execute(insert(alert_incident), [row])
+    return incident_id
+
+
+def resolve_incident(engine: Engine, incident_id: str) -> None:
+    with writing(engine) as connection:
+        is_it = alert_incident.c.id == incident_id
+        connection.execute(update(alert_incident).where(is_it).values(status=IncidentStatus.RESOLVED.value))
+
+
+def test_what_is_snoozed_until_its_incident_is_resolved_comes_back_then(
+    inbox: Inbox,  # noqa: F811
+    tell: Tell,  # noqa: F811
+    store_engine: Engine,
+) -> None:
+    for name in ("a", "b"):
+        tell(name)
+    own, lead = (open_incident(store_engine, name, number=number) for number, name in enumerate(("a", "b"), 1))
+    tell("c")
+    open_incident(store_engine, "c", number=3, merged_into=lead)
+    until_resolved = Snooze(end=SnoozeEnd.RESOLVED)
+    inbox.mark("ann", ["a", "c"], Mark.SNOOZED, NOW_MS, snooze=until_resolved)
+    assert inbox.wake(LATER_MS) == set()
+    assert ids_of(inbox, Tab.SNOOZED) == ["c", "a"]
+    resolve_incident(store_engine, lead)
+    assert (inbox.wake(LATER_MS), ids_of(inbox, Tab.SNOOZED)) == ({"ann"}, ["a"])
+    resolve_incident(store_engine, own)
+    assert (inbox.wake(LATER_MS), ids_of(inbox, Tab.SNOOZED)) == ({"ann"}, [])
+
+
+def test_what_has_no_open_incident_cannot_wait_for_its_end(inbox: Inbox, tell: Tell, store_engine: Engine) -> None:  # noqa: F811
+    for name in ("a", "b"):
+        tell(name)
+    resolve_incident(store_engine, open_incident(store_engine, "a", number=1))
+    open_incident(store_engine, "b", number=2)
+    with pytest.raises(InvalidInput, match="1 of these has no open incident"):
+        inbox.mark("ann", ["a", "b"], Mark.SNOOZED, NOW_MS, snooze=Snooze(end=SnoozeEnd.RESOLVED))
+    assert ids_of(inbox, Tab.UNREAD) == ["b", "a"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, literal, null, select
 
-from tocsin.errors import NotFound
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.inbox import MOST_MARKED, EarlierState, EntryState, Mark, Marked, Snooze, SnoozeEnd
 from tocsin.model.mute import FOR_GOOD_MS
 from tocsin.store.database.engine import insert_into
@@ -75,12 +75,29 @@ def mark_entries(
     now_ms: int,
     snooze: Snooze | None = None,
 ) -> Marked:
-    """Mark the entries of these notifications, in the caller's transaction; each with all that it stands for."""
+    """Mark the entries of these notifications, in the caller's transaction; each with all that it stands for.
+
+    Raises
+    ------
+    InvalidInput : they should wait for the end of an incident, and one has none that is open
+    """
     note_change(connection, user_id)
     groups = groups_of(connection, user_id, ids, now_ms)
     members = _lock_members(connection, _member_ids(connection, user_id, set(groups.values()), now_ms))
+    if snooze is not None and snooze.end is SnoozeEnd.RESOLVED:
+        _check_open_incidents(connection, members)
     missing = tuple(one for one in ids if one not in groups)
     return replace(_apply(connection, members, mark, now_ms=now_ms, snooze=snooze), missing=missing)
+
+
+def _check_open_incidents(connection: Connection, members: Sequence[Row[Any]]) -> None:
+    """Refuse what could not end: entries that wait for the end of an incident, and have none that is open."""
+    is_among = is_one_of(connection, _ROW.id, {row.id for row in members})
+    without_ids = set(connection.scalars(select(_ROW.id).where(is_among, open_incident().is_(None))))
+    count = len({row.group_id for row in members if row.id in without_ids})
+    if count:
+        verb = "has" if count == 1 else "have"
+        raise InvalidInput(f"{count} of these {verb} no open incident; choose a time, or changed", field="until")
 
 
 def mark_all_read(connection: Connection, user_id: str, now_ms: int) -> Marked:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, ScalarSelect, Select, and_, func, or_, select
 
 from tocsin.model.alert_incident import IncidentStatus
 from tocsin.model.mute import FOR_GOOD_MS
@@ -40,23 +40,22 @@ def due_rows(connection: Connection, now_ms: int, user_ids: Collection[str] | No
 def open_incident() -> ScalarSelect[str]:
     """Return the query of the unresolved incident of a notification's asset, inside a statement about the latter."""
     asset = select(change_event.c.entity_id).where(change_event.c.log_offset == _ROW.log_offset)
-    query = select(_INCIDENT.id).where(
-        _INCIDENT.entity_id == asset.correlate(notification).scalar_subquery(),
-        _INCIDENT.status != IncidentStatus.RESOLVED.value,
-        _INCIDENT.merged_into.is_(None),
-    )
+    of_asset = _INCIDENT.entity_id == asset.correlate(notification).scalar_subquery()
+    query = _unresolved_incidents().where(of_asset)
     return query.order_by(_INCIDENT.number.desc()).limit(1).correlate(notification).scalar_subquery()
 
 
 def _is_resolved() -> ColumnElement[bool]:
-    lead = alert_incident.alias("lead")
-    unresolved = (
-        select(_INCIDENT.id)
-        .join(lead, lead.c.id == func.coalesce(_INCIDENT.merged_into, _INCIDENT.id))
-        .where(_INCIDENT.id == _ROW.snoozed_incident, lead.c.status != IncidentStatus.RESOLVED.value)
-    )
+    unresolved = _unresolved_incidents().where(_INCIDENT.id == _ROW.snoozed_incident)
     waits = and_(_ROW.snoozed_until_ms == FOR_GOOD_MS, _ROW.snoozed_after.is_(None))
     return and_(waits, ~unresolved.correlate(notification).exists())
+
+
+def _unresolved_incidents() -> Select[str]:
+    """Return the query of incidents that are not resolved; a merged one is when that is which stands for it."""
+    lead = alert_incident.alias("lead")
+    query = select(_INCIDENT.id).join(lead, lead.c.id == func.coalesce(_INCIDENT.merged_into, _INCIDENT.id))
+    return query.where(lead.c.status != IncidentStatus.RESOLVED.value)
 
 
 def _has_changed(now_ms: int) -> ColumnElement[bool]:

@@ -273,16 +273,16 @@ def test_what_is_snoozed_until_its_incident_is_resolved_comes_back_then(
 ) -> None:
     for name in ("a", "b"):
         tell(name)
-    own, lead = (open_incident(store_engine, name, number=number) for number, name in enumerate(("a", "b"), 1))
+    own_id, lead_id = (open_incident(store_engine, name, number=at) for at, name in enumerate(("a", "b"), 1))
     tell("c")
-    open_incident(store_engine, "c", number=3, merged_into=lead)
+    open_incident(store_engine, "c", number=3, merged_into=lead_id)
     until_resolved = Snooze(end=SnoozeEnd.RESOLVED)
     inbox.mark("ann", ["a", "c"], Mark.SNOOZED, NOW_MS, snooze=until_resolved)
     assert inbox.wake(LATER_MS) == set()
     assert ids_of(inbox, Tab.SNOOZED) == ["c", "a"]
-    resolve_incident(store_engine, lead)
+    resolve_incident(store_engine, lead_id)
     assert (inbox.wake(LATER_MS), ids_of(inbox, Tab.SNOOZED)) == ({"ann"}, ["a"])
-    resolve_incident(store_engine, own)
+    resolve_incident(store_engine, own_id)
     assert (inbox.wake(LATER_MS), ids_of(inbox, Tab.SNOOZED)) == ({"ann"}, [])
 
 

@@ -22,6 +22,7 @@ from truth.failures import Incident
 from truth.schedule import Planned
 from truth.script import NAMES_NOW, Script
 
+_PAGE = {"limit": 500, "format": "tocsin"}
 _OF_A_JOB = ("alertNarrowed", "lagExceeded", "lagRecovered")
 """Types of the events that jobs make, every minute at most: no step predicts when."""
 
@@ -107,7 +108,7 @@ def read_log(caller: Caller, engine: Engine, ends: Sequence[int]) -> Log:
     steps: list[list[Event]] = [[] for _ in ends[1:]]
     at = ends[0]
     while True:
-        page = caller.ask("GET", "/events", params={"offset": at, "limit": 500, "format": "tocsin"})
+        page = caller.ask("GET", "/events", params={"eventTypes": "*", "offset": at, **_PAGE})
         for answer in (one for one in page["data"] if one["eventType"] not in _OF_A_JOB):
             step_end = bisect_left(ends, offsets[answer["id"]])
             if step_end < len(ends):  # later are log-ins of a replay that is judged again

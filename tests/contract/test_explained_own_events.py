@@ -101,9 +101,43 @@ def test_each_is_explained_as_it_was_told(
     check_explanation(administrator, "alertExpired")
 
 
+def listed_types(client: httpx.Client, path: str, **params: str) -> set[str]:
+    """Return the types of the events in an answer that holds a list of events, or of activity."""
+    form = {"format": "tocsin"} if path == "/events" else {}
+    answer = client.get(path, params={"limit": "1000", **form, **params})
+    assert answer.is_success, answer.text
+    return {one.get("event", one)["eventType"] for one in answer.json()["data"]}
+
+
+def test_a_reminder_of_one_persons_alert_is_in_no_feed_and_no_list_that_does_not_name_it(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    now_ms = SystemClock().now_ms()
+    add_alerts(administrator, now_ms + 3 * _DAY_MS)
+    link = f"<#E::table::{orders['fullyQualifiedName']}>"
+    fields = {"name": "has_rows", "entityLink": link, "testDefinition": "tableRowCountToEqual"}
+    case = create_entity(administrator, "/dataQuality/testCases", **fields)
+    bob_id, bob = person("bob")
+    assert administrator.put(f"/tables/{orders['id']}/followers", json=bob_id).is_success
+    report_result(administrator, case["fullyQualifiedName"], "Failed", case["updatedAt"])
+    notify_all(sqlite_engine)
+    remind_at(sqlite_engine, now_ms + 2 * _HOUR_MS)
+    reminder, activity = "incidentReminder", f"/users/{bob_id}/activity"
+    assert "testCaseFailure" in listed_types(bob, activity)
+    of_case = {"entityId": case["id"]}
+    for path, params in (
+        (activity, {}),
+        ("/events", {}),
+        ("/events", of_case),
+        ("/events", {"entityType": "testCase"}),
+    ):
+        assert reminder not in listed_types(bob, path, **params), params
+    for path, name in ((activity, reminder), (activity, "*"), ("/events", reminder), ("/events", f"*,{reminder}")):
+        assert reminder in listed_types(bob, path, eventType=name), name
+
+
 def event_of(client: httpx.Client, event_type: str) -> Json:
-    events = client.get("/events", params={"limit": 1_000, "format": "tocsin"}).json()["data"]
-    return next(one for one in events if one["eventType"] == event_type)
+    return client.get("/events", params={"eventType": event_type, "limit": 1, "format": "tocsin"}).json()["data"][0]
 
 
 def check_explanation(client: httpx.Client, event_type: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,17 @@ from tests.store.test_retention import check_sound, plan_at, read_all, run
 from tests.store.test_subscriptions import counted_statements
 
 from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck, add_checks
+from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.flow.schedule.decide import CHECK_WAIT_MS
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import FOR_ALERTS, ChangeEvent, EventType
+from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.tables import message, notification
+from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
@@ -83,6 +87,26 @@ def test_what_is_so_is_one_event_on_the_asset_without_a_version(company: SmallCo
     (change,) = event.change_description.fields_added
     facts = {"schedule": check.schedule_id, "timestamp": check.due_at_ms + 2_000, "since": 1_000, "failures": 3}
     assert (change.name, change.new_value) == ("stillFailing", facts)
+
+
+def test_a_check_for_one_alert_is_in_nobodys_feed_and_in_no_list_that_does_not_name_it(company: SmallCompany) -> None:
+    """Fault scenario 75."""
+    alert = alert_with_rules(company, "stillWithoutOwner()")
+    ben, check = company.ids["ben"], due_check(company, alert)
+    company.writes.follow("table", company.ids["orphan"], ben, actor=SYSTEM)
+    company.describe("orphan", "A change.")
+    assert write(company, check, state_of(company, "orphan", may_lack_owner=True)) == 1
+    activity = Activity(company.engine)
+    listed_types = [logged.event.event_type for logged in activity.events_for_follower(ben)]
+    assert (listed_types[0], EventType.SCHEDULED_CHECK in listed_types) == (EventType.ENTITY_UPDATED, False)
+    (check_event,) = activity.events_for_follower(ben, event_types=[EventType.SCHEDULED_CHECK])
+    assert check_event.event.id == check.event_id(company.ids["orphan"])
+    selection = EventSelection(entity_id=company.ids["orphan"])
+    counts = [
+        len(EventLog(company.engine).list_events(replace(selection, leaves_out=types), limit=99))
+        for types in ((), FOR_ALERTS)
+    ]
+    assert counts[0] - counts[1] == 1
 
 
 def test_an_inherited_owner_is_an_owner_and_the_rest_of_the_condition_counts(company: SmallCompany) -> None:

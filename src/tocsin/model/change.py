@@ -187,6 +187,8 @@ NAMED_ONLY = (
     EventType.INCIDENT_REMINDER,
 )
 """Types of event that an alert matches only if it names them."""
+FOR_ALERTS = (EventType.SCHEDULED_CHECK, EventType.INCIDENT_REMINDER)
+"""Types of event that are written because of what alerts ask, of assets that nobody changed: listed only by name."""
 
 
 class FieldChange(WireModel):

@@ -22,10 +22,12 @@ class EventSelection:
     ----------
     kinds : per event type, the entity types wanted of it (``ALL_TYPES`` for every one)
     since_ms, until_ms : first and last moment, epoch milliseconds UTC, both inclusive
+    leaves_out : types of event that are not wanted
     reason : a part of why the change was made, as its author says; case does not count
     """
 
     kinds: Mapping[EventType, frozenset[str] | None] | None = None
+    leaves_out: tuple[EventType, ...] = ()
     since_ms: int | None = None
     until_ms: int | None = None
     entity_id: str | None = None

@@ -19,7 +19,7 @@ from tocsin.conditions.event_aliases import NAMES, NamedTypes, named_types_of
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_default, as_upstream
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
-from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
+from tocsin.model.change import FOR_ALERTS, ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, suggestion_for
@@ -39,6 +39,7 @@ from tocsin.server.request import Asked, Caller, PathId, QueryParameters
 from tocsin.store.database.page_bytes import BoundedList
 
 _LINKED = frozenset(Format)
+_EVERY = "*"
 Kinds = dict[EventType, frozenset[str] | None]
 EventFormat = Literal[
     "openmetadata", "default", "seed", "tocsin", "cloudEvents", "json", "csv", "jsonld", "turtle", "ntriples"
@@ -85,7 +86,10 @@ class EventQuery(QueryParameters):
     timestamp: int | None = Field(default=None, ge=0, le=LATEST_MS, description="A time, epoch milliseconds.")
     end_ts: int | None = Field(default=None, ge=0, le=LATEST_MS, description="The last time, epoch milliseconds.")
     event_type: _Csv = None
-    event_types: _Csv = Field(default=None, description="Comma list of types of events.")
+    event_types: _Csv = Field(
+        default=None,
+        description="Comma list of types of events; `*`: all, with `scheduledCheck` and `incidentReminder`.",
+    )
     entity_type: _Csv = Field(default=None, description="Comma list of types of entities.")
     entity_types: _Csv = Field(default=None, description="Comma list of types of entities.")
     include_fields: _Csv = Field(default=None, description="Comma list of fields: only events that change one of them.")
@@ -109,6 +113,7 @@ class EventQuery(QueryParameters):
         """Return the selection for the store."""
         return EventSelection(
             kinds=self._kinds(),
+            leaves_out=() if self._texts_of("event_type") else FOR_ALERTS,
             since_ms=self.timestamp,
             until_ms=self.end_ts,
             entity_id=None if self.entity_id is None else str(self.entity_id),
@@ -223,13 +228,15 @@ def read_event(event_id: PathId, caller: Asked, request: Request, *, asked_forma
 
 
 def parse_event_types(text: str, parameter: str = "eventType") -> NamedTypes:
-    """Return the event types that the comma list in ``parameter`` names.
+    """Return the event types that the comma list in ``parameter`` names; ``*`` names all.
 
     Raises
     ------
     InvalidInput : one of them is none
     """
     names = _names(text)
+    if _EVERY in names:
+        return NamedTypes(frozenset(EventType))
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         raise InvalidInput(f"unknown event type {unknown[0]!r}; {suggestion_for(unknown[0], NAMES)}", field=parameter)

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from sqlalchemy import CompoundSelect, Engine, Select, select, union_all
 
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import FOR_ALERTS, LoggedEvent
 from tocsin.store.database.engine import reading
 from tocsin.store.database.feed_tables import thread
 from tocsin.store.database.page_bytes import BoundedList, portion
@@ -39,16 +39,16 @@ class Activity:
         """Return what happened since ``since_ms`` to the assets a user follows, newest first.
 
         Tests of a followed table, and threads about a followed asset, count as the asset does. That others follow
-        the assets too is left out. ``event_types`` narrows to these (none: all); ``below`` is the log offset the last
-        page ended with.
+        the assets too is left out. ``event_types`` narrows to these (none: all but ``FOR_ALERTS``); ``below`` is the
+        log offset the last page ended with.
         """
         query = (
             select(*LOGGED)
             .where(change_event.c.entity_id.in_(_ids_followed(user_id)), change_event.c.timestamp_ms >= since_ms)
             .where(change_event.c.derived.not_like(_FOLLOWED_ONLY))
         )
-        if event_types:
-            query = query.where(change_event.c.event_type.in_(sorted(event_types)))
+        event_type = change_event.c.event_type
+        query = query.where(event_type.in_(sorted(event_types)) if event_types else event_type.not_in(FOR_ALERTS))
         if below is not None:
             query = query.where(change_event.c.log_offset < below)
         with reading(self._engine) as connection:

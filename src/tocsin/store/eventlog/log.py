@@ -362,6 +362,8 @@ def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's co
     conditions += _within(Window(selection.since_ms, selection.until_ms))
     if selection.reason is not None:
         conditions += [_EVENT.reason.is_not(None), _EVENT.reason.ilike(_pattern(selection.reason), escape="/")]
+    if selection.leaves_out:
+        conditions.append(_EVENT.event_type.not_in(selection.leaves_out))
     if selection.kinds is not None:
         conditions.append(or_(literal(False), *(_is_kind(*kind) for kind in selection.kinds.items())))
     return conditions

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
@@ -10,10 +12,14 @@ from tests.store.test_failure_context import counting
 
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck, add_checks
-from tocsin.delivery.dispatch import Dispatch, FailureIncident
+from tocsin.delivery.dispatch import Dispatch, FailureIncident, Guidance
+from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
+from tocsin.delivery.wording.content import message_content
+from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.flow.match.plan import plan_of
 from tocsin.model.alert_incident import StepKind
+from tocsin.model.severity import Severity
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.outbox.failure_incidents import ReportPlace
@@ -110,3 +116,43 @@ def test_incidents_of_many_digests_are_read_together(company: SmallCompany) -> N
     with counting(company.engine) as statements:
         messages.dispatches(claim)
     assert sum("FROM alert_incident " in one for one in statements) == 2, "those to be named, those to acknowledge"
+
+
+def test_a_digest_says_of_its_failures_what_a_message_about_each_says(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    company.put("classification", {"name": "Tier", "description": "importance"})
+    company.put("tag", {"name": "Tier1", "classification": "Tier", "description": "the highest"})
+    tier = {"tagFQN": "Tier.Tier1", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+    for name in ("rows", "sums"):
+        company.test_case("orders", name, tags=[tier])
+    to_cem = {"category": "Users", "type": "Email", "config": {"receivers": ["cem"]}}
+    company.clock.advance(1_000)
+    company.alert("failed", [to_cem], "testStatus == 'Failed'", resources=("testCase",), severity="Severity2")
+    for name in ("rows", "rows", "sums"):
+        company.result("orders", "Failed", name)
+    notify_all(store_engine)
+    dispatch = digest_to_cem(company)
+    guidance = Guidance(Severity.SEVERITY_2)
+    message = replace(dispatch, guidance={entry.notification_id: guidance for entry in dispatch.entries})
+    sections = message_content(message, message.entries, base_url="https://tocsin.example", lines_each=3).sections
+    streak_texts = [{line.label: line.text for line in section.lines}.get("failing since") for section in sections]
+    since = moment_text(reported_at_ms(dispatch.entries[0].event))
+    assert streak_texts == [None, f"{since}, 2 times in a row", None]
+    notes = [["".join(span.text for span in note.spans) for note in section.notes] for section in sections]
+    assert notes == [[f"Incident: INC-{number}, Severity 1 (critical)"] for number in (1, 1, 2)]
+
+
+def test_failures_of_many_digests_are_read_together(company: SmallCompany) -> None:
+    Sessions(company.engine).begin("worker", lease_ms=90_000, now_ms=1)
+    for receiver in ("ana", "cem", "dia"):
+        mail = {"category": "Users", "type": "Email", "config": {"receivers": [receiver]}}
+        company.alert(f"to {receiver}", [mail], "testStatus == 'Failed'", resources=("testCase",))
+    for name in ("rows", "sums"):
+        company.result("orders", "Failed", name)
+    notify_all(company.engine)
+    messages = Messages(company.engine)
+    claim = messages.claim("worker", 64, now_ms=LATER_MS)
+    with counting(company.engine) as statements:
+        dispatches = messages.dispatches(claim)
+    assert sum(len(one.streaks) for one in dispatches) == 3 * 2
+    assert sum("status_report" in one for one in statements) == 1

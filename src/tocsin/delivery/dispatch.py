@@ -180,8 +180,9 @@ class Dispatch:
     ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
     resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents
     and to answer change requests, by the id of a notification, and so are ``guidance``, what change requests ask for
-    (``answerable``), and in a digest the ``incidents`` that its failures belong to. ``read_only`` are the notifications
-    whose recipients may not acknowledge their incidents, None: nobody asked yet. Times are said in an IANA ``zone``:
+    (``answerable``), and in a digest the ``incidents`` that its failures belong to, and their ``streaks``: since when,
+    and how often in a row. ``read_only`` are the notifications whose recipients may not acknowledge their incidents,
+    None: nobody asked yet. Times are said in an IANA ``zone``:
     a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the failing rows that
     it may show.
     """
@@ -205,6 +206,7 @@ class Dispatch:
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
     guidance: Mapping[str, Guidance] = field(default_factory=dict)
     incidents: Mapping[str, FailureIncident] = field(default_factory=dict)
+    streaks: Mapping[str, FailureContext] = field(default_factory=dict)
     zone: str = "UTC"
 
     @property

@@ -24,7 +24,7 @@ from tocsin.delivery.wording.incidents import INCIDENT_LABEL, is_assigned_to, te
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
-from tocsin.delivery.wording.surroundings import without_failure_advice
+from tocsin.delivery.wording.surroundings import STREAKS, without_failure_advice
 from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
@@ -48,6 +48,9 @@ _MOST_LINES_EACH, _MOST_LINES = 3, 20
 
 Of what a template says it shows as many blocks, twice as many of a single one.
 """
+
+_ALWAYS_TOLD = frozenset({ADVICE, *STREAKS})
+"""Labels of lines that no message leaves out to be short."""
 
 _DONE = {
     EventType.ENTITY_CREATED: "created by",
@@ -218,6 +221,8 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     sections: list[Section] = []
     for entry in entries:
         event, failure = entry.carried.event, dispatch.failure
+        if dispatch.incidents or dispatch.streaks:
+            failure = failure or _failure_in_digest(entry, dispatch)
         kinds = frozenset(one.kind for one in entry.reasons) if event.entity_type == THREAD else None
         reader_id = entry.recipient_id if is_assigned_to(event.change_description, entry.recipient_id) else None
         guidance = dispatch.guidance.get(entry.notification_id)
@@ -240,9 +245,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         answerable = dispatch.answerable.get(entry.notification_id, NOT_ASKED)
         why = why_text(event, entry.reasons, dispatch.message.channel, answerable)
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
-        if entry.parts or dispatch.guidance or dispatch.failure or incident:
+        if entry.parts or dispatch.guidance or failure or incident:
             incident_blocks = (incident_block(incident, base_url),) if incident else ()
-            section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, section)))
+            section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, failure, section)))
         sections.append(section)
     if len(dispatch.entries) == 1:
         (entry,) = dispatch.entries
@@ -263,9 +268,17 @@ def _with_parts(entries: Sequence[Entry]) -> list[Entry]:
     return [each for entry in entries for each in (entry, *entry.parts)]
 
 
-def _notes_of(entry: Entry, dispatch: Dispatch, section: Section) -> tuple[RichBlock, ...]:
+def _failure_in_digest(entry: Entry, dispatch: Dispatch) -> FailureContext | None:
+    """Return the incident of the failure that a notification in a digest tells of, since when, and how often."""
+    incident, streak = dispatch.incidents.get(entry.notification_id), dispatch.streaks.get(entry.notification_id)
+    return replace(streak or FailureContext(), incident=incident) if incident or streak else None
+
+
+def _notes_of(
+    entry: Entry, dispatch: Dispatch, failure: FailureContext | None, section: Section
+) -> tuple[RichBlock, ...]:
     """Return what a message says of a notification beside its event: other messages about the event do not."""
-    guidance, failure = dispatch.guidance.get(entry.notification_id), dispatch.failure
+    guidance = dispatch.guidance.get(entry.notification_id)
     if failure and (guidance or failure.runbook):
         guidance = _beside_failure(guidance or NO_GUIDANCE, failure, section)
     parts = part_blocks(entry, dispatch.message.channel) if entry.parts else ()
@@ -279,8 +292,8 @@ def _worded_section(entry: Entry, text: EventText, template_text: RichText | Non
     is_of_asset = not text.asset.full_name and event.entity and event.entity.get("owners")
     owners = owners_of(event) if is_of_asset else ()
     lines, body = ([], template_text.body) if template_text else (text.lines, ())
-    advice = (line for line in lines[lines_each:] if line.label == ADVICE) if lines_each else ()
-    shown_lines = (*lines[:lines_each], *advice)
+    further_lines = (line for line in lines[lines_each:] if line.label in _ALWAYS_TOLD) if lines_each else ()
+    shown_lines = (*lines[:lines_each], *further_lines)
     before, after = event.previous_version, event.current_version
     more_owners_count = max(0, len(owners) - MOST_OWNERS)
     more_owners = f" {more_of(more_owners_count)}" if more_owners_count else ""

@@ -41,6 +41,9 @@ from tocsin.model.change import (
 from tocsin.model.phrases import count_text
 from tocsin.model.status import STANDINGS, says_deprecated
 
+_FAILING_SINCE, _FAILED_FOR = STREAKS = ("failing since", "failed for")
+"""Labels of since when something fails, or for how long it did."""
+
 _DELETIONS = frozenset({EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED})
 _STATES = frozenset({SILENCE, STILL_FAILING, STILL_STALE})
 """Fields that say in which bad state an asset is or stays."""
@@ -117,7 +120,7 @@ def surrounding_lines(
         return
     if context.since_ms is not None and tells_of_open_incident(event):
         since = moment_text(context.since_ms, zone)
-        yield from fact_lines("failing since", since, (since, context.since_ms))
+        yield from fact_lines(_FAILING_SINCE, since, (since, context.since_ms))
     if context.incident and ALERT_INCIDENT not in paths:  # such an event says itself which and how bad it is
         yield from fact_lines(INCIDENT_LABEL, incident_text(context.incident))
     if INCIDENT not in paths:
@@ -187,11 +190,11 @@ def failure_lines(context: FailureContext, zone: str = UTC, *, said_ms: Containe
         since = moment_text(context.since_ms, zone), context.since_ms
         times = f"{since[0]}, {count_text(context.count, 'time')} in a row" if context.count > 1 else since[0]
         if context.ended_ms is None:
-            yield from fact_lines("failing since", times, since)
+            yield from fact_lines(_FAILING_SINCE, times, since)
         else:
             span = span_text(max(0, context.ended_ms - context.since_ms))
             is_said = context.count == 1 and context.since_ms in said_ms
-            yield from fact_lines("failed for", span if is_said else f"{span}, since {times}", since)
+            yield from fact_lines(_FAILED_FOR, span if is_said else f"{span}, since {times}", since)
         if context.last_success_ms is not None and context.ended_ms is None:
             yield from moment_lines("last success", context.last_success_ms, zone)
     yield from fact_lines(INCIDENT_LABEL, incident_text(context.incident) if context.incident else "")

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from sqlalchemy import Connection, select
 
-from tocsin.delivery.dispatch import Dispatch, FailureIncident
+from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
 from tocsin.delivery.wording.incidents import tells_of_incident
 from tocsin.delivery.wording.reports import belongs_to_incident, is_reminder
+from tocsin.delivery.wording.surroundings import tells_of_failure
 from tocsin.model.alert_incident import HandledAt, IncidentStatus, OpenIncident
 from tocsin.model.change import EventType
 from tocsin.model.change_request import request_in
@@ -27,9 +29,13 @@ from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
+from tocsin.store.outbox.failure_messages import streaks_of
 from tocsin.store.recipients.asked import people_who_answered, requests_that_ask
 
 _OWNERS = "owners"
+_MOST_STREAKS = 100
+"""Of so many failures a digest says since when: chats show fewer."""
+
 _ROW, _WATCHER = alert_incident.c, incident_watcher.c
 Opened = tuple[int, OpenIncident]
 """An incident, and the place of its first failure in the log."""
@@ -39,7 +45,7 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     """Return these messages, those about failures and silences with the incidents that nobody has acknowledged yet.
 
     So are reminders, on every channel: they are not sent where there is none. Digests, and messages about the handling
-    of one, also name the others.
+    of one, also name the others; digests say of their failures since when and how often in a row.
     """
     failing = [
         entry
@@ -50,7 +56,7 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     ]
     if not failing:
         return list(dispatches)
-    named_incidents = _named_incidents(connection, dispatches)
+    named_incidents, streaks = _named_incidents(connection, dispatches), _streaks_in_digests(connection, dispatches)
     open_incidents = _open_incidents(connection, {entry.event.entity_id for entry in failing})
     incident_by_notification = {entry.notification_id: _incident_of(entry, open_incidents) for entry in failing}
 
@@ -62,6 +68,7 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
             dispatch,
             entries=tuple(map(with_own_incident, dispatch.entries)),
             incidents=named_incidents.get(dispatch.message.id, {}),
+            streaks=streaks.get(dispatch.message.id, {}),
         )
         for dispatch in dispatches
     ]
@@ -87,6 +94,29 @@ def _named_incidents(
         if place in incidents:
             named_incidents[message_id][notification_id] = incidents[place]
     return named_incidents
+
+
+def _streaks_in_digests(
+    connection: Connection, dispatches: Sequence[Dispatch]
+) -> Mapping[str, Mapping[str, FailureContext]]:
+    """Return since when, and how often in a row, what fails does that digests tell of, the first of each.
+
+    By message and notification.
+    """
+    failures = {
+        (dispatch.message.id, entry.notification_id): (
+            ReportPlace(entry.event.entity_id, entry.log_offset),
+            entry.event,
+        )
+        for dispatch in dispatches
+        if dispatch.message.channel in WORDED and len(dispatch.entries) > 1
+        for entry in islice((one for one in dispatch.entries if tells_of_failure(one.event)), _MOST_STREAKS)
+    }
+    contexts = streaks_of(connection, dict(failures.values())) if failures else {}
+    streaks: dict[str, dict[str, FailureContext]] = defaultdict(dict)
+    for (message_id, notification_id), (place, _) in failures.items():
+        streaks[message_id][notification_id] = contexts[place]
+    return streaks
 
 
 def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str, Sequence[Opened]]:

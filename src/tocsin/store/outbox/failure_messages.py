@@ -115,7 +115,7 @@ class FailureMessages:
         by_place = {place_of(dispatch): dispatch for dispatch in dispatches}
         recovered_places = {place for place, dispatch in by_place.items() if is_recovery(dispatch.event)}
         with reading(self._engine) as connection:
-            streaks = _streaks_of(connection, {place: dispatch.event for place, dispatch in by_place.items()})
+            streaks = streaks_of(connection, {place: dispatch.event for place, dispatch in by_place.items()})
             incidents = incidents_at(connection, by_place.keys() - recovered_places)
             causes = _causes_of(connection, incidents.keys())
             durations = usual_durations(
@@ -149,7 +149,7 @@ class FailureMessages:
             return {}
         with reading(self._engine) as connection:
             streaks, durations = (
-                _streaks_of(connection, failures),
+                streaks_of(connection, failures),
                 usual_durations(connection, _times_of_runs(failures)),
             )
         return {place: replace(streak, usual_ms=durations.get(place)) for place, streak in streaks.items()}
@@ -253,7 +253,7 @@ class _Reported(NamedTuple):
         return self.verdict is not None and is_failure(self.verdict)
 
 
-def _streaks_of(connection: Connection, events: Mapping[ReportPlace, ChangeEvent]) -> dict[ReportPlace, FailureContext]:
+def streaks_of(connection: Connection, events: Mapping[ReportPlace, ChangeEvent]) -> dict[ReportPlace, FailureContext]:
     """Return of each of these events since when its asset fails or has failed, how often, and the last success."""
     reports: dict[ReportPlace, list[_Reported]] = {place: [] for place in events}
     for report in _reports_before(connection, events.keys()):

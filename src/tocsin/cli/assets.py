@@ -14,7 +14,7 @@ from tocsin.client import Client, Entity
 from tocsin.errors import NotFound, TocsinError
 from tocsin.model.entity_type import OWNING
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import beginning_of, name_hint, nearest
+from tocsin.model.phrases import beginning_of, name_hint, nearest_by_word
 
 _LIKELIEST_FIRST = ("table", "dashboard", "pipeline", "databaseSchema", "database")
 _ASSET_TYPES = tuple(dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in ENTITY_TYPES.items() if row.is_asset))))
@@ -92,8 +92,8 @@ def _similar(client: Client, name: str, types: Collection[str], *, index: str = 
         return _offer_of(entities)
     if beginning := beginning_of(last_name):
         entities = _entities_found(partial(client.search, f"name:{beginning}*"), types, index)
-        near = nearest(last_name, [one.name for one in entities])
-        return _offer_of([one for one in entities if one.name == near]) if near else ""
+        near_entities = nearest_by_word(last_name, [(str(one.name), one) for one in entities])
+        return _offer_of(near_entities) if near_entities else ""
     return ""
 
 

@@ -6,10 +6,13 @@ import json
 import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
+from typing import TypeVar
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_APART = re.compile(r"[\W_]+")
 _VOWELS = tuple("aeiou")
 _SPOKEN_WITH_A_CONSONANT = ("user", "usage", "unique")
+_Named = TypeVar("_Named")
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 LONGEST_WORD = 512
 """Characters of a name beyond which nobody looks for what it could mean: comparing takes their square."""
@@ -54,6 +57,16 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     by_lower = {known.lower(): known for known in words}
     close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
+
+
+def nearest_by_word(word: str, candidates: Sequence[tuple[str, _Named]]) -> list[_Named]:
+    """Return of ``candidates``, pairs of a name and a value, the values with the name nearest to ``word``; where none is near, with the nearest word."""
+    near = nearest(word, [name for name, _ in candidates])
+    if near is not None:
+        return [value for name, value in candidates if name == near]
+    words_by_name = {name: _APART.split(name) for name, _ in candidates}
+    near = nearest(word, [one for words in words_by_name.values() for one in words])
+    return [value for name, value in candidates if near in words_by_name[name]]
 
 
 def similar(word: str, words: Collection[str]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.model.phrases import LONGEST_WORD, list_text, nearest, similar, value_in_words
+from tocsin.model.phrases import LONGEST_WORD, list_text, nearest, nearest_by_word, similar, value_in_words
 
 
 def test_of_many_names_the_first_are_said_and_the_others_counted() -> None:
@@ -52,3 +52,11 @@ def test_what_is_too_long_for_a_name_is_compared_with_none() -> None:
 )
 def test_a_part_of_a_name_means_the_shortest_that_contains_it(word: str, similar_name: str | None) -> None:
     assert similar(word, ["dana.whitlock.the.younger", "dana.whitlock", "elena.ruiz"]) == similar_name
+
+
+def test_a_word_of_a_name_counts_where_no_whole_name_is_near() -> None:
+    people = [("dana.whitlock", 1), ("dan", 2), ("elena.ruiz", 3)]
+    assert nearest_by_word("danna", people) == [2]
+    assert nearest_by_word("danna", [people[0], people[2]]) == [1]
+    assert nearest_by_word("whitlok", people) == [1]
+    assert nearest_by_word("nobody", people) == []

@@ -17,7 +17,7 @@ from tocsin.logic import ALWAYS
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.phrases import beginning_of, nearest, similar
+from tocsin.model.phrases import beginning_of, nearest, nearest_by_word, similar
 from tocsin.model.stored import Key
 from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
@@ -69,7 +69,7 @@ def similar_names(name: str, types: Sequence[str], caller: Caller) -> str:
     """
     compared_types = types if len(types) <= _MOST_SPOKEN else types[:1]  # of any type, search knows better
     near = next(filter(None, (similar_name(kind, name, caller) for kind in compared_types)), "")
-    return near or _searched_names(name, types, caller)
+    return near or _searched_names(name, types, caller) or _names_of_tests(name, types, caller)
 
 
 def similar_name(entity_type: str, fqn: str, caller: Caller) -> str:
@@ -121,8 +121,24 @@ def _searched_names(name: str, types: Sequence[str], caller: Caller) -> str:
         if fqns := _visible_fqns(_near_hits(text, types, caller), caller):
             return _offer_of(fqns)
     fqns = _visible_fqns(_hits_of(beginning_of(last_name), types, caller, _MOST_COMPARED), caller)
-    near = nearest(last_name, [names.split(fqn)[-1] for fqn in fqns])
-    return _offer_of([fqn for fqn in fqns if names.split(fqn)[-1] == near][:_MOST_OFFERED]) if near else ""
+    near_fqns = nearest_by_word(last_name, [(names.split(fqn)[-1], fqn) for fqn in fqns])
+    return _offer_of(near_fqns[:_MOST_OFFERED]) if near_fqns else ""
+
+
+def _names_of_tests(name: str, types: Sequence[str], caller: Caller) -> str:
+    """Return ``; did you mean …?`` with the tests of the table that a name means, where tests are among the types."""
+    if "testCase" not in types:
+        return ""
+    table_fqns = _visible_fqns(_near_hits(name, ("table",), caller), caller)
+    test_fqns = next(filter(None, (_test_fqns(one, caller) for one in (name, *table_fqns))), [])
+    return _offer_of(test_fqns) if test_fqns else ""
+
+
+def _test_fqns(table: str, caller: Caller) -> list[str]:
+    """Return the FQNs of tests, a few, whose own FQNs have the words of a table's name."""
+    words = words_of(table)
+    search = narrowed_search(caller, Search(Query(Words(("path",), words)), ("testCase",), size=_MOST_OFFERED))
+    return _visible_fqns(caller.parts.entities.search.hits(search), caller) if words else []
 
 
 def _visible_fqns(hits: Sequence[Hit], caller: Caller) -> list[str]:

@@ -45,7 +45,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "pipelineStatus": _STATUSES,
     "previousStatus": _STATUSES,
 }
-"""Fields that can have but a few values, and which: asking for another one is choices, as upstream allows it."""
+"""Fields that can have but a few values, and which: another one is allowed, as upstream has it, and warned of."""
 
 _REPORTED: dict[str, tuple[str, ...]] = {
     "testCaseStatus": RESULT_STATUSES,

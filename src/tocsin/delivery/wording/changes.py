@@ -15,7 +15,7 @@ from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ARROW, HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
-from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident, with_reader
+from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
 from tocsin.delivery.wording.parameters import PARAMETERS, parameter_lines
 from tocsin.delivery.wording.paths import (
@@ -27,6 +27,7 @@ from tocsin.delivery.wording.paths import (
     place_of_list,
     words_of_path,
 )
+from tocsin.delivery.wording.readers import with_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.renames import lines_with_renames
 from tocsin.delivery.wording.reports import (

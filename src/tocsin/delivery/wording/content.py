@@ -20,7 +20,8 @@ from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import guidance_blocks, incident_block
-from tocsin.delivery.wording.incidents import INCIDENT_LABEL, is_assigned_to, tells_of_incident
+from tocsin.delivery.wording.incidents import INCIDENT_LABEL, tells_of_incident
+from tocsin.delivery.wording.readers import YOU, names_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
@@ -133,7 +134,7 @@ class Section(NamedTuple):
         paragraph each
     body : what a template says, in place of the asset, its changes and the signature
     variant : what messages have in common that say the same of the event, but for why, buttons and notes: what is
-        known of a failure, how a thread concerns its reader, their zone, who they are where an incident is assigned to
+        known of a failure, how a thread concerns its reader, their zone, who they are where the event names
         them, and whether a button or a runbook says what is to be done; None where a template words it
     """
 
@@ -224,7 +225,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         if dispatch.incidents or dispatch.streaks:
             failure = failure or _failure_in_digest(entry, dispatch)
         kinds = frozenset(one.kind for one in entry.reasons) if event.entity_type == THREAD else None
-        reader_id = entry.recipient_id if is_assigned_to(event.change_description, entry.recipient_id) else None
+        reader_id = entry.recipient_id if names_reader(event, entry.recipient_id) else None
         guidance = dispatch.guidance.get(entry.notification_id)
         buttons = dispatch.buttons.get(entry.notification_id, ())
         incident = dispatch.incidents.get(entry.notification_id)
@@ -240,6 +241,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             lines = list(without_failure_advice(text.lines)) if is_advised else text.lines
             lines = [line for line in lines if incident is None or line.label != INCIDENT_LABEL]  # a note links to it
             section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
+            section = _with_owners(section, event, reader_id) if not text.asset.full_name else section
             at, link = moment_text(event.timestamp, dispatch.zone), base_url + text.asset.page
             texts[key] = section._replace(at=at, link=link, variant=variant)
         answerable = dispatch.answerable.get(entry.notification_id, NOT_ASKED)
@@ -289,15 +291,10 @@ def _worded_section(entry: Entry, text: EventText, template_text: RichText | Non
     """Return what a message says of an event, with so many lines or blocks, and what is to be done beside them."""
     event = entry.carried.event
     full_name = text.asset.full_name or event.entity_fully_qualified_name
-    is_of_asset = not text.asset.full_name and event.entity and event.entity.get("owners")
-    owners = owners_of(event) if is_of_asset else ()
     lines, body = ([], template_text.body) if template_text else (text.lines, ())
     further_lines = (line for line in lines[lines_each:] if line.label in _ALWAYS_TOLD) if lines_each else ()
     shown_lines = (*lines[:lines_each], *further_lines)
     before, after = event.previous_version, event.current_version
-    more_owners_count = max(0, len(owners) - MOST_OWNERS)
-    more_owners = f" {more_of(more_owners_count)}" if more_owners_count else ""
-    owner_names = ", ".join(one.text for one in owners[:MOST_OWNERS])
     return Section(
         headline=template_text.subject if template_text else text.headline,
         full_name=clean_line(full_name or event.entity_id, limit=_LINE_LIMIT),
@@ -311,11 +308,22 @@ def _worded_section(entry: Entry, text: EventText, template_text: RichText | Non
         versions=f"{before} to {after}" if before and after and before != after else "",
         why="",
         link="",
-        owners=owners[:MOST_OWNERS],
-        more_owners_count=more_owners_count,
-        owned_by=f"{OWNED_BY}{owner_names}{more_owners}" if owners else "",
         body=body[:lines_each],
     )
+
+
+def _with_owners(section: Section, event: ChangeEvent, reader_id: str | None) -> Section:
+    """Return a section that says who owns the asset, to one of them as "you"."""
+    if not (owners := owners_of(event)):
+        return section
+    more_count = max(0, len(owners) - MOST_OWNERS)
+    shown_owners = tuple(
+        replace(owner, text=YOU) if reader_id and owner.user_id == reader_id else owner
+        for owner in owners[:MOST_OWNERS]
+    )
+    more_text = f" {more_of(more_count)}" if more_count else ""
+    owned_by = f"{OWNED_BY}{', '.join(owner.text for owner in shown_owners)}{more_text}"
+    return section._replace(owners=shown_owners, more_owners_count=more_count, owned_by=owned_by)
 
 
 def _beside_failure(guidance: Guidance, failure: FailureContext, section: Section) -> Guidance:

@@ -74,7 +74,7 @@ def _with_name(change: FieldChange, name: str) -> FieldChange:
     return change.model_copy(update={"new_value": change.new_value | {_NAME: name}}) if is_step else change
 
 
-def with_reader(described: ChangeDescription | None, reader_id: str | None) -> ChangeDescription | None:
+def with_assignee(described: ChangeDescription | None, reader_id: str | None) -> ChangeDescription | None:
     """Return changes with the reader as "you" where an incident is assigned to them."""
     if described is None or reader_id is None or not is_assigned_to(described, reader_id):
         return described

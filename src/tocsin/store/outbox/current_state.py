@@ -1,14 +1,14 @@
-"""State of now in messages: the open incidents of failures, answered change requests, and which owners are deleted.
+"""State of now in messages: the open incidents of failures, and answered change requests.
 
 Days may pass between an event and its message. Incidents are found for all messages of a claim at once, and asked only
 where one tells of a failure; likewise answers, where one reminds of a request.
-Next: ``delivery/links/acknowledge.py``, ``delivery/wording/content.py``.
+Next: ``delivery/links/acknowledge.py``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -22,17 +22,14 @@ from tocsin.model.alert_incident import HandledAt, IncidentStatus, OpenIncident
 from tocsin.model.change import EventType
 from tocsin.model.change_request import request_in
 from tocsin.model.channels import WORDED
-from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import entity
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 from tocsin.store.outbox.failure_messages import streaks_of
 from tocsin.store.recipients.asked import people_who_answered, requests_that_ask
 
-_OWNERS = "owners"
 _MOST_STREAKS = 100
 """Of so many failures a digest says since when: chats show fewer."""
 
@@ -176,35 +173,3 @@ def with_answered_reasons(connection: Connection, dispatches: Sequence[Dispatch]
         return replace(entry, answered_reasons=tuple(reasons))
 
     return [replace(dispatch, entries=tuple(map(with_own_reasons, dispatch.entries))) for dispatch in dispatches]
-
-
-def with_deleted_owners(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
-    """Return dispatches in whose events the owners who are deleted, softly or for good, are marked."""
-    worded = [one for one in dispatches if one.message.channel in WORDED]
-    owner_ids = {owner["id"] for one in worded for entry in one.entries for owner in _owners(entry)}
-    live = select(entity.c.id).where(entity.c.deleted.is_(False))
-    deleted = owner_ids - {row.id for row in rows_by_key(connection, live, entity.c.id, owner_ids)}
-    if not deleted:
-        return list(dispatches)
-    return [
-        replace(dispatch, entries=tuple(_with_marked_owners(entry, deleted) for entry in dispatch.entries))
-        if dispatch.message.channel in WORDED
-        else dispatch
-        for dispatch in dispatches
-    ]
-
-
-def _owners(entry: Entry) -> list[Document]:
-    owners = (entry.event.entity or {}).get(_OWNERS)
-    if not isinstance(owners, list):
-        return []
-    return [one for one in owners if isinstance(one, dict) and isinstance(one.get("id"), str)]
-
-
-def _with_marked_owners(entry: Entry, deleted: Collection[str]) -> Entry:
-    owners = _owners(entry)
-    if not any(one["id"] in deleted for one in owners):
-        return entry
-    marked = [one | {"deleted": True} if one["id"] in deleted else one for one in owners]
-    document = (entry.event.entity or {}) | {_OWNERS: marked}
-    return entry.with_event(entry.event.model_copy(update={"entity": document}))

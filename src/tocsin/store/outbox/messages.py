@@ -54,7 +54,8 @@ from tocsin.store.database.tables import (
     worker_session,
 )
 from tocsin.store.database.version import SeldomRows
-from tocsin.store.outbox.current_state import with_answered_reasons, with_deleted_owners, with_incidents
+from tocsin.store.outbox.current_state import with_answered_reasons, with_incidents
+from tocsin.store.outbox.display_names import with_display_names
 from tocsin.store.outbox.failing_rows import may_show_rows
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.replays import count_replayed, is_sent
@@ -163,7 +164,7 @@ class Messages:
                         events.entry(row, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried_rows)
                     )
                     fitting_dispatches.append(Dispatch(message, entries, event_bytes=size))
-            marked_dispatches = with_answered_reasons(connection, with_deleted_owners(connection, fitting_dispatches))
+            marked_dispatches = with_answered_reasons(connection, with_display_names(connection, fitting_dispatches))
             return with_incidents(connection, marked_dispatches)
 
     def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:

@@ -32,8 +32,6 @@ COPIED_TYPES = ("table", "pipeline", "testCase")
 _TEAM_SIZE = 5
 _COPY_OF = uuid.UUID("0d9a86b2-5f3e-5f67-8a38-5b1c62a4c7d0")
 _ROWS_PER_STATEMENT = 10_000
-_REPORTED_AT_MS = 4_102_444_800_000
-"""Moment of the reports: after the creation of every alert, which would not be notified of earlier ones."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +208,7 @@ class _EstateBuilder:
         }
         self._put("testCase", request)
         for at, status in enumerate(("Success", "Failed")):
-            result = {"timestamp": _REPORTED_AT_MS + at, "testCaseStatus": status, "result": "412 rows"}
+            result = {"timestamp": SystemClock().now_ms() + at, "testCaseStatus": status, "result": "412 rows"}
             self._writes.add_test_result(f"{table}.rows_present", result, actor=SYSTEM)
 
     def _create_pipeline(self, number: int) -> None:
@@ -218,7 +216,7 @@ class _EstateBuilder:
         tasks = [{"name": f"step{at}"} for at in range(4)]
         self._put("pipeline", {"name": name, "service": "airflow", "tasks": tasks, "owners": [self._owner(number)]})
         for at, state in enumerate(("Successful", "Failed", "Successful")):
-            run = {"timestamp": _REPORTED_AT_MS + at, "executionStatus": state, "taskStatus": []}
+            run = {"timestamp": SystemClock().now_ms() + at, "executionStatus": state, "taskStatus": []}
             self._writes.add_pipeline_status(f"airflow.{name}", run, actor=SYSTEM)
 
     def _owner(self, number: int) -> Document:

@@ -1,11 +1,12 @@
 """Traffic of the estate: any number of change events, written to the log in bulk.
 
-Each is one of the estate's real events, of the asset itself or of a copy, with a fresh id and the current time:
-as the log would hold it, without the writes that led to it. Next: ``bench/backlog.py``.
+Each is one of the estate's real events, of the asset itself or of a copy, with a fresh id and the current time, also of
+what it reports: as the log would hold it, without the writes that led to it. Next: ``bench/backlog.py``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,12 +19,14 @@ from uuid_utils import uuid7
 from bench.estate import COPIED_TYPES, COPY_COUNT, copy_id, copy_text, stem_of
 from bench.measured import Report
 from tocsin.clock import SystemClock
+from tocsin.model.change import REPORTED_AT
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.tables import change_event
 
 Row = dict[str, Any]  # Any: column values
 
 _ROWS_PER_TRANSACTION = 5_000
+_REPORT_TIME = re.compile(rf'("{REPORTED_AT}":\s*)\d+')
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Template:
             "entity_fqn": self._text(row["entity_fqn"], number),
             "timestamp_ms": now_ms,
             "document": self._text(document, number),
-            "derived": self._text(row["derived"], number),
+            "derived": _REPORT_TIME.sub(rf"\g<1>{now_ms}", self._text(row["derived"], number)),
         }
 
     def _text(self, text: str, number: int) -> str:

@@ -60,7 +60,10 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 
 
 def nearest_by_word(word: str, candidates: Sequence[tuple[str, _Named]]) -> list[_Named]:
-    """Return of ``candidates``, pairs of a name and a value, the values with the name nearest to ``word``; where none is near, with the nearest word."""
+    """Return the values of ``candidates``, pairs of a name and a value, whose name is nearest to ``word``.
+
+    Where no name is near, those of which a word is.
+    """
     near = nearest(word, [name for name, _ in candidates])
     if near is not None:
         return [value for name, value in candidates if name == near]

@@ -288,7 +288,7 @@ def test_a_success_resolves_the_incident_of_a_test_that_asks_for_it(
         assert (state["stateId"], details["testCaseFailureComment"]) == (incident_id, "AutoResolved")
         events = administrator.get("/events", params={"entityId": case["id"], "format": "tocsin"}).json()["data"]
         changed_names = [one["name"] for one in events[-1]["changeDescription"]["fieldsUpdated"]]
-        assert changed_names == ["incidentStatus"]
+        assert changed_names == ["testCaseResult", "incidentStatus"], "one event"
         _fail(administrator, 4_000)
         assert administrator.get(path).json()["incidentId"] != incident_id
 

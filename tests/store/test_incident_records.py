@@ -18,8 +18,10 @@ from tests.waiting import until
 
 from tocsin.alerts.incidents import Handling, handle, take_step_for_all
 from tocsin.catalogue.observations.silences import Silence, add_silence
+from tocsin.delivery.wording.changes import event_text
 from tocsin.errors import Conflict
 from tocsin.flow.capture.write import Record
+from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
@@ -27,7 +29,8 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
 from tocsin.store.catalogue.quality.incidents import IncidentLog, IncidentStateFilter
 from tocsin.store.database.cursors import ReportWindow
-from tocsin.store.database.tables import entity
+from tocsin.store.database.tables import entity, notification
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 
 BELL = {"category": "Owners", "type": "ActivityFeed"}
@@ -401,3 +404,28 @@ def test_the_pipeline_waits_for_who_acknowledges_the_record(postgres_engine: Eng
         case.company.writes.on_entity("testCase", Key.by_id(case.id), acknowledge, actor=actor)
     assert [one.status for one in case.incidents()] == [IncidentStatus.ACKNOWLEDGED]
     case.check()
+
+
+def test_a_success_that_ends_the_incident_of_its_test_is_one_event_and_told_once(company: SmallCompany) -> None:
+    company.alert("everything", [BELL], resources=("testCase",))
+    company.clock.advance(1_000)
+    case = Case(company, closes=True)
+    case.do("fail")
+    notify_all(company.engine)
+    before = told_events(company.engine)
+    case.do("succeed")
+    notify_all(company.engine)
+    (told_event,) = told_events(company.engine) - before
+    (newest,) = EventLog(company.engine).list_events(EventSelection(entity_id=case.id), limit=99)[-1:]
+    assert newest.event.id == told_event
+    assert newest.event.change_description is not None
+    assert sorted(newest.event.change_description.paths()) == ["incidentStatus", "testCaseResult"]
+    assert event_text(newest.event).headline == f"orders: {case.name} passes again"
+    assert [one[KIND] for one in case.last_steps()] == ["New", "Resolved"]
+    case.check()
+
+
+def told_events(engine: Engine) -> set[str]:
+    """Return the ids of the events that people were notified of."""
+    with engine.connect() as connection:
+        return set(connection.execute(select(notification.c.event_id)).scalars())

@@ -91,24 +91,36 @@ def append_event(
     """Record that something was reported; the entity holds it, and the keys of ``newest``, if it is the newest.
 
     What is dated ahead, by a clock that is wrong, is held until the next report, and is what none is compared with.
-    ``also`` is a further change of the same moment, and keys that the entity holds because of it in any case.
+    ``also`` is a further change of the same moment, and the document that the entity has because of it in any case.
     """
-    latest_ms = record.at_ms + FUTURE_MS
-    old = entity.document.get(kind.held_as)
-    if old is not None and old["timestamp"] > latest_ms:
-        before_ms = min(report["timestamp"], latest_ms + 1)
-        sound_report = record.transaction.series.latest(Line(entity.id, kind.name), before_ms=before_ms)
-        old = part_for_events(sound_report.document) if sound_report else None
+    old = _report_before(record, entity, kind, report)
     if old is None:
         description = describe(kind.name, new=report)
     else:
         change = FieldChange(name=kind.name, old_value=None if is_same(old, report) else old, new_value=report)
         description = ChangeDescription(fields_updated=(change,))
-    is_newest = old is None or report["timestamp"] >= old["timestamp"]
-    held_fields = ({kind.held_as: report} | (newest or {}) if is_newest else {}) | (also[1] if also else {})
-    document = entity.document | held_fields if held_fields else None
+    document = also[1] if also else None
+    if old is None or report["timestamp"] >= old["timestamp"]:
+        document = (document or entity.document) | {kind.held_as: report} | (newest or {})
     description = description.with_changes(*(also[:1] if also else ()))
     return record.note(entity, description, event_type=event_type, document=document)
+
+
+def is_newest_report(record: Record, entity: Stored, kind: ReportKind, report: Document) -> bool:
+    """Return whether the entity will hold a report: it is none of the past."""
+    before = _report_before(record, entity, kind, report)
+    return before is None or report["timestamp"] >= before["timestamp"]
+
+
+def _report_before(record: Record, entity: Stored, kind: ReportKind, report: Document) -> Document | None:
+    """Return the report that the entity holds, or, if that is dated ahead, the one before it; None without one."""
+    latest_ms = record.at_ms + FUTURE_MS
+    before: Document | None = entity.document.get(kind.held_as)
+    if before is None or before["timestamp"] <= latest_ms:
+        return before
+    before_ms = min(report["timestamp"], latest_ms + 1)
+    sound_report = record.transaction.series.latest(Line(entity.id, kind.name), before_ms=before_ms)
+    return part_for_events(sound_report.document) if sound_report else None
 
 
 def append_removal(record: Record, entity: Stored, report: Document) -> Written:

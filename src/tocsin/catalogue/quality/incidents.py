@@ -105,17 +105,6 @@ def advance_incident(
     return Advance(_change(case, latest, step), _document_after(case, step))
 
 
-def resolve_open_incident(record: Record, case: Stored, details: Document) -> Document | None:
-    """Resolve the open incident of a test case with these details; return the test case's document, None if none is."""
-    latest = record.transaction.incidents.latest(case.id)
-    if latest is None or not latest.is_open:
-        return None
-    resolved = _add_step(record, case, latest, {KIND: "Resolved", DETAILS: _details(record, "Resolved", details)})
-    new_case = _document_after(case, resolved)
-    note_advance(record, case, Advance(_change(case, latest, resolved), new_case))
-    return new_case
-
-
 def correct_step(
     record: Record, case: Stored, step_id: str, operations: Sequence[json_patch.PatchOperation]
 ) -> Written:

@@ -8,12 +8,18 @@ Source: OpenMetadata's ``TestCaseResultRepository``. Next: ``catalogue/quality/i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from tocsin.catalogue.observations.failed_rows import forget_failed_rows_until
 from tocsin.catalogue.observations.field_checks import checked_document
-from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged, part_for_events
+from tocsin.catalogue.observations.reports import (
+    REPORTS,
+    append_event,
+    append_removal,
+    is_newest_report,
+    is_unchanged,
+    part_for_events,
+)
 from tocsin.catalogue.quality import incidents
 from tocsin.catalogue.quality.suite_runs import complete_runs
 from tocsin.errors import InvalidInput, NotFound
@@ -79,21 +85,21 @@ def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
 
 def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = False) -> Written:
     is_failure, is_ahead = result["testCaseStatus"] == _FAILED, record.is_ahead(result["timestamp"])
-    opening: tuple[FieldChange, Document] | None = None
+    is_recovery = result["testCaseStatus"] == _SUCCEEDED and not is_ahead
+    is_recovery = is_recovery and is_newest_report(record, case, _KIND, result)
+    step = _resolution(record, case) if is_recovery else None
     if is_failure and not is_ahead:
         incident_id, change = incidents.open_incident(record, case, partial(_was_well, record, case, result))
         result = result | {"incidentId": incident_id}
-        opening = (change, {"incidentId": incident_id}) if change else None
+        step = (change, case.document | {"incidentId": incident_id}) if change else None
     record.transaction.series.put(Line(case.id, _KIND.name), _report_of(result))
     event_type = EventType.TEST_CASE_FAILURE if is_failure and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
     result_write = append_event(
-        record, case, _KIND, part_for_events(result), event_type=event_type, newest=newest, also=opening
+        record, case, _KIND, part_for_events(result), event_type=event_type, newest=newest, also=step
     )
-    is_newest = result_write.document.get(_KIND.held_as, {}).get("timestamp") == result["timestamp"]
-    if is_newest and not is_ahead and result["testCaseStatus"] == _SUCCEEDED:
+    if is_recovery:
         forget_failed_rows_until(record, case, result["timestamp"])
-        result_write = _without_incident(record, case, result_write)
     complete_runs(record, case, result["timestamp"])
     return result_write
 
@@ -108,12 +114,15 @@ def _was_well(record: Record, case: Stored, failure: Document) -> bool:
     return before is not None and before.status == _SUCCEEDED
 
 
-def _without_incident(record: Record, case: Stored, written: Written) -> Written:
-    """Resolve the open incident of a test with 2.0's ``autoCloseIncident``, whose newest result is a success."""
+def _resolution(record: Record, case: Stored) -> tuple[FieldChange, Document] | None:
+    """Resolve the open incident of a test with 2.0's ``autoCloseIncident``; return what that changes, None if nothing.
+
+    It is part of the event of the success: who hears of that needs no second message about its incident.
+    """
     if not case.document.get("autoCloseIncident"):
-        return written
-    resolved = incidents.resolve_open_incident(record, replace(case, document=written.document), _RESOLUTION)
-    return written if resolved is None else replace(written, document=resolved)
+        return None
+    advance = incidents.advance_incident(record, case, (None, "Resolved"), _RESOLUTION)
+    return None if advance is None else (advance.change, advance.document or case.document)
 
 
 def _report_of(result: Document) -> StoredReport:

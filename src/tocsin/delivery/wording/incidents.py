@@ -23,6 +23,8 @@ _DETAILS = "testCaseResolutionStatusDetails"
 STEPS = {"New": "opened", "Ack": "acknowledged", "Resolved": "resolved"}
 _NAME, _STEP_KIND = "name", "testCaseResolutionStatusType"
 _YOU = "you"
+_BY_ITSELF = "AutoResolved"
+"""The comment of OpenMetadata where a success has resolved the incident of a test: its reason says nothing."""
 
 
 def tells_of_incident(event: ChangeEvent) -> bool:
@@ -108,7 +110,8 @@ def incident_line(_old: Document, step: Document) -> ChangeLine:
     if kind == "Assigned" and isinstance(assignee, dict):
         return ChangeLine(clean_line(f"{subject} assigned to {assignee.get('displayName') or assignee.get('name')}"))
     reason = details.get("testCaseFailureReason")
-    why = f": {in_words(str(reason))}" if kind == "Resolved" and reason else ""
+    is_told = kind == "Resolved" and reason and details.get("testCaseFailureComment") != _BY_ITSELF
+    why = f": {in_words(str(reason))}" if is_told else ""
     return ChangeLine(clean_line(f"{subject} {STEPS.get(kind) or in_words(kind)}{why}"))
 
 

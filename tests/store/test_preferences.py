@@ -16,6 +16,7 @@ from tests.store.rows import finish_of
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import Delivered
+from tocsin.model.people import Actor
 from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Preferences, QuietHours
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.tables import message, notification
@@ -247,6 +248,23 @@ def test_a_person_without_a_choice_has_a_mail_at_once_until_there_are_defaults(s
     company.describe("orders", "more")
     notify_all(store_engine, now_ms=NIGHT_MS)
     assert due(store_engine)["ana@example.com"] == [(NIGHT_MS, 1), (NIGHT_MS + 9 * HOUR_MS, 1)]
+
+
+def test_what_a_bot_breaks_is_mailed_at_once_and_a_choice_of_ones_own_comes_before_the_default_for_bots(
+    store_engine: Engine,
+) -> None:
+    company, preferences = company_of(store_engine), SqlPreferences(store_engine)
+    preferences.put_defaults(RECOMMENDED, now_ms=1)
+    preferences.put(company.ids["ben"], of_kind("columns", Email="weekly"), now_ms=1)
+    bot = company.put("user", {"name": "ingestion-bot", "email": "ingestion@example.com", "isBot": True})
+    actor = Actor(id=bot["id"], name="ingestion-bot", is_bot=True)
+    notify_all(store_engine, now_ms=NIGHT_MS - 1)
+    removal = [{"op": "remove", "path": "/columns/0"}]
+    company.writes.patch("table", company.key("orders"), removal, actor=actor)
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    due_by_recipient = due(store_engine)
+    assert due_by_recipient["ana@example.com"] == [(NIGHT_MS, 1)]
+    assert due_by_recipient["ben@example.com"][0][0] > NIGHT_MS + 9 * HOUR_MS
 
 
 PEOPLE_WAIT = st.sampled_from(["immediate", "hourly", "daily", "weekly", "never"])

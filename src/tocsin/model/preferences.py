@@ -152,8 +152,9 @@ _NO_KIND = EventKind("", "")
 def choose(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> FrequencyChoice:
     """Return how often an event of these kinds comes over a channel.
 
-    A kind that crosses decides alone where it is chosen: what breaks readers, and what bots change unless it is urgent.
-    Else the soonest of all kinds counts. An event with a mandatory kind is not switched off.
+    A kind that crosses decides alone where it is chosen, unless a layer before has chosen another kind of the event:
+    what breaks readers, or else what bots change unless it is urgent. Otherwise the soonest of all kinds counts. An
+    event with a mandatory kind is not switched off.
     """
     choice = _soonest(layers, kinds, channel)
     kind = None if choice.frequency is not Frequency.NEVER else _mandatory_kind(layers, kinds)
@@ -171,23 +172,35 @@ def _mandatory_kind(layers: Layers, kinds: Collection[EventKind]) -> EventKind |
 
 
 def _soonest(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> FrequencyChoice:
-    is_urgent = any(not one.crosses and CHANGE_KINDS[one.kind].is_urgent for one in kinds)
-    for crossing in (BREAKING, BOT):
-        kind = next((one for one in kinds if one.kind == crossing), None)
-        choice = None if kind is None or (crossing == BOT and is_urgent) else _first(layers, kind, channel)
-        if choice is not None:
-            return choice
     plain_kinds = [one for one in kinds if not one.crosses] or [_NO_KIND]
+    crossing_kind = _crossing_kind(kinds)
+    choice = None if crossing_kind is None else _crossing_choice(layers, crossing_kind, plain_kinds, channel)
+    if choice is not None:
+        return choice
     choices = [_first(layers, one, channel) or DEFAULT for one in plain_kinds]
     return min(choices, key=lambda choice: _SOONEST_FIRST[choice.frequency])
 
 
-def _first(layers: Layers, kind: EventKind, channel: Channel) -> FrequencyChoice | None:
-    """Return the choice of the first layer that has one; who chose a frequency for everything chose for a bot, too."""
+def _crossing_kind(kinds: Collection[EventKind]) -> EventKind | None:
+    """Return the kind that may decide in place of the others: what breaks readers is urgent, whoever changes it."""
+    by_name = {one.kind: one for one in kinds}
+    is_urgent = any(CHANGE_KINDS[name].is_urgent for name in by_name)
+    return by_name.get(BREAKING) or (None if is_urgent else by_name.get(BOT))
+
+
+def _crossing_choice(
+    layers: Layers, crossing_kind: EventKind, plain_kinds: Sequence[EventKind], channel: Channel
+) -> FrequencyChoice | None:
+    """Return the choice of the first layer that has one, unless a layer before it has chosen a plain kind."""
     for layer, preferences in layers:
-        choice = preferences.choice_of(kind, channel, layer)
+        choice = preferences.choice_of(crossing_kind, channel, layer)
         if choice is not None:
             return choice
-        if kind.crosses and preferences.frequency is not None and channel is not IN_APP:
+        if any(preferences.choice_of(one, channel, layer) for one in plain_kinds):
             return None
     return None
+
+
+def _first(layers: Layers, kind: EventKind, channel: Channel) -> FrequencyChoice | None:
+    choices = (preferences.choice_of(kind, channel, layer) for layer, preferences in layers)
+    return next((choice for choice in choices if choice is not None), None)

@@ -18,9 +18,9 @@ from tocsin.conditions.event_kinds import remaining_kind
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
-from tocsin.model.change_kinds import EventKind, Frequency
+from tocsin.model.change_kinds import BOT, BREAKING, EventKind, Frequency
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import Layer, Preferences, QuietHours, choose
+from tocsin.model.preferences import RECOMMENDED, Layer, Preferences, QuietHours, choose
 from tocsin.model.subscription import Channel, Trigger
 
 pytestmark = pytest.mark.xdist_group("preferences")  # one worker has the clocks of all zones
@@ -241,3 +241,39 @@ def test_what_breaks_readers_is_a_kind_of_its_own_where_it_is_named() -> None:
     assert frequency_of(at_once, "schema", "breaking") is Frequency.IMMEDIATE
     assert frequency_of(at_once, "schema") is Frequency.DAILY
     assert frequency_of(muted, "schema", "breaking") is Frequency.NEVER
+
+
+COLUMNS, BY_BOT, BREAKS = EventKind("columns", "schema"), EventKind(BOT, ""), EventKind(BREAKING, "")
+
+
+def choice_above_recommended(preferences: dict[str, object], *kinds: EventKind) -> str:
+    """Return the choice for mails of a person with these preferences, on a server with the recommended defaults."""
+    layers = ((Layer.OWN, Preferences.model_validate(preferences)), (Layer.SERVER, RECOMMENDED))
+    return choose(layers, kinds, Channel.EMAIL).to_text()
+
+
+@pytest.mark.parametrize(
+    ("preferences", "expected"),
+    [
+        ({"kinds": {"columns": {"Email": "immediate"}}}, "own immediate columns"),
+        ({"kinds": {"columns": {"Email": "never"}}}, "own never columns"),
+        ({"categories": {"schema": "weekly"}}, "own weekly schema"),
+        ({"frequency": "hourly"}, "own hourly "),
+        ({"kinds": {"columns": {"Email": "immediate"}, "bot": {"Email": "never"}}}, "own never bot"),
+        ({"kinds": {"columns": {"Slack": "immediate"}, "tag": {"Email": "weekly"}}}, "server daily bot"),
+    ],
+)
+def test_a_choice_of_ones_own_comes_before_the_default_for_bots(preferences: dict[str, object], expected: str) -> None:
+    assert choice_above_recommended(preferences, BY_BOT, COLUMNS) == expected
+
+
+def test_a_choice_of_ones_own_comes_before_the_default_for_breaking_changes() -> None:
+    breaking_weekly = Preferences.model_validate({"kinds": {"breaking": {"Email": "weekly"}}})
+    columns_hourly = Preferences.model_validate({"kinds": {"columns": {"Email": "hourly"}}})
+    layers = ((Layer.OWN, columns_hourly), (Layer.SERVER, breaking_weekly))
+    assert choose(layers, [BREAKS, COLUMNS], Channel.EMAIL).to_text() == "own hourly columns"
+
+
+def test_what_a_bot_breaks_does_not_wait_for_the_digest_of_bots() -> None:
+    assert choice_above_recommended({}, BREAKS, BY_BOT, COLUMNS) == ""
+    assert choice_above_recommended({}, BY_BOT, COLUMNS) == "server daily bot"

@@ -9,6 +9,7 @@ from tests.notifying import notify_all
 from tests.store.test_failure_context import counting
 
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.content import message_content
 from tocsin.model.people import SYSTEM
 from tocsin.store.outbox.messages import Messages
@@ -84,6 +85,20 @@ def test_a_change_of_owners_calls_them_by_their_display_names(company: SmallComp
     company.writes.patch("table", company.key("people"), patch, actor=SYSTEM)
     (dispatch,) = (one for target, one in claim(company).items() if "@" in target)
     assert headline(dispatch) == "people: owner Dia Okafor (you) added"
+
+
+def test_a_run_of_a_suite_is_called_as_its_table_and_its_tests_by_their_display_names(company: SmallCompany) -> None:
+    company.test_case("revenue", "has_rows", displayName="Has rows")
+    company.alert("runs", [OWNERS], "eventType == 'testSuiteRunCompleted'", resources=("testSuite",))
+    claim(company)
+    company.result("revenue", "Failed")
+    dispatches = [one for one in claim(company).values() if one.event.entity_type == "testSuite"]
+    dispatch = next(one for one in dispatches if one.message.target == "dia@example.com")
+    assert headline(dispatch) == "revenue: test run failed: 1 failed (1 new failure)"
+    lines = event_text(dispatch.event).lines
+    assert [line.labelled_text for line in lines if line.label == "new failures"] == [
+        "new failures: Has rows of revenue"
+    ]
 
 
 def test_a_webhook_gets_the_event_as_it_was_recorded(company: SmallCompany) -> None:

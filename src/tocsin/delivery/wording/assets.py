@@ -17,7 +17,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import in_words
 from tocsin.model.thread import THREAD
 
-TEST_CASE = "testCase"
+TEST_CASE, TEST_SUITE = "testCase", "testSuite"
 _ALERT = "eventsubscription"
 _TYPE_WORDS = {_ALERT: "alert"}
 
@@ -64,13 +64,21 @@ def asset_of(event: ChangeEvent) -> ChangedAsset:
         name = f"{name or 'something'}.{steps[1]}" if len(steps) > 1 else name or "something"
         entity_type, entity_id = (about["type"], about["id"]) if about else (entity_type, entity_id)
     else:
-        name = entity.get("displayName") or entity.get("name")
+        name = entity.get("displayName") or _table_of_suite(event) or entity.get("name")
         name = name or fqn.steps_of(event.entity_fully_qualified_name or entity_id)[-1]
         checks = _place_checked_by(entity) if entity_type == TEST_CASE else ""
     row = ENTITY_TYPES.get(entity_type)
     page = f"/#/{row.collection}/{entity_id}" if row else "/"
     full_name = str(refused_reference.get("fullyQualifiedName") or "") if refused_reference else ""
     return ChangedAsset(entity_type, entity_id, clean_line(str(name)), page, checks, full_name)
+
+
+def _table_of_suite(event: ChangeEvent) -> str:
+    """Return the name of the table whose suite the event is about; empty for all else: other suites have own names."""
+    table = (event.entity or {}).get("basicEntityReference") if event.entity_type == TEST_SUITE else None
+    if not isinstance(table, dict):
+        return ""
+    return str(table.get("displayName") or fqn.steps_of(str(table.get("fullyQualifiedName") or ""))[-1])
 
 
 def refused_asset(event: ChangeEvent) -> Document | None:

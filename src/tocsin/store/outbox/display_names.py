@@ -1,6 +1,6 @@
-"""Display names of now in messages for people, of the people and teams that their events refer to.
+"""Display names of now in messages for people, of the people, teams and tests that their events refer to.
 
-Events hold the log-in names of people only, and days may pass before a message. One statement reads the names for a
+Events hold names for commands only, and days may pass before a message. One statement reads the display names for a
 whole claim, and says which owners are deleted by now. Next: ``delivery/wording/content.py``.
 """
 
@@ -24,12 +24,12 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 
 _OWNERS, _DISPLAY_NAME = "owners", "displayName"
-_NAMED_TYPES = frozenset({"user", "team"})
+_NAMED_TYPES = frozenset({"user", "team", "testCase"})
 _CHANGE_LISTS = ("fields_added", "fields_updated", "fields_deleted")
 
 
 class _Naming(NamedTuple):
-    """The display names of people and teams by their ids, of those who have one, and the ids of owners deleted."""
+    """The display names of people, teams and tests by their ids, where there is one, and the ids of owners deleted."""
 
     names: Mapping[str, str]
     deleted_ids: AbstractSet[str]
@@ -72,7 +72,7 @@ class _Naming(NamedTuple):
 
 
 def with_display_names(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
-    """Return dispatches with the display names of people and teams in the events of messages for people.
+    """Return dispatches with the display names of people, teams and tests in the events of messages for people.
 
     Owners who are deleted, softly or for good, are marked. An event that several messages carry stays one object.
     """
@@ -88,7 +88,7 @@ def with_display_names(connection: Connection, dispatches: Sequence[Dispatch]) -
 
 
 def _read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> _Naming:
-    """Read what the people and teams are called that these events refer to."""
+    """Read what the people, teams and tests are called that these events refer to."""
     owner_ids = {owner["id"] for event in events for owner in _owners_of(event)}
     changed_ids = {one["id"] for event in events for change in _changes_of(event) for one in _references(change)}
     query = select(entity.c.id, entity.c.deleted, json_text(entity.c.document, _DISPLAY_NAME).label("display_name"))
@@ -124,6 +124,6 @@ def _changes_of(event: ChangeEvent) -> Iterator[FieldChange]:
 
 
 def _references(change: FieldChange) -> Iterator[Document]:
-    """Yield the references to people and teams in the values of a change."""
+    """Yield the references to people, teams and tests in the values of a change."""
     values = (change.old_value, change.new_value)
     return (one for value in values for one in references_in(value) if one["type"] in _NAMED_TYPES)

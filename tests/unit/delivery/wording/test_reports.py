@@ -289,6 +289,17 @@ def test_a_run_of_a_suite_names_the_tests_that_failed() -> None:
     assert passed_line.text == "test run passes again: 1 passed"
 
 
+def test_the_suite_of_a_table_is_called_as_its_table() -> None:
+    name = "acme.shop.public.orders.testSuite"
+    reference = {"id": "o-1", "type": "table", "fullyQualifiedName": "acme.shop.public.orders"}
+    entity = {"id": "s-1", "name": name, "basic": True, "basicEntityReference": reference}
+    summary = {"status": "Failed", "failed": 1, "testCaseResultSummary": [_result(0, "Failed")]}
+    run = change_event(addition_of(SUITE_SUMMARY, summary), entity_type="testSuite", entity=entity)
+    assert event_text(run).headline == "orders: test run failed: 1 failed (t0 of orders)"
+    other_run = run.model_copy(update={"entity": {"id": "s-2", "name": "nightly"}})
+    assert event_text(other_run).headline.startswith("nightly: test run failed")
+
+
 @pytest.mark.parametrize(
     ("before", "details", "facts"),
     [

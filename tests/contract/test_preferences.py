@@ -111,6 +111,10 @@ def test_administrators_set_defaults_and_what_is_mandatory_cannot_be_switched_of
     assert preset_answer["kinds"]["description"] == {"Email": "daily"}
     assert preset_answer["kinds"]["usage"] == {"Email": "weekly"}
     assert "deletion" not in preset_answer["kinds"]
+    answer = administrator.put("/system/preferences", json={"preset": "recomended"})
+    assert "'recomended' is no preset; there is 'recommended'" in answer.json()["message"]
+    answer = administrator.put("/system/preferences", json={"preset": "recommended", "mandatory": ["deletion"]})
+    assert "stands alone: it sets all other keys" in answer.json()["message"]
     answer = administrator.put("/system/preferences", json={"mandatory": ["delation"]})
     assert (answer.status_code, "did you mean deletion" in answer.json()["message"]) == (400, True)
     assert administrator.put("/system/preferences", json={"mandatory": ["deletion"]}).status_code == 200
@@ -120,4 +124,10 @@ def test_administrators_set_defaults_and_what_is_mandatory_cannot_be_switched_of
         assert client.get("/system/preferences").json()["mandatory"] == ["deletion"]
         answer = client.put(f"/users/{ann}/preferences", json=off)
         assert (answer.status_code, "kinds.deletion: is mandatory" in answer.json()["message"]) == (400, True)
+        assert client.put(f"/users/{ann}/preferences", json={"kinds": {"vote": {"Email": "never"}}}).status_code == 200
+        administrator.put("/system/preferences", json={"mandatory": ["deletion", "vote"]})
+        kept = {"kinds": {"vote": {"Email": "never"}}, "digestAt": "10:00"}
+        assert client.put(f"/users/{ann}/preferences", json=kept).status_code == 200, "other keys can still be set"
+        further = {"kinds": {"vote": {"Email": "never", "ActivityFeed": "never"}}}
+        assert client.put(f"/users/{ann}/preferences", json=further).status_code == 400
         assert client.put(f"/users/{ann}/preferences", json={"frequency": "never"}).status_code == 200

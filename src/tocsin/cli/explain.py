@@ -214,7 +214,8 @@ def _grow_notified(tree: Tree, notified: Document, reader: ExplanationReader) ->
     branch = tree.add(f"{count_text(notified['total'], 'notification')} {verb} stored")
     for notification in notified["data"]:
         read = "" if notification["message"] else f", {'read' if notification['isRead'] else 'unread'}"
-        due = f"  due {reader.moment(notification['dueAt'])}{read}"
+        is_off = notification["dueAt"] is None
+        due = "  not shown" if is_off else f"  due {reader.moment(notification['dueAt'])}{read}"
         whom = (
             notification["recipientName"] or (notification["message"] or {}).get("target") or notification["recipient"]
         )

@@ -152,6 +152,14 @@ def test_what_waits_for_a_paused_destination_says_so(run: Run, small_server: Sma
     assert "│       └── waits: its destination is paused since 2023-11-14 22:13:20 UTC" in output
 
 
+def test_what_a_person_wants_nothing_of_in_the_app_is_not_shown(run: Run, small_server: SmallServer) -> None:
+    (recipient,) = ANSWER["notified"]["data"]
+    off = {**recipient, "channel": "ActivityFeed", "destinations": [], "dueAt": None, "message": None}
+    answer = {**ANSWER, "notified": {**ANSWER["notified"], "data": [off]}}
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
+    assert "│   └── ActivityFeed to a@x  not shown" in run("explain", EVENT, "--user", "ann").out.splitlines()
+
+
 def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: SmallServer) -> None:
     other_alerts = [other_alert("B", matched=True), other_alert("C", matched=False)]
     answer = {**ANSWER, "alerts": [*ANSWER["alerts"], *other_alerts], "paging": {"total": 3}}

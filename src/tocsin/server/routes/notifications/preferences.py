@@ -23,6 +23,7 @@ from tocsin.server.request import Asked, DocumentBody, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
 
 _KINDS = (BREAKING, *KNOWN_CATEGORIES)
+_PRESET, _RECOMMENDED = "preset", "recommended"
 
 router = DeclaredRoutes(tags=["inbox"])
 
@@ -44,7 +45,9 @@ def read_preferences(owner: Owner, caller: Asked) -> Response:
 def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Replace a user's notification preferences; omitted keys become the default."""
     store = caller.parts.alert_stores.preferences
-    preferences = _parse_preferences(body, store.defaults().mandatory)
+    preferences = parse_as(Preferences, body)
+    _check(preferences)
+    _check_mandatory(preferences, store.of(owner), store.defaults().mandatory)
     store.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
     return answer(preferences.to_wire())
 
@@ -63,7 +66,7 @@ def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
     """
     if not caller.actor.is_admin:
         raise Forbidden("Only administrators may set default preferences.")
-    defaults = RECOMMENDED if body == {"preset": "recommended"} else parse_as(DefaultPreferences, body)
+    defaults = _preset(body) if _PRESET in body else parse_as(DefaultPreferences, body)
     _check(defaults)
     for name in defaults.mandatory:
         _check_kind(name, "mandatory")
@@ -71,13 +74,21 @@ def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
     return answer(defaults.to_wire())
 
 
-def _parse_preferences(body: Document, mandatory: Collection[str]) -> Preferences:
-    preferences = parse_as(Preferences, body)
-    _check(preferences)
+def _preset(body: Document) -> DefaultPreferences:
+    if body[_PRESET] != _RECOMMENDED:
+        raise InvalidInput(f"{body[_PRESET]!r} is no preset; there is {_RECOMMENDED!r}", field=_PRESET)
+    if len(body) > 1:
+        raise InvalidInput("stands alone: it sets all other keys", field=_PRESET)
+    return RECOMMENDED
+
+
+def _check_mandatory(preferences: Preferences, before: Preferences, mandatory: Collection[str]) -> None:
+    """Refuse to switch off a mandatory kind; what was switched off before it was mandatory stays, without effect."""
     for name, by_channel in preferences.kinds.items():
-        if name in mandatory and Frequency.NEVER in by_channel.values():
+        unchanged = before.kinds.get(name, {})
+        switched_off = [channel for channel, frequency in by_channel.items() if frequency is Frequency.NEVER]
+        if name in mandatory and any(unchanged.get(channel) is not Frequency.NEVER for channel in switched_off):
             raise InvalidInput("is mandatory here, so it cannot be switched off", field=f"kinds.{name}")
-    return preferences
 
 
 def _check(preferences: Preferences) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tests.company import STARTED_MS
@@ -43,7 +43,7 @@ class Company:
     muted: list[Mute] = field(default_factory=list)
     portion: Portion = EVERYBODY
 
-    def from_offset(self, _offset: int) -> Company:
+    def for_events(self, _events: Mapping[int, str]) -> Company:
         return self
 
     def of(self, portion: Portion) -> Company:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from tests.company import SmallCompany
 from tests.store.test_container_follows import (
     BELL,
@@ -16,13 +18,23 @@ from tests.store.test_container_follows import (
 )
 from tests.store.test_resolving import restrict
 
+from tocsin.conditions.relations import ANYBODY
 from tocsin.errors import InvalidInput
-from tocsin.flow.resolve.directory import NO_END
-from tocsin.model.change import LoggedEvent
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.resolve.counted import Moment, SimilarEvents, count_recipients
+from tocsin.flow.resolve.directory import EVERYBODY, NO_END, Portion
+from tocsin.flow.resolve.portions import MatchedEvent
+from tocsin.flow.resolve.recipient_rules import recipient_rules
+from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.notification import ReasonKind
+from tocsin.model.notification_draft import head_of
 from tocsin.model.people import SYSTEM
-from tocsin.store.eventlog.log import EventLog
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog, events_at
+from tocsin.store.recipients import column_followers
+from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.followed_assets import FollowedAssets
 from tocsin.store.recipients.mutes import Mutes
 
@@ -72,6 +84,38 @@ def test_who_follows_a_column_hears_of_that_column_alone_while_they_do(company: 
     after = describe_column(company, 1, "after")
     reasons = [reasons_by_person(company, one) for one in (before, *changes, after)]
     assert reasons == [{}, *reasons_of_changes, {}], "each at its place"
+
+
+def test_only_the_events_at_hand_are_read_and_once(company: SmallCompany, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However far the pipeline lags, and however many portions the people have."""
+    change_column(company, "cem")
+    changes = [describe_column(company, 1, f"text {number}") for number in range(5)]
+    offsets_read: list[int] = []
+
+    def read(connection: Connection, offsets: Collection[int]) -> dict[int, ChangeEvent]:
+        offsets_read.extend(offsets)
+        return events_at(connection, offsets)
+
+    monkeypatch.setattr(column_followers, "events_at", read)
+    people = company.ids["people"]
+    directory = SqlDirectory(company.engine).for_events({one.offset: people for one in changes[1:3]})
+    for portion in (EVERYBODY, Portion(only=frozenset({company.ids["cem"]}))):
+        principals = directory.of(portion).stakeholders([people], ReasonKind.FOLLOWER)
+        assert [one.since_offset for one in principals] == [one.offset for one in changes[1:3]]
+    assert offsets_read == [one.offset for one in changes[1:3]]
+
+
+def test_events_that_are_counted_together_are_told_each(company: SmallCompany) -> None:
+    change_column(company, "cem")
+    changes = [describe_column(company, number % 2, f"text {number}") for number in range(4)]
+    (alert,) = Subscriptions(company.engine).list_enabled()
+    similar = SimilarEvents(
+        MatchedEvent(head_of(changes[0]), {alert.id: ANYBODY}),
+        {None: [Moment(one.offset, one.event.timestamp) for one in changes]},
+    )
+    rules = {alert.id: recipient_rules(alert, plan_of(alert).questions)}
+    counted = list(count_recipients([similar], rules, SqlDirectory(company.engine)))
+    assert sorted(offset for one in counted for offset in one.log_offsets) == [changes[1].offset, changes[3].offset]
 
 
 def test_a_column_is_followed_until_it_is_removed(company: SmallCompany) -> None:

@@ -34,6 +34,10 @@ class SimilarEvents(NamedTuple):
     first: MatchedEvent
     moments_by_author: Mapping[str | None, Sequence[Moment]]
 
+    def offsets(self) -> Iterator[int]:
+        """Yield the place in the log of each of these events."""
+        yield from (moment.log_offset for moments in self.moments_by_author.values() for moment in moments)
+
     def events(self) -> Iterator[MatchedEvent]:
         """Yield each of these events by itself."""
         for author, moments in self.moments_by_author.items():
@@ -62,7 +66,8 @@ def count_recipients(
 ) -> Iterator[CountedRecipients]:
     """Yield the recipients of all these events: together those of ``portions.resolve_events`` for each by itself."""
     firsts = [events.first for events in similar]
-    audiences = audiences_of(firsts, rules, directory, people_at_once)
+    entities = {offset: events.first.head.entity_id for events in similar for offset in events.offsets()}
+    audiences = audiences_of(firsts, rules, directory, people_at_once, entities)
     for audience in audiences:
         for events in similar:
             yield from _count_in(audience, events, rules, is_only=len(audiences) == 1)

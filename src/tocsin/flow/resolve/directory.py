@@ -6,7 +6,7 @@ The cost of a lookup depends on the number of keys, never on the number of follo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -111,8 +111,11 @@ class HeldAddress(NamedTuple):
 class Directory(Protocol):
     """Answers by key; unknown keys have no answer. Relations say for which events of the log they hold."""
 
-    def from_offset(self, offset: int) -> Directory:
-        """Return the directory for events at this offset or later: relations that ended before are left out."""
+    def for_events(self, events: Mapping[int, str]) -> Directory:
+        """Return the directory for some events, by offset the entity of each: relations that ended before are left out.
+
+        Who follows a column is told of these events alone.
+        """
 
     def of(self, portion: Portion) -> Directory:
         """Return the directory of some people: of others it knows no relation."""

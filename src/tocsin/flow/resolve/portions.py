@@ -103,11 +103,15 @@ def audiences_of(
     rules: Mapping[str, Sequence[RecipientRule]],
     directory: Directory,
     people: int | Sequence[Portion],
+    entities: Mapping[int, str] | None = None,
 ) -> Audiences:
-    """Return the audiences of these events, as ``resolve_events`` takes them; ``people`` as there."""
+    """Return the audiences of these events, as ``resolve_events`` takes them; ``people`` as there.
+
+    ``entities`` has the entity of each event by its offset, where these events stand for more.
+    """
     alerts = sorted({alert for event in events for alert in event.answers_by_alert})
     all_rules = [rule for alert in alerts for rule in rules.get(alert, ())]
-    directory_then = directory.from_offset(min((event.head.offset for event in events), default=0))
+    directory_then = directory.for_events(entities or {event.head.offset: event.head.entity_id for event in events})
     return Audiences({event.head.entity_id for event in events}, all_rules, directory_then, people)
 
 

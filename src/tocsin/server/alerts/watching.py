@@ -162,8 +162,8 @@ def _followers(asset_id: str, caller: Caller) -> tuple[list[Document], int]:
 
     Of the followers after the first it is not looked up whether they may; they are counted.
     """
-    # From an offset on, it looks up once what the asset belongs to.
-    directory = caller.parts.alert_stores.directory.with_rights(caller.policies).from_offset(0)
+    # For events, even none, it looks up once what the asset belongs to.
+    directory = caller.parts.alert_stores.directory.with_rights(caller.policies).for_events({})
     first_ids, count = directory.first_followers(asset_id, _MOST_FOLLOWERS)
     followers = directory.of(Portion(only=frozenset(first_ids))).stakeholders([asset_id], ReasonKind.FOLLOWER)
     told_ids = {one.principal_id for one in followers if one.until_offset == NO_END and not one.is_hidden}

@@ -1,6 +1,6 @@
 """Followers of columns, and the events that concern their columns: of the asset, of tests and threads about one.
 
-The events of an asset are read only where people follow a column of it. Next: ``store/recipients/directory.py``.
+Of some events those are read whose asset has a column that people follow. Next: ``store/recipients/directory.py``.
 """
 
 from __future__ import annotations
@@ -19,20 +19,15 @@ from tocsin.model.entity_link import steps_of
 from tocsin.model.notification import Followed, ReasonKind
 from tocsin.store.database.feed_tables import thread
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import change_event, entity
+from tocsin.store.database.tables import entity
 from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients.subject_assets import SubjectAssets
 
 COLUMN = "column"
 """``Followed.relation`` of a follow of a column."""
 
-_MOST_EVENTS = 10_000
-"""Events of assets that are looked up at once: more than any micro-batch has."""
-
 _LIFE = (EventType.ENTITY_DELETED, EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_RESTORED)
 """Events of an asset that concern each of its columns."""
-
-_EVENT = change_event.c
 
 
 class ColumnFollow(NamedTuple):
@@ -49,12 +44,37 @@ class ColumnFollow(NamedTuple):
         return any(one == self.path or one.startswith(f"{self.path}.") for one in paths)
 
 
+class EventColumns:
+    """The columns that each of some events is about, read once; it lives as long as the work on these events.
+
+    ``events`` are given by their offsets, each with the entity that it is of.
+    """
+
+    def __init__(self, events: Mapping[int, str]) -> None:
+        self._offsets: dict[str, list[int]] = defaultdict(list)
+        for offset, entity_id in events.items():
+            self._offsets[entity_id].append(offset)
+        self._columns: dict[int, set[str] | None] = {}
+
+    def of(self, connection: Connection, asset_ids: Collection[str]) -> dict[str, dict[int, set[str] | None]]:
+        """Return, by asset and offset, the columns that its events are about; None for all of them."""
+        offsets_by_asset = {one: self._offsets[one] for one in asset_ids if one in self._offsets}
+        unread_offsets = set().union(*offsets_by_asset.values()) - self._columns.keys()
+        if unread_offsets:
+            events = events_at(connection, sorted(unread_offsets))
+            self._columns |= {offset: _columns_of(event) for offset, event in events.items()}
+        return {
+            asset_id: {offset: self._columns[offset] for offset in offsets if offset in self._columns}
+            for asset_id, offsets in offsets_by_asset.items()
+        }
+
+
 def column_followers(
     connection: Connection,
     follows: Sequence[ColumnFollow],
     places: Mapping[str, Sequence[str]],
     subjects: SubjectAssets,
-    from_offset: int,
+    event_columns: EventColumns,
 ) -> Iterator[Principal]:
     """Yield who follows a column that an event, a test or a thread is about; of events one row for each.
 
@@ -62,7 +82,7 @@ def column_followers(
     """
     asset_ids = {one.entity_id for one in follows}
     followed_names = _names_of(connection, asset_ids)
-    columns_by_offset = _columns_of_events(connection, asset_ids, from_offset)
+    columns_by_asset = event_columns.of(connection, [one for one in asset_ids if one in places.get(one, ())])
     nodes = {node for asset_id in asset_ids for node in places.get(asset_id, ())}
     columns_by_node = _columns_of_tests(connection, nodes.intersection(subjects.of_tests))
     columns_by_node |= _columns_of_threads(connection, nodes.intersection(subjects.of_threads))
@@ -75,27 +95,14 @@ def column_followers(
         for node in places.get(asset_id, ()):
             if node != asset_id and followed_column.covers(columns_by_node.get(node, ())):
                 yield principal._replace(node_id=node, is_of_subject=True)
-        for offset, (entity_id, paths) in columns_by_offset.items() if asset_id in places.get(asset_id, ()) else ():
-            is_then = entity_id == asset_id and since <= offset <= until
-            if is_then and (paths is None or followed_column.covers(paths)):
+        for offset, paths in columns_by_asset.get(asset_id, {}).items():
+            if since <= offset <= until and (paths is None or followed_column.covers(paths)):
                 yield principal._replace(since_offset=offset, until_offset=offset)
 
 
 def _names_of(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, str]]:
     query = select(entity.c.id, entity.c.entity_type, entity.c.fqn)
     return {row.id: (row.entity_type, row.fqn) for row in rows_by_key(connection, query, entity.c.id, ids)}
-
-
-def _columns_of_events(
-    connection: Connection, asset_ids: Collection[str], from_offset: int
-) -> dict[int, tuple[str, set[str] | None]]:
-    """Return, by offset, the asset of each of its events and the columns that it is about; None for all of them."""
-    query = select(_EVENT.log_offset).where(_EVENT.log_offset >= from_offset).order_by(_EVENT.log_offset)
-    offsets = [
-        row.log_offset for row in rows_by_key(connection, query.limit(_MOST_EVENTS), _EVENT.entity_id, asset_ids)
-    ]
-    events = events_at(connection, offsets)
-    return {offset: (event.entity_id, _columns_of(event)) for offset, event in events.items()}
 
 
 def _columns_of(event: ChangeEvent) -> set[str] | None:

@@ -35,7 +35,7 @@ from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients import relations_over_time
 from tocsin.store.recipients.asked import people_asked_at
 from tocsin.store.recipients.belonging import Belonging, KnownBelongings
-from tocsin.store.recipients.column_followers import ColumnFollow, column_followers
+from tocsin.store.recipients.column_followers import ColumnFollow, EventColumns, column_followers
 from tocsin.store.recipients.mutes import mutes_in
 from tocsin.store.recipients.relations_over_time import KnownRelations
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
@@ -62,12 +62,17 @@ class SqlDirectory:
         self._subjects: KnownSubjects | None = None
         self._memory: KnownRelations | None = None
         self._belongings: KnownBelongings | None = None
+        self._event_columns = EventColumns({})
         self._policies: PolicySnapshot | None = None
 
-    def from_offset(self, offset: int) -> SqlDirectory:
-        """Return the directory for events at this offset or later: relations that ended before are left out."""
-        directory = copy(self)
-        directory._from, directory._subjects, directory._memory = offset, KnownSubjects(), KnownRelations(offset)
+    def for_events(self, events: Mapping[int, str]) -> SqlDirectory:
+        """Return the directory for some events, by offset the entity of each: relations that ended before are left out.
+
+        Who follows a column is told of these events alone.
+        """
+        directory, first = copy(self), min(events, default=0)
+        directory._from, directory._subjects, directory._memory = first, KnownSubjects(), KnownRelations(first)
+        directory._event_columns = EventColumns(events)
         directory._belongings = KnownBelongings(directory._memory)
         return directory
 
@@ -194,7 +199,7 @@ class SqlDirectory:
                 yield principal if node == principal.node_id else principal._replace(node_id=node, is_of_subject=True)
         if column_follows:
             with reading(self._engine) as connection:
-                of_columns = list(column_followers(connection, column_follows, places, assets, self._from))
+                of_columns = list(column_followers(connection, column_follows, places, assets, self._event_columns))
             yield from self._in_portion(self._mark_hidden(iter(of_columns)))
 
     def _owners(self, asset_ids: Collection[str]) -> Iterator[Principal]:

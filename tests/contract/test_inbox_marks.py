@@ -88,7 +88,7 @@ def test_notifications_of_others_are_not_there(served: Served, alice: Person, te
     user_id, client = alice
     entry_id = teller.tell(user_id, "secret")
     bob_id, bob = served.person("bob")
-    undo = {"states": [{"read": True, "entries": [entry_id], "ids": [entry_id]}]}
+    undo = {"states": [{"read": True, "ids": [entry_id]}]}
     with bob:
         for body in ({"as": "done", "ids": [entry_id]}, undo):
             mark(bob, user_id, body, status=403)
@@ -112,6 +112,8 @@ def test_notifications_of_others_are_not_there(served: Served, alice: Person, te
         {"as": "snoozed", "ids": ["0199c6f2-7c00-7000-8000-000000000009"], "until": "someday"},
         {"as": "done", "ids": ["0199c6f2-7c00-7000-8000-000000000009"], "states": [{"read": True}]},
         {"as": "done", "ids": [f"0199c6f2-7c00-7000-8000-{number:012}" for number in range(1_001)]},
+        {"states": [{"read": True, "ids": ["0199c6f2-7c00-7000-8000-000000000009"] * 2}]},
+        {"states": [{"read": is_read, "ids": ["0199c6f2-7c00-7000-8000-000000000009"]} for is_read in (True, False)]},
     ],
 )
 def test_a_broken_request_is_refused(alice: Person, body: dict[str, object]) -> None:  # noqa: F811

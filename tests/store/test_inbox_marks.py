@@ -146,11 +146,21 @@ def test_a_whole_is_marked_with_its_parts_and_a_new_part_brings_it_back(inbox: I
     assert ids_of(inbox, Tab.DONE) == ["whole"]
 
 
+def test_what_has_come_since_a_mark_stays_unread_when_the_mark_is_undone(inbox: Inbox, tell: Tell) -> None:  # noqa: F811
+    whole_id = tell("whole")
+    tell("a", part_of=whole_id)
+    inbox.mark("ann", ["a"], Mark.READ, NOW_MS)
+    result = inbox.mark("ann", ["a"], Mark.DONE, NOW_MS)
+    tell("b", part_of=whole_id)
+    undone = inbox.restore("ann", earlier(result), NOW_MS)
+    assert (undone.notification_count, ids_of(inbox, Tab.UNREAD), ids_of(inbox, Tab.DONE)) == (2, ["b"], [])
+
+
 def test_notifications_of_others_are_not_there(inbox: Inbox, tell: Tell) -> None:  # noqa: F811
     tell("a")
     result = inbox.mark("ben", ["a", "nothing"], Mark.DONE, NOW_MS)
     assert (result.entry_count, set(result.missing)) == (0, {"a", "nothing"})
-    restored = inbox.restore("ben", [EarlierState(EntryState(is_read=True, is_seen=True), ("a",), ("a",))], NOW_MS)
+    restored = inbox.restore("ben", [EarlierState(EntryState(is_read=True, is_seen=True), ("a",))], NOW_MS)
     assert (restored.entry_count, set(restored.missing)) == (0, {"a"})
     with pytest.raises(NotFound):
         inbox.mark_read("ben", "a", NOW_MS)
@@ -203,6 +213,27 @@ def test_marking_many_takes_as_many_statements_as_marking_one(
     statements.clear()
     inbox.mark("ann", [f"n{number}" for number in range(1, 30)], Mark.SAVED, NOW_MS)
     assert len(statements) == few
+
+
+def test_bringing_back_many_states_takes_as_many_statements_as_bringing_back_few(
+    inbox: Inbox,  # noqa: F811
+    tell: Tell,  # noqa: F811
+    store_engine: Engine,
+) -> None:
+    names = [f"n{number}" for number in range(60)]
+    for at, name in enumerate(names):
+        tell(name)
+        inbox.mark("ann", [name], Mark.SNOOZED, NOW_MS, snooze=Snooze(LATER_MS + at))
+    result = inbox.mark("ann", names, Mark.DONE, NOW_MS)
+    statements: list[object] = []
+    event.listen(store_engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    inbox.restore("ann", earlier(result)[:2], NOW_MS)
+    few = len(statements)
+    statements.clear()
+    undone = inbox.restore("ann", earlier(result)[2:], NOW_MS)
+    assert (undone.entry_count, len(statements)) == (58, few)
+    assert inbox.wake(LATER_MS + 10) == {"ann"}
+    assert ids_of(inbox, Tab.UNREAD) == names[10::-1]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -16,7 +16,13 @@ from tocsin.clock import LATEST_MS
 from tocsin.model.mute import FOR_GOOD_MS
 
 MOST_MARKED = 1_000
-"""Entries that one request may mark, and entries whose earlier states an answer gives."""
+"""Entries that one request may mark."""
+
+MOST_RESTORED = 20_000
+"""Notifications whose earlier states an answer gives, and a request may bring back."""
+
+MOST_STATES = 1_000
+"""Different states that these may have had."""
 
 
 class Tab(StrEnum):
@@ -85,10 +91,9 @@ UNTOUCHED_STATE = EntryState()
 
 @dataclass(frozen=True)
 class EarlierState:
-    """Notifications that were in one state: ``entries`` with all that each stands for, ``ids`` each by itself."""
+    """Notifications that were in one state, each by itself: their entry may have more since then."""
 
     state: EntryState
-    entries: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
 
 
@@ -96,7 +101,8 @@ class EarlierState:
 class Marked:
     """What marking has changed: how many entries and notifications, and their states before, which bring them back.
 
-    ``earlier`` is None where more than ``MOST_MARKED`` entries were marked. ``missing`` are ids that are not there.
+    ``earlier`` is None where more than ``MOST_RESTORED`` notifications were changed. ``missing`` are ids that are not
+    there.
     """
 
     entry_count: int
@@ -128,7 +134,6 @@ class TabCounts:
         return counts[tab]
 
 
-Ids = Field(default=(), max_length=20_000)
 Until = Annotated[int, Field(ge=0, le=LATEST_MS)] | SnoozeEnd | None
 
 
@@ -142,8 +147,7 @@ class StateRequest(BaseModel):
     is_done: bool = Field(default=False, alias="done")
     is_saved: bool = Field(default=False, alias="saved")
     snoozed_until: Until = Field(default=None, alias="snoozedUntil")
-    entries: tuple[UUID, ...] = Ids
-    ids: tuple[UUID, ...] = Ids
+    ids: tuple[UUID, ...] = Field(default=(), max_length=MOST_RESTORED)
 
 
 class MarkRequest(BaseModel):
@@ -157,4 +161,4 @@ class MarkRequest(BaseModel):
     ids: tuple[UUID, ...] | None = Field(default=None, min_length=1, max_length=MOST_MARKED)
     mark: Mark | None = Field(default=None, alias="as")
     until: Until = None
-    states: tuple[StateRequest, ...] | None = Field(default=None, min_length=1, max_length=MOST_MARKED)
+    states: tuple[StateRequest, ...] | None = Field(default=None, min_length=1, max_length=MOST_STATES)

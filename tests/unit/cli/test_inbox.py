@@ -97,7 +97,7 @@ MARKED: dict[str, Any] = {
     "notificationCount": 1,
     "missing": [],
     "counts": {"unread": 4},
-    "undo": {"states": [{"read": False, "seen": True, "done": False, "saved": False, "entries": ["n"]}]},
+    "undo": {"states": [{"read": False, "seen": True, "done": False, "saved": False, "ids": ["n"]}]},
 }
 
 

@@ -11,10 +11,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, literal, null, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, func, literal, null, select
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.model.inbox import MOST_MARKED, EarlierState, EntryState, Mark, Marked, Snooze, SnoozeEnd
+from tocsin.model.inbox import (
+    MOST_MARKED,
+    MOST_RESTORED,
+    MOST_STATES,
+    EarlierState,
+    EntryState,
+    Mark,
+    Marked,
+    Snooze,
+    SnoozeEnd,
+)
 from tocsin.model.mute import FOR_GOOD_MS
 from tocsin.store.database.engine import insert_into
 from tocsin.store.database.keys import is_one_of, rows_by_key
@@ -114,22 +124,36 @@ def mark_all_read(connection: Connection, user_id: str, now_ms: int) -> Marked:
 
 
 def restore_states(connection: Connection, user_id: str, states: Sequence[EarlierState], now_ms: int) -> Marked:
-    """Give notifications states that they had before, in the caller's transaction."""
+    """Give notifications states that they had before, in the caller's transaction; no id is in two states."""
     note_change(connection, user_id)
-    missing, earlier = [], list[EarlierState]()
-    entry_count = notification_count = 0
-    for state in states:
-        groups = groups_of(connection, user_id, state.entries, now_ms)
-        alone = groups_of(connection, user_id, state.ids, now_ms)
-        missing += [one for one in (*state.entries, *state.ids) if one not in groups.keys() | alone.keys()]
-        ids = _member_ids(connection, user_id, set(groups.values()), now_ms) | alone.keys()
-        members = _lock_members(connection, ids)
-        other_rows = [row for row in members if replace(state_of(row), is_seen=state.state.is_seen) != state.state]
-        _update(connection, other_rows, _restored_values(state.state, now_ms))
-        entry_count += len({row.group_id for row in other_rows})
-        notification_count += len(other_rows)
-        earlier += _earlier_states(members, other_rows)
-    return Marked(entry_count, notification_count, tuple(earlier), tuple(missing))
+    states_by_id = {one: earlier.state for earlier in states for one in earlier.ids}
+    present_ids = groups_of(connection, user_id, states_by_id.keys(), now_ms).keys()
+    members = _lock_members(connection, present_ids)
+    other_rows = [row for row in members if _is_other(state_of(row), states_by_id[row.id])]
+    _restore(connection, {row.id: states_by_id[row.id] for row in other_rows}, now_ms)
+    entry_count = len({row.group_id for row in other_rows})
+    missing = tuple(sorted(states_by_id.keys() - present_ids))
+    return Marked(entry_count, len(other_rows), _earlier_states(other_rows), missing)
+
+
+def _is_other(state: EntryState, earlier: EntryState) -> bool:
+    """Return whether a state is another one; that lists have shown something since is none."""
+    return replace(state, is_seen=earlier.is_seen) != earlier
+
+
+def _restore(connection: Connection, states: Mapping[str, EntryState], now_ms: int) -> None:
+    """Give notifications these states: states that differ only in the time of a snooze take one statement together."""
+    ids, times = defaultdict[EntryState, set[str]](set), list[Values]()
+    for notification_id, state in states.items():
+        is_timed = state.snooze is not None and state.snooze.end is None
+        ids[replace(state, snooze=Snooze()) if is_timed else state].add(notification_id)
+        if state.snooze is not None and is_timed:
+            times.append({"timed_id": notification_id, "until_ms": state.snooze.until_ms})
+    for state, ids_of_state in ids.items():
+        _update(connection, ids_of_state, _restored_values(state, now_ms))
+    if times:
+        is_it = _ROW.id == bindparam("timed_id")
+        connection.execute(notification.update().where(is_it).values(snoozed_until_ms=bindparam("until_ms")), times)
 
 
 def mark_seen(connection: Connection, user_id: str, now_ms: int) -> int:
@@ -137,7 +161,7 @@ def mark_seen(connection: Connection, user_id: str, now_ms: int) -> int:
     unseen = and_(is_shown_to(user_id, now_ms), _ROW.read_at_ms.is_(None), _ROW.seen_at_ms.is_(None))
     note_change(connection, user_id)
     ids = sorted(connection.execute(select(_ROW.id).where(unseen)).scalars())
-    _update(connection, _lock_members(connection, ids), {"seen_at_ms": now_ms})
+    _update(connection, {row.id for row in _lock_members(connection, ids)}, {"seen_at_ms": now_ms})
     return len(ids)
 
 
@@ -167,7 +191,7 @@ def wake_due(connection: Connection, now_ms: int, user_ids: Collection[str] | No
     for person in sorted(people):
         note_change(connection, person)
     members = _lock_members(connection, {row.id for row in notification_rows})
-    still_snoozed = [row for row in members if row.snoozed_until_ms is not None]
+    still_snoozed = {row.id for row in members if row.snoozed_until_ms is not None}
     _update(connection, still_snoozed, {"read_at_ms": None, "seen_at_ms": None, **_AWAKE})
     return people
 
@@ -183,12 +207,12 @@ def _apply(
     connection: Connection, members: Sequence[Row[Any]], mark: Mark, *, now_ms: int, snooze: Snooze | None = None
 ) -> Marked:
     changed_rows = [row for row in members if _changes(mark, state_of(row))]
+    ids = {row.id for row in changed_rows}
     if mark in (Mark.READ, Mark.DONE):
-        ids = {row.id for row in changed_rows}
         note_opened(connection, and_(is_one_of(connection, _ROW.id, ids), OPENED_AT.is_(None)))
-    _update(connection, changed_rows, _values_of(mark, now_ms, snooze))
+    _update(connection, ids, _values_of(mark, now_ms, snooze))
     entry_count = len({row.group_id for row in changed_rows})
-    return Marked(entry_count, len(changed_rows), _earlier_states(members, changed_rows))
+    return Marked(entry_count, len(changed_rows), _earlier_states(changed_rows))
 
 
 def _changes(mark: Mark, state: EntryState) -> bool:
@@ -250,24 +274,14 @@ def _restored_values(state: EntryState, now_ms: int) -> Values:
     return values | {**_snoozed_values(state.snooze, now_ms), "opened_at_ms": opening}
 
 
-def _earlier_states(members: Sequence[Row[Any]], changed_rows: Sequence[Row[Any]]) -> tuple[EarlierState, ...]:
-    """Return the states of what was changed; where all of a group were in one, by one of its notifications."""
-    changed_ids = {row.id for row in changed_rows}
-    groups: dict[str, list[Row[Any]]] = defaultdict(list)
-    for row in members:
-        groups[row.group_id].append(row)
-    entries, ids = defaultdict[EntryState, list[str]](list), defaultdict[EntryState, list[str]](list)
-    for rows_of_group in groups.values():
-        states, lead_id = {state_of(row) for row in rows_of_group}, rows_of_group[0].id
-        if len(states) == 1 and lead_id in changed_ids:
-            entries[states.pop()].append(lead_id)
-            continue
-        for row in (one for one in rows_of_group if one.id in changed_ids):
-            ids[state_of(row)].append(row.id)
-    return tuple(
-        EarlierState(state, tuple(sorted(entries[state])), tuple(sorted(ids[state])))
-        for state in dict.fromkeys([*entries, *ids])
-    )
+def _earlier_states(changed_rows: Sequence[Row[Any]]) -> tuple[EarlierState, ...] | None:
+    """Return the states of each notification that was changed, since others may join its entry; None of too many."""
+    ids = defaultdict[EntryState, list[str]](list)
+    for row in changed_rows:
+        ids[state_of(row)].append(row.id)
+    if len(changed_rows) > MOST_RESTORED or len(ids) > MOST_STATES:
+        return None
+    return tuple(EarlierState(state, tuple(sorted(ids_of_state))) for state, ids_of_state in ids.items())
 
 
 def _member_ids(connection: Connection, user_id: str, groups: Collection[str], now_ms: int) -> set[str]:
@@ -284,7 +298,6 @@ def _lock_members(connection: Connection, ids: Collection[str]) -> list[Row[Any]
     return list(rows_by_key(connection, query, _ROW.id, ids))
 
 
-def _update(connection: Connection, changed_rows: Sequence[Row[Any]], values: Values) -> None:
-    if changed_rows:
-        where = is_one_of(connection, _ROW.id, {row.id for row in changed_rows})
-        connection.execute(notification.update().where(where).values(values))
+def _update(connection: Connection, ids: Collection[str], values: Values) -> None:
+    if ids:
+        connection.execute(notification.update().where(is_one_of(connection, _ROW.id, ids)).values(values))

@@ -14,6 +14,7 @@ from fastapi import Response
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.inbox import (
+    MOST_RESTORED,
     EarlierState,
     EntryState,
     Mark,
@@ -45,9 +46,7 @@ class MarkedView(NamedTuple):
 
 
 _STATES = schema_of(STATE)
-_EARLIER = closed_object(
-    {**_STATES["properties"], "entries": array(ID), "ids": array(ID)}, required=_STATES["required"]
-)
+_EARLIER = closed_object({**_STATES["properties"], "ids": array(ID)}, required=[*_STATES["required"], "ids"])
 MARKED: Shape[MarkedView] = {
     "marked": (COUNT, lambda view: view.marked.entry_count),
     "notificationCount": (COUNT, lambda view: view.marked.notification_count),
@@ -106,18 +105,18 @@ def _mark(request: MarkRequest, view: InboxView) -> Marked:
 
 
 def _restore(states: Collection[StateRequest], view: InboxView) -> Marked:
-    named_ids = {str(one) for state in states for one in (*state.entries, *state.ids)}
+    named_ids = [str(one) for state in states for one in state.ids]
+    if len(named_ids) > MOST_RESTORED:
+        raise InvalidInput(f"name more than {MOST_RESTORED} notifications", field="states")
+    if len(set(named_ids)) < len(named_ids):
+        raise InvalidInput("name a notification twice", field="states")
     present_ids = view.present_ids(named_ids)
     earlier = [
-        EarlierState(
-            _state_of(state),
-            tuple(one for one in map(str, state.entries) if one in present_ids),
-            tuple(one for one in map(str, state.ids) if one in present_ids),
-        )
+        EarlierState(_state_of(state), tuple(one for one in map(str, state.ids) if one in present_ids))
         for state in states
     ]
     marked = view.inbox.restore(view.owner, earlier, view.now_ms)
-    return _with_missing(marked, sorted(named_ids - present_ids))
+    return _with_missing(marked, sorted(set(named_ids) - present_ids))
 
 
 def _with_missing(marked: Marked, hidden_ids: Collection[str]) -> Marked:
@@ -136,13 +135,4 @@ def _snooze(until: int | SnoozeEnd) -> Snooze:
 def _undo_of(marked: Marked) -> Document | None:
     if not marked.earlier:
         return None
-    return {
-        "states": [
-            {**state_json(earlier.state), **_ids_json("entries", earlier.entries), **_ids_json("ids", earlier.ids)}
-            for earlier in marked.earlier
-        ]
-    }
-
-
-def _ids_json(key: str, ids: Collection[str]) -> Document:
-    return {key: list(ids)} if ids else {}
+    return {"states": [{**state_json(earlier.state), "ids": list(earlier.ids)} for earlier in marked.earlier]}

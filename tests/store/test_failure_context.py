@@ -257,7 +257,9 @@ def test_a_success_says_how_long_something_has_failed(store_engine: Engine) -> N
         update.old_value["timestamp"] for update in change_description.fields_updated if update.name == "testCaseResult"
     ]
     ended_ms = reported_at_ms(recovery.event)
-    assert context == FailureContext(since_ms, 1, (), context.last_success_ms, ended_ms)
+    incident = FailureIncident("INC-2", is_resolved=True)
+    assert context == FailureContext(since_ms, 1, (), context.last_success_ms, ended_ms, incident)
+    assert "INC-2, resolved" in [line.text for line in event_text(recovery.event, failure=context).lines]
 
 
 def test_what_lies_downstream_is_named_to_those_who_may_see_it(store_engine: Engine) -> None:

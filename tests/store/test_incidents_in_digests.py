@@ -99,13 +99,13 @@ def test_a_check_of_one_failure_has_the_button_of_its_message(company: SmallComp
     assert incidents == {place: FailureIncident("INC-1")}, "as an inbox says it"
 
 
-def test_what_has_ended_before_the_check_is_named_by_none(company: SmallCompany) -> None:
+def test_what_has_ended_before_the_check_names_the_incident_that_it_resolved(company: SmallCompany) -> None:
     company.result("orders", "Success", "rows")
     notify_all(company.engine)
     check(company, "sums")
     dispatch = digest_to_cem(company)
     assert [str((entry.event.entity or {})["name"]) for entry in dispatch.entries] == ["rows", "sums"]
-    assert list(dispatch.incidents.values()) == [FailureIncident("INC-2")]
+    assert list(dispatch.incidents.values()) == [FailureIncident("INC-1", is_resolved=True), FailureIncident("INC-2")]
 
 
 def test_incidents_of_many_digests_are_read_together(company: SmallCompany) -> None:

@@ -49,11 +49,15 @@ class ToldPeople(NamedTuple):
 
 
 class FailureIncident(NamedTuple):
-    """The incident that a failure belongs to: its name, how bad it is, and who acknowledged it, by name."""
+    """The incident that a failure belongs to: its name, how bad it is, and who acknowledged it, by name.
+
+    ``is_resolved``: the success that a message tells of has resolved it.
+    """
 
     name: str
     severity: Severity | None = None
     acknowledged_by: str | None = None
+    is_resolved: bool = False
 
 
 class DefinitionRunbook(NamedTuple):

@@ -155,7 +155,8 @@ def event_text(
     """
     asset, description = asset_of(event), with_reader(event.change_description, reader_id)
     if failure and failure.incident:
-        description = with_incident(description, failure.incident.name, is_said=is_failure_report(event))
+        is_said = is_failure_report(event) or failure.incident.is_resolved
+        description = with_incident(description, failure.incident.name, is_said=is_said)
     headline = ""
     lines: list[ChangeLine] = []
     if event.entity_type == THREAD:

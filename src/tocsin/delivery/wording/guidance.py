@@ -18,19 +18,42 @@ from tocsin.delivery.dispatch import (
 )
 from tocsin.delivery.lines import SHOWN_LIMIT, clean_line
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
-from tocsin.delivery.wording.surroundings import incident_text
+from tocsin.delivery.wording.incidents import tells_of_incident, tells_of_open_incident
+from tocsin.delivery.wording.reports import is_recovery
+from tocsin.delivery.wording.surroundings import incident_text, is_deletion, is_deprecation
+from tocsin.delivery.wording.tones import Tone, tone_of
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
 from tocsin.model.runbook import link_of
 
+_OF_ALERTS = frozenset({EventType.ALERT_NARROWED, EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED})
 _MOST_ADVICE = 3
 
 
+def needs_guidance(event: ChangeEvent) -> bool:
+    """Say whether the event tells what has to be looked into: a failure, a breaking change, what is late, a loss.
+
+    Recoveries, other edits, the end of an incident and what becomes of an alert are none.
+    """
+    if tells_of_incident(event):
+        return tells_of_open_incident(event)
+    if is_recovery(event) or event.event_type in _OF_ALERTS:
+        return False
+    return tone_of(event) >= Tone.ATTENTION or is_deletion(event) or is_deprecation(event)
+
+
 def guidance_of(dispatch: Dispatch, routes: Routes) -> dict[str, Guidance]:
-    """Return what the alerts and tests of a message say of its notifications, by their ids; nothing for most."""
+    """Return what the alerts and tests of a message say of its notifications, by their ids; nothing for most.
+
+    People are told of what has to be looked into only; a webhook has it of every event.
+    """
     alerts_guide = any(route.severity is not None or route.runbook for route in routes.values() if route is not None)
     if not alerts_guide and all(entry.carried.own_runbook is None for entry in dispatch.entries):
         return {}
-    guided = ((entry.notification_id, guidance_of_notification(entry, routes)) for entry in dispatch.entries)
+    is_worded = dispatch.message.channel in WORDED
+    entries = [entry for entry in dispatch.entries if not is_worded or needs_guidance(entry.event)]
+    guided = ((entry.notification_id, guidance_of_notification(entry, routes)) for entry in entries)
     return {notification_id: guidance for notification_id, guidance in guided if guidance != NO_GUIDANCE}
 
 

@@ -222,6 +222,8 @@ def _audience_text(people: ToldPeople) -> str:
 
 
 def incident_text(incident: FailureIncident) -> str:
-    """Return an incident in words: ``INC-7, Severity 2 (high), acknowledged by ben``."""
+    """Return an incident in words: ``INC-7, Severity 2 (high), acknowledged by ben``; ``INC-7, resolved``."""
+    if incident.is_resolved:
+        return f"{incident.name}, resolved"
     who = f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else ""
     return ", ".join(filter(None, (incident.name, incident.severity and incident.severity.words, who)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.delivery.dispatch import (
+    NO_GUIDANCE,
     Advice,
     DefinitionRunbook,
     FailingRows,
@@ -18,7 +19,7 @@ from tocsin.delivery.dispatch import (
     Guidance,
     Routes,
 )
-from tocsin.delivery.wording.guidance import guidance_of_notification
+from tocsin.delivery.wording.guidance import guidance_of_notification, needs_guidance
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.errors import InvalidInput
 from tocsin.model.change_request import AskedFor
@@ -105,7 +106,7 @@ class DetailReader:
         for entry in entries:
             place = _place_of(entry)
             notification = Entry(entry.id, entry.log_offset, CarriedEvent.of(entry.event), entry.reasons)
-            from_alerts = guidance_of_notification(notification, routes)
+            from_alerts = guidance_of_notification(notification, routes) if needs_guidance(entry.event) else NO_GUIDANCE
             incident, runbook = incidents.get(place), runbooks.get(place)
             severities = (from_alerts.severity, incident.severity if incident else None)
             severity = min((one for one in severities if one is not None), default=None)

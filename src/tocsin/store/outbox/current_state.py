@@ -16,10 +16,10 @@ from sqlalchemy import Connection, select
 
 from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
 from tocsin.delivery.wording.incidents import tells_of_incident
-from tocsin.delivery.wording.reports import belongs_to_incident, is_reminder
+from tocsin.delivery.wording.reports import belongs_to_incident, is_recovery, is_reminder
 from tocsin.delivery.wording.surroundings import tells_of_failure
 from tocsin.model.alert_incident import HandledAt, IncidentStatus, OpenIncident
-from tocsin.model.change import EventType
+from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.change_request import request_in
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
@@ -27,7 +27,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
-from tocsin.store.outbox.failure_messages import streaks_of
+from tocsin.store.outbox.failure_messages import incident_told, streaks_of
 from tocsin.store.recipients.asked import people_who_answered, requests_that_ask
 
 _MOST_STREAKS = 100
@@ -51,9 +51,9 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
         if entry.carried.reminds_of is EventType.INCIDENT_REMINDER
         or (dispatch.message.channel in WORDED and belongs_to_incident(entry.event))
     ]
-    if not failing:
-        return list(dispatches)
     named_incidents, streaks = _named_incidents(connection, dispatches), _streaks_in_digests(connection, dispatches)
+    if not (failing or named_incidents or streaks):
+        return list(dispatches)
     open_incidents = _open_incidents(connection, {entry.event.entity_id for entry in failing})
     incident_by_notification = {entry.notification_id: _incident_of(entry, open_incidents) for entry in failing}
 
@@ -74,23 +74,27 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
 def _named_incidents(
     connection: Connection, dispatches: Sequence[Dispatch]
 ) -> Mapping[str, Mapping[str, FailureIncident]]:
-    """Return the incidents, open or not, to which failures in digests belong, or that were handled.
+    """Return the incidents, open or not, to which failures in digests belong, or that were handled or resolved.
 
     By message and notification.
     """
-    places = {
-        (dispatch.message.id, entry.notification_id): ReportPlace(entry.event.entity_id, entry.log_offset)
+    reports = [
+        (dispatch.message.id, entry, ReportPlace(entry.event.entity_id, entry.log_offset))
         for dispatch in dispatches
         if dispatch.message.channel in WORDED
         for entry in dispatch.entries
-        if tells_of_incident(entry.event) or (len(dispatch.entries) > 1 and belongs_to_incident(entry.event))
-    }
-    incidents = incidents_at(connection, set(places.values())) if places else {}
+        if tells_of_incident(entry.event) or (len(dispatch.entries) > 1 and _may_have_incident(entry.event))
+    ]
+    incidents = incidents_at(connection, {place for *_, place in reports}) if reports else {}
     named_incidents: dict[str, dict[str, FailureIncident]] = defaultdict(dict)
-    for (message_id, notification_id), place in places.items():
-        if place in incidents:
-            named_incidents[message_id][notification_id] = incidents[place]
+    for message_id, entry, place in reports:
+        if incident := incident_told(entry.event, incidents.get(place)):
+            named_incidents[message_id][entry.notification_id] = incident
     return named_incidents
+
+
+def _may_have_incident(event: ChangeEvent) -> bool:
+    return belongs_to_incident(event) or is_recovery(event)
 
 
 def _streaks_in_digests(

@@ -30,23 +30,28 @@ class ReportPlace(NamedTuple):
 
 
 def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, FailureIncident]:
-    """Return the incident that the failure at each of these places belongs to, as it is now; of some there is none."""
+    """Return the incident that the report at each of these places belongs to, as it is now; of some there is none.
+
+    That is the one of a failure, or of the success that has resolved it.
+    """
     acknowledgements = select(_STEP.user_name).where(_STEP.incident_id == _ROW.id)
     acknowledgements = acknowledgements.where(_STEP.kind == StepKind.ACKNOWLEDGED.value)
     first_to_acknowledge = (
         acknowledgements.order_by(_STEP.at_ms, _STEP.id).limit(1).correlate(alert_incident).scalar_subquery()
     )
-    columns = (_ROW.number, _ROW.severity, first_to_acknowledge, _ROW.entity_id, _ROW.opened_offset, ended_offset())
+    span = (_ROW.opened_offset, ended_offset(), _ROW.recovered_offset)
+    columns = (_ROW.number, _ROW.severity, first_to_acknowledge, _ROW.entity_id, *span)
     query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
     places_by_entity: dict[str, list[ReportPlace]] = defaultdict(list)
     for place in places:
         places_by_entity[place.entity_id].append(place)
     incident_by_place: dict[ReportPlace, FailureIncident] = {}
-    for number, severity, who, entity_id, since_offset, end_offset in rows_by_key(
+    for number, severity, who, entity_id, since_offset, end_offset, recovered_offset in rows_by_key(
         connection, query, _ROW.entity_id, places_by_entity.keys()
     ):
         incident = FailureIncident(name_of(number), severity_named(severity), who)
         for place in places_by_entity[entity_id]:
             if since_offset <= place.offset <= (end_offset or NO_END):
-                incident_by_place[place] = incident
+                is_resolved = place.offset == recovered_offset
+                incident_by_place[place] = incident._replace(is_resolved=is_resolved)
     return incident_by_place

@@ -116,8 +116,8 @@ class FailureMessages:
         recovered_places = {place for place, dispatch in by_place.items() if is_recovery(dispatch.event)}
         with reading(self._engine) as connection:
             streaks = streaks_of(connection, {place: dispatch.event for place, dispatch in by_place.items()})
-            incidents = incidents_at(connection, by_place.keys() - recovered_places)
-            causes = _causes_of(connection, incidents.keys())
+            incidents = incidents_at(connection, by_place.keys())
+            causes = _causes_of(connection, incidents.keys() - recovered_places)
             durations = usual_durations(
                 connection, _times_of_runs({place: dispatch.event for place, dispatch in by_place.items()})
             )
@@ -131,7 +131,7 @@ class FailureMessages:
             place: replace(
                 streak,
                 downstream=downstream.get(place, ()),
-                incident=incidents.get(place),
+                incident=incident_told(by_place[place].event, incidents.get(place)),
                 causes=causes.get(place, ()),
                 usual_ms=durations.get(place),
                 runbook=runbooks.get(place),
@@ -190,6 +190,11 @@ class FailureMessages:
                 dict.fromkeys(step.node_fqn for step in steps_then if is_of_deletion or step.node_id not in deleted_ids)
             )
         return names
+
+
+def incident_told(event: ChangeEvent, incident: FailureIncident | None) -> FailureIncident | None:
+    """Return the incident at an event that a message names: of a recovery that which it has resolved."""
+    return incident if incident is None or incident.is_resolved or not is_recovery(event) else None
 
 
 def _soft_deleted_ids(connection: Connection, ids: Collection[str]) -> set[str]:

@@ -544,7 +544,9 @@ CONTEXTS: dict[str, FailureContext] = {
         audience=ToldPeople(("ana", "ben"), 4),
     ),
     "failed_run": FailureContext(downstream=_READ_BY, incident=_INCIDENT_7, usual_ms=600_000),
-    "recovered_test": FailureContext(AT_MS, 1, ended_ms=AT_MS + 3_600_000),
+    "recovered_test": FailureContext(
+        AT_MS, 1, ended_ms=AT_MS + 3_600_000, incident=_INCIDENT_7._replace(is_resolved=True)
+    ),
     "recovered_run": FailureContext(AT_MS - 7_200_000, 3, ended_ms=AT_MS + 3_600_000),
     "recovered_ingestion": FailureContext(AT_MS, 1, ended_ms=AT_MS + 3_600_000),
     "test_incident": FailureContext(incident=_INCIDENT_7),

@@ -81,7 +81,7 @@ def _guidance(routes: Mapping[tuple[str, str], Route], message: Dispatch | None 
         Reason(kind=OWNER.kind, subscription_id=alert, subscription_name=alert, destination_id=destination)
         for alert, destination in routes
     )
-    to_all = message or dispatch(reasons=reasons)
+    to_all = message or dispatch(KINDS["failed_test"], reasons=reasons)
     return guidance_of(to_all, routes).get(to_all.first.notification_id)
 
 
@@ -140,3 +140,22 @@ def test_the_runbook_of_a_definition_counts_where_neither_test_nor_alert_has_one
     texts = [PREVIEWS[Channel.EMAIL](one, samples.HOME)["text"] for one in (message, replace(message, guidance={}))]
     assert ["What to do: rerun load_orders" in text for text in texts] == [not advice, True]
     assert ["What to do: call ann" in text for text in texts] == [bool(advice), False]
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_guided"),
+    [
+        *(("failed_test", True), ("failed_run", True), ("reminder", True), ("still_failing", True), ("stale", True)),
+        *(("test_incident", True), ("not_announced", True), ("deleted", True), ("lag", True)),
+        *(("recovered_test", False), ("recovered_run", False), ("lag_recovered", False), ("resolved_incident", False)),
+        *(("description", False), ("expiring_alert", False), ("expired_alert", False)),
+    ],
+)
+def test_only_what_has_to_be_looked_into_says_how_bad_it_is_and_what_to_do(kind: str, is_guided: bool) -> None:
+    event = KINDS[kind].model_copy(update={"entity": {**(KINDS[kind].entity or {}), "runbook": "call ann"}})
+    routes = {("s", "d"): Route(DESTINATION, severity=Severity.SEVERITY_2)}
+    guidance = Guidance(Severity.SEVERITY_2, (Advice("call ann"),))
+    assert _guidance(routes, dispatch(event)) == (guidance if is_guided else None)
+    webhook = dispatch(event)
+    webhook = replace(webhook, message=replace(webhook.message, channel=Channel.WEBHOOK))
+    assert _guidance(routes, webhook) == guidance, "receivers sort events by them"

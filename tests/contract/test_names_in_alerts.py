@@ -259,6 +259,10 @@ def test_a_misspelt_name_is_warned_of_where_the_catalogue_knows_a_similar_one(
         return [one["message"] for one in remarks if one["kind"] == "unknownWord"]
 
     assert warnings(administrator) == says
+    validations = [administrator.post("/conditions/validate", json={"condition": one}).json() for one in conditions]
+    assert [one["message"] for answer in validations for one in answer["warnings"]] == says
+    tier = administrator.post("/conditions/validate", json={"condition": "tier == 'Tier.Tier9'"}).json()
+    assert [one["message"].partition(";")[0] for one in tier["warnings"]] == [f"{nothing} 'Tier.Tier9'"]
     ann_id, ann = served.person("ann")
     restrict(
         administrator, ann_id, {"effect": "deny", "resources": ["table"], "condition": "matchAnyTag('PII.Sensitive')"}

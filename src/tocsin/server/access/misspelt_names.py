@@ -22,7 +22,7 @@ from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.stored import Key
 from tocsin.model.validation_errors import MOST_TOLD
 from tocsin.server.access.permissions import visible_references
-from tocsin.server.access.similar_names import similar_name
+from tocsin.server.access.similar_names import similar_name, similar_names
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.entities.write import lookups
 
@@ -69,9 +69,16 @@ def misspelt_names(alert: Document, caller: Caller) -> Iterator[Remark]:
     unseen = ((place, name) for place, name in placed_names if (name.types, name.text) not in seen_names)
     for place, name in islice(unseen, _MOST_LOOKED_UP):
         types = name.types if len(name.types) < len(ENTITY_TYPES) else resources
-        if similar := next(filter(None, (similar_name(kind, name.text, caller) for kind in types)), ""):
+        if similar := _similar_of(name.text, types, caller):
             message = f"Nothing that you may see is called {name.text!r}{similar}"
             yield Remark(RemarkKind.UNKNOWN_WORD, message, place)
+
+
+def _similar_of(name: str, types: Sequence[str], caller: Caller) -> str:
+    """Return the suggestion of a similar name of these types; without types, of any, tables first."""
+    if not types:
+        return similar_names(name, tuple(dict.fromkeys(("table", *ENTITY_TYPES))), caller)
+    return next(filter(None, (similar_name(kind, name, caller) for kind in types)), "")
 
 
 def missing_references(alert: Document, caller: Caller) -> Iterator[InvalidInput]:

@@ -5,6 +5,8 @@ Next: ``flow/match/remarks.py``, ``alerts/offers.py``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fastapi import Response
 
 from tocsin.alerts.capabilities import capabilities_of, selection_of
@@ -20,12 +22,13 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import suggestion_for
-from tocsin.model.subscription import AlertType
+from tocsin.model.subscription import ALL_RESOURCES, AlertType
+from tocsin.server.access.misspelt_names import misspelt_names
 from tocsin.server.access.permissions import require
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, DocumentBody, PathText, answer, list_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, PathText, answer, list_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 _SELECTION = shape({"alertType": text}, {"sources": list_check_of(text), "input": mapping})
@@ -37,7 +40,7 @@ router = DeclaredRoutes(tags=["conditions"])
 def validate(body: DocumentBody, caller: Asked) -> Response:
     """Validate a condition (``{"condition": …}``): errors with positions, or warnings."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    return answer(_validation_json(value_in(body, "condition", str, "must be a condition, as a string")))
+    return answer(_validation_json(value_in(body, "condition", str, "must be a condition, as a string"), caller))
 
 
 @router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204, openapi_extra=answers(None))
@@ -90,15 +93,17 @@ def _alert_type(name: str) -> AlertType:
     raise InvalidInput(f"unknown type of alert {name!r}; {suggestion_for(name, tuple(AlertType))}", field="alertType")
 
 
-def _validation_json(condition: str) -> Document:
+def _validation_json(condition: str, caller: Caller) -> Document:
     try:
         node = parse_and_check(condition)
     except InvalidCondition as error:
         return {"valid": False, "errors": [_error(error)], "warnings": []}
+    alert = {"filteringRules": {"resources": [ALL_RESOURCES], "rules": [{"condition": condition}]}}
+    remarks = (*of_condition(node), *(replace(one, field="") for one in misspelt_names(alert, caller)))
     return {
         "valid": True,
         "errors": [],
-        "warnings": [remark.to_wire() for remark in of_condition(node)],
+        "warnings": [remark.to_wire() for remark in remarks],
         "indexedBy": [list(fields) for fields in how_found(by_itself(node)).by],
         "asksOfPeople": list(questions_of(node)),
     }

@@ -97,9 +97,20 @@ def test_a_refused_alert_names_its_mistakes_of_shape_names_and_values(
     assert (refused.status_code, refused.json()["message"]) == (
         400,
         "retries: must be between 0 and 100; destinations[0].config.receivers[0]: unknown user 'nobody'; "
-        "filteringRules.rules[0].condition: Nothing that you may see is called 'warehouse.shop.public.order'; "
+        "filteringRules.rules[0].condition: warning: Nothing that you may see is called 'warehouse.shop.public.order'; "
         "did you mean warehouse.shop.public.orders?",
     )
+
+
+def test_a_word_that_no_event_has_is_a_warning_beside_mistakes_as_in_an_accepted_alert(
+    administrator: httpx.Client,
+) -> None:
+    condition = "fieldChanged == 'colums'"
+    message = administrator.post(PATH, json=alert(condition, retries=-1)).json()["message"]
+    warning = "No event changes the field 'colums'; did you mean columns?"
+    assert message == (f"retries: must be between 0 and 100; filteringRules.rules[0].condition: warning: {warning}")
+    remarks = administrator.put(PATH, params={"dryRun": True}, json=alert(condition)).headers["X-Tocsin-Remarks"]
+    assert warning in remarks
 
 
 def test_every_unknown_name_and_every_wrong_condition_is_named(administrator: httpx.Client) -> None:
@@ -166,9 +177,10 @@ def test_warnings_of_other_alerts_of_a_file_are_told_beside_what_is_refused(
         plan_alerts(client, read_alerts([str(tmp_path / "a.yaml")]), prune=False)
     lines = [refusal.value.message, *"\n".join(refusal.value.__notes__).split("\n")]
     assert [line.replace(str(tmp_path), "").split(": ")[:2] for line in lines] == [
+        ["1 alert is refused, so nothing was written:"],
+        ["/a.yaml:5:31", "warning"],
         ["/a.yaml:9:3", "wrong"],
         ["/a.yaml:10:70", "wrong"],
-        ["warning", "right"],
     ]
 
 

@@ -7,12 +7,14 @@ none. Next: ``server/routes/alerts/subscriptions.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 
 from tocsin.alerts.mending import hidden_mistakes
 from tocsin.catalogue.naming.alert_names import placed_receivers, placed_rules
 from tocsin.conditions.check import parse_and_check
 from tocsin.conditions.entity_names import EntityName, Types, entity_names
 from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.flow.match.remarks import Remark, of_words
 from tocsin.model.entity import Document
 
 
@@ -57,6 +59,13 @@ def condition_mistakes(request: Document) -> Iterator[InvalidCondition]:
             parse_and_check(rule["condition"])
         except InvalidCondition as error:
             yield error.of_rule(rule.get("name"), place)
+
+
+def word_remarks(request: Document) -> Iterator[Remark]:
+    """Yield the warnings about words in the conditions of a request; of malformed conditions none."""
+    for place, rule in placed_rules(request):
+        with suppress(InvalidCondition):
+            yield from of_words(parse_and_check(rule["condition"]), place)
 
 
 def _unknown_people(request: Document, known_names: Collection[tuple[Types, str]]) -> Iterator[InvalidInput]:

@@ -45,7 +45,7 @@ def reset_password(name: UserName, *, as_json: AsJson = False) -> None:
     with existing_store(settings_of()) as engine:
         person = _people(engine).by_name(name)
         if person is None or person.deleted:
-            raise NotFound(f"user {name!r} not found")
+            raise NotFound(f"user {name} not found")
         password = _set_new_password(engine, person.id)
     show_facts({"name": name, "password": password}, as_json=as_json)
 
@@ -56,7 +56,7 @@ def forget_identity(name: UserName, *, as_json: AsJson = False) -> None:
     with existing_store(settings_of()) as engine:
         person = _people(engine).by_name(name)
         if person is None:
-            raise NotFound(f"user {name!r} not found")
+            raise NotFound(f"user {name} not found")
         count = _people(engine).forget_identities(person.id)
     show_facts({"name": name, "forgotten": count}, as_json=as_json)
 

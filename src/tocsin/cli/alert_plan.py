@@ -13,13 +13,14 @@ from typing import Any
 from rich.text import Text
 
 from tocsin.cli.alertfiles import FILED_FIELDS, FiledAlert, exported_alert
-from tocsin.cli.condition_errors import error_in_file
+from tocsin.cli.condition_errors import error_in_file, line_of
 from tocsin.client import Client
 from tocsin.client.answers import Applied
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.phrases import value_in_words
+from tocsin.model.validation_errors import WARNING
 
 _LONGEST = 50
 """Characters of a value that fits beside another one on a line."""
@@ -87,16 +88,16 @@ def plan_alerts(client: Client, filed: Sequence[FiledAlert], *, prune: bool) -> 
     """
     plans: list[PlannedAlert] = []
     errors: list[InvalidInput | NotFound] = []
+    lines: list[str] = []
     for alert in filed:
         try:
             plans.append(_plan_alert(client, alert))
+            lines += warning_lines(plans[-1])
         except (InvalidInput, NotFound) as error:
             errors.append(error_with_place(error, alert))
+            lines += _lines_of(errors[-1])
     if errors:
-        error_of_all = _as_one(errors)
-        for line in (line for one in plans for line in warning_lines(one)):
-            error_of_all.add_note(line)
-        raise error_of_all
+        raise _as_one(errors, lines)
     return plans + ([*_plan_deletions(client, {alert.name for alert in filed})] if prune else [])
 
 
@@ -132,7 +133,9 @@ def plan_lines(planned: PlannedAlert) -> Iterator[Text]:
 
 def warning_lines(planned: PlannedAlert) -> Iterator[str]:
     """Yield a line for each remark on an alert."""
-    yield from (f"warning: {planned.name}: {remark['field']}: {remark['message']}" for remark in planned.remarks)
+    if planned.filed is not None:
+        for remark in planned.remarks:
+            yield line_of(f"{remark['field']}: {WARNING}{remark['message']}", planned.filed)
 
 
 def summary(planned: Sequence[PlannedAlert], *, is_done: bool) -> str:
@@ -164,13 +167,18 @@ def _plan_deletions(client: Client, filed_names: set[str]) -> Iterator[PlannedAl
             yield PlannedAlert(PlanStep.DELETE, str(alert.name), alert.id)
 
 
-def _as_one(errors: Sequence[InvalidInput | NotFound]) -> InvalidInput | NotFound:
-    if len(errors) == 1:
+def _as_one(errors: Sequence[InvalidInput | NotFound], lines: Sequence[str]) -> InvalidInput | NotFound:
+    """Return one error for all that is refused; ``lines`` say that and the warnings, in the order of the files."""
+    if len(errors) == 1 and [*lines] == _lines_of(errors[0]):
         return errors[0]
-    error_of_all = InvalidInput(f"{len(errors)} alerts are refused, so nothing was written:")
-    for error in errors:
-        error_of_all.add_note("\n".join((error.message, *getattr(error, "__notes__", ()))))
+    count = "1 alert is" if len(errors) == 1 else f"{len(errors)} alerts are"
+    error_of_all = InvalidInput(f"{count} refused, so nothing was written:")
+    error_of_all.add_note("\n".join(lines))
     return error_of_all
+
+
+def _lines_of(error: InvalidInput | NotFound) -> list[str]:
+    return [error.message, *getattr(error, "__notes__", ())]
 
 
 def _without_ids(alert: Document) -> Document:

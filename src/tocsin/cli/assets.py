@@ -41,21 +41,21 @@ def find_asset(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return the asset of that name; ``NotFound`` if there is none of that type, or of any."""
     types = (entity_type,) if entity_type else _ASSET_TYPES
     reads = (partial(client.get_by_name, one, fqn) for one in types)
-    return _first(reads, f"{entity_type or 'asset'} {fqn!r}", fqn, lambda: _similar(client, fqn, types))
+    return _first(reads, f"{entity_type or 'asset'} {fqn}", fqn, lambda: _similar(client, fqn, types))
 
 
 def find_followable(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return what has that name and people can follow, an asset first; ``NotFound`` if nothing has."""
     types = (entity_type,) if entity_type else (*_ASSET_TYPES, *OWNING)
     reads = (partial(client.get_by_name, one, fqn) for one in types)
-    return _first(reads, f"{entity_type or 'asset'} {fqn!r}", fqn, lambda: _similar(client, fqn, types))
+    return _first(reads, f"{entity_type or 'asset'} {fqn}", fqn, lambda: _similar(client, fqn, types))
 
 
 def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return what has that name, an asset or anything else, softly deleted or not; ``NotFound`` if nothing has."""
     types = (entity_type,) if entity_type else tuple(dict.fromkeys((*_ASSET_TYPES, *ENTITY_TYPES)))
     reads = (partial(client.get_by_name, one, fqn, include="all") for one in types)
-    return _first(reads, f"{entity_type or 'entity'} {fqn!r}", fqn, lambda: _similar(client, fqn, types))
+    return _first(reads, f"{entity_type or 'entity'} {fqn}", fqn, lambda: _similar(client, fqn, types))
 
 
 def _first(reads: Iterable[Callable[[], Entity]], noun: str, fqn: str, similar: Callable[[], str]) -> Entity:
@@ -121,7 +121,7 @@ def find_user(client: Client, name: str | None) -> Entity:
     except NotFound as error:
         if _MEANT in error.message:
             raise
-        raise NotFound(f"user {name!r} not found{_similar(client, name, ('user',), index='user')}") from error
+        raise NotFound(f"user {name} not found{_similar(client, name, ('user',), index='user')}") from error
 
 
 def find_alert(client: Client, name: str) -> Entity:
@@ -130,4 +130,4 @@ def find_alert(client: Client, name: str) -> Entity:
         return client.get_subscription(name)
     except NotFound as error:
         names = [str(alert.name) for alert in client.list_subscriptions()]
-        raise NotFound(f"alert {name!r} not found{name_hint(name, names)}") from error
+        raise NotFound(f"alert {name} not found{name_hint(name, names)}") from error

@@ -81,7 +81,7 @@ def _events(client: Client, event: str | None, asset: str | None, entity_type: s
     entity = find_entity(client, str(asset), entity_type)
     latest = deque(client.events(entity_id=entity.id, limit=1_000), maxlen=1 + _MOST_EARLIER)
     if not latest:
-        raise NotFound(f"change event of {asset!r} not found")
+        raise NotFound(f"change event of {asset} not found")
     return latest
 
 

@@ -16,6 +16,9 @@ SchemaError = Mapping[str, Any]  # Any: pydantic's own description of a problem
 MOST_TOLD = 5
 """Mistakes of one request that are told, unless a caller says otherwise."""
 
+WARNING = "warning: "
+"""What a message of a field begins with that would not be refused by itself."""
+
 _BEGINNING = 5
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 

@@ -149,7 +149,7 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
     messages = [
         "filteringRules.rules[0].condition: Line 1, column 3: unknown field 'b'",
         "destinations[1].typ: unknown key; did you mean type?; destinations[0].type: must be 'Email' or 'Slack'",
-        "retries: must be between 0 and 100",
+        "retries: must be between 0 and 100; alertType: warning: No alert is of the type 'Custom'",
     ]
     small_server.answer("PUT", path, *({"code": 400, "message": one} for one in messages), status=400)
     (tmp_path / "a.yaml").write_text(
@@ -172,9 +172,10 @@ def test_errors_of_all_alerts_are_shown_with_line_and_column_and_nothing_is_writ
         "a.yaml:5:13: one: filteringRules.rules[0].condition: unknown field 'b'",
         "            ! b",
         "              ^",
-        "a.yaml:9:7: two: destinations[1].typ: unknown key; did you mean type?",
         "a.yaml:8:7: two: destinations[0].type: must be 'Email' or 'Slack'",
+        "a.yaml:9:7: two: destinations[1].typ: unknown key; did you mean type?",
         "a.yaml:10:3: three: retries: must be between 0 and 100",
+        "a.yaml:11:3: warning: three: alertType: No alert is of the type 'Custom'",
     ]
     assert {asked.query.get("dryRun") for asked in small_server.requests if asked.method == "PUT"} == {"true"}
 

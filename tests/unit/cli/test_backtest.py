@@ -37,7 +37,7 @@ def test_a_stored_alert_is_asked_of_by_its_name(run: Run, small_server: SmallSer
     assert "30 of 1,200 events match" in run("alerts", "backtest", "Pii", "--since", "90d").out
     assert small_server.requests[-1].body == {"id": "a1", "since": "90d"}
     ended = run("alerts", "backtest", "Pij")
-    message = "tocsin: alert 'Pij' not found; did you mean Pii? (and there is no file Pij)\n"
+    message = "tocsin: alert Pij not found; did you mean Pii? (and there is no file Pij)\n"
     assert (ended.code, ended.err) == (3, message)
     assert run("alerts", "backtest", "none.toml").err == "tocsin: file none.toml not found\n"
 

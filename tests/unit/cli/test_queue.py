@@ -99,5 +99,5 @@ def test_what_does_not_name_events_is_refused(run: Run, options: tuple[str, ...]
 def test_an_unknown_alert_or_file_ends_with_three(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", ALERTS, {"data": [{"id": "a1", "name": "Words"}], "paging": {}})
     ended = run("queue", "take", "Word")
-    assert (ended.code, ended.err) == (3, "tocsin: alert 'Word' not found; did you mean Words?\n")
+    assert (ended.code, ended.err) == (3, "tocsin: alert Word not found; did you mean Words?\n")
     assert run("queue", "release", "Words", "--claims", "none.json").code == 3

@@ -60,9 +60,14 @@ def by_itself(node: Node) -> Plan:
 
 def of_condition(node: Node) -> Iterator[Remark]:
     """Yield the warnings about one condition."""
-    yield from _of_words(node)
+    yield from of_words(node)
     certain = list(_of_certainty(node))
     yield from certain or _of_index(by_itself(node))
+
+
+def of_words(node: Node, field: str = "") -> Iterator[Remark]:
+    """Yield the warnings about words of a condition that no event has."""
+    return (Remark(RemarkKind.UNKNOWN_WORD, message, field) for message in wrong_words(node))
 
 
 def of_alert(subscription: EventSubscription, plan: Plan) -> tuple[Remark, ...]:
@@ -97,13 +102,9 @@ def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
     for key in ("rules", "actions") if filtering else ():
         for index, rule in enumerate(getattr(filtering, key)):
             node, place = parse_and_check(rule.condition), f"{_RULES}.{key}[{index}].condition"
-            yield from _of_words(node, place)
+            yield from of_words(node, place)
             yield from _of_event_types(node, filtering.resources if filtering else (), place)
             yield from _of_certainty(node, place)
-
-
-def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
-    return (Remark(RemarkKind.UNKNOWN_WORD, message, field) for message in wrong_words(node))
 
 
 def _of_event_types(node: Node, resources: Sequence[str], field: str) -> Iterator[Remark]:

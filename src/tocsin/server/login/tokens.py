@@ -211,7 +211,7 @@ def issue_token(people: People, clock: Clock, name: str, *, lifetime_s: float) -
     """
     person = people.by_name(name)
     if person is None or person.deleted:
-        raise NotFound(f"user {name!r} not found")
+        raise NotFound(f"user {name} not found")
     return Tokens(people, clock, lifetime_s=lifetime_s).issue(person, lasting=True)
 
 

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from tocsin.alerts.expiry import EXPIRES, check_expiry
 from tocsin.alerts.former_names import NamedEntities, with_current_names
-from tocsin.alerts.mistakes import mistakes_beside
+from tocsin.alerts.mistakes import mistakes_beside, word_remarks
 from tocsin.alerts.private import check_sole_owner
 from tocsin.alerts.quotas import check_quotas
 from tocsin.alerts.related import RELATIONS
@@ -46,6 +46,7 @@ from tocsin.model.subscription import (
     with_destination_defaults,
     with_destination_names,
 )
+from tocsin.model.validation_errors import WARNING
 from tocsin.server.access.misspelt_names import missing_references, misspelt_names
 from tocsin.server.access.permissions import require, require_on, visible_document
 from tocsin.server.alerts.facts import (
@@ -445,7 +446,8 @@ def _with_other_mistakes(
     known_names = entities.existing.keys() | entities.former.keys()
     mistakes = (*mistakes_beside(error, request, known_names, check), *missing_references(request, caller))
     other_texts = [_placed_text(one) for one in mistakes]
-    other_texts += [f"{one.field}: {one.message}" for one in misspelt_names(request, caller)]
+    remarks = (*word_remarks(request), *misspelt_names(request, caller))
+    other_texts += [f"{one.field}: {WARNING}{one.message}" for one in remarks]
     return InvalidInput("; ".join((_placed_text(error), *other_texts))) if other_texts else error
 
 

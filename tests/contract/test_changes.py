@@ -312,8 +312,26 @@ def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_ch
     assert texts["remove", "columns.email"] == "column email renamed to mail"
     assert texts["add", "columns.mail"] == "column mail renamed from email"
     history = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
-    assert history["words"][0] == ["earlier than CR-1 announced: column email renamed to mail"]
+    assert history["words"][0] == ["breaking, earlier than CR-1 announced: column email renamed to mail"]
     assert len(history["breaking"][0]) == 1
+
+
+def test_history_says_what_was_done_otherwise_than_announced_and_what_was_not_announced(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    orders = world["orders"]
+    announce(administrator, orders, kind="type", newValue="BIGINT")
+    path = f"/tables/{orders['id']}"
+    by_name = {one["name"]: at for at, one in enumerate(orders["columns"])}
+    narrowing = {"op": "replace", "path": f"/columns/{by_name['email']}/dataType", "value": "INT"}
+    assert send_patch(administrator, path, narrowing).is_success
+    dropped_column = next(name for name in by_name if name != "email")
+    assert send_patch(administrator, path, {"op": "remove", "path": f"/columns/{by_name[dropped_column]}"}).is_success
+    removal_lines, type_lines = administrator.get(f"{path}/versions?words=true").json()["words"][:2]
+    assert [line for line in removal_lines if line.startswith("breaking, not announced: ")] == removal_lines[:1]
+    assert len([line for line in removal_lines if f"column {dropped_column}" in line]) == 1, removal_lines
+    assert type_lines[0].startswith("breaking, otherwise than CR-1 announced: column email ")
+    assert len(type_lines) == 1, type_lines
 
 
 def test_a_table_removed_early_is_explained_with_all_that_reads_it(

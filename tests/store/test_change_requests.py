@@ -225,6 +225,7 @@ def test_a_column_removed_on_the_date_ends_its_request_and_what_follows_changes_
     assert [values_of(one, logged_event) for one in (IS_BREAKING, IS_ANNOUNCED, CHANGE_REQUEST, OPEN_ANSWERS)] == [
         *((False,), (True,), ("CR-1",), (3.0,)),
     ]
+    assert list(shop.log.list_announced(shop.ids["orders"])) == [event]
     (request_done,) = log.list_carried_out(shop.ids["orders"])
     assert (request_done.name, request_done.done_at_ms, status_at(request_done, request_done.updated_at_ms)) == (
         "CR-1",

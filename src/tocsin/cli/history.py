@@ -40,16 +40,9 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
         record = find_entity(client, entity, entity_type)
         zone = own_zone(client, is_shown=not as_json)
         versions = client.versions(record.entity_type, record.id)
-    columns = {
-        "why": [version.reason or "" for version in versions],
-        "breaking": ["; ".join(version.breaking_reasons) for version in versions],
-    }
-    shown_columns = {name: texts for name, texts in columns.items() if any(texts)}
+    has_why = any(version.reason for version in versions)
     show_rows(
-        (
-            _row(version, zone) | {name: texts[at] for name, texts in shown_columns.items()}
-            for at, version in enumerate(versions)
-        ),
+        (_row(version, zone) | ({"why": version.reason or ""} if has_why else {}) for version in versions),
         answer=[_version_json(version) for version in versions],
         as_json=as_json,
     )

@@ -53,6 +53,7 @@ from tocsin.delivery.wording.values import (
 from tocsin.delivery.wording.wholes import below_text, import_lines
 from tocsin.model import fqn
 from tocsin.model.announcement import Announcement
+from tocsin.model.breaking import BreakingReason
 from tocsin.model.change import (
     ALERT_INCIDENT,
     EXPIRY,
@@ -226,24 +227,30 @@ def _concerns_labels(described: ChangeDescription) -> bool:
 
 
 def version_lines(
-    entity_type: str, version: Document, announcements: Sequence[Announcement] = (), zone: str = UTC
+    entity_type: str,
+    version: Document,
+    reasons: Sequence[BreakingReason] = (),
+    announcements: Sequence[Announcement] | None = None,
+    zone: str = UTC,
 ) -> list[str]:
-    """Return the changes of a stored version, and how they were announced, in the words of messages.
+    """Return the changes of a stored version, in the words of messages: those that break readers say so.
 
-    Times are in an IANA ``zone``. The first version says ``created``.
+    ``announcements`` is None where nobody knows what was announced. Times are in an IANA ``zone``. The first version
+    says ``created``.
     """
-    described = ChangeDescription.model_validate(version.get("changeDescription") or {})
+    description = ChangeDescription.model_validate(version.get("changeDescription") or {})
     event = ChangeEvent(
         id="",
         event_type=EventType.ENTITY_UPDATED,
         entity_type=entity_type,
         entity_id=str(version.get("id")),
         timestamp=0,
-        change_description=described,
+        change_description=description,
         entity=version,
-        announcements=tuple(announcements),
+        breaking_reasons=tuple(reasons),
+        announcements=None if announcements is None else tuple(announcements),
     )
-    return [line.sentence for line in _lines_with_labels(event, described, zone)] or ["created"]
+    return [line.sentence for line in _lines_with_labels(event, description, zone)] or ["created"]
 
 
 def _lines_with_labels(event: ChangeEvent, described: ChangeDescription, zone: str) -> list[ChangeLine]:

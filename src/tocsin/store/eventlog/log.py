@@ -48,6 +48,8 @@ from tocsin.store.eventlog.reports import add_reports
 
 _EVENT, _ENTITY = tables.change_event.c, tables.entity.c
 LOGGED = (_EVENT.log_offset, *EVENT_TEXT, _EVENT.derived)
+_JUDGED = ('%"isBreaking":true%', '%"isAnnounced":true%')
+"""What capture derives from events that change requests may announce, as store/database/documents.py writes it."""
 """The columns of which ``logged_event_of`` makes an event."""
 
 
@@ -214,6 +216,19 @@ class EventLog:
                 connection,
                 query,
                 lambda row: LoggedDocument(row.log_offset, orjson.loads(text_of(row))),
+                self._page_bytes,
+            )
+
+    def list_announced(self, entity_id: str) -> BoundedList[ChangeEvent]:
+        """Return the events of an entity that break its readers, or that were announced, newest first; a page full."""
+        is_judged = or_(*(_EVENT.derived.like(pattern) for pattern in _JUDGED))
+        query = select(_EVENT.log_offset, *EVENT_TEXT).where(_EVENT.entity_id == entity_id, is_judged)
+        with reading(self._engine) as connection:
+            text_of, ordered_query = Texts(connection).of, query.order_by(_EVENT.log_offset.desc())
+            return portion(
+                connection,
+                ordered_query,
+                lambda row: ChangeEvent.model_validate_json(text_of(row)),
                 self._page_bytes,
             )
 

@@ -7,7 +7,6 @@ in the other files of this package. Next: ``server/entities/response.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,11 +14,8 @@ import orjson
 from fastapi import Query, Response
 
 from tocsin.clock import LATEST_MS
-from tocsin.conditions.breaking import reasons_of_version
-from tocsin.delivery.wording.changes import version_lines
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
-from tocsin.flow.capture.announced import announcements_of_version, reasons_of_version_left
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -28,6 +24,7 @@ from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import Include, check_delete, require, require_now, visible_document
 from tocsin.server.entities.response import parse_fields
 from tocsin.server.entities.serialize import past, views_of
+from tocsin.server.entities.version_words import version_words
 from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.http.routing import DeclaredRoutes
@@ -158,29 +155,11 @@ def list_versions(kind: Kind, entity_id: PathId, caller: Asked, *, words: bool =
     all_versions = caller.parts.catalogue.versions(str(entity_id))
     versions = caller.visibility.visible_documents(all_versions)
     texts = [orjson.dumps(past(kind, one, caller)).decode() for one in versions]
-    descriptions = _descriptions_of(kind, versions, caller) if words else {}
+    descriptions = version_words(kind.name, versions, caller) if words else {}
     return answer(
         {"entityType": kind.name, "versions": texts, **descriptions},
         headers={OLDEST_LEFT_OUT: "true"} if all_versions.is_cut else None,
     )
-
-
-def _descriptions_of(kind: EntityType, versions: Sequence[Document], caller: Caller) -> Document:
-    breaking = [reasons_of_version(kind.name, one) for one in versions]
-    requests = caller.parts.changes.list_carried_out(versions[0]["id"]) if any(breaking) else []
-    announcements = [
-        announcements_of_version(
-            kind.name, many, (one for one in requests if one.done_at_ms == version.get("updatedAt"))
-        )
-        for version, many in zip(versions, breaking, strict=True)
-    ]
-    breaking = [reasons_of_version_left(*of_version) for of_version in zip(breaking, announcements, strict=True)]
-    reasons_by_version = caller.parts.catalogue.reasons(versions[0]["id"]) if versions else {}
-    return {
-        "words": [version_lines(kind.name, *one, caller.zone) for one in zip(versions, announcements, strict=True)],
-        "breaking": [[reason.as_json() for reason in many] for many in breaking],
-        "reasons": [reasons_by_version.get(str(one["version"]), "") for one in versions],
-    }
 
 
 @router.get("/{entity_id}/versions/{version}", openapi_extra=answers("{}", is_linked=True))

@@ -1,0 +1,59 @@
+"""Words of stored versions: their changes as messages say them, why they break readers, and why they were written.
+
+How a change was announced stands in its event; if that is removed, the requests that ended with it say so.
+Next: ``delivery/wording/changes.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from tocsin.conditions.breaking import reasons_of_version
+from tocsin.delivery.wording.changes import version_lines
+from tocsin.flow.capture.announced import announcements_of_version, reasons_of_version_left
+from tocsin.model.announcement import Announcement
+from tocsin.model.breaking import BreakingReason
+from tocsin.model.entity import Document
+from tocsin.server.request import Caller
+
+_Announcements = Sequence[Announcement] | None
+
+
+def version_words(entity_type: str, versions: Sequence[Document], caller: Caller) -> Document:
+    """Return ``words``, ``breaking`` and ``reasons`` of the versions of an entity: a value for each version."""
+    if not versions:
+        return {"words": [], "breaking": [], "reasons": []}
+    breaking = [reasons_of_version(entity_type, version) for version in versions]
+    announcements = _announcements_of(entity_type, versions, breaking, caller)
+    reasons_left = [
+        reasons_of_version_left(reasons, of_version or ())
+        for reasons, of_version in zip(breaking, announcements, strict=True)
+    ]
+    reasons_by_version = caller.parts.catalogue.reasons(versions[0]["id"])
+    return {
+        "words": [
+            version_lines(entity_type, *judged_version, caller.zone)
+            for judged_version in zip(versions, reasons_left, announcements, strict=True)
+        ],
+        "breaking": [[reason.as_json() for reason in reasons] for reasons in reasons_left],
+        "reasons": [reasons_by_version.get(str(version["version"]), "") for version in versions],
+    }
+
+
+def _announcements_of(
+    entity_type: str, versions: Sequence[Document], breaking: Sequence[tuple[BreakingReason, ...]], caller: Caller
+) -> list[_Announcements]:
+    """Return what was announced of each version; None where nobody knows."""
+    if not any(breaking):
+        return [None for _ in versions]
+    entity_id = versions[0]["id"]
+    announced_events = caller.parts.log.list_announced(entity_id)
+    by_version = {one.current_version: one.announcements for one in announced_events if one.announcements is not None}
+    requests = caller.parts.changes.list_carried_out(entity_id)
+    numbers = [Decimal(str(version["version"])) for version in versions]
+    done_requests = [[one for one in requests if one.done_at_ms == version.get("updatedAt")] for version in versions]
+    return [
+        by_version.get(number, announcements_of_version(entity_type, reasons, of_version) or None)
+        for number, reasons, of_version in zip(numbers, breaking, done_requests, strict=True)
+    ]

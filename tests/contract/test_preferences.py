@@ -126,8 +126,10 @@ def test_administrators_set_defaults_and_what_is_mandatory_cannot_be_switched_of
         assert (answer.status_code, "kinds.deletion: is mandatory" in answer.json()["message"]) == (400, True)
         assert client.put(f"/users/{ann}/preferences", json={"kinds": {"vote": {"Email": "never"}}}).status_code == 200
         administrator.put("/system/preferences", json={"mandatory": ["deletion", "vote"]})
-        kept = {"kinds": {"vote": {"Email": "never"}}, "digestAt": "10:00"}
-        assert client.put(f"/users/{ann}/preferences", json=kept).status_code == 200, "other keys can still be set"
+        same_choice = {"kinds": {"vote": {"Email": "never"}}, "digestAt": "10:00"}
+        assert client.put(f"/users/{ann}/preferences", json=same_choice).status_code == 200, (
+            "other keys can still be set"
+        )
         further = {"kinds": {"vote": {"Email": "never", "ActivityFeed": "never"}}}
         assert client.put(f"/users/{ann}/preferences", json=further).status_code == 400
         assert client.put(f"/users/{ann}/preferences", json={"frequency": "never"}).status_code == 200

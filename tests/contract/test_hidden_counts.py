@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import httpx
-from sqlalchemy import Engine
+from sqlalchemy import Engine, Row, select
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
+
+from tocsin.store.database.tables import change_event, notification
 
 _CASES = "/dataQuality/testCases"
 _HIDDEN = [{"tagFQN": "PII.Sensitive"}]
@@ -32,6 +36,14 @@ def create_mixed_suite(administrator: httpx.Client, people: Json) -> Json:
     body = {"testSuiteId": suite["id"], "testCaseIds": cases}
     assert administrator.put(f"{_CASES}/logicalTestCases", json=body).is_success
     return suite
+
+
+def hidden_entries(engine: Engine, user_id: str, asset_id: str) -> Sequence[Row[str, int | None]]:
+    """Return id and time of reading of what a person was told of an asset."""
+    query = select(notification.c.id, notification.c.read_at_ms).where(notification.c.recipient_id == user_id)
+    query = query.join(change_event, change_event.c.log_offset == notification.c.log_offset)
+    with engine.connect() as connection:
+        return connection.execute(query.where(change_event.c.entity_id == asset_id)).all()
 
 
 def test_what_may_not_be_seen_is_not_counted(
@@ -72,6 +84,12 @@ def test_what_may_not_be_seen_is_not_counted(
     assert send_patch(administrator, f"/tables/{people['id']}", hide).is_success
     notify_all(sqlite_engine)
     reduced_counts = counts()
+    hidden_id = hidden_entries(sqlite_engine, user_id, people["id"])[0].id
+    assert mallory.put(f"{inbox}/{hidden_id}/read").status_code == 404
+    visible_count = mallory.get(inbox).json()["counts"]["unread"]
+    assert mallory.put(f"{inbox}/read").json() == {"marked": visible_count}
+    assert mallory.get(inbox).json()["counts"]["unread"] == 0
+    assert {one.read_at_ms for one in hidden_entries(sqlite_engine, user_id, people["id"])} == {None}
     mallory.close()
     fired_count = full_counts[3][0]
     assert full_counts[:3] == [(2, 2), 1, (2, 2, 2)]

@@ -10,10 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.model.inbox import Standing, Tab, TabCounts
+from tocsin.model.inbox import Mark, Standing, Tab, TabCounts
 from tocsin.server.access.events import visible_parts
 from tocsin.store.outbox.inbox import Inbox, InboxEntry, PageOf
 from tocsin.store.outbox.inbox_groups import GroupedNotification
+from tocsin.store.outbox.inbox_marks import not_in_inbox
 
 MOST_COUNTED = 1_000
 """Entries of a tab that are looked at to be counted, for a person who may not see everything."""
@@ -82,6 +83,28 @@ class InboxView:
         visible_entries = self._visible_parts_of(list(entries.values()))
         visible_ids = {entry.id for entry in visible_entries if entry is not None}
         return set(ids) if self.visibility.is_whole else visible_ids
+
+    def mark_all_read(self) -> int:
+        """Mark as read what the inbox shows to the reader, and nothing that is hidden; return how many entries."""
+        if self.visibility.is_whole:
+            return self.inbox.mark_all_read(self.owner, self.now_ms).entry_count
+        kind, entry_count, place = PageOf(Tab.UNREAD), 0, None
+        while page := self.inbox.page(self.owner, self.now_ms, limit=MOST_COUNTED, after=place, kind=kind):
+            visible_ids = [entry.id for entry in self.visible_entries_of(page) if entry is not None]
+            entry_count += self.inbox.mark(self.owner, visible_ids, Mark.READ, self.now_ms).entry_count
+            place = kind.place_of(page[-1])
+        return entry_count
+
+    def mark_read(self, notification_id: str) -> None:
+        """Mark an entry as read.
+
+        Raises
+        ------
+        NotFound : the inbox shows no such notification to the reader
+        """
+        if notification_id not in self.present_ids([notification_id]):
+            raise not_in_inbox(notification_id)
+        self.inbox.mark_read(self.owner, notification_id, self.now_ms)
 
     def _first_entries(self, tab: Tab) -> list[InboxEntry]:
         page = self.inbox.page(self.owner, self.now_ms, limit=MOST_COUNTED, kind=PageOf(tab))

@@ -180,8 +180,13 @@ def group_of(connection: Connection, user_id: str, notification_id: str, now_ms:
     """
     groups = groups_of(connection, user_id, [notification_id], now_ms)
     if notification_id not in groups:
-        raise NotFound(f"notification {notification_id} not found in this inbox")
+        raise not_in_inbox(notification_id)
     return groups[notification_id]
+
+
+def not_in_inbox(notification_id: str) -> NotFound:
+    """Return the refusal of a notification that an inbox does not show, be it another's, hidden or unheard of."""
+    return NotFound(f"notification {notification_id} not found in this inbox")
 
 
 def wake_due(connection: Connection, now_ms: int, user_ids: Collection[str] | None = None) -> set[str]:

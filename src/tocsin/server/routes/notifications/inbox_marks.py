@@ -75,15 +75,15 @@ def mark_seen(owner: Owner, parts: PartsHere) -> Response:
 
 
 @router.put("/read", openapi_extra=answers("Marked", never="409"))
-def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
-    """Mark all notifications as read."""
-    return answer({"marked": parts.inbox.mark_all_read(owner, parts.clock.now_ms()).entry_count})
+def mark_all_read(owner: Owner, sender: RequestActor, parts: PartsHere) -> Response:
+    """Mark all notifications that the inbox shows as read."""
+    return answer({"marked": view_of(owner, sender, parts).mark_all_read()})
 
 
 @router.put("/{notification_id}/read", openapi_extra=answers("MarkedOne", never="409"))
-def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Response:
+def mark_read(notification_id: PathId, owner: Owner, sender: RequestActor, parts: PartsHere) -> Response:
     """Mark one entry as read, with all notifications that it stands for."""
-    parts.inbox.mark_read(owner, str(notification_id), parts.clock.now_ms())
+    view_of(owner, sender, parts).mark_read(str(notification_id))
     return answer({"id": str(notification_id), "read": True})
 
 

@@ -239,9 +239,10 @@ def version_lines(
     says ``created``.
     """
     description = ChangeDescription.model_validate(version.get("changeDescription") or {})
+    is_deletion = description.paths() == ("deleted",) and version.get("deleted") is True
     event = ChangeEvent(
         id="",
-        event_type=EventType.ENTITY_UPDATED,
+        event_type=EventType.ENTITY_SOFT_DELETED if is_deletion else EventType.ENTITY_UPDATED,
         entity_type=entity_type,
         entity_id=str(version.get("id")),
         timestamp=0,
@@ -250,7 +251,8 @@ def version_lines(
         breaking_reasons=tuple(reasons),
         announcements=None if announcements is None else tuple(announcements),
     )
-    return [line.sentence for line in _lines_with_labels(event, description, zone)] or ["created"]
+    sentences = [line.sentence for line in _lines_with_labels(event, description, zone)] or ["created"]
+    return [f"{one}{marks_of_whole(event)}" for one in sentences] if is_deletion else sentences
 
 
 def _lines_with_labels(event: ChangeEvent, described: ChangeDescription, zone: str) -> list[ChangeLine]:

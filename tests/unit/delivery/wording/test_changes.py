@@ -427,6 +427,19 @@ def test_a_version_is_said_as_messages_say_its_event() -> None:
     assert version_lines("table", {"id": "1", "name": "orders"}) == ["created"]
 
 
+def test_the_version_of_a_deletion_says_that_something_reads_the_asset_and_what_was_announced() -> None:
+    deletion = ChangeDescription(fields_updated=(FieldChange(name="deleted", old_value=False, new_value=True),))
+    version = {"id": "1", "name": "sales", "deleted": True, "changeDescription": deletion.to_wire()}
+    announcement = Announcement(request="CR-1", outcome=ChangeOutcome.EARLY)
+    for announcements, text in (
+        (None, "deleted while something reads it"),
+        ((), "deleted while something reads it, not announced"),
+        ((announcement,), "deleted while something reads it, earlier than CR-1 announced"),
+    ):
+        assert version_lines("dashboard", version, (DELETED_WHILE_READ,), announcements) == [text]
+    assert version_lines("dashboard", version) == ["deleted"]
+
+
 def test_a_long_comment_on_an_incident_is_said_in_full() -> None:
     comment = "the warehouse was down " * 8
     step = {"name": "INC-7", "status": "acknowledged", "severity": "Severity2", "comment": comment}

@@ -105,6 +105,12 @@ _WHOLE = {
     EventType.USER_LOGOUT: "logged out",
 }
 _SHOWN_OF_NEW = ("description", "columns", "tasks")
+_SAID_OF_NEW = frozenset({*_SHOWN_OF_NEW, "name", "displayName", "fullyQualifiedName"}) | {
+    *("service", "database", "databaseSchema", "apiCollection", "glossary", "parent", "classification"),
+    *("batchSize", "retries", "pollInterval"),
+}
+"""Fields of what is new that its name, its full name or other lines say, or of which hardly anything is meant."""
+
 _EDGE_RANKS = {"added": Rank.ADDED, "removed": Rank.REMOVED}
 _DONE = {ChangeOperation.ADD: "added", ChangeOperation.REMOVE: "removed", ChangeOperation.MODIFY: "changed"}
 _TOWARDS = {"added": "to", "removed": "from"}
@@ -163,6 +169,9 @@ def event_text(
     if event.entity_type == THREAD:
         headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone, reader_id)
     lines = lines or import_lines(event)
+    if description is not None and event.event_type is EventType.ENTITY_CREATED and event.entity:
+        further_fields = tuple(one for one in description.fields_added if one.name not in _SAID_OF_NEW)
+        description = description.model_copy(update={"fields_added": further_fields})
     if not lines and description is not None:
         lines = _lines_with_labels(event, description, zone)
     headline = headline or f"{_headline(event, asset, lines)}{below_text(event)}"
@@ -355,6 +364,8 @@ def _located_lines(
             continue  # one act, which the incident that alerts watch tells with its number
         if change.name == STILL_STALE and is_still_failing:
             continue  # since when nothing succeeded is said beside how often it failed
+        if change.name == "fullyQualifiedName" and "name" in names:
+            continue  # it follows the name
         if change.name == "enabled" and EXPIRY in names:
             continue  # that an alert has expired says it
         path = fqn.steps_of(change.name)

@@ -40,9 +40,10 @@ def moment_lines(label: str, at_ms: int, zone: str) -> Iterator[ChangeLine]:
 
 def result_facts(result: Document, test: Document) -> Iterator[ChangeLine]:
     """Yield what a test found against what was expected, and how many rows failed."""
-    yield from fact_lines("found", found_text(result))
-    yield from fact_lines("expected", "; ".join(_bounds(result, test)))
-    yield from fact_lines("failing rows", _failing_rows(result, found_text(result)))
+    result_text = found_text(result)
+    yield from fact_lines("found", result_text)
+    yield from fact_lines("expected", "; ".join(_bounds(result, test, result_text)))
+    yield from fact_lines("failing rows", _failing_rows(result, result_text))
 
 
 def run_facts(run: Document) -> Iterator[ChangeLine]:
@@ -83,11 +84,13 @@ def _says(text: str, name: str, number: str) -> bool:
     return is_named and re.search(rf"(?<![\w.]){re.escape(number.lower())}(?![\w.]*\d)(?!\w)", spoken) is not None
 
 
-def _bounds(result: Document, test: Document) -> Iterator[str]:
-    """Yield what a test allows: its parameters, or else the bounds that its result names."""
+def _bounds(result: Document, test: Document, result_text: str) -> Iterator[str]:
+    """Yield what a test allows: its parameters, or else the bounds that its result names; none that its text says."""
+    _, _, expected_text = result_text.partition(" expected ")
     parameters = [one for one in objects_in(test.get("parameterValues")) if one.get("value") not in (None, "")]
     for parameter in parameters[:_MOST_NAMED]:
-        yield parameter_text(parameter)
+        if not _says(expected_text, str(parameter.get("name", "")), str(parameter["value"])):
+            yield parameter_text(parameter)
     for word, key in (("at least", "minBound"), ("at most", "maxBound")):
         if not parameters and isinstance(result.get(key), int | float):
             yield f"{word} {result[key]:,}"

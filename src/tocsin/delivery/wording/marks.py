@@ -15,6 +15,10 @@ from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeEvent, EventType
 
 _PARTS_OF_TYPES = frozenset((*TYPE_KEYS, "constraint"))
+_SCHEMA_TEXT = "schemaText"
+_OF_TEXTS = frozenset({BreakingKind.SCHEMA_INCOMPATIBLE, BreakingKind.SIGNATURE_CHANGED})
+"""Reasons that say what breaks in a text, of which its line says only that it has changed."""
+
 _OF_ALL = frozenset({EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED})
 """Types of events whose headlines say what is said of the asset as a whole."""
 
@@ -29,10 +33,12 @@ def marked_lines(located: Iterable[tuple[Sequence[str], ChangeLine]], event: Cha
     announcements = {one.field: one for one in event.announcements or () if one.field}
     for path, line in located:
         places = {fqn.join(path), fqn.join([*path, line.name]) if line.name else ""}
-        if path[-1] in _PARTS_OF_TYPES:
+        if path[-1] in _PARTS_OF_TYPES or path[-1] == _SCHEMA_TEXT:
             places.add(fqn.join(path[:-1]))
         if place := next((one for one in broken_reasons if one in places), None):
             shown_paths |= broken_reasons.keys() & places
+            if broken_reasons[place].kind in _OF_TEXTS:
+                line = line._replace(text=broken_reasons[place].in_words(), lead="")
             yield line.as_breaking(_announcement_text(broken_reasons[place], event))
         elif place := next((one for one in announcements if one in places), None):
             yield line.with_mark(announcements[place].in_words())

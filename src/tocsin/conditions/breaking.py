@@ -40,6 +40,7 @@ MAJOR_DELETIONS = frozenset({"dashboard", "pipeline"})
 _JUDGED = frozenset({EventType.ENTITY_UPDATED, EventType.ENTITY_FIELDS_CHANGED, EventType.ENTITY_RESTORED})
 """Types of events whose changes of the document are judged."""
 
+_RULES_OF = {"JSON": "JSON Schema", "JSONSchema": "JSON Schema"}
 _LONGEST_VALUE = 200
 _ONE_VERSION = Decimal("1.0")
 _NOT_NULL = "NOT_NULL"
@@ -295,7 +296,7 @@ def _incompatible_schemas(moves: Mapping[Path, _Move], after: Document) -> Itera
         reader, writer = (text.after, text.before) if is_written else (text.before, text.after)
         problem = incompatibility(str(language), reader=reader, writer=writer, tells_writer=is_written)
         if problem is not None:
-            words = f"by the rules of {language}, {problem}"[:_LONGEST_VALUE]
+            words = f"by the rules of {_RULES_OF.get(str(language), language)}, {problem}"[:_LONGEST_VALUE]
             yield BreakingReason(kind=BreakingKind.SCHEMA_INCOMPATIBLE, field=container, after=words)
 
 

@@ -77,6 +77,8 @@ class BreakingReason(WireModel):
         subject = name_of(self.field or "")
         if self.kind is BreakingKind.KEY_CHANGED and self.field != "tableConstraints":
             return f"primary or unique key changed at {subject}"
+        if self.kind is BreakingKind.SIZE_CUT and "," in (self.after or ""):
+            return f"{subject} holds less"  # of two numbers, either may be what makes it smaller
         return _PHRASES[self.kind].format(subject).lstrip()
 
     def _values_in_words(self) -> str:

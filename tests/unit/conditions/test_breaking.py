@@ -71,7 +71,7 @@ _REST = _column("rest")
         (
             _table(_column(data_type="DECIMAL", precision=10, scale=2)),
             _table(_column(data_type="DECIMAL", precision=10, scale=4)),
-            "column a shortened: DECIMAL(10, 2) → DECIMAL(10, 4)",
+            "column a holds less: DECIMAL(10, 2) → DECIMAL(10, 4)",
         ),
         (
             _table(_column(data_type="ARRAY", arrayDataType="BIGINT")),
@@ -161,11 +161,11 @@ def test_a_request_is_judged_by_who_writes_it() -> None:
         return {container: {"schemaType": "JSON", "schemaText": f'{{"required": {required}}}'.replace("'", '"')}}
 
     assert _words(endpoint("requestSchema", []), endpoint("requestSchema", ["id"]), "apiEndpoint") == [
-        "schema of the request incompatible: by the rules of JSON, property id is required now"
+        "schema of the request incompatible: by the rules of JSON Schema, property id is required now"
     ]
     assert not _words(endpoint("requestSchema", ["id"]), endpoint("requestSchema", []), "apiEndpoint")
     assert _words(endpoint("responseSchema", ["id"]), endpoint("responseSchema", []), "apiEndpoint") == [
-        "schema of the response incompatible: by the rules of JSON, property id is no longer required"
+        "schema of the response incompatible: by the rules of JSON Schema, property id is no longer required"
     ]
     assert not _words(endpoint("responseSchema", []), endpoint("responseSchema", ["id"]), "apiEndpoint")
 

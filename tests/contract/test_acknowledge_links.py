@@ -77,7 +77,7 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
     with failing.served.client() as nobody:
         for _ in range(3):
             page = nobody.get(failing.link())
-            says = "You are about to acknowledge INC-1, the failure of not_null of orders.email, as ann."
+            says = "You are about to acknowledge INC-1 (not_null of orders.email), as ann."
             assert (page.status_code, says in page.text) == (200, True)
             assert "keeps nobody&#x27;s first message back" in page.text, "what will happen"
             assert "It cannot be undone, but you can still assign or resolve it" in page.text
@@ -86,11 +86,11 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
             assert f"style-src 'sha256-{digest}'" in page.headers["content-security-policy"]
         assert steps(administrator) == [("opened", None)], "following the link changes nothing"
         click_answer = nobody.post(failing.link())
-        confirmation = "You have acknowledged INC-1, the failure of not_null of orders.email."
+        confirmation = "You have acknowledged INC-1 (not_null of orders.email)."
         assert (click_answer.status_code, confirmation in click_answer.text) == (200, True)
         assert click_answer.headers["content-security-policy"].startswith("default-src 'none'")
         again = nobody.post(failing.link())
-        already = "INC-1, the failure of not_null of orders.email, is already acknowledged."
+        already = "INC-1 (not_null of orders.email), is already acknowledged."
         assert (again.status_code, already in again.text) == (200, True)
         page = nobody.get(failing.link())
         assert (already in page.text, "<form" in page.text) == (True, False)
@@ -129,11 +129,11 @@ def test_the_button_of_a_part_acknowledges_what_it_is_part_of_for_who_may_and_el
         return [administrator.get(f"/incidents/INC-{number}").json()["status"] for number in (1, 2)]
 
     with failing.served.client() as nobody:
-        assert "You are about to acknowledge INC-1, the failure" in nobody.get(failing.link()).text
+        assert "You are about to acknowledge INC-1 (not_null of orders.email)" in nobody.get(failing.link()).text
         assignee = {"assignee": {"type": "user", "id": failing.ann}}
         assert administrator.put("/incidents/INC-2/assign", json=assignee).is_success
         page = nobody.get(failing.link())
-        says = "acknowledge INC-2, of which INC-1, the failure of not_null of orders.email, is a part, as ann."
+        says = "acknowledge INC-2, of which INC-1 (not_null of orders.email) is a part, as ann."
         assert f"You are about to {says}" in page.text
         assert "You have acknowledged INC-2" in nobody.post(failing.link()).text
     assert statuses() == ["acknowledged", "acknowledged"]
@@ -153,7 +153,7 @@ def test_the_button_of_an_incident_that_was_merged_acknowledges_the_one_that_sta
 ) -> None:
     add_merged_incident(failing.engine, 2)
     with failing.served.client() as nobody:
-        says = "You are about to acknowledge INC-2, the failure of not_null of orders.email, as ann."
+        says = "You are about to acknowledge INC-2 (not_null of orders.email), as ann."
         assert says in nobody.get(failing.link(number=2)).text
         assert "You have acknowledged INC-2" in nobody.post(failing.link(number=2)).text
         assert "is already acknowledged." in nobody.post(failing.link()).text

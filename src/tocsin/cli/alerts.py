@@ -37,8 +37,14 @@ app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=Tru
 
 app.command()(backtest)
 
-_RELATIONS = {"external": "external", "asked": "those asked", "mention": "those mentioned"}
-"""Relations whose words are no nouns of people."""
+_RELATIONS = {
+    "external": "external",
+    "asked": "people asked in change requests",
+    "mention": "people mentioned",
+    "creator": "creators of threads",
+    "assignee": "assignees of tasks",
+}
+"""Relations whose words say nothing of people, or not of what they are."""
 _WORST_FIRST = ("failed", "retryLimitReached", "awaitingRetry", "active", "disabled")
 
 Files = Annotated[

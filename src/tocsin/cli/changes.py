@@ -155,7 +155,7 @@ def show(name: Name, *, output: Output = OutputForm.TABLE, as_json: AsJson = Fal
     facts = {"why": request["why"], "instead": request["replacement"], "by": request["author"]["name"]}
     show_facts(_row(request, zone) | outcome | facts, as_json=False)
     if hidden_count := request["consumers"]["hidden"]:
-        typer.echo(f"{hidden_count} of its consumers you may not see.")
+        typer.echo(f"You may not see {hidden_count:,} of its consumers.")
     show_rows([_consumer_row(one, zone) for one in consumers], as_json=False)
     show_rows([_moment(one, zone) for one in timeline], as_json=False)
 

@@ -13,6 +13,7 @@ from tocsin.cli.output import AsJson, names_of, show_lines
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.phrases import count_text, in_words
 
 Subject = Annotated[
     str, typer.Argument(metavar="ASSET", help="Fully qualified name of an asset, or id of a change event.")
@@ -93,7 +94,11 @@ def _summary(answer: Document) -> str:
     counts, people = answer["counts"], answer["people"]
     if not counts["total"]:
         return "Nothing is downstream of it."
-    kinds = ", ".join(f"{len(assets)} {group}" for group, assets in answer["affected"].items() if assets)
+    kinds = ", ".join(
+        count_text(len(assets), in_words(assets[0]["type"]), in_words(group))
+        for group, assets in answer["affected"].items()
+        if assets
+    )
     note = " The result is truncated." if answer["truncated"] else ""
-    concerned = f"{people['owners']} owners, {people['followers']} followers."
-    return f"{counts['total']} assets: {kinds}. {concerned}{note}"
+    concerned = f"{count_text(people['owners'], 'owner')}, {count_text(people['followers'], 'follower')}."
+    return f"{count_text(counts['total'], 'asset')}: {kinds}. {concerned}{note}"

@@ -280,7 +280,7 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
     yield "digests", f"at {preferences['digestAt']}; weekly ones on {day}s"
     yield "changes", preferences.get("frequency", "as the server sets")
     for name, frequency in sorted(preferences["categories"].items()):
-        yield f"changes of {name}", frequency
+        yield f"{name} changes", frequency
     for kind, channels in sorted(preferences.get("kinds", {}).items()):
         for channel, frequency in sorted(channels.items()):
             yield f"{kind}, {_SHOWN_CHANNELS[channel]}", frequency

@@ -77,7 +77,7 @@ async def test_who_owns_an_alert_is_mailed_that_its_receiver_is_gone_and_what_wa
         (subject, text) = only_mail(mailbox)
         assert subject.startswith("alert to ops: Webhook http://127.0.0.1")
         assert subject.endswith(" stopped")
-        assert "messages wait until somebody resumes it" in " ".join(text.split())
+        assert "messages wait until it is resumed" in " ".join(text.split())
         assert len(ids) == 3
         elsewhere = [{"op": "replace", "path": "/destinations/0/config/endpoint", "value": receiver.url + "/hook"}]
         company.writes.patch("eventsubscription", Key.by_id(alert), elsewhere, actor=SYSTEM)

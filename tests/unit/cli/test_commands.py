@@ -405,7 +405,7 @@ def test_the_alerts_that_watch_an_asset_are_listed_with_whom_they_tell(run: Run,
     lines = run("alerts", "watching", "a.orders").out.splitlines()
     assert " ".join(" ".join(lines[1:]).split()) == (
         "Schema owners (dana, DataEngineering, 1 more) by Email; external (https://x/***) by Webhook; admins by Email;"
-        " those asked by Email"
+        " people asked in change requests by Email"
     )
     assert json.loads(run("alerts", "watching", "a.orders", "--json").out)[0]["tells"] == tells
 

@@ -42,7 +42,7 @@ def test_what_is_made_from_an_asset_is_a_tree(run: Run, small_server: SmallServe
         "├── table b  columns x  owners: sales",
         "│   └── dashboard d  column lineage unknown  no owner",
         "└── table c  no owner",
-        "3 assets: 1 dashboards, 2 tables. 2 owners, 5 followers. The result is truncated.",
+        "3 assets: 1 dashboard, 2 tables. 2 owners, 5 followers. The result is truncated.",
     ]
     assert small_server.requests[-1].query == {"depth": "4", "columns": "x,y"}
 

@@ -27,7 +27,7 @@ def test_preferences_are_shown(run: Run, small_server: SmallServer) -> None:
         "quiet hours: 20:00 to 08:00",
         "digests: at 09:00; weekly ones on Mondays",
         "changes: daily",
-        "changes of schema: immediate",
+        "schema changes: immediate",
     ]
     assert json.loads(run("preferences", "--json").out) == SET
     assert [one.method for one in small_server.requests if one.path == PATH] == ["GET", "GET"]

@@ -27,9 +27,10 @@ class FollowLink(NamedTuple):
     until_ms: int
 
 
-def unfollow_text(through: Followed | None) -> str:
-    """Return what the button is called; ``through`` is what is followed in place of the asset."""
-    return f"Unfollow the {'asset' if through is None else in_words(through.type)}"
+def unfollow_text(through: Followed | None, *, is_of_table: bool = False) -> str:
+    """Return what the button is called; ``through``, or the table of a test, is followed in place of the asset."""
+    asset_word = "table" if is_of_table else "asset"
+    return f"Unfollow the {asset_word if through is None else in_words(through.type)}"
 
 
 def link_of(request: FollowLink, key: bytes, base_url: str) -> str:

@@ -99,7 +99,7 @@ _STATUS_WORDS = {
 }
 _AGAIN = {_PASSED: "passes again", _SUCCEEDED: "succeeds again"}
 _TEST = "test "
-_WAITS = "messages wait until somebody resumes it"
+_WAITS = "messages wait until it is resumed"
 
 
 def is_recovery(event: ChangeEvent) -> bool:

@@ -64,7 +64,7 @@ _ADVICE = {
 _OF_FAILED_SUITE = "open the tests that fail; acknowledge their incidents, so that others know who is looking into them"
 _FATES = {
     EventType.ENTITY_SOFT_DELETED: (
-        "it can be restored until somebody deletes it permanently",
+        "it can be restored until it is deleted permanently",
         "restore it if that was a mistake",
     ),
     EventType.ENTITY_DELETED: ("it cannot be restored", "create it anew if somebody still needs it"),

@@ -369,7 +369,7 @@ def test_a_failing_destination_is_said_in_words() -> None:
     stopped_text = text_of(100)
     assert stopped_text.headline == "orders: Webhook https://hooks.example.org/*** stopped"
     assert [line.labelled_text for line in stopped_text.lines[-2:]] == [
-        "what follows: messages wait until somebody resumes it",
+        "what follows: messages wait until it is resumed",
         "what to do: correct it, then tocsin alerts resume orders",
     ]
 

@@ -25,6 +25,7 @@ from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.templates.html_text import spans_to_html, spans_to_text, to_html, to_text
 from tocsin.delivery.transport.request import Mail
+from tocsin.delivery.wording.assets import TEST_CASE
 from tocsin.delivery.wording.content import LINK_TEXT, fold_notifications, message_content, more_of
 from tocsin.model.entity import Document
 from tocsin.model.message import Entry
@@ -108,7 +109,8 @@ def _reader_links(entry: Entry, settings: MailSettings, now_ms: int) -> tuple[tu
     if follow is None:
         return ((mute, MUTE_TEXT),)
     unfollowing = FollowLink(entry.notification_id, follows=False, until_ms=now_ms + VALID_FOR_MS)
-    return (mute, MUTE_TEXT), (follow_links.link_of(unfollowing, key, base_url), unfollow_text(follow.through))
+    text = unfollow_text(follow.through, is_of_table=entry.event.entity_type == TEST_CASE and follow.of_subject is True)
+    return (mute, MUTE_TEXT), (follow_links.link_of(unfollowing, key, base_url), text)
 
 
 def preview(
@@ -126,6 +128,7 @@ def preview(
     content = message_content(dispatch, entries, base_url=base_url, lines_each=LINES_LIMIT)
     texts = [dispatch.texts.get(entry.notification_id) for entry in entries]
     bodies = [_shortened_body(text, is_single=not is_digest) if text else None for text in texts]
+    alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
     parts: list[str] = []
     for layout in _layouts():
         blocks: list[str] = []
@@ -134,7 +137,7 @@ def preview(
             if (key := (layout, is_digest, base_url, section.variant)) not in texts_of_event:
                 texts_of_event[key] = layout.change_block(section, body, is_digest)
             blocks.append(texts_of_event[key])
-        parts.append(str(layout.mail(content, bodies, blocks, unsubscribe, links)))
+        parts.append(str(layout.mail(content, bodies, blocks, unsubscribe, links, len(alerts) > 1)))
     text, html = parts
     return {"subject": clean_line(content.headline, limit=_SUBJECT_LIMIT), "text": text, "html": html}
 

@@ -430,7 +430,7 @@ def _how_to_resume(alert: Document, pause: Document, zone: str) -> str:
         "its receiver answers that it is gone" if pause["because"] == "gone" else f"all failed from {failing_since} on"
     )
     return (
-        f"Stopped since {since}: {why}. Its messages wait until somebody resumes it (tocsin alerts resume"
+        f"Stopped since {since}: {why}. Its messages wait until it is resumed (tocsin alerts resume"
         f" {shlex.quote(alert['name'])}) or changes the alert."
     )
 

@@ -84,10 +84,10 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
 
 def _about(clicked: Clicked, incident: AlertIncident) -> str:
     """Return of what an incident is, after its name, as far as the recipient may know it."""
-    failure = f", the failure of {clicked.asset_name}" if clicked.asset_name else ""
+    failure = f" ({clicked.asset_name})" if clicked.asset_name else ""
     if incident.name == clicked.incident:
         return failure
-    return f", of which {clicked.incident}{failure}{',' if failure else ''} is a part"
+    return f", of which {clicked.incident}{failure} is a part"
 
 
 @router.post(

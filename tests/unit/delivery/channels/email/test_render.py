@@ -169,6 +169,8 @@ def test_a_mail_to_a_follower_has_a_button_to_unfollow_the_asset() -> None:
     assert request == FollowLink(to_dana.first.notification_id, follows=False, until_ms=NOW_MS + 7 * 86_400_000)
     html = text_of(rendered_mail(to_dana, sender), "html")
     assert re.search(rf'<a [^>]*href="{re.escape(unfollow)}"[^>]*>Unfollow the asset</a>', html)
+    of_table = replace(to_dana.first, reasons=(follower.model_copy(update={"of_subject": True}),))
+    assert "Unfollow the table" in text_of(rendered_mail(replace(to_dana, entries=(of_table,)), sender), "html")
     downstream = replace(to_dana.first, reasons=(follower.model_copy(update={"hops": 1, "via": "x"}),))
     in_vain = (replace(to_dana, entries=(downstream,)), replace(to_dana, reaches_recipient=False))
     assert not any("/follow/" in read_text(message, sender) for message in in_vain)
@@ -250,6 +252,14 @@ def test_a_digest_lists_every_change_with_its_reason_and_says_what_it_is_about()
     assert message["Subject"] == "6 changes: orders, revenue, returns and 1 more"
     assert text.count("You receive this because you own it (alert schema changes).") == 6
     assert text_of(message, "html").count("<h2") == 6
+
+
+def test_a_digest_offers_to_unsubscribe_from_the_alerts_that_it_is_of() -> None:
+    sender, of_one_alert = replace(SENDER, unsubscribe_key=b"key"), digest(2)
+    assert "Unsubscribe from this alert:" in read_text(of_one_alert, sender)
+    first, second = of_one_alert.entries
+    of_other_alert = replace(second, reasons=(OWNER.model_copy(update={"subscription_id": "other"}),))
+    assert "Unsubscribe from these alerts:" in read_text(replace(of_one_alert, entries=(first, of_other_alert)), sender)
 
 
 def test_a_digest_counts_what_it_has_no_room_for() -> None:

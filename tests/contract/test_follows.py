@@ -131,6 +131,15 @@ def test_many_are_followed_by_their_names(
     }, "of what has a name, what is followed is meant"
 
 
+def test_people_are_followed_by_their_names_without_quotes(served: Served, alice: tuple[str, httpx.Client]) -> None:
+    user_id, client = alice
+    _, other = served.person("pri.ya")
+    other.close()
+    for action, outcome in (("follows", "followed"), ("unfollow", "unfollowed")):
+        result = post(client, f"/users/{user_id}/{action}", names=["pri.ya"])
+        assert list(messages_in(result).values()) == [outcome], result
+
+
 def test_many_are_followed_by_a_search_and_a_dry_run_counts_them(
     administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json, sqlite_engine: Engine
 ) -> None:

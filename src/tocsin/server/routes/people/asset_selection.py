@@ -25,7 +25,9 @@ from tocsin.catalogue.people.followers import cannot_follow
 from tocsin.chunks import chunks_of
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.logic import conjunction_of, disjunction_of
+from tocsin.model import fqn
 from tocsin.model.entity import Document
+from tocsin.model.entity_type import OWNING
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.follow_review import MOST_SELECTED, AssetFollow, Review
 from tocsin.model.phrases import count_text, suggestion_for, with_article
@@ -203,10 +205,19 @@ def _of_ids(texts: Sequence[str], caller: Caller) -> list[_Candidates]:
 
 
 def _of_names(texts: Sequence[str], caller: Caller) -> list[_Candidates]:
-    bearers = caller.parts.access.standing.references_named(texts)
+    """Return what each of these full names means; those of people and teams need no quotes."""
+    quoted = {text: fqn.quote(text) for text in texts}
+    bearers = caller.parts.access.standing.references_named({*texts, *quoted.values()})
     references = caller.parts.catalogue.references({one["id"] for many in bearers.values() for one in many})
-    ids = {fqn: [one["id"] for one in many] for fqn, many in bearers.items()}
-    return [_Candidates(fqn, [references[one] for one in ids.get(fqn, ()) if one in references]) for fqn in texts]
+
+    def references_of(full_name: str) -> list[Document]:
+        return [references[one["id"]] for one in bearers.get(full_name, ()) if one["id"] in references]
+
+    return [_Candidates(text, references_of(text) or _owning(references_of(quoted[text]))) for text in texts]
+
+
+def _owning(references: Sequence[Document]) -> list[Document]:
+    return [one for one in references if one["type"] in OWNING]
 
 
 def _select(candidates: _Candidates, request: Document) -> SelectedAsset:

@@ -114,7 +114,7 @@ class Choice(NamedTuple):
 
 
 class Button(NamedTuple):
-    """A link that does something: its text, where it leads, and the signed token of what it does.
+    """A link that does something: its text, where it leads, and the signed token of what it does, empty for nothing.
 
     ``choices`` are buttons of chats whose presses come back, beside the link.
     """

@@ -43,16 +43,21 @@ class LinkSigner(NamedTuple):
 def buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
     """Return the buttons of a message, by the ids of the notifications in it: one for each incident that is open.
 
-    A person who may not acknowledge it gets none. Where many read a message, nobody knows who will click.
+    A person who may not acknowledge it gets a link to it. Where many read a message, nobody knows who will click.
     """
     until_ms = now_ms + VALID_FOR_MS
     links = links if dispatch.reaches_recipient else links._replace(is_personal=False)
+    read_only = dispatch.read_only or frozenset()
     first_by_incident: dict[OpenIncident, Entry] = {}
-    for entry in dispatch.entries:
-        if entry.incident and entry.notification_id not in (dispatch.read_only or ()):
+    for entry in sorted(dispatch.entries, key=lambda one: one.notification_id in read_only):
+        if entry.incident:
             first_by_incident.setdefault(entry.incident, entry)
     return {
-        entry.notification_id: (_button(entry, incident, links, until_ms),)
+        entry.notification_id: (
+            Button(f"Open {incident.name}", _page_of(incident, links), "")
+            if entry.notification_id in read_only
+            else _button(entry, incident, links, until_ms),
+        )
         for incident, entry in first_by_incident.items()
     }
 
@@ -60,8 +65,12 @@ def buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping
 def _button(entry: Entry, incident: OpenIncident, links: LinkSigner, until_ms: int) -> Button:
     token = token_of(AcknowledgeLink(entry.notification_id, incident.number, until_ms), links.key)
     is_personal = entry.recipient_id is not None and links.key and links.is_personal
-    place = f"api/v1/acknowledge/{token}" if is_personal else f"#/incidents/{incident.name}"
-    return Button(f"Acknowledge {incident.name}", f"{links.base_url}/{place}", token)
+    address = f"{links.base_url}/api/v1/acknowledge/{token}" if is_personal else _page_of(incident, links)
+    return Button(f"Acknowledge {incident.name}", address, token)
+
+
+def _page_of(incident: OpenIncident, links: LinkSigner) -> str:
+    return f"{links.base_url}/#/incidents/{incident.name}"
 
 
 def token_of(request: AcknowledgeLink, key: bytes) -> str:

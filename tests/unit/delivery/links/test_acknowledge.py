@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.delivery.events import NOW_MS, OWNER, dispatch
 
-from tocsin.delivery.dispatch import Dispatch, narrow_dispatch
+from tocsin.delivery.dispatch import Button, Dispatch, narrow_dispatch
 from tocsin.delivery.links import mute as mute_links
 from tocsin.delivery.links.acknowledge import (
     VALID_FOR_MS,
@@ -104,8 +104,15 @@ def test_an_incident_goes_with_the_reasons_of_the_alerts_that_watch_it(
     assert (narrowed.first.incident is not None) is is_offered
 
 
-def test_who_may_not_acknowledge_gets_no_button() -> None:
+def test_who_may_not_acknowledge_gets_a_link_to_the_incident() -> None:
     incidents = incident_of(7, "s"), incident_of(8, "s")
     message = replace(failing("u", *incidents), read_only=frozenset({"n"}))
-    assert list(buttons_of(message, LINKS, now_ms=NOW_MS)) == ["nn"]
-    assert list(buttons_of(replace(message, read_only=None), LINKS, now_ms=NOW_MS)) == ["n", "nn"]
+    buttons = buttons_of(message, LINKS, now_ms=NOW_MS)
+    assert buttons["n"] == (Button("Open INC-7", "https://t.example/#/incidents/INC-7", ""),)
+    assert [one.text for one in buttons["nn"]] == ["Acknowledge INC-8"]
+    unasked = buttons_of(replace(message, read_only=None), LINKS, now_ms=NOW_MS)
+    assert [one.text for many in unasked.values() for one in many] == ["Acknowledge INC-7", "Acknowledge INC-8"]
+    twice = replace(failing("u", incidents[0], incidents[0]), read_only=frozenset({"n"}))
+    assert [(entry, one.text) for entry, (one,) in buttons_of(twice, LINKS, now_ms=NOW_MS).items()] == [
+        ("nn", "Acknowledge INC-7")
+    ]

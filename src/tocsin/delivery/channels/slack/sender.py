@@ -82,7 +82,7 @@ class SlackBot:
         buttons = dispatch.buttons.get(dispatch.first.notification_id, ())
         choices: list[ActionButton] = []
         for at, button in enumerate(buttons, start=1):
-            if not button.choices:
+            if button.token:
                 choices.append(ActionButton(f"acknowledge_{at}", button.text, button.token))
                 continue
             names = (f"answer_{at}_{number}" for number in range(1, len(button.choices) + 1))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
-from sqlalchemy import Engine, event, insert, select, update
+from sqlalchemy import Connection, Engine, event, insert, select, update
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_inbox import NOW_MS, inbox  # noqa: F401  fixtures
@@ -18,6 +18,7 @@ from tocsin.model.inbox import MOST_MARKED, EarlierState, EntryState, Mark, Mark
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import change_event, notification
+from tocsin.store.outbox import inbox_marks
 from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.inbox import Inbox, InboxCursor, PageOf
 
@@ -110,6 +111,23 @@ def test_only_the_person_is_woken_who_is_named(inbox: Inbox, tell: Tell) -> None
     inbox.mark("ben", ["b"], Mark.SNOOZED, NOW_MS, snooze=Snooze(LATER_MS))
     assert inbox.wake(LATER_MS, ["ben"]) == {"ben"}
     assert ids_of(inbox, Tab.SNOOZED) == ["a"]
+
+
+def test_a_snooze_that_is_moved_while_it_ends_does_not_end(
+    inbox: Inbox,  # noqa: F811
+    tell: Tell,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tell("a")
+    inbox.mark("ann", ["a"], Mark.SNOOZED, NOW_MS, snooze=Snooze(LATER_MS))
+    lock = inbox_marks.note_change
+
+    def lock_late(connection: Connection, user_id: str) -> None:
+        connection.execute(update(notification).values(snoozed_until_ms=2 * LATER_MS))
+        lock(connection, user_id)
+
+    monkeypatch.setattr(inbox_marks, "note_change", lock_late)
+    assert (inbox.wake(LATER_MS, ["ann"]), ids_of(inbox, Tab.SNOOZED)) == (set(), ["a"])
 
 
 def test_a_snooze_until_a_change_ends_with_the_next_notification_of_the_asset(store_engine: Engine) -> None:

@@ -192,13 +192,12 @@ def not_in_inbox(notification_id: str) -> NotFound:
 def wake_due(connection: Connection, now_ms: int, user_ids: Collection[str] | None = None) -> set[str]:
     """Bring back the snoozed entries that are due, of these people or of all; return whose inbox changed."""
     notification_rows = due_rows(connection, now_ms, user_ids)
-    people = {str(row.recipient_id) for row in notification_rows}
-    for person in sorted(people):
+    for person in sorted({str(row.recipient_id) for row in notification_rows}):
         note_change(connection, person)
-    members = _lock_members(connection, {row.id for row in notification_rows})
-    still_snoozed = {row.id for row in members if row.snoozed_until_ms is not None}
-    _update(connection, still_snoozed, {"read_at_ms": None, "seen_at_ms": None, **_AWAKE})
-    return people
+    locked_ids = {row.id for row in _lock_members(connection, {row.id for row in notification_rows})}
+    still_due = due_rows(connection, now_ms, user_ids, among=locked_ids)  # another tab may have moved them meanwhile
+    _update(connection, {row.id for row in still_due}, {"read_at_ms": None, "seen_at_ms": None, **_AWAKE})
+    return {str(row.recipient_id) for row in still_due}
 
 
 def newest_changes(connection: Connection, limit: int) -> list[tuple[str, int]]:

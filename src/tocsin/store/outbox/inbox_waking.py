@@ -24,12 +24,20 @@ MOST_WOKEN = 1_000
 _ROW, _INCIDENT = notification.c, alert_incident.c
 
 
-def due_rows(connection: Connection, now_ms: int, user_ids: Collection[str] | None = None) -> list[Row[Any]]:
+def due_rows(
+    connection: Connection,
+    now_ms: int,
+    user_ids: Collection[str] | None = None,
+    *,
+    among: Collection[str] | None = None,
+) -> list[Row[Any]]:
     """Return id and person of the snoozed notifications that are due, of these people or of all.
 
-    Without people, those that are snoozed until their asset changes are left out.
+    Without people, those that are snoozed until their asset changes are left out. ``among`` are ids to judge alone.
     """
     snoozed = select(_ROW.id, _ROW.recipient_id).where(_ROW.snoozed_until_ms.is_not(None)).limit(MOST_WOKEN)
+    if among is not None:
+        snoozed = snoozed.where(is_one_of(connection, _ROW.id, among))
     is_over, is_resolved = _ROW.snoozed_until_ms <= now_ms, _is_resolved()
     if user_ids is not None:
         of_people = snoozed.where(is_one_of(connection, _ROW.recipient_id, user_ids))

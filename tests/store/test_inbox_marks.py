@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from sqlalchemy import Connection, Engine, event, insert, select, update
+from structlog.testing import capture_logs
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_inbox import NOW_MS, inbox  # noqa: F401  fixtures
@@ -128,6 +129,22 @@ def test_a_snooze_that_is_moved_while_it_ends_does_not_end(
 
     monkeypatch.setattr(inbox_marks, "note_change", lock_late)
     assert (inbox.wake(LATER_MS, ["ann"]), ids_of(inbox, Tab.SNOOZED)) == (set(), ["a"])
+
+
+def test_an_inbox_whose_store_cannot_be_written_is_read_all_the_same(
+    inbox: Inbox,  # noqa: F811
+    tell: Tell,  # noqa: F811
+    store_engine: Engine,
+) -> None:
+    tell("a")
+    inbox.mark("ann", ["a"], Mark.SNOOZED, NOW_MS, snooze=Snooze(LATER_MS))
+    read_only = "PRAGMA query_only = ON" if store_engine.name == "sqlite" else "SET default_transaction_read_only = on"
+    store_engine.dispose()
+    event.listen(store_engine, "connect", lambda connection, _: connection.execute(read_only).connection.commit())
+    with capture_logs() as lines:
+        assert (inbox.wake(LATER_MS), inbox.wake(LATER_MS, ["ann"])) == (set(), set())
+    assert [(line["event"], line["fault"]) for line in lines] == [("snoozed_not_woken", "read_only")]
+    assert (ids_of(inbox, Tab.SNOOZED), inbox.counts("ann", LATER_MS).snoozed_count) == (["a"], 1)
 
 
 def test_a_snooze_until_a_change_ends_with_the_next_notification_of_the_asset(store_engine: Engine) -> None:

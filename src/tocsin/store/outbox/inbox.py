@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection, Engine, Row, Select, and_, case, func, select
 
 from tocsin.conditions.asset_states import with_own_states
@@ -21,7 +22,8 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.inbox import UNTOUCHED_STATE, EarlierState, EntryState, Mark, Marked, Snooze, Tab, TabCounts
 from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
-from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.engine import STORE_FAILURES, reading, writing
+from tocsin.store.database.faults import Fault, fault_of
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.page_bytes import BoundedList, portion
@@ -44,6 +46,7 @@ from tocsin.store.outbox.inbox_groups import (
 )
 from tocsin.store.outbox.inbox_waking import due_rows
 
+_log = structlog.get_logger()
 _NOTIFIED = (
     notification.c.id,
     GROUP.label("group_id"),
@@ -140,6 +143,7 @@ class Inbox:
 
     def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
         self._engine, self._page_bytes = engine, page_bytes
+        self._fault: Fault | None = None  # why nothing could be woken at the last attempt
 
     def page(
         self, user_id: str, now_ms: int, *, limit: int, after: InboxCursor | None = None, kind: PageOf = EVERYTHING
@@ -221,13 +225,29 @@ class Inbox:
     def wake(self, now_ms: int, user_ids: Collection[str] | None = None) -> set[str]:
         """Bring back the snoozed entries that are due, of these people or of all; return whose inbox has changed.
 
-        An entry that is snoozed until its asset changes comes back only where its person is named.
+        An entry that is snoozed until its asset changes comes back only where its person is named. Where the store
+        cannot be written, nothing comes back until it can: the inbox can still be read.
         """
         with reading(self._engine) as connection:
             if not due_rows(connection, now_ms, user_ids):
                 return set()
-        with writing(self._engine) as connection:
-            return inbox_marks.wake_due(connection, now_ms, user_ids)
+        try:
+            with writing(self._engine) as connection:
+                people = inbox_marks.wake_due(connection, now_ms, user_ids)
+        except STORE_FAILURES as error:
+            self._note_fault(error)
+            return set()
+        self._fault = None
+        return people
+
+    def _note_fault(self, error: Exception) -> None:
+        """Log a fault of the store, once until it is gone; raise what is none."""
+        fault = fault_of(error)
+        if fault is None:
+            raise error
+        if fault != self._fault:
+            _log.warning("snoozed_not_woken", fault=fault.name, reason=fault.sentence)
+        self._fault = fault
 
     def changes(self, *, limit: int) -> list[tuple[str, int]]:
         """Return whose inboxes were changed last, newest first, each with a number that grows with its changes."""

@@ -22,6 +22,7 @@ from tocsin.store.database.tables import change_event, notification
 from tocsin.store.outbox import inbox_marks
 from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.inbox import Inbox, InboxCursor, PageOf
+from tocsin.store.outbox.inbox_counts import MOST_UNSEEN
 
 LATER_MS = NOW_MS + 60_000
 TABS = tuple(Tab)
@@ -232,6 +233,23 @@ def test_marking_more_than_may_be_brought_back_marks_all_the_same(
     result = inbox.mark_all_read("ann", NOW_MS)
     assert (result.entry_count, result.earlier) == (MOST_MARKED + 1, None)
     assert inbox.counts("ann", NOW_MS) == TabCounts(total_count=MOST_MARKED + 1)
+
+
+def test_of_what_is_unread_the_newest_are_seen_and_seeing_nothing_new_tells_no_stream(
+    inbox: Inbox,  # noqa: F811
+    tell: Tell,  # noqa: F811
+    store_engine: Engine,
+) -> None:
+    tell("a")
+    with writing(store_engine) as connection:
+        row = dict(connection.execute(select(notification)).mappings().one())
+        copies = [
+            row | {"id": f"n{at}", "event_id": f"e{at}", "log_offset": at} for at in range(100, 100 + MOST_UNSEEN)
+        ]
+        connection.execute(notification.insert(), copies)
+    assert (inbox.mark_seen("ann", NOW_MS), inbox.counts("ann", NOW_MS).unseen_count) == (MOST_UNSEEN, 0)
+    changes = inbox.changes(limit=9)
+    assert (inbox.mark_seen("ann", NOW_MS), inbox.changes(limit=9)) == (0, changes)
 
 
 def test_marking_many_takes_as_many_statements_as_marking_one(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, select
 
 from tocsin.model.inbox import Standing, Tab, TabCounts
 from tocsin.model.subscription import Channel
@@ -93,8 +94,18 @@ def _own_rows(connection: Connection, user_id: str, now_ms: int, groups: Collect
     return [(offsets[row[0]], int(row[1]), int(row[2])) for row in own_rows]
 
 
+def unseen_ids(connection: Connection, user_id: str, now_ms: int) -> set[str]:
+    """Return the ids of the unread notifications, of the newest, that no list has shown."""
+    newest = _newest_unread(user_id, now_ms, _ROW.id).subquery()
+    return set(connection.scalars(select(newest.c.id).where(newest.c.seen_at_ms.is_(None))))
+
+
 def _unseen_count(connection: Connection, user_id: str, now_ms: int) -> int:
-    unread = select(_ROW.seen_at_ms).where(is_shown_to(user_id, now_ms), UNREAD_PART.is_in)
-    newest = unread.order_by(_ROW.log_offset.desc()).limit(MOST_UNSEEN).subquery()
+    newest = _newest_unread(user_id, now_ms).subquery()
     query = select(func.count()).where(newest.c.seen_at_ms.is_(None))
     return int(connection.execute(query).scalar_one())
+
+
+def _newest_unread(user_id: str, now_ms: int, *columns: ColumnElement[Any]) -> Select[Any]:  # Any: of any type
+    unread = select(_ROW.seen_at_ms, *columns).where(is_shown_to(user_id, now_ms), UNREAD_PART.is_in)
+    return unread.order_by(_ROW.log_offset.desc()).limit(MOST_UNSEEN)

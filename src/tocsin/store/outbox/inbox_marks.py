@@ -31,6 +31,7 @@ from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.people_tables import inbox_change
 from tocsin.store.database.tables import change_event, notification
 from tocsin.store.outbox.firings import note_opened
+from tocsin.store.outbox.inbox_counts import unseen_ids
 from tocsin.store.outbox.inbox_groups import GROUP, is_shown_to, places_of
 from tocsin.store.outbox.inbox_waking import due_rows, open_incident
 
@@ -157,11 +158,13 @@ def _restore(connection: Connection, states: Mapping[str, EntryState], now_ms: i
 
 
 def mark_seen(connection: Connection, user_id: str, now_ms: int) -> int:
-    """Mark what is unread as seen, in the caller's transaction; return how many notifications that were."""
-    unseen = and_(is_shown_to(user_id, now_ms), _ROW.read_at_ms.is_(None), _ROW.seen_at_ms.is_(None))
+    """Mark as seen what is unread, the newest that ``unseen_ids`` judges; return how many notifications that were."""
+    if not unseen_ids(connection, user_id, now_ms):
+        return 0
     note_change(connection, user_id)
-    ids = sorted(connection.execute(select(_ROW.id).where(unseen)).scalars())
-    _update(connection, {row.id for row in _lock_members(connection, ids)}, {"seen_at_ms": now_ms})
+    members = _lock_members(connection, unseen_ids(connection, user_id, now_ms))
+    ids = {row.id for row in members if row.seen_at_ms is None}
+    _update(connection, ids, {"seen_at_ms": now_ms})
     return len(ids)
 
 

@@ -113,6 +113,7 @@ def test_notifications_of_others_are_not_there(served: Served, alice: Person, te
         {"as": "done", "ids": ["0199c6f2-7c00-7000-8000-000000000009"], "states": [{"read": True}]},
         {"as": "done", "ids": [f"0199c6f2-7c00-7000-8000-{number:012}" for number in range(1_001)]},
         {"states": [{"read": True, "ids": ["0199c6f2-7c00-7000-8000-000000000009"] * 2}]},
+        {"states": [{"read": True, "done": True, "snoozedUntil": "changed", "ids": []}]},
         {"states": [{"read": is_read, "ids": ["0199c6f2-7c00-7000-8000-000000000009"]} for is_read in (True, False)]},
     ],
 )

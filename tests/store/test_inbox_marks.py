@@ -106,6 +106,14 @@ def test_a_snoozed_one_comes_back_unread_at_its_time_and_stays_when_the_clock_is
     assert inbox.counts("ann", NOW_MS) == TabCounts(unread_count=2, unseen_count=2, total_count=2)
 
 
+def test_what_comes_back_is_in_the_tab_of_the_unread_alone_even_if_it_was_done(inbox: Inbox, tell: Tell) -> None:  # noqa: F811
+    tell("a")
+    state = EntryState(is_read=True, is_seen=True, is_done=True, snooze=Snooze(LATER_MS))
+    inbox.restore("ann", [EarlierState(state, ("a",))], NOW_MS)
+    assert inbox.wake(LATER_MS) == {"ann"}
+    assert all_tabs(inbox) == {"unread": ["a"], "all": ["a"], "saved": [], "snoozed": [], "done": []}
+
+
 def test_only_the_person_is_woken_who_is_named(inbox: Inbox, tell: Tell) -> None:  # noqa: F811
     tell("a")
     tell("b", to="ben")

@@ -50,6 +50,7 @@ STATE_COLUMNS = (
 )
 Values = Mapping[str, Any]  # Any: a value or an expression of SQL
 _AWAKE: Values = {"snoozed_until_ms": None, "snoozed_after": None}
+_WOKEN: Values = {"read_at_ms": None, "seen_at_ms": None, "done_at_ms": None, **_AWAKE}
 
 
 def state_of(row: Row[Any]) -> EntryState:
@@ -199,7 +200,7 @@ def wake_due(connection: Connection, now_ms: int, user_ids: Collection[str] | No
         note_change(connection, person)
     locked_ids = {row.id for row in _lock_members(connection, {row.id for row in notification_rows})}
     still_due = due_rows(connection, now_ms, user_ids, among=locked_ids)  # another tab may have moved them meanwhile
-    _update(connection, {row.id for row in still_due}, {"read_at_ms": None, "seen_at_ms": None, **_AWAKE})
+    _update(connection, {row.id for row in still_due}, _WOKEN)
     return {str(row.recipient_id) for row in still_due}
 
 

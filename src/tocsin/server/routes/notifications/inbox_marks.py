@@ -107,9 +107,11 @@ def _mark(request: MarkRequest, view: InboxView) -> Marked:
 def _restore(states: Collection[StateRequest], view: InboxView) -> Marked:
     named_ids = [str(one) for state in states for one in state.ids]
     if len(named_ids) > MOST_RESTORED:
-        raise InvalidInput(f"name more than {MOST_RESTORED} notifications", field="states")
+        raise InvalidInput(f"at most {MOST_RESTORED} notifications at once", field="states")
     if len(set(named_ids)) < len(named_ids):
-        raise InvalidInput("name a notification twice", field="states")
+        raise InvalidInput("a notification is named twice", field="states")
+    if any(state.is_done and state.snoozed_until is not None for state in states):
+        raise InvalidInput("what is done cannot be snoozed", field="states")
     present_ids = view.present_ids(named_ids)
     earlier = [
         EarlierState(_state_of(state), tuple(one for one in map(str, state.ids) if one in present_ids))

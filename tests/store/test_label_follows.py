@@ -124,6 +124,34 @@ def test_a_label_that_goes_for_good_is_told_of_by_what_has_lost_it(company: Smal
     assert reasons_for_change(company, "profit") == {}
 
 
+def test_a_tag_and_a_term_of_one_name_are_two(company: SmallCompany) -> None:
+    """A label says which of them it is: now, when it leaves, and when what carries it goes for good."""
+    company.alert("bell", BELL, resources=("table",))
+    company.put("glossary", {"name": "Privacy", "description": "x"})
+    term = company.writes.upsert(
+        "glossaryTerm", {"name": "Secret", "glossary": "Privacy", "description": "x"}, actor=SYSTEM
+    ).document
+    company.writes.follow("glossaryTerm", term["id"], company.ids["ben"], actor=company.actor("ben"))
+    follow(company, "cem", TAG)
+    label_of_term = label_of(TAG) | {"source": "Glossary"}
+    of_tag, of_term = {"cem": label_follow(TAG)}, {"ben": label_follow(TERM, name=NAMES[TAG])}
+    events = []
+    on_column = {"op": "add", "path": "/columns/0/tags", "value": [label_of_term]}
+    for label, patches in ((label_of(TAG), []), (label_of_term, []), (label_of(TAG), [on_column])):
+        company.table("loss", tags=[label])
+        company.writes.patch("table", company.key("loss"), patches, actor=SYSTEM)
+        company.describe("loss", "inside")
+        events.append(last_event(company))
+        company.writes.delete("table", company.key("loss"), actor=SYSTEM, hard=True)
+        events.append(last_event(company))
+    reasons = [of_tag] * 2 + [of_term] * 2 + [of_tag | of_term] * 2
+    assert [reasons_by_person(company, one) for one in events] == reasons
+    put_on(company, "profit", TAG)
+    leaving = put_on(company, "profit")
+    assert reasons_by_person(company, leaving) == of_tag
+    assert reasons_for_change(company, "profit") == {}
+
+
 def test_a_label_and_another_way_make_one_row_and_what_the_label_contains_is_no_label(company: SmallCompany) -> None:
     company.alert("bell", BELL, resources=("table", "glossaryTerm"))
     company.put("glossaryTerm", {"name": "paid", "glossary": "words", "parent": "words.order", "description": "x"})

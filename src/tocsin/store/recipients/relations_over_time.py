@@ -30,6 +30,7 @@ from tocsin.store.catalogue.relations.past import (
     OWNER,
     PRODUCT,
     labels_carried,
+    namesakes_of_labels,
 )
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.keys import rows_by_key, rows_of_all
@@ -79,7 +80,7 @@ def _current_references(types: Mapping[str, str]) -> _Current:
 
 
 _OWNERS = (_current(ownership, "entity_id", "owner_id", "owner_type"),)
-_LABELS = (labels_carried().add_columns(literal(NO_END), literal(None)), entity_tag.c.entity_id)
+_LABELS = (labels_carried().add_columns(literal(NO_END), entity.c.fqn), entity_tag.c.entity_id)
 _GOVERNANCE = (_current_references({"domains": "domain", "dataProducts": "dataProduct"}), *_OWNERS, _LABELS)
 _MEMBERS = (_current(membership, "team_id", "member_id", "member_type"),)
 _EDGES = (_current(lineage_edge, "from_id", "to_id", "to_type"),)
@@ -338,6 +339,7 @@ class KnownRelations:
         if unknown_ids:
             names = (DOMAIN, PRODUCT, OWNER, LABEL)
             relations = _relations_held(connection, _GOVERNANCE, names, unknown_ids, self.from_offset)
+            relations = _without_namesakes(connection, relations)
             self._relations |= {one: relations.get(one, ()) for one in unknown_ids}
         return {one: self._relations[one] for one in node_ids}
 
@@ -409,6 +411,23 @@ def _relations_held(
         for entity_id, target_id, other_type, since, until, fqn in held_rows:
             relations[entity_id].append(_Held((target_id, other_type), (since, until), fqn))
     return {one: sorted(many, key=lambda row: row.fqn is None) for one, many in relations.items()}
+
+
+def _without_namesakes(connection: Connection, relations: _Relations) -> _Relations:
+    """Return the relations without the labels of which an entity carries the namesake alone."""
+    labels = {
+        (entity_id, row): (entity_id, str(row.fqn), row.target[1])
+        for entity_id, many in relations.items()
+        for row in many
+        if row.target[1] in SOURCES and row.span[1] == NO_END
+    }
+    namesakes = namesakes_of_labels(connection, labels.values())
+    if not namesakes:
+        return relations
+    return {
+        entity_id: [row for row in many if labels.get((entity_id, row)) not in namesakes]
+        for entity_id, many in relations.items()
+    }
 
 
 def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[str, Span]]:

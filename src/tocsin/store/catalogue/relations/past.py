@@ -7,7 +7,7 @@ Next: ``store/recipients/directory.py``.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.stored import Stored
 from tocsin.store.catalogue.relations.ancestry import ancestor_entities
 from tocsin.store.catalogue.relations.projections import Rows, members, owners
-from tocsin.store.database.documents import parent_of
+from tocsin.store.database.documents import STORED, entity_of, parent_of
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.statements import Prepared
@@ -232,6 +232,10 @@ def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[st
                 relations[row.entity_id].append(dict(row._mapping))
         for entity_id, relation in _ancestors(connection, entries):
             relations[entity_id].append(relation)
+    labels = [_label_row(one) for many in relations.values() for one in many if one["relation"] == LABEL]
+    namesakes = namesakes_of_labels(connection, labels)
+    for asset_id in {asset_id for asset_id, *_ in namesakes}:
+        relations[asset_id] = [one for one in relations[asset_id] if _label_row(one) not in namesakes]
     return relations
 
 
@@ -315,11 +319,27 @@ def labels_carried() -> Select[Any]:
     return select(*columns).join_from(entity_tag, entity, is_named)
 
 
+def namesakes_of_labels(connection: Connection, carried: Collection[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Return those of these labels, (entity, FQN, type), that the entity does not carry, but their namesake.
+
+    A tag and a term may have one FQN; the documents say which of them it is. They are read of such labels alone.
+    """
+    counts = Counter(row[:2] for row in carried)
+    ambiguous_labels = {row for row in carried if counts[row[:2]] > 1}
+    asset_ids = {asset_id for asset_id, *_ in ambiguous_labels}
+    asset_rows = rows_by_key(connection, select(*STORED), entity.c.id, asset_ids)
+    return ambiguous_labels.difference(*[_labels(entity_of(*row)) for row in asset_rows])
+
+
 def _label_relations(asset_ids: Sequence[str]) -> Select[Any]:
     entity_id, other_id, other_type, since = labels_carried().selected_columns
     columns = (entity_id, literal(LABEL), other_id, other_type, since, entity.c.fqn)
     labelled = (column.label(name) for column, name in zip(columns, (*_NAMES, "other_fqn"), strict=True))
     return labels_carried().with_only_columns(*labelled).where(entity_id.in_(asset_ids))
+
+
+def _label_row(relation: Relation) -> tuple[str, ...]:
+    return str(relation["entity_id"]), str(relation["other_fqn"]), str(relation["other_type"])
 
 
 def _ids_of_labels(connection: Connection, labels: Collection[tuple[str, ...]]) -> dict[tuple[str, str], str]:

@@ -1,6 +1,6 @@
 """Text of reports for recipients: test results, runs, incidents, refused accesses and failing destinations.
 
-``test failed``, with what was found and expected as facts; ``ann was refused EditTags on table acme.shop.orders``; a
+``test failed``, with what was found and expected as facts; ``ann was refused EditTags``; a
 destination that fails.
 Next: ``delivery/wording/changes.py``.
 """
@@ -324,10 +324,10 @@ def _violation_lines(_old: Document, details: Document, policy: Document, _zone:
         yield ChangeLine(f"{repeat_count} more requests refused" if repeat_count else "a request was refused")
         return
     name = asset.get("fullyQualifiedName") or asset.get("name") or ""
-    where = f"{asset.get('type', '')} {name}".strip()
+    where = "" if asset.get("id") else f" on {asset.get('type', '')} {name}".rstrip()  # the title says which asset
     repeats = f", {repeat_count} more times" if repeat_count else ""
     who = user.get("displayName") or user.get("name") or "somebody"
-    refusal = f"{who} was refused {details.get('operation', 'access')} on {where}{repeats}"
+    refusal = f"{who} was refused {details.get('operation', 'access')}{where}{repeats}"
     yield ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
     policy_name = str(policy.get("displayName") or policy.get("name") or "")
     rule = f", rule {details['rule']}" if isinstance(details.get("rule"), str) else ""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
+from sqlalchemy import event as sqlalchemy_event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.rows import finish_of
@@ -200,6 +201,36 @@ def test_a_kind_that_is_daily_in_the_app_is_shown_at_its_time_or_when_that_chang
     assert unread_and_all(inbox, ana, NIGHT_MS) == (0, 0)
     preferences.put(ana, Preferences(), now_ms=NIGHT_MS + 1)
     assert unread_and_all(inbox, ana, NIGHT_MS + 1) == (1, 1)
+
+
+@pytest.mark.parametrize("defaults", [{}, {"kinds": {"description": {"ActivityFeed": "immediate"}}}])
+def test_what_comes_into_the_app_with_a_scheduled_alert_keeps_its_time_when_preferences_change(
+    store_engine: Engine, defaults: dict[str, Any]
+) -> None:
+    company, preferences = SmallCompany(store_engine), SqlPreferences(store_engine)
+    company.alert("weekly", OWNERS, trigger={"triggerType": "Scheduled", "scheduleInfo": "Weekly"})
+    ana = company.ids["ana"]
+    preferences.put_defaults(DefaultPreferences.model_validate(defaults), now_ms=1)
+    preferences.put(ana, of_kind("tag", Email="daily"), now_ms=1)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    ((due_at_ms, choice),) = in_app(store_engine, ana)
+    assert due_at_ms > NIGHT_MS + 9 * HOUR_MS
+    preferences.put(ana, of_kind("tag", Email="weekly"), now_ms=NIGHT_MS + 5)
+    assert in_app(store_engine, ana) == [(due_at_ms, choice)]
+
+
+def test_a_changed_preference_reads_only_what_comes_later(sqlite_engine: Engine) -> None:
+    company, plans = SmallCompany(sqlite_engine), list[str]()
+
+    @sqlalchemy_event.listens_for(sqlite_engine, "before_cursor_execute")
+    def explain(*call: Any) -> None:  # Any: what SQLAlchemy hands over
+        cursor, statement, parameters = call[1:4]
+        if statement.startswith("UPDATE notification"):
+            plans.extend(row[3] for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
+
+    SqlPreferences(sqlite_engine).put(company.ids["ana"], Preferences(), now_ms=5)
+    assert [plan for plan in plans if "ix_notification_later (recipient_id=? AND due_at_ms>?" in plan] == plans != []
 
 
 def test_a_critical_alert_is_shown_in_the_app_whatever_is_off(store_engine: Engine) -> None:

@@ -11,17 +11,25 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, exists, select, update
+from sqlalchemy import Connection, Engine, and_, exists, or_, select, update
 
 from tocsin.chunks import chunks_of
 from tocsin.conditions.event_kinds import kinds_of
-from tocsin.flow.schedule.preferences import NEVER_MS, NO_PREFERENCES, PREFERRED, Preferred, quiet_period_of
+from tocsin.flow.schedule.preferences import (
+    DIGESTS,
+    NEVER_MS,
+    NO_PREFERENCES,
+    PREFERRED,
+    Preferred,
+    quiet_period_of,
+)
 from tocsin.model.change_kinds import EventKind
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import IN_APP, PREFERRED_CHANNELS, DefaultPreferences, Layer, Layers, Preferences
+from tocsin.model.preferences import PREFERRED_CHANNELS, DefaultPreferences, Layer, Layers, Preferences
 from tocsin.store.database.engine import insert_into, reading, writing
+from tocsin.store.database.inbox_columns import IS_LATER
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import notification_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
@@ -139,11 +147,12 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
 
 
 def _show_in_app(connection: Connection, user_id: str, now_ms: int) -> None:
-    """Show now what is due in the app at a person's time; rows that they never want stay hidden."""
+    """Show now what comes into the app with a person's digest; what they never want, and what alerts delay, waits."""
     column = notification.c
-    is_theirs = and_(column.recipient_id == user_id, column.channel == IN_APP.value)
-    is_waiting = and_(column.preferred.is_not(None), column.due_at_ms > now_ms, column.due_at_ms < NEVER_MS)
-    connection.execute(update(notification).where(is_theirs, is_waiting).values(due_at_ms=now_ms))
+    is_in_digest = or_(*(column.preferred.contains(f" {frequency} ") for frequency in DIGESTS))
+    is_waiting = and_(IS_LATER, column.due_at_ms > now_ms, column.due_at_ms < NEVER_MS)
+    theirs = update(notification).where(column.recipient_id == user_id, is_waiting, is_in_digest)
+    connection.execute(theirs.values(due_at_ms=now_ms))
 
 
 def _recipients(connection: Connection, user_id: str) -> list[str]:

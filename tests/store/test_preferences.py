@@ -8,22 +8,26 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select, update
 from sqlalchemy import event as sqlalchemy_event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.rows import finish_of
 
+from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import Delivered
 from tocsin.model.people import Actor
 from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Preferences, QuietHours
+from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.tables import message, notification
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.upkeep.fsck.inspection import inspect
 
@@ -240,6 +244,36 @@ def test_a_critical_alert_is_shown_in_the_app_whatever_is_off(store_engine: Engi
     company.describe("orders", "text")
     notify_all(store_engine, now_ms=NIGHT_MS)
     assert in_app(store_engine, ana) == [(NIGHT_MS, None)]
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [
+        ((NEVER_MS, "own never description"), (NIGHT_MS + 1, None)),
+        ((NIGHT_MS + 9 * HOUR_MS, "server daily description"), (NIGHT_MS + 1, None)),
+        ((NIGHT_MS - 1, "own immediate description"), (NIGHT_MS - 1, "own immediate description")),
+    ],
+)
+def test_what_a_critical_alert_finds_later_has_the_choice_by_which_it_has_its_time(
+    store_engine: Engine, stored: tuple[int, str], expected: tuple[int, str | None]
+) -> None:
+    company = company_of(store_engine, tags=[{"tagFQN": "Priority.Critical"}])
+    ana = company.ids["ana"]
+    SqlPreferences(store_engine).put(ana, of_kind("description", ActivityFeed="never"), now_ms=1)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    with store_engine.begin() as connection:  # as if another alert had found it, and not the critical one
+        connection.execute(match_result.delete())
+        before = {"reasons": "[]", "due_at_ms": stored[0], "preferred": stored[1]}
+        connection.execute(update(notification).where(notification.c.message_id.is_(None)).values(before))
+    Notifications(store_engine).begin_again(MATCH_STREAM, 0, now_ms=NIGHT_MS)
+    notify_all(store_engine, now_ms=NIGHT_MS + 1)
+    assert in_app(store_engine, ana) == [expected]
+    with store_engine.connect() as connection:
+        offset = connection.scalar(select(func.max(notification.c.log_offset)))
+    of_person = Records(store_engine).of_user(offset, ana)
+    (record,) = (one for one in of_person.values() if not one.message)
+    assert not record.is_off
 
 
 def test_an_hourly_kind_is_one_message_per_hour_and_none_for_an_empty_hour(store_engine: Engine) -> None:

@@ -182,7 +182,7 @@ def _soonest(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> 
 
 
 def _crossing_kind(kinds: Collection[EventKind]) -> EventKind | None:
-    """Return the kind that may decide in place of the others: what breaks readers is urgent, whoever changes it."""
+    """Return the kind that may decide in place of the others: what breaks readers is urgent, also from a bot."""
     by_name = {one.kind: one for one in kinds}
     is_urgent = any(CHANGE_KINDS[name].is_urgent for name in by_name)
     return by_name.get(BREAKING) or (None if is_urgent else by_name.get(BOT))

@@ -62,6 +62,11 @@ class ScheduledNotification(NamedTuple):
         return self.slot.due_at_ms + self.slot.hold_ms
 
     @property
+    def stored_choice(self) -> str | None:
+        """Return the choice by which it has its time, as it is stored; None if nobody has made one."""
+        return self.slot.choice.to_text() or None
+
+    @property
     def gathers(self) -> bool:
         """Return whether one of its alerts would send it with others."""
         return any(slot.grouping_key is not None for slot in self.slots)

@@ -32,6 +32,7 @@ _MERGE = (
         recipient_id=bindparam("person"),
         message_id=bindparam("sent_in"),
         due_at_ms=bindparam("due"),
+        preferred=bindparam("choice"),
     )
 )
 _REOPEN = (
@@ -106,12 +107,14 @@ def _own_messages(stored: Sequence[Any], new_by_id: Mapping[str, ScheduledNotifi
 def _merge_parameters(
     stored: Any, new: ScheduledNotification, reasons: Sequence[Reason], *, moves: bool
 ) -> dict[str, object]:
+    is_sooner = moves or new.slot.due_at_ms < stored.due_at_ms
     return {
         "note": stored.id,
         "all_reasons": _text(reasons),
         "person": stored.recipient_id or new.draft.recipient_id,
         "sent_in": new.message_id if moves else stored.message_id,
-        "due": new.slot.due_at_ms if moves else min(new.slot.due_at_ms, stored.due_at_ms),
+        "due": new.slot.due_at_ms if is_sooner else stored.due_at_ms,
+        "choice": new.stored_choice if is_sooner else stored.preferred,
     }
 
 
@@ -124,7 +127,8 @@ def _delete_empty_messages(connection: Connection, ids: Collection[str]) -> None
 
 def _lock_notifications(connection: Connection, ids: Collection[str]) -> list[Any]:
     """Return the stored notifications of these ids, locked until the transaction ends."""
-    columns = [notification.c[name] for name in ("id", "reasons", "recipient_id", "message_id", "due_at_ms")]
+    names = ("id", "reasons", "recipient_id", "message_id", "due_at_ms", "preferred")
+    columns = [notification.c[name] for name in names]
     query = select(*columns).order_by(notification.c.id).with_for_update()
     return list(rows_by_key(connection, query, notification.c.id, ids))
 

@@ -137,7 +137,7 @@ class Storing:
             *(scheduled.id, event.event_id, event.offset, draft.channel.value, draft.recipient_id, draft.reasons.text),
             *(scheduled.slot.due_at_ms, scheduled.created_at_ms, draft.key, scheduled.message_id),
             self._wholes.get(event.part_of or ""),
-            scheduled.slot.choice.to_text() or None,
+            scheduled.stored_choice,
         )
 
     def _is_new(self, scheduled: ScheduledNotification) -> bool:

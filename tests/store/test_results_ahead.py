@@ -8,10 +8,17 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 
 from tocsin.clock import FUTURE_MS
+from tocsin.delivery.wording.changes import event_text
+from tocsin.flow.eventlog.selection import EventSelection
+from tocsin.model.change import EventType
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
+from tocsin.store.catalogue.quality.incidents import IncidentLog, IncidentStateFilter
+from tocsin.store.database.cursors import ReportWindow
 from tocsin.store.database.tables import notification
+from tocsin.store.eventlog.log import EventLog
 
+_TEST = "pg.store.public.orders.has_rows"
 _BELL = [{"category": "Owners", "type": "ActivityFeed"}]
 
 
@@ -32,7 +39,7 @@ def report(company: SmallCompany, kind: str, status: str, *, ahead_ms: int) -> N
         company.writes.add_pipeline_status("airflow.etl", run, actor=SYSTEM)
     else:
         result = {"timestamp": at_ms, "testCaseStatus": status}
-        company.writes.add_test_result("pg.store.public.orders.has_rows", result, actor=SYSTEM)
+        company.writes.add_test_result(_TEST, result, actor=SYSTEM)
 
 
 def outcome(company: SmallCompany) -> tuple[int, list[bool]]:
@@ -60,3 +67,21 @@ def test_a_report_dated_ahead_alarms_nobody_and_opens_and_ends_nothing(company: 
     company.clock.advance(1_000)
     report(company, kind, "Success", ahead_ms=FUTURE_MS)
     assert outcome(company)[1] == [False]
+
+
+def test_a_failure_dated_ahead_opens_no_record_of_its_test_and_advises_to_acknowledge_nothing(
+    company: SmallCompany,
+) -> None:
+    report(company, "result", "Failed", ahead_ms=4 * FUTURE_MS)
+    (logged_event,) = EventLog(company.engine).list_events(EventSelection(entity_fqn=_TEST), limit=99)[-1:]
+    event = logged_event.event
+    assert (event.event_type, logged_event.is_late) == (EventType.TEST_CASE_FAILURE, True)
+    assert event.change_description is not None
+    assert "incidentStatus" not in event.change_description.paths()
+    assert not [line.text for line in event_text(event).all_lines if "incident" in line.text]
+    assert IncidentLog(company.engine).page(IncidentStateFilter(latest=True), ReportWindow()).documents == []
+    company.clock.advance(1_000)
+    report(company, "result", "Failed", ahead_ms=0)
+    assert outcome(company)[1] == [True]
+    (step,) = IncidentLog(company.engine).page(IncidentStateFilter(latest=True), ReportWindow()).documents
+    assert step["timestamp"] == company.clock.now_ms()

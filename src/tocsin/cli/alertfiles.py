@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from tocsin.cli.yaml_documents import FilePlace, YamlDocument, placed_json, read_yaml
+from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.phrases import nearest
@@ -156,6 +157,7 @@ def text_of(file: str) -> str:
         raise InvalidInput(f"{file} cannot be read: byte {error.start + 1} is not UTF-8.") from error
 
 
+_DAY_MS = 86_400_000
 FILED_FIELDS = ("*", "severity", "runbook", "expires", "toMeOnly", "destinations")
 """The fields of an alert that belong into a file."""
 
@@ -177,6 +179,8 @@ def exported_alert(alert: Document) -> Document:
     if "destinations" in fields:
         settings = [{key: one[key] for key in one if key != "statusDetails"} for one in fields["destinations"]]
         fields["destinations"] = [without_defaults(one) for one in settings]
+    if type(expires_ms := fields.get("expires")) is int:
+        fields["expires"] = _moment_text(expires_ms)
     return {key: value for key, value in fields.items() if value not in ([], {})}
 
 
@@ -189,6 +193,14 @@ def with_escapes(alert: Document) -> Document:
 def file_label(source: str) -> str:
     """Return what a file is called: ``-`` is standard input."""
     return "standard input" if source == "-" else source
+
+
+def _moment_text(at_ms: int) -> str:
+    """Return a moment as a file says it, in UTC: ``2026-12-31``, ``2026-12-31T17:00:00Z``."""
+    if at_ms % _DAY_MS == 0:
+        return to_datetime(at_ms).date().isoformat()
+    precision = "milliseconds" if at_ms % 1_000 else "seconds"
+    return to_datetime(at_ms).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def _named_reference(reference: Document) -> Document:

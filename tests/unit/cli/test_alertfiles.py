@@ -8,6 +8,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
+from tocsin.alerts.expiry import expiry_ms
 from tocsin.cli.alertfiles import exported_alert, parse_alerts, read_alerts, with_escapes
 from tocsin.errors import InvalidInput
 
@@ -82,6 +83,19 @@ def test_an_exported_alert_names_its_template() -> None:
         "name": "a",
         "notificationTemplate": {"type": "notificationTemplate", "name": "Short"},
     }
+
+
+@pytest.mark.parametrize(
+    ("expires_ms", "text"),
+    [
+        (1_798_675_200_000, "2026-12-31"),
+        (1_798_736_400_000, "2026-12-31T17:00:00Z"),
+        (1_798_736_400_250, "2026-12-31T17:00:00.250Z"),
+    ],
+)
+def test_an_exported_alert_expires_at_a_date_as_its_file_says(expires_ms: int, text: str) -> None:
+    assert exported_alert({"name": "a", "expires": expires_ms}) == {"name": "a", "expires": text}
+    assert expiry_ms(text) == expires_ms
 
 
 def test_folders_are_read_with_all_below_them_but_hidden_files(tmp_path: Path) -> None:

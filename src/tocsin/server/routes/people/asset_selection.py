@@ -206,17 +206,19 @@ def _of_ids(texts: Sequence[str], caller: Caller) -> list[_Candidates]:
 
 def _of_names(texts: Sequence[str], caller: Caller) -> list[_Candidates]:
     """Return what each of these full names means; those of people and teams need no quotes."""
-    quoted = {text: fqn.quote(text) for text in texts}
-    bearers = caller.parts.access.standing.references_named({*texts, *quoted.values()})
+    quoted_names = {text: fqn.quote(text) for text in texts}
+    bearers = caller.parts.access.standing.references_named({*texts, *quoted_names.values()})
     references = caller.parts.catalogue.references({one["id"] for many in bearers.values() for one in many})
 
     def references_of(full_name: str) -> list[Document]:
         return [references[one["id"]] for one in bearers.get(full_name, ()) if one["id"] in references]
 
-    return [_Candidates(text, references_of(text) or _owning(references_of(quoted[text]))) for text in texts]
+    return [
+        _Candidates(text, references_of(text) or _owners_among(references_of(quoted_names[text]))) for text in texts
+    ]
 
 
-def _owning(references: Sequence[Document]) -> list[Document]:
+def _owners_among(references: Sequence[Document]) -> list[Document]:
     return [one for one in references if one["type"] in OWNING]
 
 

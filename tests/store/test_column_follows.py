@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import pytest
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, func, select
 from tests.company import SmallCompany
 from tests.store.test_container_follows import (
     BELL,
@@ -32,6 +35,8 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_draft import head_of
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.relations import column_follows
+from tocsin.store.database.follow_tables import column_follow
 from tocsin.store.eventlog.log import EventLog, events_at
 from tocsin.store.recipients import column_followers
 from tocsin.store.recipients.directory import SqlDirectory
@@ -84,6 +89,27 @@ def test_who_follows_a_column_hears_of_that_column_alone_while_they_do(company: 
     after = describe_column(company, 1, "after")
     reasons = [reasons_by_person(company, one) for one in (before, *changes, after)]
     assert reasons == [{}, *reasons_of_changes, {}], "each at its place"
+
+
+def test_who_follows_a_column_twice_at_once_follows_it_once(
+    company: SmallCompany, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as by two clicks: the second waits for the first, and finds that there is nothing to do."""
+    both_looked = Barrier(2)
+    is_current = column_follows._is_current
+
+    def look_together(connection: Connection, key: tuple[str, str, str]) -> bool:
+        is_followed = is_current(connection, key)
+        with suppress(BrokenBarrierError):
+            both_looked.wait(1)
+        return is_followed
+
+    monkeypatch.setattr(column_follows, "_is_current", look_together)
+    with ThreadPoolExecutor(2) as pool:
+        are_new = list(pool.map(lambda _: change_column(company, "cem"), range(2)))
+    assert sorted(are_new) == [False, True]
+    with company.engine.connect() as connection:
+        assert connection.scalar(select(func.count()).select_from(column_follow)) == 1
 
 
 def test_only_the_events_at_hand_are_read_and_once(company: SmallCompany, monkeypatch: pytest.MonkeyPatch) -> None:

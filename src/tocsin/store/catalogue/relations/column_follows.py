@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, text, update
 
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.columns import removed_columns
+from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.follow_tables import column_follow
 
 _FOLLOW = column_follow.c
+_HOLD = text("SELECT pg_advisory_xact_lock(hashtext('tocsin column follow'), hashtext(:key))")
 _Key = tuple[str, str, str]
 """The asset, the path of the column in it, and the follower."""
 
@@ -29,6 +31,7 @@ class ColumnFollowRows:
 
     def begin(self, connection: Connection, key: _Key) -> bool:
         """Note that the coming event of an asset begins a follow; False if there is one."""
+        _hold(connection, key)
         if _is_current(connection, key):
             return False
         self._begun.setdefault(key[0], []).append(key)
@@ -36,6 +39,7 @@ class ColumnFollowRows:
 
     def end(self, connection: Connection, key: _Key) -> bool:
         """Note that the coming event of an asset ends a follow; False if there is none."""
+        _hold(connection, key)
         if not _is_current(connection, key):
             return False
         self._ended.setdefault(key[0], []).append(key)
@@ -63,6 +67,12 @@ class ColumnFollowRows:
 def erase_follower(connection: Connection, user_id: str) -> None:
     """Remove the follows of a person who is about to go."""
     connection.execute(delete(column_follow).where(_FOLLOW.user_id == user_id))
+
+
+def _hold(connection: Connection, key: _Key) -> None:
+    """Let what begins or ends this follow at the same time wait for this transaction; SQLite has but one writer."""
+    if not is_sqlite(connection):
+        connection.execute(_HOLD, {"key": "/".join(key)})
 
 
 def _is_current(connection: Connection, key: _Key) -> bool:

@@ -117,8 +117,8 @@ def _restore(states: Collection[StateRequest], view: InboxView) -> Marked:
         EarlierState(_state_of(state), tuple(one for one in map(str, state.ids) if one in present_ids))
         for state in states
     ]
-    marked = view.inbox.restore(view.owner, earlier, view.now_ms)
-    return _with_missing(marked, sorted(set(named_ids) - present_ids))
+    result = view.inbox.restore(view.owner, earlier, view.now_ms)
+    return _with_missing(result, sorted(set(named_ids) - present_ids))
 
 
 def _with_missing(marked: Marked, hidden_ids: Collection[str]) -> Marked:

@@ -173,6 +173,22 @@ def test_a_snooze_until_a_change_ends_with_the_next_notification_of_the_asset(st
     assert entry.id in {one.id for one in inbox.page(ana, now_ms, limit=9, kind=PageOf(Tab.UNREAD))}
 
 
+def test_a_snooze_until_a_change_ends_with_what_was_logged_before_it_and_is_notified_after_it(
+    store_engine: Engine,
+) -> None:
+    company = SmallCompany(store_engine)
+    company.alert("bell", [{"category": "Owners", "type": "ActivityFeed"}], "fieldChanged == 'description'")
+    company.describe("orders", "first", by="ben")
+    notify_all(store_engine)
+    inbox, ana, now_ms = Inbox(store_engine), company.ids["ana"], company.clock.now_ms() + LATER_MS  # noqa: F811
+    (entry,) = inbox.page(ana, now_ms, limit=9)
+    company.describe("orders", "second", by="ben")
+    inbox.mark(ana, [entry.id], Mark.SNOOZED, now_ms, snooze=Snooze(end=SnoozeEnd.CHANGED))
+    assert inbox.wake(now_ms, [ana]) == set()
+    notify_all(store_engine)
+    assert inbox.wake(now_ms, [ana]) == {ana}
+
+
 def test_a_whole_is_marked_with_its_parts_and_a_new_part_brings_it_back(inbox: Inbox, tell: Tell) -> None:  # noqa: F811
     whole_id = tell("whole")
     tell("a", part_of=whole_id)

@@ -29,11 +29,11 @@ from tocsin.model.mute import FOR_GOOD_MS
 from tocsin.store.database.engine import insert_into
 from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.people_tables import inbox_change
-from tocsin.store.database.tables import change_event, notification
+from tocsin.store.database.tables import notification
 from tocsin.store.outbox.firings import note_opened
 from tocsin.store.outbox.inbox_counts import unseen_ids
 from tocsin.store.outbox.inbox_groups import GROUP, is_shown_to, places_of
-from tocsin.store.outbox.inbox_waking import due_rows, open_incident
+from tocsin.store.outbox.inbox_waking import due_rows, newest_of_asset, open_incident
 
 _ROW = notification.c
 OPENED_AT: ColumnElement[int | None] = case(
@@ -255,12 +255,11 @@ def _values_of(mark: Mark, now_ms: int, snooze: Snooze | None) -> Values:
 
 
 def _snoozed_values(snooze: Snooze, now_ms: int) -> Values:
-    newest = select(func.coalesce(func.max(change_event.c.log_offset), 0)).scalar_subquery()
     return {
         "opened_at_ms": OPENED_AT,
         "read_at_ms": func.coalesce(_ROW.read_at_ms, now_ms),
         "snoozed_until_ms": FOR_GOOD_MS if snooze.end else snooze.until_ms,
-        "snoozed_after": newest if snooze.end is SnoozeEnd.CHANGED else None,
+        "snoozed_after": newest_of_asset(now_ms) if snooze.end is SnoozeEnd.CHANGED else None,
         "snoozed_incident": open_incident() if snooze.end is SnoozeEnd.RESOLVED else None,
     }
 

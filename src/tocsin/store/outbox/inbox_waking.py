@@ -17,11 +17,13 @@ from tocsin.model.subscription import Channel
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.keys import is_one_of
 from tocsin.store.database.tables import change_event, notification
+from tocsin.store.outbox.inbox_groups import is_at_once
 
 MOST_WOKEN = 1_000
 """Notifications that one transaction brings back."""
 
 _ROW, _INCIDENT = notification.c, alert_incident.c
+_NEWER, _NEWER_EVENT = notification.alias("newer"), change_event.alias("next")
 
 
 def due_rows(
@@ -66,14 +68,25 @@ def _unresolved_incidents() -> Select[str]:
     return query.where(lead.c.status != IncidentStatus.RESOLVED.value)
 
 
+def newest_of_asset(now_ms: int) -> ScalarSelect[int]:
+    """Return the query of the place of the newest notification of a notification's asset to its person; likewise."""
+    newest = func.coalesce(func.max(_NEWER_EVENT.c.log_offset), 0)
+    return _shown_of_asset(now_ms).with_only_columns(newest).correlate(notification).scalar_subquery()
+
+
 def _has_changed(now_ms: int) -> ColumnElement[bool]:
-    newer, own_event, newer_event = notification.alias("newer"), change_event.alias("own"), change_event.alias("next")
-    query = (
-        select(newer.c.id)
-        .join(newer_event, newer_event.c.log_offset == newer.c.log_offset)
-        .join(own_event, own_event.c.entity_id == newer_event.c.entity_id)
-        .where(own_event.c.log_offset == _ROW.log_offset, newer_event.c.log_offset > _ROW.snoozed_after)
-        .where(newer.c.recipient_id == _ROW.recipient_id, newer.c.channel == Channel.ACTIVITY_FEED.value)
-        .where(or_(newer.c.due_at_ms <= now_ms, newer.c.due_at_ms <= newer.c.created_at_ms))
-    )
+    query = _shown_of_asset(now_ms).where(_NEWER_EVENT.c.log_offset > _ROW.snoozed_after)
     return and_(_ROW.snoozed_after.is_not(None), query.correlate(notification).exists())
+
+
+def _shown_of_asset(now_ms: int) -> Select[str]:
+    """Return the query of the notifications that a notification's person is shown of its asset."""
+    own_event = change_event.alias("own")
+    query = select(_NEWER.c.id).join(_NEWER_EVENT, _NEWER_EVENT.c.log_offset == _NEWER.c.log_offset)
+    query = query.join(own_event, own_event.c.entity_id == _NEWER_EVENT.c.entity_id)
+    return query.where(
+        own_event.c.log_offset == _ROW.log_offset,
+        _NEWER.c.recipient_id == _ROW.recipient_id,
+        _NEWER.c.channel == Channel.ACTIVITY_FEED.value,
+        or_(_NEWER.c.due_at_ms <= now_ms, is_at_once(_NEWER)),
+    )

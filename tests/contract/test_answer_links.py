@@ -116,8 +116,11 @@ def test_the_form_answers_as_the_person_of_the_mail_until_the_date_and_the_last_
         again = {"answer": "needsTime", "until": "2999-12-16", "comment": "one\r\n<i>week</i>"}
         assert world.nobody.post(world.link(world.ann), data=again).status_code == 200
     assert "1 of 2 consumers open" in world.nobody.get(world.link(world.bob)).text
-    objection = {"answer": "objects", "comment": "We read it ☃", "until": "2026-12-16"}
-    assert world.nobody.post(world.link(world.bob), data=objection).status_code == 200
+    objection = {"answer": "objects", "comment": "We read <it> ☃", "until": "2026-12-16"}
+    page = world.nobody.post(world.link(world.bob), data=objection)
+    assert page.status_code == 200
+    assert "Your answer now: We object (you): We read &lt;it&gt; ☃<br>" in page.text
+    assert "you can change your answer by this link until then" in page.text
     assert world.answers() == {"clean": "needsTime", "sales": "objects"}
     assert world.steps() == [
         ("announced", None),

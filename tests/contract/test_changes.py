@@ -203,6 +203,42 @@ def test_what_is_no_announcement_is_refused(administrator: httpx.Client, orders:
     assert answer.status_code == 400, answer.text
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"kind": "type", "why": "", "date": 1, "column": "emial"},
+            [
+                "newValue: is missing: the new type",
+                "why: must not be empty",
+                "column: ",
+                "date: must be in the future, at most three years ahead",
+            ],
+        ),
+        ({"kind": "type", "column": None}, ["column: is missing: the column that gets", "newValue: is missing"]),
+        ({"newValue": "x"}, ["newValue: is for kinds type and rename, kind removal has none"]),
+    ],
+)
+def test_all_mistakes_of_an_announcement_are_told_at_once_each_with_its_field(
+    administrator: httpx.Client, orders: Json, fields: Json, message: list[str]
+) -> None:
+    answer = administrator.post("/changes", json=announcement(orders, **fields))
+    mistakes = answer.json()["message"].split("; ")
+    for begin in message:
+        assert any(one.startswith(begin) for one in mistakes), mistakes
+
+
+def test_what_an_answer_needs_is_said_of_its_field(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    announce(administrator, world["orders"])
+    for answer, message in (
+        ({"answer": "objects"}, "comment: is missing: say why you object"),
+        ({"answer": "needsTime"}, "until: is missing: until when you need time"),
+        ({"answer": "ready", "until": 1}, "until: is for needsTime, ready has none"),
+    ):
+        refusal = world["as_ann"].put("/changes/CR-1/answer", json=answer)
+        assert (refusal.status_code, refusal.json()["message"]) == (400, message)
+
+
 def test_what_one_may_not_see_is_counted_and_not_named(
     administrator: httpx.Client, world: dict[str, Json], person: Person
 ) -> None:

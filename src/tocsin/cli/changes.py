@@ -27,7 +27,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.announcement import ChangeOutcome, outcome_in_words
 from tocsin.model.change_request import LONGEST_INTERVAL_DAYS, ChangeKind
 from tocsin.model.entity import Document
-from tocsin.model.phrases import count_text
+from tocsin.model.phrases import count_text, in_words
 
 app = typer.Typer(help="Announce changes of assets, and answer announcements.", no_args_is_help=True)
 
@@ -156,7 +156,8 @@ def show(name: Name, *, output: Output = OutputForm.TABLE, as_json: AsJson = Fal
     show_facts(_row(request, zone) | outcome | facts, as_json=False)
     if hidden_count := request["consumers"]["hidden"]:
         typer.echo(f"You may not see {hidden_count:,} of its consumers.")
-    show_rows([_consumer_row(one, zone) for one in consumers], as_json=False)
+    assets_first = sorted(consumers, key=lambda one: one["entity"].get("type") == "user")  # as a dry run lists them
+    show_rows([_consumer_row(one, zone) for one in assets_first], as_json=False)
     show_rows([_moment(one, zone) for one in timeline], as_json=False)
 
 
@@ -264,14 +265,19 @@ def _outcome(request: Document, zone: str) -> Document:
 
 def _consumer_row(consumer: Document, zone: str = UTC) -> Document:
     reply, entity = consumer["answer"] or {}, consumer["entity"]
-    until = f" until {moment_text(reply['until'], zone)}" if "until" in reply else ""
     return {
         "consumer": _consumer_name(entity),
         "steps below": consumer["level"],
         "who answers": names_of(consumer["answeredBy"]) or "nobody",
-        "answer": f"{reply['answer']}{until}" if reply else "open",
+        "answer": _answer_text(reply, zone) if reply else "open",
         "comment": reply.get("comment"),
     }
+
+
+def _answer_text(reply: Document, zone: str) -> str:
+    """Return an answer in words: ``needs time until 2026-12-16 00:00:00 UTC``."""
+    until = f" until {moment_text(reply['until'], zone)}" if "until" in reply else ""
+    return f"{in_words(reply['answer'])}{until}"
 
 
 def _consumer_name(entity: Document) -> str:
@@ -282,12 +288,17 @@ def _consumer_name(entity: Document) -> str:
 
 def _moment(step: Document, zone: str) -> Document:
     user, entity = step.get("user") or {}, step.get("entity")
-    way = f"by {step['way']}" if "way" in step else None
-    parts = (step["kind"], way, step.get("answer"), entity and _consumer_name(entity))
-    step_text = " ".join(str(one) for one in parts if one)
+    is_moved = "until" in step and "answer" not in step
+    words = (
+        _answer_text(step, zone) if "answer" in step else None,
+        f"to {moment_text(step['until'], zone)}" if is_moved else None,
+        f"for {_consumer_name(entity)}" if entity else None,
+        f"by {step['way']}" if "way" in step else None,
+    )
+    details = ", ".join(one for one in words if one)
     return {
         "when": moment_text(step["timestamp"], zone),
         "who": user.get("name"),
-        "what": step_text,
+        "what": f"{step['kind']}: {details}" if details else step["kind"],
         "comment": step.get("comment"),
     }

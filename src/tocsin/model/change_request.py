@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Annotated, NamedTuple, Self
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from tocsin.clock import LATEST_MS, moment_of
 from tocsin.model.announcement import ChangeOutcome
@@ -239,20 +239,32 @@ class ChangeAnnouncement(WireModel):
 
     entity: Document
     kind: ChangeKind
-    column: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
-    new_value: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME, pattern=r"\S")
+    column: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME, validate_default=True)
+    new_value: str | None = Field(
+        default=None, min_length=1, max_length=LONGEST_NAME, pattern=r"\S", validate_default=True
+    )
     date: Moment
     why: str = Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
     replacement: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME, pattern=r"\S")
     remind_every_days: int = Field(default=7, ge=0, le=LONGEST_INTERVAL_DAYS, strict=True)
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.kind is ChangeKind.TYPE and self.column is None:
-            raise ValueError("a new type needs a column")
-        if (self.kind in (ChangeKind.TYPE, ChangeKind.RENAME)) != (self.new_value is not None):
-            raise ValueError("newValue is the new type or name: kinds type and rename need it, others have none")
-        return self
+    @field_validator("column")
+    @classmethod
+    def _check_column(cls, column: str | None, info: ValidationInfo) -> str | None:
+        if column is None and info.data.get("kind") is ChangeKind.TYPE:
+            raise ValueError("is missing: the column that gets the new type")
+        return column
+
+    @field_validator("new_value")
+    @classmethod
+    def _check_new_value(cls, new_value: str | None, info: ValidationInfo) -> str | None:
+        kind = info.data.get("kind")
+        has_new = kind in (ChangeKind.TYPE, ChangeKind.RENAME)
+        if has_new and new_value is None:
+            raise ValueError(f"is missing: the new {'type' if kind is ChangeKind.TYPE else 'name'}")
+        if kind is not None and not has_new and new_value is not None:
+            raise ValueError(f"is for kinds type and rename, kind {kind} has none")
+        return new_value
 
 
 class ChangeAnswer(WireModel):
@@ -260,16 +272,27 @@ class ChangeAnswer(WireModel):
 
     answer: ConsumerVerdict
     consumers: tuple[UUID, ...] | None = Field(default=None, min_length=1, max_length=MOST_NAMED)
-    until: Moment | None = None
-    comment: str | None = Field(default=None, min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
+    until: Moment | None = Field(default=None, validate_default=True)
+    comment: str | None = Field(
+        default=None, min_length=1, max_length=LONGEST_TEXT, pattern=r"\S", validate_default=True
+    )
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if (self.answer is ConsumerVerdict.NEEDS_TIME) != (self.until is not None):
-            raise ValueError("until is for needsTime, which needs it")
-        if self.answer is ConsumerVerdict.OBJECTS and self.comment is None:
-            raise ValueError("objects needs a comment: because of what")
-        return self
+    @field_validator("until")
+    @classmethod
+    def _check_until(cls, until: int | None, info: ValidationInfo) -> int | None:
+        answer = info.data.get("answer")
+        if answer is ConsumerVerdict.NEEDS_TIME and until is None:
+            raise ValueError("is missing: until when you need time")
+        if answer is not None and answer is not ConsumerVerdict.NEEDS_TIME and until is not None:
+            raise ValueError(f"is for needsTime, {answer} has none")
+        return until
+
+    @field_validator("comment")
+    @classmethod
+    def _check_comment(cls, comment: str | None, info: ValidationInfo) -> str | None:
+        if comment is None and info.data.get("answer") is ConsumerVerdict.OBJECTS:
+            raise ValueError("is missing: say why you object")
+        return comment
 
 
 class ChangeMove(WireModel):

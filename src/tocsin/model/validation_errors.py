@@ -49,15 +49,20 @@ _EXPECTED = {
 }
 """By how the names of the findings begin: ``int_parsing``, ``int_type``."""
 
+
+def _at_least(count: int, nouns: str) -> str:
+    return "must not be empty" if count == 1 else f"must have at least {count} {nouns}"
+
+
 _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
     "greater_than": lambda limits: f"must be more than {limits['gt']}",
     "greater_than_equal": lambda limits: f"must be {limits['ge']} or more",
     "less_than": lambda limits: f"must be less than {limits['lt']}",
     "less_than_equal": lambda limits: f"must be at most {limits['le']}",
-    "string_too_short": lambda limits: f"must have at least {limits['min_length']} characters",
+    "string_too_short": lambda limits: _at_least(limits["min_length"], "characters"),
     "string_too_long": lambda limits: f"must have at most {limits['max_length']} characters",
     "string_pattern_mismatch": lambda limits: f"does not match {limits['pattern']}",
-    "too_short": lambda limits: f"must have at least {limits['min_length']} members",
+    "too_short": lambda limits: _at_least(limits["min_length"], "members"),
     "too_long": lambda limits: f"must have at most {limits['max_length']} members",
 }
 
@@ -71,7 +76,9 @@ def describe_validation(
     """
     messages: dict[str, list[str]] = {}
     for error in errors:
-        messages.setdefault(_place(error["loc"]), []).append(message_of(error, keys_at(model, error["loc"][:-1])))
+        messages.setdefault(_place(_as_sent(error["loc"], model)), []).append(
+            message_of(error, keys_at(model, error["loc"][:-1]))
+        )
     lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in messages.items()]
     remainder = [f"and {len(lines) - limit} more"] if len(lines) > limit else []
     return "; ".join(lines[:limit] + remainder)
@@ -94,6 +101,12 @@ def placed_mistakes(error: InvalidInput) -> list[tuple[str, str]]:
         return [(error.field, error.message.removeprefix(f"{error.field}: "))]
     fields = [(field_of(mistake), mistake) for mistake in mistakes_in(error.message)]
     return [(field, mistake.removeprefix(f"{field}: ")) for field, mistake in fields if field is not None]
+
+
+def _as_sent(path: Sequence[str | int], model: type[BaseModel] | None) -> Sequence[str | int]:
+    """Return a path whose first step is called as in requests: of a missing field pydantic says the own name."""
+    field = model.model_fields.get(str(path[0])) if model and path else None
+    return path if field is None or field.alias is None else (field.alias, *path[1:])
 
 
 def _place(path: Sequence[str | int]) -> str:

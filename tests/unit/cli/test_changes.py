@@ -72,7 +72,7 @@ def test_requests_are_listed_and_shown(run: Run, small_server: SmallServer) -> N
     small_server.answer("GET", f"{API}/CR-12/consumers", {"data": CONSUMERS, "paging": {}})
     small_server.answer("GET", f"{API}/CR-12/timeline", {"data": TIMELINE, "paging": {}})
     output = run("changes", "show", "CR-12").out
-    for word in ("You may not see 2 of its consumers.", "nobody", "needsTime until 2026-12-09 10:00:00 UTC", "why?"):
+    for word in ("You may not see 2 of its consumers.", "nobody", "needs time until 2026-12-09 10:00:00 UTC", "why?"):
         assert word in output
     assert json.loads(run("changes", "show", "CR-12", "--json").out)["consumerAnswers"] == CONSUMERS
 
@@ -81,10 +81,26 @@ def test_people_are_shown_by_their_names(run: Run, small_server: SmallServer) ->
     dana = {"id": "d", "type": "user", "name": "dana.whitlock", "fullyQualifiedName": '"dana.whitlock"'}
     timeline = [{"kind": "answered", "timestamp": _AT_MS, "answer": "ready", "entity": dana}]
     small_server.answer("GET", f"{API}/CR-12", ONE)
-    small_server.answer("GET", f"{API}/CR-12/consumers", {"data": [CONSUMERS[0] | {"entity": dana}], "paging": {}})
+    small_server.answer(
+        "GET", f"{API}/CR-12/consumers", {"data": [CONSUMERS[1] | {"entity": dana}, CONSUMERS[0]], "paging": {}}
+    )
     small_server.answer("GET", f"{API}/CR-12/timeline", {"data": timeline, "paging": {}})
     output = run("changes", "show", "CR-12").out
     assert (output.count("dana.whitlock"), '"' in output) == (2, False)
+    assert output.index("pg.a") < output.index("dana.whitlock"), "assets first, as in a dry run"
+
+
+def test_the_timeline_says_answers_in_words_with_their_days(run: Run, small_server: SmallServer) -> None:
+    dana = {"id": "d", "type": "user", "name": "dana.whitlock", "fullyQualifiedName": '"dana.whitlock"'}
+    answer = {"kind": "answered", "timestamp": _AT_MS, "answer": "needsTime", "until": _AT_MS, "entity": dana}
+    timeline = [answer | {"way": "link"}, {"kind": "moved", "timestamp": _AT_MS, "until": _AT_MS}]
+    small_server.answer("GET", f"{API}/CR-12", ONE)
+    small_server.answer("GET", f"{API}/CR-12/consumers", {"data": [], "paging": {}})
+    small_server.answer("GET", f"{API}/CR-12/timeline", {"data": timeline, "paging": {}})
+    output = run("changes", "show", "CR-12").out
+    day = "2026-12-09 10:00:00 UTC"
+    for text in (f"answered: needs time until {day}, for dana.whitlock, by link", f"moved: to {day}"):
+        assert text in " ".join(output.split()), output
 
 
 def test_a_request_is_answered_discussed_moved_and_withdrawn(run: Run, small_server: SmallServer) -> None:

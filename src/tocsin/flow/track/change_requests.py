@@ -44,7 +44,7 @@ def check_date(due_at_ms: int, at_ms: int) -> None:
     InvalidInput : it is not after ``at_ms``, or more than three years after it
     """
     if not at_ms < due_at_ms <= at_ms + LONGEST_NOTICE_MS:
-        raise InvalidInput("must be in the future, at most three years", field="date")
+        raise InvalidInput("must be in the future, at most three years ahead", field="date")
 
 
 def check_open(request: AnnouncedChange, at_ms: int) -> None:

@@ -41,6 +41,12 @@ _LABELS = {
     ConsumerVerdict.NEEDS_TIME: "We need time until the day below.",
     ConsumerVerdict.OBJECTS: "We object, because of what is written below.",
 }
+_ANSWERS = {
+    ConsumerVerdict.READY: "We are ready",
+    ConsumerVerdict.NOT_AFFECTED: "It does not affect us",
+    ConsumerVerdict.NEEDS_TIME: "We need time",
+    ConsumerVerdict.OBJECTS: "We object",
+}
 Form = Mapping[str, str]
 """The fields of the form, as they were sent."""
 
@@ -154,7 +160,7 @@ def request_html(scope: AnswerScope, caller: Caller) -> str:
         ("You answer for", f"{', '.join(names)}{more_text}"),
         ("Your answer now", _own_text(scope, zone, me.id)),
         ("Answers", f"{open_count:,} of {count_text(len(scope.consumers), 'consumer')} open"),
-        ("Until", f"{moment_text(request.due_at_ms, zone)}; you can change your answer here until then"),
+        ("Until", f"{moment_text(request.due_at_ms, zone)}; you can change your answer by this link until then"),
     ]
     lines = "<br>".join(f"{label}: {escape(text)}" for label, text in facts if text)
     return f"<b>{escape(f'{request.name}: {announcement}')}</b><br>{lines}"
@@ -173,7 +179,8 @@ def _own_text(scope: AnswerScope, zone: str, reader_id: str) -> str:
             continue
         until = f" until {moment_text(step.until_ms, zone)}" if step.until_ms is not None else ""
         who = "you" if step.user_id == reader_id else step.user_name
-        texts.append(f"{_LABELS[step.verdict].split('.')[0].split(' until')[0]}{until} ({who})")
+        comment = f": {step.comment}" if step.comment else ""
+        texts.append(f"{_ANSWERS[step.verdict]}{until} ({who}){comment}")
     return ", ".join(dict.fromkeys(texts))
 
 

@@ -199,4 +199,4 @@ def parse_as(model: type[Model], body: Document) -> Model:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        raise errors.InvalidInput(describe_validation(error.errors())) from error
+        raise errors.InvalidInput(describe_validation(error.errors(), model)) from error

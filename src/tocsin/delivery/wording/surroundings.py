@@ -53,6 +53,9 @@ _LOOK = "find out whether it still runs, and why nothing has succeeded"
 FAILURE_ADVICE = "repair it, or acknowledge its incident, so that others know who is looking into it"
 """What helps against a failure whose incident nobody has acknowledged."""
 
+_NO_READER = "none that may be named here"
+"""What lies downstream of a breaking change as far as its message may say: there may be more."""
+
 _BETWEEN_ADVICE = "; "
 _ADVICE = {
     SILENCE: _LOOK,
@@ -124,7 +127,8 @@ def surrounding_lines(
     if context.incident and ALERT_INCIDENT not in paths:  # such an event says itself which and how bad it is
         yield from fact_lines(INCIDENT_LABEL, incident_text(context.incident))
     if INCIDENT not in paths:
-        yield from downstream_lines(context, rank)
+        is_breaking = bool(event.breaking_reasons) and not is_deletion(event)
+        yield from downstream_lines(context, rank, instead=_NO_READER if is_breaking else "")
 
 
 def advice_lines(event: ChangeEvent, context: FailureContext | None) -> Iterator[ChangeLine]:
@@ -206,11 +210,11 @@ def failure_lines(context: FailureContext, zone: str = UTC, *, said_ms: Containe
     yield from downstream_lines(context, Rank.REPORTED)
 
 
-def downstream_lines(context: FailureContext, rank: Rank) -> Iterator[ChangeLine]:
-    """Yield what lies downstream, in a line of that rank."""
-    if context.downstream:
-        names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
-        yield ChangeLine(names_text(names), rank=rank, label="downstream")
+def downstream_lines(context: FailureContext, rank: Rank, *, instead: str = "") -> Iterator[ChangeLine]:
+    """Yield what lies downstream, in a line of that rank; what is said ``instead`` of nothing."""
+    names = [clean_line(fqn.split(one)[-1]) for one in context.downstream]
+    if text := names_text(names) or instead:
+        yield ChangeLine(text, rank=rank, label="downstream")
 
 
 def _audience_text(people: ToldPeople) -> str:

@@ -1,10 +1,11 @@
-"""Tests that messages say nothing twice: of creations, renames, texts that break readers, and expected values."""
+"""Tests that messages say what there is to say once: creations, renames, breaking changes, expected values."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.delivery.events import change_event, update_of
+from tests.unit.delivery.events import change_event, deletion_of, update_of
 
+from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.wording.changes import event_text
 from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
@@ -71,3 +72,15 @@ def test_what_the_result_says_was_expected_is_no_line_of_its_own(result: str, ex
     failed = {"testCaseStatus": "Failed", "result": result}
     event = change_event(update_of("testCaseResult", None, failed), entity=test)
     assert [line.text for line in event_text(event).lines if line.label == "expected"] == expected
+
+
+@pytest.mark.parametrize(
+    ("downstream", "expected"), [((), ["none that may be named here"]), (("acme.marts.revenue",), ["revenue"])]
+)
+def test_a_breaking_change_says_that_no_reader_may_be_named(downstream: tuple[str, ...], expected: list[str]) -> None:
+    removed = BreakingReason(kind=BreakingKind.FIELD_REMOVED, field="columns.email")
+    event = change_event(deletion_of("columns", [{"name": "email"}]), breaking_reasons=(removed,))
+    lines = event_text(event, failure=FailureContext(downstream=downstream)).lines
+    assert [line.text for line in lines if line.label == "downstream"] == expected
+    lines = event_text(event.model_copy(update={"breaking_reasons": ()}), failure=FailureContext()).lines
+    assert not [line for line in lines if line.label == "downstream"]

@@ -133,8 +133,8 @@ def test_many_are_followed_by_their_names(
 
 def test_people_are_followed_by_their_names_without_quotes(served: Served, alice: tuple[str, httpx.Client]) -> None:
     user_id, client = alice
-    _, other = served.person("pri.ya")
-    other.close()
+    _, other_client = served.person("pri.ya")
+    other_client.close()
     for action, outcome in (("follows", "followed"), ("unfollow", "unfollowed")):
         result = post(client, f"/users/{user_id}/{action}", names=["pri.ya"])
         assert list(messages_in(result).values()) == [outcome], result

@@ -111,7 +111,8 @@ def replay(
     with Client() as client:
         new_replay = client.start_replay(**selection)
         latest = new_replay if no_wait else _follow_replay(client, new_replay)
-    show_text(_summary(latest), answer=latest, as_json=as_json)
+        cause = _cause(client, message) if latest["progress"]["failed"] and not as_json else ""
+    show_text(f"{_summary(latest)}{cause}", answer=latest, as_json=as_json)
     if latest["progress"]["failed"] or latest["progress"]["takenBack"]:
         raise typer.Exit(FAULT)
 
@@ -139,6 +140,13 @@ def _summary(replay: Document) -> str:
     parts += [f"{progress['waiting']:,} waiting"] if progress["waiting"] else []
     parts += [f"{progress['takenBack']:,} not sent"] if progress["takenBack"] else []
     return f"Replay {replay['id']} ({replay['state']}): {count_text(progress['total'], 'message')}: {', '.join(parts)}."
+
+
+def _cause(client: Client, message: str | None) -> str:
+    """Return why a message failed again, or where that is said of several."""
+    if message is None:
+        return " tocsin deliveries list says why."
+    return f" It failed because of {_reason(client.delivery(message))}."
 
 
 def _row(letter: Document, zone: str) -> Document:

@@ -70,8 +70,12 @@ def test_a_replay_is_followed_to_its_end(run: Run, small_server: SmallServer) ->
     small_server.answer("GET", f"{PATH}/replays/r1", SENDING, DONE)
     result = run("deliveries", "replay", "--alert", "Hooks", "--since", "6h")
     assert small_server.requests[0].body == {"alert": "Hooks", "since": "6h"}
-    assert result.out == "Replay r1 (done): 3 messages: 2 delivered, 1 failed.\n"
+    assert result.out == "Replay r1 (done): 3 messages: 2 delivered, 1 failed. tocsin deliveries list says why.\n"
     assert result.code == 1, "a script has to notice"
+    small_server.answer("GET", f"{PATH}/m1", WHOLE)
+    small_server.answer("POST", f"{PATH}/replays", DONE | {"progress": progress(1, 0, 1)}, status=202)
+    says = "Replay r1 (done): 1 message: 0 delivered, 1 failed. It failed because of serverError 500.\n"
+    assert run("deliveries", "replay", "m1").out == says
     small_server.answer("POST", f"{PATH}/replays", DONE, status=202)
     assert json.loads(run("deliveries", "replay", "m1", "--delivered", "--json").out) == DONE
     assert small_server.requests[-1].body == {"message": "m1", "delivered": True}

@@ -34,6 +34,7 @@ from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_draft import head_of
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.relations import column_follows
 from tocsin.store.database.follow_tables import column_follow
@@ -194,6 +195,14 @@ def test_failures_of_tests_of_the_column_are_told_and_no_others(company: SmallCo
     assert of_table is not None
     reasons = [list(reasons_by_person(company, one)) for one in (of_email, of_id, of_table)]
     assert reasons == [["cem"], [], []]
+
+
+def test_a_test_of_the_column_that_goes_for_good_is_told(company: SmallCompany) -> None:
+    change_column(company, "cem")
+    for column, people in (("email", ["cem"]), ("id", [])):
+        case_id = column_test(company, column).event.entity_id
+        company.writes.delete("testCase", Key.by_id(case_id), actor=SYSTEM, hard=True)
+        assert list(reasons_by_person(company, last_event(company))) == people
 
 
 def test_a_column_and_another_way_make_one_row(company: SmallCompany) -> None:

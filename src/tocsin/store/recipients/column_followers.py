@@ -56,6 +56,12 @@ class EventColumns:
             self._offsets[entity_id].append(offset)
         self._columns: dict[int, set[str] | None] = {}
 
+    def names_of(self, connection: Connection, entity_ids: Collection[str]) -> dict[str, str]:
+        """Return the FQN that the events say of each of these entities, such as that of one that is gone."""
+        offsets = [offset for entity_id in entity_ids for offset in self._offsets.get(entity_id, ())[-1:]]
+        events = events_at(connection, offsets) if offsets else {}
+        return {one.entity_id: one.entity_fully_qualified_name or "" for one in events.values()}
+
     def of(self, connection: Connection, asset_ids: Collection[str]) -> dict[str, dict[int, set[str] | None]]:
         """Return, by asset and offset, the columns that its events are about; None for all of them."""
         offsets_by_asset = {one: self._offsets[one] for one in asset_ids if one in self._offsets}
@@ -84,7 +90,7 @@ def column_followers(
     followed_names = _names_of(connection, asset_ids)
     columns_by_asset = event_columns.of(connection, [one for one in asset_ids if one in places.get(one, ())])
     nodes = {node for asset_id in asset_ids for node in places.get(asset_id, ())}
-    columns_by_node = _columns_of_tests(connection, nodes.intersection(subjects.of_tests))
+    columns_by_node = _columns_of_tests(connection, nodes.intersection(subjects.of_tests), event_columns)
     columns_by_node |= _columns_of_threads(connection, nodes.intersection(subjects.of_threads))
     for followed_column in follows:
         asset_id, user_id, since, until, path = followed_column
@@ -116,10 +122,17 @@ def _columns_of(event: ChangeEvent) -> set[str] | None:
     return {one.removeprefix(f"{name}.") for one in changed_columns(event.entity_type, name, values)}
 
 
-def _columns_of_tests(connection: Connection, test_ids: Collection[str]) -> dict[str, set[str]]:
-    """Return the column that each of these tests checks, by the test's name; those of a whole table have none."""
+def _columns_of_tests(
+    connection: Connection, test_ids: Collection[str], event_columns: EventColumns
+) -> dict[str, set[str]]:
+    """Return the column that each of these tests checks, by the test's name; those of a whole table have none.
+
+    The name of a test that is gone is in its last event.
+    """
     columns: dict[str, set[str]] = defaultdict(set)
-    for test_id, (_, name) in _names_of(connection, test_ids).items():
+    names = {test_id: name for test_id, (_, name) in _names_of(connection, test_ids).items()}
+    names |= event_columns.names_of(connection, set(test_ids) - names.keys())
+    for test_id, name in names.items():
         *place, _ = fqn.split(name)
         if path := place[_TABLE_PARTS:]:
             columns[test_id].add(fqn.join(path))

@@ -21,6 +21,7 @@ from tests.store.test_container_follows import (
 )
 from tests.store.test_resolving import restrict
 
+from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.conditions.relations import ANYBODY
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
@@ -202,6 +203,18 @@ def test_a_test_of_the_column_that_goes_for_good_is_told(company: SmallCompany) 
     for column, people in (("email", ["cem"]), ("id", [])):
         case_id = column_test(company, column).event.entity_id
         company.writes.delete("testCase", Key.by_id(case_id), actor=SYSTEM, hard=True)
+        assert list(reasons_by_person(company, last_event(company))) == people
+
+
+@pytest.mark.parametrize("spelling", ["a.b", '"a.b"'])
+def test_threads_about_the_column_are_told_however_it_is_spelt(company: SmallCompany, spelling: str) -> None:
+    company.alert("talk", BELL, resources=("thread",))
+    columns = [{"name": name, "dataType": "INT"} for name in ("email", "a.b")]
+    company.put("table", {"name": "people", "databaseSchema": "pg.store.public", "columns": columns})
+    change_column(company, "cem", column="a.b")
+    for column, people in ((spelling, ["cem"]), ("email", [])):
+        about = f"<#E::table::pg.store.public.people::columns::{column}::description>"
+        FeedWrites(company.writes).create({"message": "What is it?", "about": about}, actor=SYSTEM)
         assert list(reasons_by_person(company, last_event(company))) == people
 
 

@@ -14,9 +14,10 @@ from sqlalchemy import Connection, select
 from tocsin.flow.resolve.directory import Principal
 from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent, EventType
-from tocsin.model.columns import changed_columns
+from tocsin.model.columns import changed_columns, relative_fqns_by_spelling
 from tocsin.model.entity_link import steps_of
 from tocsin.model.notification import Followed, ReasonKind
+from tocsin.store.database.documents import STORED, entity_of
 from tocsin.store.database.feed_tables import thread
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
@@ -91,7 +92,8 @@ def column_followers(
     columns_by_asset = event_columns.of(connection, [one for one in asset_ids if one in places.get(one, ())])
     nodes = {node for asset_id in asset_ids for node in places.get(asset_id, ())}
     columns_by_node = _columns_of_tests(connection, nodes.intersection(subjects.of_tests), event_columns)
-    columns_by_node |= _columns_of_threads(connection, nodes.intersection(subjects.of_threads))
+    about = {one: asset_id for one, asset_id in subjects.of_threads.items() if one in nodes}
+    columns_by_node |= _columns_of_threads(connection, about)
     for followed_column in follows:
         asset_id, user_id, since, until, path = followed_column
         entity_type, name = followed_names.get(asset_id, ("table", ""))
@@ -139,14 +141,20 @@ def _columns_of_tests(
     return columns
 
 
-def _columns_of_threads(connection: Connection, thread_ids: Collection[str]) -> dict[str, set[str]]:
-    """Return the column that each of these threads is about; those about anything else have none."""
-    columns: dict[str, set[str]] = {}
-    for thread_id, steps_text in rows_by_key(connection, select(thread.c.id, thread.c.steps), thread.c.id, thread_ids):
+def _columns_of_threads(connection: Connection, about: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return the column that each of these threads is about, by its asset; those about anything else have none.
+
+    A thread may write a column by its names with dots between; the asset says which column that is.
+    """
+    spellings: dict[str, str] = {}
+    for thread_id, steps_text in rows_by_key(connection, select(thread.c.id, thread.c.steps), thread.c.id, about):
         steps = steps_of(steps_text)
         if len(steps) > 1 and steps[0] == "columns":
-            columns[thread_id] = {steps[1]}
-    return columns
+            spellings[thread_id] = steps[1]
+    dotted_ids = {about[one] for one, spelling in spellings.items() if "." in spelling}
+    assets = [entity_of(*row) for row in rows_by_key(connection, select(*STORED), entity.c.id, dotted_ids)]
+    paths = {one.id: relative_fqns_by_spelling(one.entity_type, one.fqn, one.document) for one in assets}
+    return {one: {paths.get(about[one], {}).get(spelling, spelling)} for one, spelling in spellings.items()}
 
 
 _TABLE_PARTS = 4

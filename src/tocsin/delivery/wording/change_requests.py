@@ -81,6 +81,12 @@ def is_change_overdue(event: ChangeEvent) -> bool:
     return any(isinstance(request, dict) and request.get("status") == RequestStatus.DUE for request in requests)
 
 
+def is_objection(event: ChangeEvent) -> bool:
+    """Say whether the event tells that consumers object to a change request."""
+    answered = (request_in(event) or {}).get("answered")
+    return isinstance(answered, dict) and answered.get("answer") == ConsumerVerdict.OBJECTS
+
+
 def change_request_lines(before: Document, after: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield what is announced, moved, withdrawn, ended or due, and the command that answers it."""
     name, announcement = clean_line(str(after.get("name"))), announced_in_words(after, zone)

@@ -8,7 +8,7 @@ Next: ``delivery/channels/slack/render.py``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, Fail
 from tocsin.delivery.lines import ADVICE, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
+from tocsin.delivery.wording.change_requests import is_objection
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import guidance_blocks, incident_block
@@ -29,10 +30,11 @@ from tocsin.delivery.wording.surroundings import STREAKS, without_failure_advice
 from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
-from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
+from tocsin.model.change import OF_CHANGE_REQUESTS, STILL_WITHOUT_OWNER, ChangeEvent, EventType
 from tocsin.model.change_request import NOT_ASKED
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import Entry
-from tocsin.model.phrases import count_text
+from tocsin.model.phrases import count_text, in_words
 from tocsin.model.thread import THREAD
 
 LINK_TEXT = "Open in Tocsin"
@@ -88,10 +90,13 @@ class _Kind(IntEnum):
     FAILURE = 1
     STILL_FAILING = 2
     BREAKING = 3
-    WARNING = 4
-    DELETION = 5
-    RECOVERY = 6
-    CHANGE = 7
+    OBJECTION = 4
+    WARNING = 5
+    WITHOUT_OWNER = 6
+    DELETION = 7
+    RECOVERY = 8
+    ANSWER = 9
+    CHANGE = 10
 
     @property
     def noun(self) -> tuple[str, str]:
@@ -103,9 +108,12 @@ _NOUNS = {
     _Kind.FAILURE: ("failure", "failures"),
     _Kind.STILL_FAILING: ("still failing", "still failing"),
     _Kind.BREAKING: ("breaking change", "breaking changes"),
+    _Kind.OBJECTION: ("objection", "objections"),
     _Kind.WARNING: ("warning", "warnings"),
+    _Kind.WITHOUT_OWNER: ("asset without owner", "assets without owner"),
     _Kind.DELETION: ("deletion", "deletions"),
     _Kind.RECOVERY: ("recovery", "recoveries"),
+    _Kind.ANSWER: ("answer", "answers"),
     _Kind.CHANGE: ("change", "changes"),
 }
 _KINDS = {Tone.FAILED: _Kind.FAILURE, Tone.ATTENTION: _Kind.WARNING, Tone.WELL: _Kind.RECOVERY}
@@ -408,11 +416,26 @@ def _root(entry: Entry) -> str | None:
 def _count_text(entries: Sequence[Entry]) -> str:
     kinds = {entry.notification_id: _kind_of(entry) for entry in entries}
     ordered = sorted(entries, key=lambda entry: kinds[entry.notification_id])
-    names = list(dict.fromkeys(_asset_of(one).checks or _asset_of(one).title for one in ordered))
+    names = list(dict.fromkeys(_asset_of(entry).checks or _asset_of(entry).title for entry in ordered))
     more_text = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     counts = Counter(map(_kind_of, entries))
-    counted = ", ".join(count_text(counts[kind], *kind.noun) for kind in sorted(counts))
+    nouns = {kind: kind.noun for kind in counts}
+    if _Kind.WITHOUT_OWNER in nouns:
+        nouns[_Kind.WITHOUT_OWNER] = _noun_without_owner(
+            entry.event.entity_type for entry in entries if kinds[entry.notification_id] is _Kind.WITHOUT_OWNER
+        )
+    counted = ", ".join(count_text(counts[kind], *nouns[kind]) for kind in sorted(counts))
     return f"{counted}: {', '.join(names[:_MOST_NAMED])}{more_text}"
+
+
+def _noun_without_owner(entity_types: Iterable[str]) -> tuple[str, str]:
+    """Return what one asset without an owner is called, and what several are: ``tables without owner``."""
+    types = set(entity_types)
+    row = ENTITY_TYPES.get(next(iter(types))) if len(types) == 1 else None
+    if row is None:
+        return _NOUNS[_Kind.WITHOUT_OWNER]
+    plural = in_words(row.collection.rpartition("/")[2])
+    return f"{type_text(*types)} without owner", f"{plural} without owner"
 
 
 def _kind_of(entry: Entry) -> _Kind:
@@ -427,6 +450,10 @@ def _kind_counted(event: ChangeEvent) -> _Kind:
         return _Kind.STILL_FAILING
     if event.breaking_reasons:
         return _Kind.BREAKING
+    if event.event_type is EventType.CHANGE_REQUEST_ANSWERED:
+        return _Kind.OBJECTION if is_objection(event) else _Kind.ANSWER
+    if event.change_description and set(event.change_description.paths()) == {STILL_WITHOUT_OWNER}:
+        return _Kind.WITHOUT_OWNER
     tone = tone_of(event)
     if tone is not Tone.NEUTRAL:
         return _KINDS[tone]

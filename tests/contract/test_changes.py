@@ -278,6 +278,7 @@ def test_requests_are_filtered_and_paged(administrator: httpx.Client, world: dic
     for query, message in (
         ({"author": "nobody"}, "user nobody not found"),
         ({"author": "admim"}, "user admim not found; did you mean admin?"),
+        ({"asset": "analysts"}, "analysts not found"),
         ({"asset": "warehouse.shop.public.order"}, "did you mean warehouse.shop.public.orders?"),
     ):
         answer = administrator.get("/changes", params=query)

@@ -70,7 +70,7 @@ _FIRST_CONSUMERS = 100
 
 _Name = Annotated[str | None, Field(max_length=10_000)]
 _ANNOUNCED = exact_object(DETAILED_SCHEMA["properties"], {"firstConsumers": array(CONSUMER_SCHEMA)})
-_ASSET_TYPES = tuple(dict.fromkeys(("table", *(name for name, row in ENTITY_TYPES.items() if row.is_followable))))
+_ASSET_TYPES = tuple(dict.fromkeys(("table", *(name for name, row in ENTITY_TYPES.items() if row.is_asset))))
 DryRun = Annotated[bool, Query(alias="dryRun", description="Only check it, and say who would be asked.")]
 
 router = DeclaredRoutes(prefix="/changes", tags=["change requests"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -22,6 +23,8 @@ from tocsin.cli.output import AsJson, console, moment_text, show_json
 from tocsin.cli.progress import ReportProgress, progress_bar
 from tocsin.client import Client
 from tocsin.clock import to_datetime
+from tocsin.delivery.wording.changes import event_text
+from tocsin.delivery.wording.event_formats import event_in
 from tocsin.errors import InvalidInput, NotFound, TocsinError, Unavailable
 from tocsin.model.entity import Document
 from tocsin.model.own_address import named_target
@@ -243,9 +246,17 @@ def _samples(result: Document) -> list[Document]:
     return [
         {
             "when": moment_text(sample["timestamp"]),
-            "event": sample["eventType"],
+            "event": _words_of(sample),
             "asset": sample.get("entityFullyQualifiedName", ""),
             "by": sample.get("userName", ""),
         }
         for sample in result["samples"][:_ROWS]
     ]
+
+
+def _words_of(sample: Document) -> str:
+    """Return what happened as messages say it."""
+    try:
+        return event_text(event_in(sample)).headline
+    except ValidationError:  # of a server of another version
+        return str(sample["eventType"])

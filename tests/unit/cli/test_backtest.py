@@ -73,6 +73,27 @@ def test_what_comes_to_nothing_is_said_and_not_drawn(run: Run, small_server: Sma
     assert "0 of 1,200 events match" in run("alerts", "backtest", file).out
 
 
+def test_events_are_listed_in_the_words_of_messages(run: Run, small_server: SmallServer, file: str) -> None:
+    change = {
+        "fieldsAdded": [],
+        "fieldsUpdated": [],
+        "fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "id"}]}],
+    }
+    event = {
+        "id": "00000000-0000-0000-0000-000000000001",
+        "entityType": "table",
+        "entityId": "00000000-0000-0000-0000-000000000002",
+        "eventType": "entityUpdated",
+        "entityFullyQualifiedName": "pg.store.orders",
+        "timestamp": 0,
+        "changeDescription": change,
+    }
+    small_server.answer("POST", PATH, {**DONE, "result": {**RESULT, "samples": [event]}})
+    output = " ".join(run("alerts", "backtest", file).out.split())
+    assert "orders: column id removed" in output
+    assert "entityUpdated" not in output
+
+
 def test_failing_ends_with_the_reason(run: Run, small_server: SmallServer, file: str) -> None:
     small_server.answer("POST", PATH, {**WAITING, "state": "failed", "reason": "no such luck"})
     ended = run("alerts", "backtest", file)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from pydantic import SecretStr
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from tests.acceptance.worker.chat_receivers import listening, statuses
 from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
 from tests.acceptance.worker.test_slack_bot import Workspace, bot, people, sender
@@ -18,6 +18,7 @@ from tests.company import SmallCompany
 from tests.conftest import KEY
 from tests.mails import read_mail, text_of
 from tests.notifying import notify_all
+from tests.store.test_failing_rows import permit
 
 from tocsin.alerts.incidents import Handling, handle
 from tocsin.delivery.channels.email.connections import MailServer
@@ -32,9 +33,11 @@ from tocsin.model.alert_incident import StepKind
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
+from tocsin.store.database.tables import message
 
 BASE = "https://t.example"
 LINKS: dict[str, Any] = {"base_url": BASE, "link_key": b"key"}
+OWN = {"name": "Own", "effect": "allow", "operations": ["EditAll"], "resources": ["all"], "condition": "isOwner()"}
 PAGE = f"{BASE}/#/incidents/INC-1"
 TOKEN = re.compile(rf"{BASE}/api/v1/acknowledge/([\w.-]+)")
 
@@ -42,6 +45,7 @@ TOKEN = re.compile(rf"{BASE}/api/v1/acknowledge/([\w.-]+)")
 def failing(engine: Engine, *destinations: dict[str, Any]) -> SmallCompany:
     """Return a company one of whose runs has failed, of which an alert notifies these destinations."""
     company = SmallCompany(engine)
+    permit(company, "dia", OWN)
     company.pipeline("load", owners=[{"type": "user", "name": "dia"}])
     company.alert("Broken", list(destinations), "pipelineStatus == 'Failed'", poll_interval_s=0)
     company.run("load", "Failed")
@@ -75,6 +79,43 @@ async def test_a_mail_to_a_person_knows_them_until_somebody_has_acknowledged_the
     assert request is not None
     assert (request.incident_number, TOKEN.findall(html)) == (1, [token])
     assert "Acknowledge" not in text_of(second)
+
+
+@pytest.mark.parametrize("is_digest", [False, True])
+async def test_a_follower_who_may_not_acknowledge_is_led_to_the_page_and_the_owner_has_the_button(
+    store_engine: Engine, *, is_digest: bool
+) -> None:
+    company, mailbox = SmallCompany(store_engine), Mailbox()
+    for name in ("dia", "cem"):
+        permit(company, name, OWN)
+    for name in ("load", "clean"):
+        company.pipeline(name, owners=[{"type": "user", "name": "dia"}])
+        company.writes.follow("pipeline", company.ids[name], company.ids["cem"], actor=company.actor("cem"))
+    to = [{"category": category, "type": "Email"} for category in ("Owners", "Followers")]
+    company.alert("Broken", to, "pipelineStatus == 'Failed'", poll_interval_s=0)
+    notify_all(store_engine)
+    for name in ("load", "clean") if is_digest else ("load",):
+        company.run(name, "Failed")
+    notify_all(store_engine)
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
+        working(store_engine, senders={"Email": channel}, **LINKS),
+    ):
+        await until(lambda: len(mailbox.mails) == len(message_ids(store_engine)))
+    texts: dict[str, str] = {}
+    for _, content in mailbox.mails:
+        mail = read_mail(content)
+        texts[str(mail["To"])] = texts.get(str(mail["To"]), "") + text_of(mail) + text_of(mail, "html")
+    cems_text, dias_text = (next(text for to, text in texts.items() if name in to) for name in ("cem", "dia"))
+    assert ("Acknowledge" in cems_text, "Open INC-1" in cems_text, PAGE in cems_text) == (False, True, True)
+    assert ("Acknowledge INC-1" in dias_text, "Open INC-1" in dias_text) == (True, False)
+
+
+def message_ids(engine: Engine) -> list[str]:
+    """Return the ids of all messages."""
+    with engine.connect() as connection:
+        return list(connection.execute(select(message.c.id)).scalars())
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import Engine, select
-from tests.acceptance.worker.test_acknowledge import LINKS, TOKEN, acknowledge
+from tests.acceptance.worker.test_acknowledge import LINKS, OWN, TOKEN, acknowledge
 from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
 from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
 from tests.mails import read_mail, text_of
 from tests.notifying import notify_all
+from tests.store.test_failing_rows import permit
 
 from tocsin.alerts.reminders import remind
 from tocsin.delivery.channels.email.connections import MailServer
@@ -28,6 +29,7 @@ TRIGGER: dict[str, Any] = {"triggerType": "RealTime", "repeatInterval": 3_600}
 def reminding_company(engine: Engine) -> SmallCompany:
     """Return a company one of whose runs has failed, of which an alert reminds Dia by mail."""
     company = SmallCompany(engine)
+    permit(company, "dia", OWN)
     company.pipeline("load", owners=[{"type": "user", "name": "dia"}])
     destinations = [{"category": "Owners", "type": "Email"}]
     company.alert("Broken", destinations, "pipelineStatus == 'Failed'", poll_interval_s=0, trigger=TRIGGER)

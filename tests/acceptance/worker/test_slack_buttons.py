@@ -98,7 +98,7 @@ async def test_a_bot_that_no_administrator_uses_gets_nothing_that_acts_for_its_r
     (post,) = await send_due(sqlite_engine, workspace)
     assert choices(post) == {}
     assert ("/mute/" in str(post), "/acknowledge/" in str(post)) == (False, False)
-    assert f"{PAGE}|Acknowledge INC-1" in str(post)
+    assert f"{PAGE}|Open INC-1" in str(post), "dia may not change the incident"
 
 
 async def test_a_message_about_a_change_has_a_button_to_mute(sqlite_engine: Engine) -> None:

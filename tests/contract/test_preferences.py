@@ -102,6 +102,20 @@ def test_the_kinds_of_change_are_listed_with_whether_anything_writes_their_event
     assert kinds["profileAnomaly"]["hasEvents"] is False
 
 
+def test_times_that_are_unset_are_shown_as_those_of_the_server(served: Served, administrator: httpx.Client) -> None:
+    ann, client = served.person("ann")
+    path, votes = f"/users/{ann}/preferences", {"kinds": {"vote": {"Email": "weekly"}}}
+    with client:
+        assert client.put(path, json=votes).json() == DEFAULTS | votes
+        administrator.put("/system/preferences", json=NIGHT | {"digestAt": "07:00"})
+        assert client.get(path).json() == DEFAULTS | votes | NIGHT | {"digestAt": "07:00"}
+        awake = votes | {"quietHours": None, "timezone": "UTC"}
+        assert client.put(path, json=awake).json() == DEFAULTS | awake | {"digestAt": "07:00"}
+        assert client.put(path, json=client.get(path).json()).json() == DEFAULTS | awake | {"digestAt": "07:00"}
+        administrator.put("/system/preferences", json={})
+        assert client.get(path).json() == DEFAULTS | votes | {"digestAt": "07:00"}
+
+
 def test_administrators_set_defaults_and_what_is_mandatory_cannot_be_switched_off(
     served: Served, administrator: httpx.Client
 ) -> None:

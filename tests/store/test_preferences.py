@@ -305,6 +305,50 @@ def test_defaults_hold_beneath_what_people_choose_and_what_is_mandatory_is_never
     assert due(store_engine)["ben@example.com"][1:] == [(NIGHT_MS + 9 * HOUR_MS, 1)]
 
 
+SERVER_NIGHT = DefaultPreferences.model_validate(
+    {
+        **{"timezone": "Asia/Kolkata", "quietHours": {"start": "00:00", "end": "08:00"}},
+        **{"digestAt": "11:30", "kinds": {"description": {"Email": "daily"}}},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("document", "minutes"),
+    [
+        ({"kinds": {"vote": {"Email": "weekly"}}}, 6 * 60),
+        ({"kinds": {"description": {"Email": "immediate"}}}, 150),
+        ({"frequency": "immediate", "quietHours": None}, 0),
+        ({"frequency": "immediate", "timezone": "UTC"}, 8 * 60),
+        ({"frequency": "immediate", "quietHours": {"start": "05:00", "end": "06:00"}}, 30),
+        ({"digestAt": "09:00"}, 210),
+        ({"digestAt": "09:00", "timezone": "UTC"}, 9 * 60),
+        ({"timezone": "UTC", "digestAt": "09:00", "digestDay": "monday", "frequency": "daily"}, 9 * 60),
+    ],
+)
+def test_each_time_is_that_of_the_server_where_a_persons_own_is_unset(
+    store_engine: Engine, document: dict[str, Any], minutes: int
+) -> None:
+    company, preferences = company_of(store_engine), SqlPreferences(store_engine)
+    preferences.put_defaults(SERVER_NIGHT, now_ms=1)
+    preferences.put(company.ids["ana"], Preferences.model_validate(document), now_ms=1)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    due_by_recipient = due(store_engine)
+    assert due_by_recipient["ana@example.com"] == [(NIGHT_MS + minutes * 60_000, 1)]
+    assert due_by_recipient["ben@example.com"] == [(NIGHT_MS + 6 * HOUR_MS, 1)]
+
+
+def test_what_a_changed_preference_releases_waits_for_the_end_of_the_servers_quiet_hours(store_engine: Engine) -> None:
+    company, preferences = company_of(store_engine), SqlPreferences(store_engine)
+    preferences.put_defaults(SERVER_NIGHT, now_ms=1)
+    company.describe("orders", "text")
+    preferences.put(company.ids["ana"], Preferences(frequency=Frequency.WEEKLY), now_ms=1)
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    preferences.put(company.ids["ana"], of_kind("vote", Email="weekly"), now_ms=NIGHT_MS)
+    assert due(store_engine)["ana@example.com"] == [(NIGHT_MS + 150 * 60_000, 1)]
+
+
 def test_a_person_without_a_choice_has_a_mail_at_once_until_there_are_defaults(store_engine: Engine) -> None:
     company = company_of(store_engine)
     company.describe("orders", "text")

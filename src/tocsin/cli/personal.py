@@ -231,7 +231,7 @@ def _with_frequencies(preferences: Document, notify: list[str]) -> Document:
             preferences = preferences | {"frequency": frequency, "categories": {}}
         else:
             preferences = preferences | {"categories": preferences["categories"] | {category: frequency}}
-    return {key: value for key, value in preferences.items() if value is not None}
+    return preferences
 
 
 _CHANNELS = {"inapp": "ActivityFeed", "email": "Email", "slack": "Slack", "msteams": "MsTeams", "gchat": "GChat"}

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator, Field
 
 from tocsin.model.change_kinds import BOT, BREAKING, CHANGE_KINDS, EventKind, Frequency
-from tocsin.model.entity import WireModel
+from tocsin.model.entity import Document, WireModel
 from tocsin.model.subscription import Channel
 
 _TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
@@ -82,6 +82,9 @@ DEFAULT = FrequencyChoice(Frequency.IMMEDIATE)
 """What holds where nobody has chosen anything."""
 
 
+_TIMES = ("timezone", "quiet_hours", "digest_at", "digest_day")
+
+
 class QuietHours(WireModel):
     """Time of the day without mails and direct messages, as ``HH:MM``; an ``end`` before ``start``: past midnight."""
 
@@ -95,7 +98,8 @@ class Preferences(WireModel):
     ``kinds`` are frequencies by kind of change (``model/change_kinds.py``) and channel. Where a kind has none,
     ``categories`` count for mails and direct messages, by category of changes (``conditions/changes.KNOWN_CATEGORIES``)
     or ``BREAKING``; then ``frequency``; without one, the defaults of the server. Digests come at ``digest_at``, weekly
-    ones on ``digest_day``, hourly ones at each full hour.
+    ones on ``digest_day``, hourly ones at each full hour. Times that are unset are those of the server, too
+    (``above``); quiet hours that are set to null are none.
     """
 
     timezone: str = "UTC"
@@ -105,6 +109,15 @@ class Preferences(WireModel):
     frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
     kinds: Mapping[str, Mapping[Channel, Frequency]] = Field(default_factory=dict)
+
+    def above(self, defaults: Preferences) -> Preferences:
+        """Return it with the times of ``defaults`` where its own are unset."""
+        unset_names = [name for name in _TIMES if name not in self.model_fields_set]
+        return self.model_copy(update={name: getattr(defaults, name) for name in unset_names})
+
+    def to_stored(self) -> Document:
+        """Return it as it is stored: only what is set."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def has(self, frequency: Frequency) -> bool:
         """Return whether changes of any kind are notified so often, over any channel."""

@@ -47,7 +47,7 @@ function asked(given, shown, found) {
     kinds: found.kinds,
     ...(given.get("frequency") ? { frequency: given.get("frequency") } : {}),
     categories: Object.fromEntries(chosen),
-    ...(start || end ? { quietHours: { start, end } } : {}),
+    ...(start || end ? { quietHours: { start, end } } : "quietHours" in found ? { quietHours: null } : {}),
   };
 }
 

@@ -45,7 +45,7 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
     assert request_of("--notify", "tag=weekly") == SET | {"categories": {"schema": "immediate", "tag": "weekly"}}
     assert request_of("--notify", "all=weekly") == SET | {"frequency": "weekly", "categories": {}}
     assert request_of("--quiet", "22:00-07:00")["quietHours"] == {"start": "22:00", "end": "07:00"}
-    assert "quietHours" not in request_of("--quiet", "none")
+    assert request_of("--quiet", "none") == SET | {"quietHours": None}
     assert request_of("--timezone", "UTC", "--digest-at", "07:30") == SET | {"timezone": "UTC", "digestAt": "07:30"}
     assert request_of("--reset") == {}
 

@@ -49,10 +49,10 @@ class SqlPreferences:
         self._engine = engine
 
     def of(self, user_id: str) -> Preferences:
-        """Return what a person prefers: the default if nothing."""
+        """Return what a person prefers, with the times of the server where theirs are unset: the default if nothing."""
         with reading(self._engine) as connection:
-            text = connection.scalar(select(_ROW.document).where(_ROW.user_id == user_id))
-        return Preferences.model_validate_json(text) if text else Preferences()
+            preferences, beneath = preferences_of(connection, [user_id])
+        return preferences.get(user_id) or Preferences().above(_defaults_of(beneath))
 
     def defaults(self) -> DefaultPreferences:
         """Return what holds where people have chosen nothing: nothing at first."""
@@ -69,11 +69,12 @@ class SqlPreferences:
 
     def put(self, user_id: str, preferences: Preferences, *, now_ms: int) -> None:
         """Replace what a person prefers; messages that wait for their time become due as they prefer it now."""
-        row = {"document": json.dumps(preferences.to_wire()), "updated_at_ms": now_ms}
+        row = {"document": json.dumps(preferences.to_stored()), "updated_at_ms": now_ms}
         with writing(self._engine) as connection:
             insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
-            quiet = quiet_period_of(preferences)
+            stored_preferences, _ = preferences_of(connection, [user_id])
+            quiet = quiet_period_of(stored_preferences[user_id])
             due_at_ms = now_ms if quiet is None else quiet.ends_after(now_ms)
             planned_ids = plan_again(connection, user_id, f"{PREFERRED}{now_ms}", due_at_ms=due_at_ms, now_ms=now_ms)
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
@@ -96,15 +97,26 @@ class SqlPreferences:
 
 
 def preferences_of(connection: Connection, user_ids: Collection[str]) -> tuple[dict[str, Preferences], Layers]:
-    """Return what those of these people prefer who prefer something, and the defaults beneath."""
+    """Return what those of these people prefer who prefer something, and the defaults beneath.
+
+    Times that are unset are those of the defaults.
+    """
     return _layers(_preference_rows(connection, user_ids))
 
 
 def _layers(preference_rows: Iterable[Any]) -> tuple[dict[str, Preferences], Layers]:  # Any: rows of SQLAlchemy's
     documents = {row.user_id: row.document for row in preference_rows}
     text = documents.pop(EVERYBODY, None)
-    preferences = {user_id: Preferences.model_validate_json(document) for user_id, document in documents.items()}
-    return preferences, ((Layer.SERVER, DefaultPreferences.model_validate_json(text)),) if text else ()
+    beneath = ((Layer.SERVER, DefaultPreferences.model_validate_json(text)),) if text else ()
+    defaults = _defaults_of(beneath)
+    preferences = {
+        user_id: Preferences.model_validate_json(document).above(defaults) for user_id, document in documents.items()
+    }
+    return preferences, beneath
+
+
+def _defaults_of(beneath: Layers) -> Preferences:
+    return beneath[0][1] if beneath else Preferences()
 
 
 def _preference_rows(connection: Connection, user_ids: Collection[str]) -> Iterator[Any]:  # Any: rows of SQLAlchemy's

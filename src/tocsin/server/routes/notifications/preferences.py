@@ -37,8 +37,8 @@ def list_change_kinds(caller: Asked) -> Response:
 
 @router.get("/users/{user_id}/preferences", openapi_extra=answers("Preferences"))
 def read_preferences(owner: Owner, caller: Asked) -> Response:
-    """Return a user's notification preferences; the defaults if nothing is set."""
-    return answer(caller.parts.alert_stores.preferences.of(owner).to_wire())
+    """Return a user's notification preferences; the defaults if nothing is set, those of the server for times."""
+    return _answer_of(owner, caller)
 
 
 @router.put("/users/{user_id}/preferences", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
@@ -49,7 +49,7 @@ def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response
     _check(preferences)
     _check_mandatory(preferences, store.of(owner), store.defaults().mandatory)
     store.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
-    return answer(preferences.to_wire())
+    return _answer_of(owner, caller)
 
 
 @router.get("/system/preferences", openapi_extra=answers("DefaultPreferences"))
@@ -72,6 +72,14 @@ def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
         _check_kind(name, "mandatory")
     caller.parts.alert_stores.preferences.put_defaults(defaults, now_ms=caller.parts.clock.now_ms())
     return answer(defaults.to_wire())
+
+
+def _answer_of(owner: str, caller: Asked) -> Response:
+    """Return what a user prefers; quiet hours are null where they want none although the server has some."""
+    store = caller.parts.alert_stores.preferences
+    document = store.of(owner).to_wire()
+    has_none = "quietHours" not in document and store.defaults().quiet_hours is not None
+    return answer(document | ({"quietHours": None} if has_none else {}))
 
 
 def _preset(body: Document) -> DefaultPreferences:

@@ -102,6 +102,21 @@ def test_an_entry_of_which_all_is_hidden_is_not_shown(reader: Reader) -> None:
     assert (page["data"], page["counts"]) == ([], ALL_ZERO)
 
 
+@pytest.mark.parametrize("hidden", _TABLES)
+def test_what_is_hidden_of_an_entry_is_not_marked_with_it(
+    reader: Reader, administrator: httpx.Client, hidden: str
+) -> None:
+    reader.hide(hidden)
+    (entry,) = reader.page()["data"]
+    route = f"/users/{reader.id}/notifications"
+    answer = reader.client.post(f"{route}/marks", json={"as": "done", "ids": [entry["id"]]}).json()
+    assert (answer["marked"], answer["notificationCount"], answer["counts"]["unread"]) == (1, 2, 0)
+    of_entry = administrator.get(f"{route}?entry={entry['id']}").json()
+    assert names_of({"data": [each for each in of_entry["data"] if not each["read"]]}) == {hidden}
+    undone = reader.client.post(f"{route}/marks", json=answer["undo"]).json()
+    assert (undone["missing"], undone["notificationCount"], reader.page()["data"]) == ([], 2, [entry])
+
+
 def test_the_entries_of_others_are_not_listed(served: Served, reader: Reader) -> None:
     entry_id = reader.page()["data"][0]["id"]
     eve_id, eve = served.person("eve")

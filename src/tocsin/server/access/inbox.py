@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.model.inbox import Mark, Standing, Tab, TabCounts
+from tocsin.model.inbox import Mark, Marked, Snooze, Standing, Tab, TabCounts
 from tocsin.server.access.events import visible_parts
 from tocsin.store.outbox.inbox import Inbox, InboxEntry, PageOf
 from tocsin.store.outbox.inbox_groups import GroupedNotification
@@ -84,6 +84,14 @@ class InboxView:
         visible_ids = {entry.id for entry in visible_entries if entry is not None}
         return set(ids) if self.visibility.is_whole else visible_ids
 
+    def mark(self, ids: Collection[str], mark: Mark, snooze: Snooze | None = None) -> Marked:
+        """Mark the entries of these notifications, each with what the reader is shown of it, as an undo would be."""
+        shown_ids = None
+        if not self.visibility.is_whole:
+            groups = {entry.group for entry in self.inbox.entries_of(self.owner, self.now_ms, ids).values()}
+            shown_ids = {member.id for members in self._visible_members(groups).values() for member in members}
+        return self.inbox.mark(self.owner, ids, mark, self.now_ms, snooze=snooze, among=shown_ids)
+
     def mark_all_read(self) -> int:
         """Mark as read what the inbox shows to the reader, and nothing that is hidden; return how many entries."""
         if self.visibility.is_whole:
@@ -91,7 +99,7 @@ class InboxView:
         kind, entry_count, place = PageOf(Tab.UNREAD), 0, None
         while page := self.inbox.page(self.owner, self.now_ms, limit=MOST_COUNTED, after=place, kind=kind):
             visible_ids = [entry.id for entry in self.visible_entries_of(page) if entry is not None]
-            entry_count += self.inbox.mark(self.owner, visible_ids, Mark.READ, self.now_ms).entry_count
+            entry_count += self.mark(visible_ids, Mark.READ).entry_count
             place = kind.place_of(page[-1])
         return entry_count
 
@@ -104,7 +112,10 @@ class InboxView:
         """
         if notification_id not in self.present_ids([notification_id]):
             raise not_in_inbox(notification_id)
-        self.inbox.mark_read(self.owner, notification_id, self.now_ms)
+        if self.visibility.is_whole:
+            self.inbox.mark_read(self.owner, notification_id, self.now_ms)
+        else:
+            self.mark([notification_id], Mark.READ)
 
     def _first_entries(self, tab: Tab) -> list[InboxEntry]:
         page = self.inbox.page(self.owner, self.now_ms, limit=MOST_COUNTED, kind=PageOf(tab))

@@ -190,11 +190,21 @@ class Inbox:
             return tab_counts(connection, user_id, now_ms)
 
     def mark(
-        self, user_id: str, ids: Collection[str], mark: Mark, now_ms: int, *, snooze: Snooze | None = None
+        self,
+        user_id: str,
+        ids: Collection[str],
+        mark: Mark,
+        now_ms: int,
+        *,
+        snooze: Snooze | None = None,
+        among: Collection[str] | None = None,
     ) -> Marked:
-        """Mark the entries of these notifications, each with all that it stands for, and say what they were before."""
+        """Mark the entries of these notifications and say what they were before.
+
+        Each is marked with all that it stands for, or with those of it that are ``among`` these ids.
+        """
         with writing(self._engine) as connection:
-            return inbox_marks.mark_entries(connection, user_id, ids, mark, now_ms=now_ms, snooze=snooze)
+            return inbox_marks.mark_entries(connection, user_id, ids, mark, now_ms=now_ms, snooze=snooze, among=among)
 
     def restore(self, user_id: str, states: Sequence[EarlierState], now_ms: int) -> Marked:
         """Give notifications states that they had before, and say what they were until now."""

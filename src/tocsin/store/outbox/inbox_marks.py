@@ -86,8 +86,11 @@ def mark_entries(
     *,
     now_ms: int,
     snooze: Snooze | None = None,
+    among: Collection[str] | None = None,
 ) -> Marked:
     """Mark the entries of these notifications, in the caller's transaction; each with all that it stands for.
+
+    With ``among``, ids of notifications, only these are marked.
 
     Raises
     ------
@@ -95,7 +98,8 @@ def mark_entries(
     """
     note_change(connection, user_id)
     groups = groups_of(connection, user_id, ids, now_ms)
-    members = _lock_members(connection, _member_ids(connection, user_id, set(groups.values()), now_ms))
+    member_ids = _member_ids(connection, user_id, set(groups.values()), now_ms)
+    members = _lock_members(connection, member_ids if among is None else member_ids.intersection(among))
     if snooze is not None and snooze.end is SnoozeEnd.RESOLVED:
         _check_open_incidents(connection, members)
     missing = tuple(one for one in ids if one not in groups)

@@ -100,7 +100,7 @@ def _mark(request: MarkRequest, view: InboxView) -> Marked:
     ids = list(dict.fromkeys(map(str, request.ids)))
     present_ids = view.present_ids(ids)
     shown_ids = [one for one in ids if one in present_ids]
-    result = view.inbox.mark(view.owner, shown_ids, mark, view.now_ms, snooze=snooze)
+    result = view.mark(shown_ids, mark, snooze)
     return _with_missing(result, [one for one in ids if one not in present_ids])
 
 

@@ -324,7 +324,7 @@ def test_a_stopped_destination_is_resumed_by_who_may_edit_the_alert(
         "failingSince": 5,
         "failureCount": 1,
         "message": "Stopped since 1970-01-01 00:00 UTC: its receiver answers that it is gone. Its messages wait until"
-        " somebody resumes it (tocsin alerts resume SchemaChanges) or changes the alert.",
+        " it is resumed (tocsin alerts resume SchemaChanges) or the alert is changed.",
     }
     assert status["statusDetails"]["status"] == "failed"
     body = {"status": "active"}

@@ -98,7 +98,7 @@ def test_who_follows_a_column_twice_at_once_follows_it_once(
 ) -> None:
     """Such as by two clicks: the second waits for the first, and finds that there is nothing to do."""
     both_looked = Barrier(2)
-    is_current = column_follows._is_current
+    is_current = column_follows.is_current
 
     def look_together(connection: Connection, key: tuple[str, str, str]) -> bool:
         is_followed = is_current(connection, key)
@@ -106,7 +106,7 @@ def test_who_follows_a_column_twice_at_once_follows_it_once(
             both_looked.wait(1)
         return is_followed
 
-    monkeypatch.setattr(column_follows, "_is_current", look_together)
+    monkeypatch.setattr(column_follows, "is_current", look_together)
     with ThreadPoolExecutor(2) as pool:
         are_new = list(pool.map(lambda _: change_column(company, "cem"), range(2)))
     assert sorted(are_new) == [False, True]

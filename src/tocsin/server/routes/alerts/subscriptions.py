@@ -431,7 +431,7 @@ def _how_to_resume(alert: Document, pause: Document, zone: str) -> str:
     )
     return (
         f"Stopped since {since}: {why}. Its messages wait until it is resumed (tocsin alerts resume"
-        f" {shlex.quote(alert['name'])}) or changes the alert."
+        f" {shlex.quote(alert['name'])}) or the alert is changed."
     )
 
 

@@ -32,7 +32,7 @@ class ColumnFollowRows:
     def begin(self, connection: Connection, key: _Key) -> bool:
         """Note that the coming event of an asset begins a follow; False if there is one."""
         _hold(connection, key)
-        if _is_current(connection, key):
+        if is_current(connection, key):
             return False
         self._begun.setdefault(key[0], []).append(key)
         return True
@@ -40,7 +40,7 @@ class ColumnFollowRows:
     def end(self, connection: Connection, key: _Key) -> bool:
         """Note that the coming event of an asset ends a follow; False if there is none."""
         _hold(connection, key)
-        if not _is_current(connection, key):
+        if not is_current(connection, key):
             return False
         self._ended.setdefault(key[0], []).append(key)
         return True
@@ -75,7 +75,8 @@ def _hold(connection: Connection, key: _Key) -> None:
         connection.execute(_HOLD, {"key": "/".join(key)})
 
 
-def _is_current(connection: Connection, key: _Key) -> bool:
+def is_current(connection: Connection, key: _Key) -> bool:
+    """Return whether a person follows a column now."""
     is_it = (_FOLLOW.entity_id, _FOLLOW.column_path, _FOLLOW.user_id)
     conditions = (column == value for column, value in zip(is_it, key, strict=True))
     query = select(_FOLLOW.user_id).where(*conditions, _FOLLOW.until_offset == NO_END)

@@ -282,10 +282,11 @@ def test_following_twice_is_one_event_and_so_is_unfollowing(shop: Company) -> No
 
 def test_only_who_is_there_can_follow_what_is_there(shop: Company) -> None:
     orders, jane = shop.ids["orders"], shop.ids["jane"]
+    policy_id = shop.writes.create("policy", {"name": "open", "rules": []}, actor=JANE).document["id"]
     for entity_type, entity_id, user_id, error in (
         ("table", orders, shop.ids["orders"], NotFound),
         ("table", jane, jane, NotFound),
-        ("user", jane, jane, InvalidInput),
+        ("policy", policy_id, jane, InvalidInput),
     ):
         with pytest.raises(error):
             shop.writes.follow(entity_type, entity_id, user_id, actor=JANE)

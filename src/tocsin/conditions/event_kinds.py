@@ -12,6 +12,7 @@ from tocsin.conditions.breaking import IS_BREAKING
 from tocsin.conditions.changes import CATEGORIES, CHANGES, SEPARATOR, TAG, TALK, path_meaning
 from tocsin.model.change import (
     INCIDENT_REMINDER,
+    OF_ALERTS,
     OF_CHANGE_REQUESTS,
     STILL_FAILING,
     STILL_STALE,
@@ -34,19 +35,7 @@ BY_EVENT_TYPE: Mapping[str, str] = {
     EventType.INCIDENT_REMINDER: "incident",
     EventType.LOGICAL_TEST_CASE_ADDED: "test",
     **dict.fromkeys(OF_CHANGE_REQUESTS, "changeRequest"),
-    **dict.fromkeys(
-        (
-            EventType.AUDIT_FINDING,
-            EventType.DESTINATION_FAILING,
-            EventType.DESTINATION_STOPPED,
-            EventType.ALERT_NARROWED,
-            EventType.ALERT_EXPIRING,
-            EventType.ALERT_EXPIRED,
-            EventType.LAG_EXCEEDED,
-            EventType.LAG_RECOVERED,
-        ),
-        "ownAlert",
-    ),
+    **dict.fromkeys(OF_ALERTS, "ownAlert"),
 }
 """Kinds that events have by their type, whatever their changes are."""
 

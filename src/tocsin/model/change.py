@@ -175,6 +175,18 @@ OF_CHANGE_REQUESTS = (
     EventType.CHANGE_REQUEST_ANSWERED,
     EventType.CHANGE_REQUEST_REMINDER,
 )
+OF_ALERTS = (
+    EventType.AUDIT_FINDING,
+    EventType.DESTINATION_FAILING,
+    EventType.DESTINATION_STOPPED,
+    EventType.ALERT_NARROWED,
+    EventType.ALERT_EXPIRING,
+    EventType.ALERT_EXPIRED,
+    EventType.LAG_EXCEEDED,
+    EventType.LAG_RECOVERED,
+)
+"""Types of events on alerts that nobody has changed."""
+
 SESSION_EVENTS = (EventType.USER_LOGIN, EventType.USER_LOGOUT)
 NAMED_ONLY = (
     *SESSION_EVENTS,

@@ -12,11 +12,10 @@ from sqlalchemy import Engine, and_, case, exists, func, or_, select
 
 from tocsin.conditions.test_results import TEST_SUITE
 from tocsin.model.alert_incident import name_of
-from tocsin.model.change import LATE, EventType
+from tocsin.model.change import LATE, OF_ALERTS, EventType
 from tocsin.model.match_result import Pair
 from tocsin.model.message import Delivered
 from tocsin.model.status import SUCCESS, is_failure
-from tocsin.store.catalogue.alerts.history import REPORTS
 from tocsin.store.catalogue.alerts.incidents import ended_offset, is_out_of_order
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher, match_result
@@ -51,7 +50,7 @@ class AuditRows:
     def alerts_changed_at(self) -> dict[str, int]:
         """Return the offset at which each alert was last written, by its id."""
         event = change_event.c
-        written = event.event_type.not_in(REPORTS)
+        written = event.event_type.not_in(OF_ALERTS)
         query = select(event.entity_id, func.max(event.log_offset)).where(event.entity_type == ENTITY_TYPE, written)
         return {row[0]: int(row[1]) for row in fetch_rows(self._engine, query.group_by(event.entity_id))}
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine, Select, func, select
 
 from tocsin.flow.eventlog.lake import ALWAYS, Window
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import OF_ALERTS, ChangeEvent
 from tocsin.store.database.alert_tables import firing
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
@@ -29,17 +29,6 @@ MOST_EXAMINED = 20_000
 """Notifications of one page that are looked at to count those that were not sent; of more, nobody waits for it."""
 
 _EVENT = change_event.c
-REPORTS = (
-    EventType.AUDIT_FINDING,
-    EventType.DESTINATION_FAILING,
-    EventType.DESTINATION_STOPPED,
-    EventType.ALERT_NARROWED,
-    EventType.ALERT_EXPIRING,
-    EventType.ALERT_EXPIRED,
-    EventType.LAG_EXCEEDED,
-    EventType.LAG_RECOVERED,
-)
-"""Types of events on alerts that nobody has changed."""
 
 
 class HistoryKind(StrEnum):
@@ -127,7 +116,7 @@ class AlertHistory:
 
 
 def _entry(place: HistoryPlace, event: ChangeEvent, counts: Counts | None) -> HistoryEntry:
-    about = HistoryKind.REPORT if event.event_type in REPORTS else HistoryKind.EDIT
+    about = HistoryKind.REPORT if event.event_type in OF_ALERTS else HistoryKind.EDIT
     return HistoryEntry(place.log_offset, event, HistoryKind.FIRING if place.is_firing else about, counts)
 
 
@@ -154,7 +143,7 @@ def _about(connection: Connection, criteria: HistoryAsked, limit: int, before: H
     query = select(_EVENT.log_offset).where(_EVENT.entity_id == criteria.subscription_id)
     query = query.where(_EVENT.log_offset <= readable_end(connection))
     if len(kinds) == 1:
-        is_report = _EVENT.event_type.in_(REPORTS)
+        is_report = _EVENT.event_type.in_(OF_ALERTS)
         query = query.where(is_report if HistoryKind.REPORT in kinds else ~is_report)
     if before is not None:
         query = query.where(_EVENT.log_offset < before.log_offset + before.is_firing)

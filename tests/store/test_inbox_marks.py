@@ -244,16 +244,21 @@ def test_reading_what_was_unread_again_counts_as_opened_once(store_engine: Engin
         assert connection.execute(opened_at_ms).scalar() == now_ms
 
 
+def copy_notification(engine: Engine, count: int) -> None:
+    """Notify of so many later events as well, as of the one that there is."""
+    with writing(engine) as connection:
+        row = dict(connection.execute(select(notification)).mappings().one())
+        copies = [row | {"id": f"n{at}", "event_id": f"e{at}", "log_offset": at} for at in range(100, 100 + count)]
+        connection.execute(notification.insert(), copies)
+
+
 def test_marking_more_than_may_be_brought_back_marks_all_the_same(
     inbox: Inbox,  # noqa: F811
     tell: Tell,  # noqa: F811
     store_engine: Engine,
 ) -> None:
     tell("a")
-    with writing(store_engine) as connection:
-        row = dict(connection.execute(select(notification)).mappings().one())
-        copies = [row | {"id": f"n{number}", "event_id": f"e{number}"} for number in range(MOST_MARKED)]
-        connection.execute(notification.insert(), copies)
+    copy_notification(store_engine, MOST_MARKED)
     result = inbox.mark_all_read("ann", NOW_MS)
     assert (result.entry_count, result.earlier) == (MOST_MARKED + 1, None)
     assert inbox.counts("ann", NOW_MS) == TabCounts(total_count=MOST_MARKED + 1)
@@ -265,12 +270,7 @@ def test_of_what_is_unread_the_newest_are_seen_and_seeing_nothing_new_tells_no_s
     store_engine: Engine,
 ) -> None:
     tell("a")
-    with writing(store_engine) as connection:
-        row = dict(connection.execute(select(notification)).mappings().one())
-        copies = [
-            row | {"id": f"n{at}", "event_id": f"e{at}", "log_offset": at} for at in range(100, 100 + MOST_UNSEEN)
-        ]
-        connection.execute(notification.insert(), copies)
+    copy_notification(store_engine, MOST_UNSEEN)
     assert (inbox.mark_seen("ann", NOW_MS), inbox.counts("ann", NOW_MS).unseen_count) == (MOST_UNSEEN, 0)
     changes = inbox.changes(limit=9)
     assert (inbox.mark_seen("ann", NOW_MS), inbox.changes(limit=9)) == (0, changes)

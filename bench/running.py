@@ -22,9 +22,11 @@ from sqlalchemy import Engine
 
 import tocsin
 from tocsin.cli.ports import LOOPBACK, any_free_port
+from tocsin.model.preferences import DefaultPreferences
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine
+from tocsin.store.outbox.preferences import SqlPreferences
 
 _SOURCES = str(Path(str(tocsin.__path__[0])).parent)
 _GRACE_S = 20.0
@@ -93,7 +95,9 @@ def open_store(settings: Settings) -> Iterator[tuple[Engine, str]]:
     """Yield an engine on a new store and the administrator's password."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     try:
-        yield engine, first_start(engine, settings) or ""
+        password = first_start(engine, settings) or ""
+        SqlPreferences(engine).put_defaults(DefaultPreferences(), now_ms=0)  # what is measured goes out at once
+        yield engine, password
     finally:
         engine.dispose()
 

@@ -24,10 +24,12 @@ from tests.quickspark import make_archive, use_home
 from tests.reuse import Databases
 from tests.soak import SOAK
 
+from tocsin.model.preferences import DefaultPreferences
 from tocsin.settings import Settings
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.vault import use_vault
+from tocsin.store.outbox.preferences import SqlPreferences
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -295,6 +297,7 @@ def _wait_for_connections(engine: Engine) -> None:
 def _migrate_store(url: str) -> Engine:
     engine = open_engine(url)
     migrate(engine)
+    SqlPreferences(engine).put_defaults(DefaultPreferences(), now_ms=0)  # tests say themselves what waits for digests
     return engine
 
 

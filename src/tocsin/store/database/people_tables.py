@@ -71,7 +71,10 @@ notification_preference = Table(
     Column("document", Text, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
 )
-"""One row per person who prefers something: ``model/preferences.Preferences`` as JSON."""
+"""One row per person who prefers something: ``model/preferences.Preferences`` as JSON; and that of ``EVERYBODY``."""
+
+EVERYBODY = "everybody"
+"""In place of a person: the defaults of the server."""
 
 inbox_change = Table(
     "inbox_change",

@@ -6,6 +6,7 @@ Next: ``store/migrations/versions``.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from tocsin.errors import Conflict, Unavailable
+from tocsin.model.preferences import RECOMMENDED
 from tocsin.store.database import alert_tables as alert_tables
 from tocsin.store.database import change_tables as change_tables
 from tocsin.store.database import entity_tables as entity_tables
@@ -40,7 +42,8 @@ _LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin schema'))")
 def migrate(engine: Engine, revision: str = HEAD) -> None:
     """Bring the store to ``revision``, the newest by default, in one transaction.
 
-    Two processes that start at once do it one after the other; the second finds nothing left to do.
+    Two processes that start at once do it one after the other; the second finds nothing left to do. A store that is
+    made here, from nothing, begins with the recommended preferences; a store of an earlier release keeps its own.
 
     Raises
     ------
@@ -57,10 +60,17 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
                 return
             _check_version(current_revision, address)
             upgrade(connection, revision)
+            if current_revision is None and revision == HEAD:
+                _begin_with_recommended(connection)
     except OperationalError as error:
         fault = fault_of(error)
         way_out = f" {fault.sentence}" if fault is not None else ""
         raise Unavailable(f"The store at {address} cannot be used: {error.orig}.{way_out}") from error
+
+
+def _begin_with_recommended(connection: Connection) -> None:
+    row = {"user_id": people_tables.EVERYBODY, "document": json.dumps(RECOMMENDED.to_wire()), "updated_at_ms": 0}
+    connection.execute(people_tables.notification_preference.insert().values(row))
 
 
 def newest_revision() -> str:

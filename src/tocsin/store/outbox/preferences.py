@@ -31,12 +31,10 @@ from tocsin.model.preferences import PREFERRED_CHANNELS, DefaultPreferences, Lay
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.inbox_columns import IS_LATER
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.people_tables import notification_preference
+from tocsin.store.database.people_tables import EVERYBODY, notification_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
 
 _ROW, _EVENT = notification_preference.c, change_event.c
-EVERYBODY = "everybody"
-"""In place of a person: the defaults of the server."""
 
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
@@ -55,7 +53,7 @@ class SqlPreferences:
         return preferences.get(user_id) or Preferences().above(_defaults_of(beneath))
 
     def defaults(self) -> DefaultPreferences:
-        """Return what holds where people have chosen nothing: nothing at first."""
+        """Return what holds where people have chosen nothing: in a new store what is recommended."""
         with reading(self._engine) as connection:
             text = connection.scalar(select(_ROW.document).where(_ROW.user_id == EVERYBODY))
         return DefaultPreferences.model_validate_json(text) if text else DefaultPreferences()
@@ -64,6 +62,9 @@ class SqlPreferences:
         """Replace what holds where people have chosen nothing, from the next notification on."""
         row = {"document": json.dumps(defaults.to_wire()), "updated_at_ms": now_ms}
         with writing(self._engine) as connection:
+            if defaults == DefaultPreferences():
+                connection.execute(notification_preference.delete().where(_ROW.user_id == EVERYBODY))
+                return
             insert = insert_into(connection, notification_preference).values({"user_id": EVERYBODY, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
 

@@ -86,6 +86,49 @@ def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
     assert "as you prefer everything weekly (not delivered yet, 0 attempts)" in explanation["answer"]
 
 
+@pytest.mark.parametrize(
+    ("preferences", "defaults", "says"),
+    [
+        (
+            {"kinds": {"description": {"ActivityFeed": "never"}}},
+            {},
+            "No: you were not notified in the app (not shown: you never want to hear of changed descriptions (to change"
+            " that: tocsin kinds description --frequency immediate)), although you own it",
+        ),
+        (
+            {},
+            {"kinds": {"description": {"ActivityFeed": "never"}}},
+            "No: you were not notified in the app (not shown: by the server's defaults nobody hears of changed"
+            " descriptions (to change that: tocsin kinds description --frequency immediate)), although you own it",
+        ),
+        (
+            {"kinds": {"description": {"ActivityFeed": "never"}}},
+            {"mandatory": ["description"]},
+            "as the server's defaults send changed descriptions at once (unread)",
+        ),
+    ],
+)
+def test_an_explanation_names_the_rule_that_kept_a_message_back_and_how_to_change_it(
+    served: Served,
+    administrator: httpx.Client,
+    orders: Json,
+    sqlite_engine: Engine,
+    preferences: Json,
+    defaults: Json,
+    says: str,
+) -> None:
+    ann, client = served.person("ann")
+    assign_owners(administrator, orders, ann)
+    alert(administrator, "Bell", destinations=[{"category": "Owners", "type": "ActivityFeed"}])
+    with client:
+        client.put(f"/users/{ann}/preferences", json=preferences)
+        administrator.put("/system/preferences", json=defaults)
+        event = describe(administrator, orders, "one")
+        notify_all(sqlite_engine)
+        explanation = explanation_of(client, event, subscription="Bell", user="ann")
+    assert says in explanation["answer"]
+
+
 def test_the_kinds_of_change_are_listed_with_whether_anything_writes_their_events(served: Served) -> None:
     _, client = served.person("ann")
     with client:

@@ -92,7 +92,10 @@ async def test_what_its_reader_never_wants_by_now_is_not_sent(sqlite_engine: Eng
     assert mailbox.mails == []
     (tried,) = Records(sqlite_engine).attempts(_records(sqlite_engine)[0].message_id)
     assert (tried.reason, len(tried.dropped)) == ("muted", 3)
-    assert tried.detail == "not sent: the recipient never wants changes of description"
+    assert tried.detail == (
+        "not sent: the recipient never wants to hear of changed descriptions"
+        " (to change that: tocsin kinds description --frequency immediate)"
+    )
 
 
 def make_critical(hourly: Hourly) -> None:

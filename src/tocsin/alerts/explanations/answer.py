@@ -19,6 +19,7 @@ from tocsin.flow.schedule.preferences import DIGESTS, PREFERRED
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.inheritance import inherits_owners
+from tocsin.model.kind_words import frequency_text, refusal_text
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, ReasonContext, ReasonKind
 from tocsin.model.notification_record import NotificationRecord
@@ -241,7 +242,14 @@ def _yes_answer(
         )
     )
     who = "you were" if name is None else f"{name} was"
+    if all(map(_is_kept_back, notified)):
+        return f"No: {who} not notified {' or '.join(ways)}, although {because}."
     return f"Yes: {who} notified {' and '.join(ways)}, because {because}."
+
+
+def _is_kept_back(record: NotificationRecord) -> bool:
+    """Return whether nothing of a stored notification reached its recipient, because none of its reasons may."""
+    return record.is_off or bool(record.dropped_reasons and not record.reasons)
 
 
 def _name_and_is(person: Person, reader: ExplanationReader) -> str:
@@ -255,7 +263,7 @@ def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
         return f"(not shown: {_choice_text(record, reader)})"
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
-    if record.dropped_reasons and not record.reasons:
+    if _is_kept_back(record):
         stops = "; ".join(dict.fromkeys(one.says for one in record.dropped_reasons))
         return f"{at} (not sent: {to_recipient(stops) if reader.is_of(record.notification.recipient_id) else stops})"
     tries = count_text(record.message.attempt_count, "attempt")
@@ -269,23 +277,27 @@ def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
 
 def _gathering_text(record: NotificationRecord, reader: ExplanationReader) -> str:
     """Return whether its message has its time from the recipient, and how many other notifications are in it."""
-    waits = record.choice.layer is not Layer.NOBODY and record.choice.frequency in DIGESTS
+    choice = record.choice
+    is_at_once_by_server = choice.layer is Layer.SERVER and choice.frequency is Frequency.IMMEDIATE
+    waits = choice.layer is not Layer.NOBODY and choice.frequency in DIGESTS
     if record.message is None:
-        return f" as {_choice_text(record, reader)}" if waits else ""
-    is_preferred = (record.message.grouping_key or "").startswith(PREFERRED)
+        return f" as {_choice_text(record, reader)}" if waits or is_at_once_by_server else ""
+    is_preferred = (record.message.grouping_key or "").startswith(PREFERRED) or is_at_once_by_server
     other_count = record.message.notification_count - 1
     together = f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
     return f"{f' as {_choice_text(record, reader)}' if is_preferred else ''}{together}"
 
 
 def _choice_text(record: NotificationRecord, reader: ExplanationReader) -> str:
-    """Return what its recipient preferred when it was written: ``you prefer description daily``."""
+    """Return what its recipient preferred when it was written: ``you prefer changed descriptions daily``."""
     choice, is_reader = record.choice, reader.is_of(record.notification.recipient_id)
-    if choice.layer is Layer.SERVER:
-        return f"the server's defaults have {choice.kind or 'everything'} {choice.frequency}"
+    if choice.frequency is Frequency.NEVER:
+        return refusal_text(choice, "you never want" if is_reader else "the recipient never wants")
     prefers = "you prefer" if is_reader else "the recipient prefers"
-    is_of_frequency = choice.layer is Layer.OWN and choice.frequency is not Frequency.IMMEDIATE
-    return f"{prefers} {choice.kind or 'everything'} {choice.frequency}" if is_of_frequency else prefers
+    is_said = choice.layer is Layer.SERVER or (
+        choice.layer is Layer.OWN and choice.frequency is not Frequency.IMMEDIATE
+    )
+    return frequency_text(choice, prefers) if is_said else prefers
 
 
 def _mismatch(trace: AlertTrace) -> str:

@@ -21,9 +21,9 @@ from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
 from tocsin.flow.schedule.preferences import Preferred
 from tocsin.model.change_kinds import Frequency
+from tocsin.model.kind_words import refusal_text
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason, ReasonKind
-from tocsin.model.preferences import FrequencyChoice, Layer
 from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
@@ -165,7 +165,7 @@ class Permitted:
             choice = by_recipient.choice(entry.recipient_id, entry.event.id, channel, is_mentioned=is_mentioned)
             if choice.frequency is not Frequency.NEVER:
                 return None
-            return OutcomeReason.MUTED, _choice_text(choice)
+            return OutcomeReason.MUTED, refusal_text(choice, "the recipient never wants")
 
         return objection
 
@@ -243,14 +243,6 @@ class Permitted:
             return [visibility_by_id[viewer_id] for viewer_id in ids]
 
         return viewers
-
-
-def _choice_text(choice: FrequencyChoice) -> str:
-    """Return why nothing is sent, and whose choice that is."""
-    subject = f"changes of {choice.kind}" if choice.kind else "changes of this kind"
-    if choice.layer is Layer.SERVER:
-        return f"by default nobody is sent {subject}"
-    return f"the recipient never wants {subject}"
 
 
 def _addressees(dispatch: Dispatch) -> set[str]:

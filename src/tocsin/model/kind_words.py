@@ -1,0 +1,102 @@
+"""Words of sentences for kinds of change, and for the categories of changes that preferences may name instead.
+
+``you never want to hear of changed descriptions``. Labels of lists are in ``model/change_kinds.py``.
+Next: ``alerts/explanations/answer.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tocsin.model.change_kinds import CHANGE_KINDS, Frequency
+from tocsin.model.preferences import FrequencyChoice, Layer
+
+_SUBJECTS: Mapping[str, str] = {
+    "breaking": "breaking changes",
+    "softDeletion": "deletions that can be undone",
+    "deletion": "permanent deletions",
+    "restoration": "restored assets",
+    "creation": "new assets",
+    "testFailure": "failed tests",
+    "runFailure": "failed runs",
+    "freshness": "stale data",
+    "profileAnomaly": "anomalies of profiles",
+    "sla": "violated SLAs",
+    "incident": "incidents",
+    "recovery": "tests and runs that succeed again",
+    "test": "tests that are added, changed or removed",
+    "run": "runs",
+    "newData": "new data",
+    "columns": "changed columns, fields, tasks and charts",
+    "constraint": "changed constraints",
+    "description": "changed descriptions",
+    "tag": "changed tags",
+    "glossaryTerm": "changed glossary terms",
+    "name": "changed names",
+    "owner": "changed owners",
+    "reviewer": "changed reviewers and experts",
+    "lineage": "changed lineage",
+    "customProperty": "changed custom properties",
+    "membership": "changed members and roles",
+    "connection": "changed connections",
+    "relatedAlert": "alerts that act on others",
+    "other": "changes of other fields",
+    "classification": "changed tags of PII and PersonalData",
+    "tier": "changed tiers",
+    "certification": "changed certifications",
+    "domain": "changed domains",
+    "dataProduct": "changed data products",
+    "policyViolation": "violated policies",
+    "access": "changed policies, roles and rules",
+    "deprecation": "deprecations and changes of status",
+    "queryPattern": "changed query patterns",
+    "usageDrop": "drops of usage",
+    "usage": "usage and queries",
+    "follower": "new and former followers",
+    "vote": "votes",
+    "mention": "mentions",
+    "task": "tasks",
+    "announcement": "announcements",
+    "discussion": "discussions",
+    "changeRequest": "change requests",
+    "ownAlert": "failures of alerts, destinations and readers",
+    "bot": "what bots change",
+    "schema": "changed schemas",
+    "lifecycle": "assets that are created, deleted or restored",
+    "quality": "tests and their results",
+    "conversation": "conversations",
+}
+"""What each is called; a kind and a category of one name are called alike."""
+
+
+def subject_text(name: str) -> str:
+    """Return what a kind or category is called in a sentence."""
+    return _SUBJECTS.get(name, f"changes of kind {name}")
+
+
+def refusal_text(choice: FrequencyChoice, who: str) -> str:
+    """Return that a choice keeps something back, whose it is, and the command that changes it for its recipient.
+
+    ``who`` is the recipient with a verb, ``the recipient never wants``: ``… to hear of votes (to change that: …)``.
+    """
+    subject = subject_text(choice.kind) if choice.kind else "anything"
+    is_of_server = choice.layer is Layer.SERVER
+    refusal = f"by the server's defaults nobody hears of {subject}" if is_of_server else f"{who} to hear of {subject}"
+    return f"{refusal} (to change that: {_command_for(choice.kind)})"
+
+
+def _command_for(name: str) -> str:
+    if name in CHANGE_KINDS:
+        return f"tocsin kinds {name} --frequency immediate"
+    return f"tocsin preferences --notify {name or 'all'}=immediate"
+
+
+def frequency_text(choice: FrequencyChoice, who: str) -> str:
+    """Return how often something comes by a choice, and whose it is: ``you prefer changed descriptions daily``.
+
+    ``who`` is the recipient with a verb: ``you prefer``.
+    """
+    subject = subject_text(choice.kind) if choice.kind else "everything"
+    prefers = "the server's defaults send" if choice.layer is Layer.SERVER else who
+    often = "at once" if choice.frequency is Frequency.IMMEDIATE else choice.frequency.value
+    return f"{prefers} {subject} {often}"

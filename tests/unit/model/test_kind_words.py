@@ -1,0 +1,48 @@
+"""Sentences about kinds of change read as English for every kind and category."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from tocsin.cli.app import app_of
+from tocsin.conditions.changes import KNOWN_CATEGORIES
+from tocsin.model.change_kinds import CHANGE_KINDS, Frequency
+from tocsin.model.kind_words import frequency_text, refusal_text, subject_text
+from tocsin.model.preferences import FrequencyChoice, Layer
+
+NAMES = ("", *dict.fromkeys((*CHANGE_KINDS, *KNOWN_CATEGORIES)))
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_every_kind_and_category_has_words_of_its_own(name: str) -> None:
+    subject = subject_text(name)
+    assert "of kind" not in subject
+    assert [word for word in subject.split() if word[1:] != word[1:].lower()] in ([], ["SLAs"], ["PII", "PersonalData"])
+
+
+def test_no_two_kinds_are_called_alike() -> None:
+    subjects = [subject_text(name) for name in NAMES[1:]]
+    assert len(set(subjects)) == len(subjects)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_keeps_something_back_is_said_with_the_command_that_changes_it(name: str) -> None:
+    by_person = refusal_text(FrequencyChoice(Frequency.NEVER, name, Layer.OWN), "you never want")
+    subject = subject_text(name) if name else "anything"
+    assert by_person.startswith(f"you never want to hear of {subject} (to change that: tocsin ")
+    by_server = refusal_text(FrequencyChoice(Frequency.NEVER, name, Layer.SERVER), "you never want")
+    assert by_server.startswith(f"by the server's defaults nobody hears of {subject} (to change that: tocsin ")
+    _, *words = shlex.split(by_person.partition("that: ")[2].rstrip(")"))
+    command: Any = get_command(app_of())  # Any: Click's classes, which Typer hides
+    command.commands[words[0]].make_context("tocsin", words[1:])
+
+
+def test_how_often_something_comes_says_whose_choice_that_is() -> None:
+    daily = FrequencyChoice(Frequency.DAILY, "description", Layer.OWN)
+    assert frequency_text(daily, "you prefer") == "you prefer changed descriptions daily"
+    by_server = daily._replace(layer=Layer.SERVER)
+    assert frequency_text(by_server, "you prefer") == "the server's defaults send changed descriptions daily"

@@ -148,7 +148,7 @@ def test_of_people_who_are_named_nobody_else_is_read(company: SmallCompany, dire
     )
     followers = list(directory.of(Portion(only=frozenset({cem}))).stakeholders({orders}, ReasonKind.FOLLOWER))
     assert [one.principal_id for one in followers] == [cem]
-    of_follows = [one for one in statements if "FROM follow" in one[0]]
+    of_follows = [one for one in statements if "follow.user_id" in one[0]]
     with company.engine.connect() as connection:
         counts = [len(connection.exec_driver_sql(sql, args).all()) for sql, args in of_follows]  # type: ignore[arg-type]
     assert sum(counts) == 1

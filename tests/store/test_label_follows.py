@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, insert
 from tests.company import SmallCompany
 from tests.store.test_container_follows import (
     BELL,
@@ -18,8 +18,12 @@ from tests.store.test_resolving import restrict
 
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import past_relation
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.mutes import Mutes
 
 TAG, TERM = ("tag", "Secret"), ("glossaryTerm", "order")
@@ -206,9 +210,21 @@ def test_the_cost_depends_neither_on_what_else_carries_a_label_nor_on_labels_tha
     put_on(company, "revenue", TAG, TERM)
     assert follower_count(company, without_follow) == 0
     assert len(without_follow) == len(without)
+    assert not [statement for statement in without_follow if "entity_tag" in statement or "ownership" in statement]
     follow(company, "cem", TAG)
     assert follower_count(company, among_one) == 1
     for number in range(30):
         company.table(f"more{number}", tags=[label_of(TAG)])
     assert follower_count(company, among_many) == 1
-    assert len(among_many) == len(among_one) <= len(without_follow) + 2
+    assert len(among_many) == len(among_one) <= 12
+
+
+def test_a_label_that_was_followed_counts_however_much_else_has_ended(company: SmallCompany) -> None:
+    put_on(company, "revenue", TAG)
+    follow(company, "cem", TAG)
+    unfollow(company, "cem", TAG)
+    ended = {"until_offset": 0, "relation": "owner", "entity_id": "gone", "other_type": "user"}
+    with writing(company.engine) as connection:
+        connection.execute(insert(past_relation), [{**ended, "other_id": f"owner {at}"} for at in range(2_000)])
+    (principal,) = SqlDirectory(company.engine).stakeholders([company.ids["revenue"]], ReasonKind.FOLLOWER)
+    assert principal.principal_id == company.ids["cem"]

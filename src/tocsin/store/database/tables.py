@@ -180,6 +180,7 @@ follow = Table(
     Column("entity_type", String(40), nullable=False),
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "user_id"),
+    Index(None, "entity_type"),
 )
 """One row per (asset, follower), since the event at ``since_offset`` of the log."""
 
@@ -191,10 +192,7 @@ tombstone = Table(
     Column("relation_count", Integer, nullable=False),
     Index(None, "entity_id"),
 )
-"""One row per hard delete: the offset of its event, the entity that is gone, and how many relations it had.
-
-The audit checks that all of them were there when the deletion was notified.
-"""
+"""One row per hard delete: its event, the entity that is gone, and how many relations it had (see the audit)."""
 
 past_relation = Table(
     "past_relation",

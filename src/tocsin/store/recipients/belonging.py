@@ -23,8 +23,8 @@ from tocsin.store.catalogue.relations.ancestry import Ancestor
 from tocsin.store.catalogue.relations.past import LABEL
 from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.tables import change_event, entity, follow, past_relation
+from tocsin.store.recipients.followed_types import AROUND, GATHERING, TOLD_AS_ITSELF
 from tocsin.store.recipients.relations_over_time import (
-    AROUND,
     AncestorChain,
     Governance,
     KnownRelations,
@@ -34,8 +34,6 @@ from tocsin.store.recipients.relations_over_time import (
 )
 
 _PAST, _EVENT = past_relation.c, change_event.c
-_TOLD_AS_ITSELF = "table"
-"""The ancestor whose followers are told of what it contains, its tests, as of itself (``subject_assets.py``)."""
 
 _Spans = dict[tuple[str, str, str | None], list[Span]]
 """When an asset belongs to something, by their ids and ``Followed.relation``."""
@@ -71,6 +69,9 @@ def _find_belongings(
     connection: Connection, asset_ids: Collection[str], memory: KnownRelations
 ) -> dict[str, list[Belonging]]:
     """Return what each of these belongs to, or did, and people follow or did; most follow assets only."""
+    belongings: dict[str, list[Belonging]] = {one: [] for one in asset_ids}
+    if memory.followed_types(connection).isdisjoint(GATHERING):
+        return belongings
     chains = memory.chains_of(connection, asset_ids)
     governance = Governance(connection, [one for one in asset_ids if _is_asset(chains[one])], memory)
     types = governance.targets()
@@ -78,7 +79,6 @@ def _find_belongings(
     every_chain = [*chains.values(), *chains_of_named.values()]
     container_ids = {*types, *(ancestor.id for some in every_chain for ancestor in some.everybody())}
     followed_ids = _find_followed(connection, container_ids, memory.from_offset)
-    belongings: dict[str, list[Belonging]] = {one: [] for one in asset_ids}
     if not followed_ids:
         return belongings
     spans: _Spans = defaultdict(list)
@@ -151,7 +151,7 @@ def _spans_above(asset_chain: AncestorChain, followed_ids: Collection[str]) -> I
     """Yield the ancestors of an entity that it belongs to and that are followed, and when."""
     for since, end in pairwise(sorted({0, NO_END + 1, *asset_chain.turns()})):
         for ancestor in asset_chain.at(since):
-            if ancestor.id in followed_ids and ancestor.entity_type != _TOLD_AS_ITSELF:
+            if ancestor.id in followed_ids and ancestor.entity_type != TOLD_AS_ITSELF:
                 yield ancestor.id, (since, end - 1)
 
 

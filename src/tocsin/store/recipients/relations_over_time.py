@@ -43,12 +43,10 @@ from tocsin.store.database.tables import (
     ownership,
     past_relation,
 )
+from tocsin.store.recipients.followed_types import AROUND, find_followed_types
 
 Span = tuple[int, int]
 """The first and the last offset for which something holds."""
-
-AROUND = ("domain", "dataProduct")
-"""Types of what assets name and are in, with all above it."""
 
 _PAST = past_relation.c
 _Current = tuple[Select[Any], ColumnElement[str]]
@@ -81,7 +79,7 @@ def _current_references(types: Mapping[str, str]) -> _Current:
 
 _OWNERS = (_current(ownership, "entity_id", "owner_id", "owner_type"),)
 _LABELS = (labels_carried().add_columns(literal(NO_END), entity.c.fqn), entity_tag.c.entity_id)
-_GOVERNANCE = (_current_references({"domains": "domain", "dataProducts": "dataProduct"}), *_OWNERS, _LABELS)
+_AROUND = (_current_references({"domains": "domain", "dataProducts": "dataProduct"}),)
 _MEMBERS = (_current(membership, "team_id", "member_id", "member_type"),)
 _EDGES = (_current(lineage_edge, "from_id", "to_id", "to_type"),)
 _ENDED = select(
@@ -325,6 +323,7 @@ class KnownRelations:
         self.from_offset = max(0, first_offset - 1)
         self._chains: dict[str, AncestorChain] = {}
         self._relations: dict[str, Sequence[_Held]] = {}
+        self._followed_types: frozenset[str] | None = None
 
     def chains_of(self, connection: Connection, node_ids: Collection[str]) -> Mapping[str, AncestorChain]:
         """Return the ancestors of each entity."""
@@ -334,14 +333,25 @@ class KnownRelations:
         return {one: self._chains[one] for one in node_ids}
 
     def relations_of(self, connection: Connection, node_ids: Collection[str]) -> Mapping[str, Sequence[_Held]]:
-        """Return the domains, data products, owners and labels that each entity has itself."""
+        """Return the owners that each entity has itself; its domains, data products and labels if any is followed."""
         unknown_ids = [one for one in node_ids if one not in self._relations]
         if unknown_ids:
-            names = (DOMAIN, PRODUCT, OWNER, LABEL)
-            relations = _relations_held(connection, _GOVERNANCE, names, unknown_ids, self.from_offset)
+            followed_types = self.followed_types(connection)
+            current, names = [*_OWNERS], [OWNER]
+            if followed_types.intersection(AROUND):
+                current, names = [*_AROUND, *current], [DOMAIN, PRODUCT, *names]
+            if followed_types.intersection(SOURCES):
+                current, names = [*current, _LABELS], [*names, LABEL]
+            relations = _relations_held(connection, current, names, unknown_ids, self.from_offset)
             relations = _without_namesakes(connection, relations)
             self._relations |= {one: relations.get(one, ()) for one in unknown_ids}
         return {one: self._relations[one] for one in node_ids}
+
+    def followed_types(self, connection: Connection) -> frozenset[str]:
+        """Return the types of what people follow (``followed_types.py``)."""
+        if self._followed_types is None:
+            self._followed_types = find_followed_types(connection, self.from_offset)
+        return self._followed_types
 
 
 def _chains_of(connection: Connection, node_ids: Collection[str], from_offset: int) -> dict[str, AncestorChain]:

@@ -1,0 +1,48 @@
+"""Types of what people follow: what assets belong to is looked up only if somewhere such a thing is followed.
+
+Next: ``store/recipients/belonging.py``.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, ScalarSelect, case, func, or_, select
+
+from tocsin.model.entity_type import OWNING
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.labels import SOURCES
+from tocsin.model.notification import ReasonKind
+from tocsin.store.database.tables import follow, past_relation
+
+AROUND = ("domain", "dataProduct")
+"""Types of what assets name and are in, with all above it."""
+
+TOLD_AS_ITSELF = "table"
+"""The ancestor whose followers are told of what it contains, its tests, as of itself (``subject_assets.py``)."""
+
+_PARENTS = {parent for row in ENTITY_TYPES.values() for place in row.places for parent in place.types}
+
+GATHERING = frozenset({*_PARENTS, *AROUND, *OWNING, *SOURCES} - {TOLD_AS_ITSELF})
+"""Types of what assets belong to."""
+
+_MOST_ENDED = 1_000
+"""Ended relations that are looked at: beyond, a follow is taken to be among them."""
+
+
+def find_followed_types(connection: Connection, from_offset: int) -> frozenset[str]:
+    """Return the types of what people follow: all types if a follow may have ended at this offset or later.
+
+    It is one statement that takes a look-up per type, however many follows there are; a row has no type.
+    """
+    first = select(func.min(follow.c.entity_type).label("entity_type")).cte(recursive=True)
+    following = select(func.min(follow.c.entity_type)).where(follow.c.entity_type > first.c.entity_type)
+    types = first.union_all(select(following.scalar_subquery()).where(first.c.entity_type.is_not(None)))
+    type_rows = connection.execute(select(types.c.entity_type, _may_have_ended(from_offset))).all()
+    has_ended = any(may_have_ended for _, may_have_ended in type_rows)
+    return frozenset(ENTITY_TYPES) if has_ended else frozenset({row.entity_type for row in type_rows} - {None})
+
+
+def _may_have_ended(from_offset: int) -> ScalarSelect[bool]:
+    past_relations = select(past_relation.c.relation).where(past_relation.c.until_offset >= from_offset)
+    first_ended = past_relations.order_by(past_relation.c.until_offset).limit(_MOST_ENDED).subquery()
+    follow_count = func.count(case((first_ended.c.relation == ReasonKind.FOLLOWER.value, 1)))
+    return select(or_(follow_count > 0, func.count() == _MOST_ENDED)).select_from(first_ended).scalar_subquery()

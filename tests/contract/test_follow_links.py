@@ -94,6 +94,40 @@ def test_a_link_neither_names_nor_changes_an_asset_that_its_reader_may_not_view(
     assert followers(administrator, orders) == ["ann"]
 
 
+def test_a_link_unfollows_the_column_that_its_mail_is_about_and_ends_with_that(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    column = orders["columns"][0]["name"]
+    assert administrator.put(f"/tables/{orders['id']}/followers/{ann}", params={"column": column}).is_success
+    alert(administrator, "Mail", destinations=MAIL)
+    change = [{"op": "add", "path": "/columns/0/description", "value": "one"}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(f"/tables/{orders['id']}", json=change, headers=headers).is_success
+    event_id = administrator.get("/events?entityType=table&limit=1000").json()["data"][-1]["id"]
+    notify_all(sqlite_engine)
+    parts = served.app.state.parts
+    link = FollowLink(mail_to("ann", administrator, event_id), False, parts.clock.now_ms() + DAY_MS)
+    key = parts.alert_stores.unsubscribe_key
+    unfollow, again = (token_of(link._replace(follows=follows), key) for follows in (False, True))
+
+    def followed_columns() -> list[str]:
+        return [one["column"] for one in client.get(f"/users/{ann}/following").json()["data"]]
+
+    with client, served.client() as nobody:
+        page = nobody.get(f"/follow/{unfollow}").text
+        assert f"You are about to unfollow the column {column} of orders, as ann." in page
+        assert nobody.post(f"/follow/{unfollow}").json() == {"follows": False}
+        assert followed_columns() == []
+        assert nobody.post(f"/follow/{again}").json() == {"follows": True}
+        assert followed_columns() == [column]
+        removal = [{"op": "remove", "path": "/columns/0"}]
+        assert administrator.patch(f"/tables/{orders['id']}", json=removal, headers=headers).is_success
+        assert (followed_columns(), nobody.post(f"/follow/{again}").status_code) == ([], 404)
+        hide(administrator, ann, orders)
+        assert nobody.get(f"/follow/{unfollow}").status_code == 404
+
+
 def test_a_link_about_a_test_means_its_table_and_ends_with_that(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

@@ -172,6 +172,9 @@ def test_one_column_is_followed_listed_and_unfollowed(
     assert client.get(f"/tables/{orders['id']}/followers").json()["data"] == []
     refusal = client.put(path, params={"column": "nothing"})
     assert (refusal.status_code, "has no column nothing" in refusal.text) == (400, True)
+    assert client.put(path, params={"column": ""}).status_code == client.delete(path, params={"column": ""}).status_code
+    assert client.put(path, params={"column": ""}).status_code == 400
+    assert client.put(path, params={"column": column.upper()}).status_code == 400
     bulk = client.post(f"/users/{user_id}/unfollow", json={"ids": [orders["id"]]}).json()
     assert bulk["successRequest"][0]["message"] == "was not followed"
     assert administrator.get(f"/users/{user_id}/following").json()["paging"]["total"] == 1

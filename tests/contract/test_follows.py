@@ -349,10 +349,12 @@ def test_the_list_says_since_when_what_changed_last_and_how_often_it_told(
     assert (second["told"]["count"], second["told"]["unread"]) == (3, 3), "two changes and a new test"
     assert second["told"]["last"] > 0
     assert first["told"] == {"count": 0, "unread": 0}
-    assert not {"lastOpened"} & first.keys()
+    assert "lastOpened" not in first
     assert client.put(f"/users/{user_id}/notifications/{notifications[0]['id']}/read").is_success
     (entry,) = list_of(client, user_id, q="ORDERS")["data"]
     assert (entry["told"]["count"], entry["told"]["unread"]) == (3, 2)
+    assert entry["lastOpened"] >= entry["told"]["last"]
+    assert names_in(list_of(client, user_id, sortField="lastOpened")) == ["orders", "customers"]
 
 
 def test_the_list_is_filtered_sorted_and_paged(
@@ -411,6 +413,33 @@ def test_only_a_review_reads_what_somebody_was_told(
         assert not reads_notifications(query="orders")
     finally:
         event.remove(Engine, "before_cursor_execute", note)
+
+
+def test_a_column_of_many_assets_is_followed_and_unfollowed_at_once(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, client = alice
+    create_entity(administrator, "/tables", name="empty", databaseSchema=SCHEMA, columns=[])
+    index_all(sqlite_engine)
+    column = orders["columns"][0]["name"]
+    names = [f"{SCHEMA}.orders", f"{SCHEMA}.empty", f"{SCHEMA}.none"]
+    for is_dry in (True, False):
+        result = post(client, f"/users/{user_id}/follows", names=names, column=column, dryRun=is_dry)
+        assert [one["message"] for one in result["successRequest"]] == ["followed"]
+        assert result["successRequest"][0]["request"]["column"] == column
+        messages = [one["message"] for one in result["failedRequest"]]
+        assert (f"has no column {column}" in messages[0], messages[1]) == (True, f"{SCHEMA}.none not found")
+        assert result["followCount"] == 1
+    again = post(client, f"/users/{user_id}/follows", query="orders", column=column, dryRun=True)
+    assert [one["message"] for one in again["successRequest"]] == ["already followed"]
+    selections: list[Json] = [{"ids": [orders["id"]], "column": column}, {"query": "orders", "column": column}]
+    for selection in (*selections, {"q": f"orders.{column}"}, {"q": "", "type": "table"}):
+        post(client, f"/users/{user_id}/follows", ids=[orders["id"]], column=column)
+        dry = post(client, f"/users/{user_id}/unfollow", **selection, dryRun=True)
+        assert (dry["followCount"], list_of(client, user_id)["paging"]["total"]) == (0, 1), selection
+        assert post(client, f"/users/{user_id}/unfollow", **selection)["followCount"] == 0, selection
+    for wrong in ({"q": "o", "column": column}, {"q": "o", "names": names}, {"ids": [orders["id"]], "column": ""}):
+        assert client.post(f"/users/{user_id}/unfollow", json=wrong).status_code == 400, wrong
 
 
 def test_what_is_worth_a_review_is_listed_and_unfollowed_at_once(

@@ -35,8 +35,8 @@ def counts_of(company: SmallCompany, who: str, *tables: str, most_counted: int =
     """Return how often a person was told of these tables, by their names."""
     names = {company.ids[table]: table for table in tables}
     counts = ToldCounts(company.engine, most_counted=most_counted)
-    by_id = counts.of(company.ids[who], company.clock.now_ms(), set(names))
-    return {names[table_id]: count for table_id, count in by_id.items()}
+    by_place = counts.of(company.ids[who], company.clock.now_ms(), names)
+    return {names[table_id]: count for (table_id, column), count in by_place.items() if column is None}
 
 
 def test_a_follow_has_its_time_and_the_last_version_of_its_asset(company: SmallCompany) -> None:
@@ -103,6 +103,32 @@ def test_a_notification_counts_for_each_container_through_which_a_person_follows
     new_counts = {name: count.count - before.get(name, NEVER_TOLD).count for name, count in counts.items()}
     assert new_counts == {"orders": 2, "revenue": 1, "public": 3, "pg": 3}
     assert counts["pg"].unread_count == counts["pg"].count
+
+
+def test_a_followed_column_counts_what_it_told_and_when_that_was_read(company: SmallCompany) -> None:
+    company.table("people")
+    people, cem = company.ids["people"], company.ids["cem"]
+    for column in ("id", "email"):
+        company.writes.follow("table", people, cem, actor=SYSTEM, column=column)
+    notify_all(company.engine)
+    for number, text in ((1, "addresses"), (1, "mails"), (0, "numbers")):
+        company.clock.advance(1)
+        change = [{"op": "add", "path": f"/columns/{number}/description", "value": text}]
+        company.writes.patch("table", company.key("people"), change, actor=SYSTEM)
+    notify_all(company.engine)
+    inbox, counts = Inbox(company.engine), ToldCounts(company.engine)
+    now_ms, fqns = company.clock.now_ms(), {people: "elsewhere.a.b.people"}
+    counts_by_place = counts.of(cem, now_ms, fqns)
+    assert {column: counts_by_place[people, column].count for column in ("id", "email", None)} == {
+        "id": 1,
+        "email": 2,
+        None: 3,
+    }
+    (entry, *_) = inbox.page(cem, now_ms, limit=10)
+    inbox.mark_read(cem, entry.id, now_ms)
+    counts_by_place = counts.of(cem, now_ms, fqns)
+    assert (counts_by_place[people, "id"].unread_count, counts_by_place[people, "id"].opened_ms) == (0, now_ms)
+    assert (counts_by_place[people, "email"].unread_count, counts_by_place[people, "email"].opened_ms) == (2, None)
 
 
 def test_only_the_newest_notifications_are_counted(company: SmallCompany) -> None:

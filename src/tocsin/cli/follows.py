@@ -33,7 +33,7 @@ Query = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing: count the assets and list the first.")]
 OfColumn = Annotated[
-    str | None, typer.Option("--column", metavar="NAME", help="Only this column of the asset, and its tests.")
+    str | None, typer.Option("--column", metavar="NAME", help="Only this column of each asset, and its tests.")
 ]
 ToReview = Annotated[
     Review | None,
@@ -42,7 +42,7 @@ ToReview = Annotated[
         help="stale: nothing has happened for 180 days; noisy: you were told often and read nothing; gone: deleted.",
     ),
 ]
-Sort = Annotated[str, typer.Option("--sort", metavar="FIELD", help="name, lastChange, since or told.")]
+Sort = Annotated[str, typer.Option("--sort", metavar="FIELD", help="name, lastChange, lastOpened, since or told.")]
 Containing = Annotated[str | None, typer.Option("--containing", metavar="TEXT", help="What the names contain.")]
 OnlyType = Annotated[str | None, typer.Option("--type", help="Only assets of this type.")]
 MostFollows = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of assets.")]
@@ -66,35 +66,37 @@ def follow(
     · tocsin follow --query 'domain:Finance AND tier:Tier.Tier1' --type table --dry-run
     """
     _check_selection(assets, query)
-    _check_column(assets, column, dry_run=dry_run)
     if assets and len(assets) == 1 and not dry_run:
         _change_one((assets[0], column), user, entity_type, follows=True, as_json=as_json)
     else:
-        selection = _selection(query, entity_type, dry_run=dry_run)
+        selection = _selection(query, entity_type, column, dry_run=dry_run)
         _change_many(assets or [], user, selection, follows=True, as_json=as_json)
 
 
-def unfollow(
+def unfollow(  # noqa: PLR0913  # each option of the command is a parameter
     assets: Assets = None,
     *,
     query: Query = None,
     column: OfColumn = None,
     review: ToReview = None,
+    containing: Containing = None,
     dry_run: DryRun = False,
     user: AsUser = None,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Stop following assets.
+    """Stop following assets, or a column of each.
 
-    --query and --review select among those that you follow.
+    --query, --review and --containing select among what you follow.
     """
-    _check_selection(assets, query, review)
-    _check_column(assets, column, dry_run=dry_run)
+    _check_selection(assets, query, review or containing)
+    if column and (review or containing):
+        raise InvalidInput("--review and --containing select columns with the rest.", field="column")
     if assets and len(assets) == 1 and not dry_run:
         _change_one((assets[0], column), user, entity_type, follows=False, as_json=as_json)
     else:
-        selection = _selection(query, entity_type, dry_run=dry_run) | ({"review": review.value} if review else {})
+        selection = _selection(query, entity_type, column, dry_run=dry_run)
+        selection |= ({"review": review.value} if review else {}) | ({"q": containing} if containing else {})
         _change_many(assets or [], user, selection, follows=False, as_json=as_json)
 
 
@@ -128,6 +130,7 @@ def _follow_row(entry: Document, zone: str) -> Document:
         "last change": f"{_day(change['timestamp'], zone)} (version {change['version']})",
         "told": told_count["count"],
         "unread": told_count["unread"],
+        "last read": _day(entry.get("lastOpened"), zone),
     }
 
 
@@ -140,19 +143,14 @@ def _day(at_ms: int | None, zone: str) -> str:
     return "" if at_ms is None else moment_text(at_ms, zone, form="%Y-%m-%d")
 
 
-def _check_selection(assets: Sequence[str] | None, query: str | None, review: Review | None = None) -> None:
-    if sum((bool(assets), query is not None, review is not None)) != 1:
+def _check_selection(assets: Sequence[str] | None, query: str | None, listed: str | None = None) -> None:
+    if sum((bool(assets), query is not None, listed is not None)) != 1:
         raise InvalidInput("Give names of assets, or one option that selects them, such as --query.", field="asset")
 
 
-def _check_column(assets: Sequence[str] | None, column: str | None, *, dry_run: bool) -> None:
-    if column is not None and (dry_run or len(assets or ()) != 1):
-        raise InvalidInput("A column is one of one asset; without --dry-run.", field="column")
-
-
-def _selection(query: str | None, entity_type: str | None, *, dry_run: bool) -> Document:
-    """Return what selects assets beside their names: a search, perhaps of one type, or the type of the names."""
-    selection: Document = {"dry_run": dry_run}
+def _selection(query: str | None, entity_type: str | None, column: str | None, *, dry_run: bool) -> Document:
+    """Return what selects beside names: a search, perhaps of one type, or the type of the names; a column of each."""
+    selection: Document = {"dry_run": dry_run} | ({"column": column} if column is not None else {})
     if query is not None:
         selection["query"] = query
     if entity_type is not None:
@@ -168,10 +166,14 @@ def _change_one(
     with Client() as client:
         asset, follower = find_followable(client, name, entity_type), find_user(client, user)
         change = client.add_follower if follows else client.remove_follower
-        change(asset.entity_type, asset.id, follower.id, column=column)
+        is_new = change(asset.entity_type, asset.id, follower.id, column=column)
     answer = {"user": follower.name, "asset": asset.fully_qualified_name, "type": asset.entity_type, "follows": follows}
     answer |= {"column": column} if column else {}
-    verb, of_column = "now follows" if follows else "no longer follows", f"column {column} of " if column else ""
+    of_column = f"column {column} of " if column else ""
+    if is_new:
+        verb = "now follows" if follows else "no longer follows"
+    else:
+        verb = "follows already:" if follows else "did not follow"
     text = f"{follower.name} {verb} {of_column}{asset.entity_type} {asset.fully_qualified_name}."
     show_text(text, answer=answer, as_json=as_json)
 
@@ -216,4 +218,8 @@ def _outcome_row(outcome: Document) -> Document:
     request = outcome["request"]
     if not isinstance(request, dict):
         return {"type": "", "asset": request, "result": outcome["message"]}
-    return {"type": request["type"], "asset": request["fullyQualifiedName"], "result": outcome["message"]}
+    return {
+        "type": request["type"],
+        "asset": ".".join(filter(None, (request["fullyQualifiedName"], request.get("column")))),
+        "result": outcome["message"],
+    }

@@ -112,16 +112,16 @@ def rollback(
     return ApiCall("POST", path, _document, body={"version": version, "dryRun": dry_run}, headers=headers)
 
 
-def add_follower(entity_type: str, entity_id: str, follower_id: str, *, column: str | None = None) -> ApiCall[None]:
-    """Make the user with UUID ``follower_id`` follow the asset, or a column; following twice changes nothing."""
+def add_follower(entity_type: str, entity_id: str, follower_id: str, *, column: str | None = None) -> ApiCall[bool]:
+    """Make the user with UUID ``follower_id`` follow the asset, or a column; return whether they did not before."""
     path = _path(entity_type, entity_id, "followers", follower_id)
-    return ApiCall("PUT", path, _read_nothing, query_of({"column": column}))
+    return ApiCall("PUT", path, _is_change, query_of({"column": column}))
 
 
-def remove_follower(entity_type: str, entity_id: str, follower_id: str, *, column: str | None = None) -> ApiCall[None]:
-    """Make the user with UUID ``follower_id`` follow the asset, or a column, no longer."""
+def remove_follower(entity_type: str, entity_id: str, follower_id: str, *, column: str | None = None) -> ApiCall[bool]:
+    """Make the user with UUID ``follower_id`` follow the asset, or a column, no longer; return whether they did."""
     path = _path(entity_type, entity_id, "followers", follower_id)
-    return ApiCall("DELETE", path, _read_nothing, query_of({"column": column}))
+    return ApiCall("DELETE", path, _is_change, query_of({"column": column}))
 
 
 def followers(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
@@ -490,6 +490,10 @@ def _log_slice(answer: Document) -> LogSlice:
 
 def _document(answer: Any) -> Document:  # Any: JSON whose shape the server defines
     return answer if isinstance(answer, dict) else {"data": answer}
+
+
+def _is_change(event: Document) -> bool:
+    return bool(event["eventType"] != "entityNoChange")
 
 
 def _read_nothing(_answer: object) -> None:

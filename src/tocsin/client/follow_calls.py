@@ -15,7 +15,7 @@ from tocsin.model.entity import Document
 
 
 def followed_assets(user_id: str, **filters: Filter) -> Pages[Document]:
-    """Iterate over what a user follows: ``asset``, ``since``, ``lastChange``, ``told``, ``deleted``.
+    """Iterate over what a user follows: ``asset``, ``column``, ``since``, ``lastChange``, ``lastOpened``, ``told``, ….
 
     Filters are the API's: ``type``, ``q``, ``review`` (``stale``, ``noisy``, ``gone``), ``sort_field``, ``sort_order``.
     """
@@ -26,7 +26,7 @@ def follow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Seq
     """Let a user follow many assets; return what became of each; with ``dry_run`` only what would.
 
     They are selected by ``ids``, by ``names`` (FQNs, perhaps with their ``type``), or by a search ``query``, perhaps
-    with ``index`` and ``query_filter``.
+    with ``index`` and ``query_filter``; with ``column`` it is this column of each.
     """
     return _change(user_id, "follows", selection, dry_run=dry_run)
 
@@ -34,7 +34,8 @@ def follow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Seq
 def unfollow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
     """Let a user follow many assets no longer.
 
-    They are selected as in ``follow_assets``, or by a ``review``: ``stale``, ``noisy``, ``gone``.
+    They are selected as in ``follow_assets``, or as ``followed_assets`` lists them: by a ``review``, ``q``, or both,
+    perhaps of one ``type``.
     """
     return _change(user_id, "unfollow", selection, dry_run=dry_run)
 

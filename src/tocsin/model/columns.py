@@ -40,6 +40,11 @@ def relative_fqns_by_spelling(entity_type: str, fqn: str, document: Document) ->
     return {".".join(names.split(path)): path for path in paths} | {path: path for path in paths}
 
 
+def path_below(column_fqn: str, asset_fqn: str) -> str:
+    """Return the FQN of a column below that of its asset, which may have another name since."""
+    return names.join(names.split(column_fqn)[len(names.split(asset_fqn)) :])
+
+
 def missing_column(fqn: str, column: object, names: Iterable[str], *, field: str) -> InvalidInput:
     """Return the refusal of a column that an asset has not, with the nearest of those it has."""
     return InvalidInput(f"{fqn} has no column {column}{hint(column, names)}", field=field)

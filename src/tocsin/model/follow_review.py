@@ -52,11 +52,15 @@ class Review(StrEnum):
 
 @dataclass(frozen=True)
 class ToldCount:
-    """How often a person was told of an asset in the app, how much of it is unread, and when the last time was."""
+    """How often a person was told of an asset in the app, how much of it is unread, and when the last time was.
+
+    ``opened_ms`` is when they last read any of it.
+    """
 
     count: int = 0
     unread_count: int = 0
     last_ms: int | None = None
+    opened_ms: int | None = None
 
 
 NEVER_TOLD = ToldCount()
@@ -73,7 +77,7 @@ class AssetFollow:
     since_ms : the time of the follow; None where the log no longer has it
     changed_ms, version : its last version
     told_count : notifications of the person about the asset, its tests and threads, and, because they follow it, about
-        what it contains
+        what it contains; about a column those that they got because they follow it
     """
 
     reference: Document

@@ -202,11 +202,8 @@ class Reason(WireModel):
 
 
 def most_direct_follow(reasons: Iterable[Reason]) -> Reason | None:
-    """Return the reason of a follower, of several that of the most direct follow; None where there is none.
-
-    A column is unfollowed by name only: a link would end the follow of the asset.
-    """
-    follows = (reason for reason in reasons if reason.is_of_follower and not reason.is_of_column)
+    """Return the reason of a follower, of several that of the most direct follow; None where there is none."""
+    follows = (reason for reason in reasons if reason.is_of_follower)
     return min(follows, default=None, key=lambda reason: directness(reason.through))
 
 

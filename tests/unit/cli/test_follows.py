@@ -69,6 +69,34 @@ def test_what_is_worth_a_review_is_unfollowed_at_once(run: Run, small_server: Sm
     assert small_server.requests[-1].body == {"review": "gone"}
 
 
+def test_names_are_filtered_as_in_the_list_and_a_column_is_one_of_each_asset(
+    run: Run, small_server: SmallServer
+) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", DANA)
+    small_server.answer("POST", f"{API}/users/u/unfollow", result())
+    assert run("unfollow", "--containing", "old", "--review", "stale", "--dry-run").code == 0
+    assert small_server.requests[-1].body == {"q": "old", "review": "stale", "dryRun": True}
+    assert run("unfollow", "--query", "orders", "--column", "email").code == 0
+    assert small_server.requests[-1].body == {"query": "orders", "column": "email"}
+    assert run("unfollow", "--review", "stale", "--column", "email").code == 2
+
+
+def test_what_made_no_difference_is_not_claimed(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", DANA)
+    small_server.answer("GET", f"{API}/tables/name/a.orders", asset("orders") | {"version": 0.1})
+    answers = {"eventType": "entityUpdated"}, {"eventType": "entityNoChange"}
+    for method in ("DELETE", "PUT"):
+        small_server.answer(method, f"{API}/tables/orders/followers/u", *answers)
+    commands = ("unfollow", "unfollow", "follow", "follow")
+    texts = [run(command, "a.orders", "--type", "table").out for command in commands]
+    assert texts == [
+        "dana no longer follows table a.orders.\n",
+        "dana did not follow table a.orders.\n",
+        "dana now follows table a.orders.\n",
+        "dana follows already: table a.orders.\n",
+    ]
+
+
 def test_one_way_of_selecting_is_needed_and_no_more(run: Run) -> None:
     for arguments in (("follow",), ("follow", "a", "--query", "b"), ("unfollow", "a", "--review", "gone")):
         ended = run(*arguments)
@@ -105,7 +133,7 @@ def test_the_list_shows_since_when_and_how_often_it_told(run: Run, small_server:
         "q": "o",
     }
     assert [line.split() for line in listing.out.splitlines()] == [
-        ["type", "asset", "since", "last", "change", "told", "unread"],
+        ["type", "asset", "since", "last", "change", "told", "unread", "last", "read"],
         ["table", "a.orders", "1970-01-01", "EST", "1970-01-02", "EST", "(version", "0.3)", "12", "3"],
         ["table", "a.old", "(deleted)", "1970-01-01", "EST", "(version", "0.1)", "0", "0"],
     ]

@@ -101,9 +101,9 @@ def test_a_name_with_slashes_arrives_as_one_part(client: Client, small_server: S
 
 
 def test_an_empty_answer_is_fine_where_nothing_is_expected(client: Client, small_server: SmallServer) -> None:
-    small_server.answer("PUT", f"{TABLES}/t/followers/u")
-    client.add_follower("table", "t", "u")
-    assert [asked.method for asked in small_server.requests] == ["PUT"]
+    small_server.answer("DELETE", f"{TABLES}/t")
+    client.delete("table", "t")
+    assert [asked.method for asked in small_server.requests] == ["DELETE"]
 
 
 def test_after_logging_in_the_new_token_is_shown(small_server: SmallServer) -> None:

@@ -1,6 +1,6 @@
-"""Links to unfollow an asset, or what contains it, or to follow it again: a signed token per notification, which ends.
+"""Links to unfollow an asset, what contains it, or a column of it, or to follow it again: signed tokens, which end.
 
-The token names the notification, which determines person and asset, and what it does, so that using it again changes
+A token names a notification, which determines person and asset, and what it does, so that using it again changes
 nothing. Next: ``server/routes/notifications/follow_links.py``.
 """
 
@@ -30,7 +30,9 @@ class FollowLink(NamedTuple):
 def unfollow_text(through: Followed | None, *, is_of_table: bool = False) -> str:
     """Return what the button is called; ``through``, or the table of a test, is followed in place of the asset."""
     asset_word = "table" if is_of_table else "asset"
-    return f"Unfollow the {asset_word if through is None else in_words(through.type)}"
+    if through is not None:
+        asset_word = "column" if through.relation == "column" else in_words(through.type)
+    return f"Unfollow the {asset_word}"
 
 
 def link_of(request: FollowLink, key: bytes, base_url: str) -> str:

@@ -17,8 +17,10 @@ from tocsin.delivery.links.mute import MuteLink
 from tocsin.delivery.wording.assets import asset_of
 from tocsin.errors import NotFound
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, name_of
+from tocsin.model.columns import path_below, relative_fqns_by_spelling
+from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
-from tocsin.model.notification import Notification, most_direct_follow
+from tocsin.model.notification import Notification, Reason, most_direct_follow
 from tocsin.model.people import Actor, Person
 from tocsin.model.stored import Key
 from tocsin.server.alerts.incidents import found_incident, incident_to_change
@@ -128,15 +130,16 @@ def asset_name_of(notification: Notification, parts: Parts) -> str:
 
 
 class FollowedAsset(NamedTuple):
-    """What the recipient of a notification follows: its type and id, and what people call it."""
+    """What the recipient of a notification follows: its type and id, what people call it, and the path of a column."""
 
     entity_type: str
     entity_id: str
     name: str
+    column: str | None = None
 
 
 def followed_asset_of(notification: Notification, parts: Parts) -> FollowedAsset | None:
-    """Return what the person follows whom a notification is for: the asset, the table that a test checks, or a schema.
+    """Return what the person follows whom a notification is for: the asset, the table of a test, a schema, a column.
 
     None where it is for no follower, where that is gone, and for a recipient who may not view it now.
     """
@@ -157,9 +160,21 @@ def followed_asset_of(notification: Notification, parts: Parts) -> FollowedAsset
         except NotFound:
             return None
         asset = FollowedAsset(place[0], document["id"], document.get("displayName") or document["name"])
+        if reason.is_of_column:
+            column = _column_of(reason, place[0], document)
+            if column is None:
+                return None
+            asset = asset._replace(name=f"the column {column} of {asset.name}", column=column)
     permissions = parts.access.permission_cache.current_policies().of(notification.recipient_id)
     reference = {"id": asset.entity_id, "type": asset.entity_type}
     return asset if Visibility(permissions, parts.access.standing).sees([reference]) else None
+
+
+def _column_of(reason: Reason, entity_type: str, document: Document) -> str | None:
+    """Return the path of the column that a person follows; None where the asset has it no more."""
+    name, asset_fqn = reason.through and reason.through.fully_qualified_name, document["fullyQualifiedName"]
+    path = path_below(name, asset_fqn) if name else None
+    return path if path in relative_fqns_by_spelling(entity_type, asset_fqn, document) else None
 
 
 def mute_of(link: MuteLink, notification: Notification, parts: Parts) -> Mute:

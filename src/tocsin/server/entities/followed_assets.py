@@ -36,9 +36,10 @@ FOLLOWED: Shape[AssetFollow] = {
             | ({"last": followed.told_count.last_ms} if followed.told_count.last_ms is not None else {})
         ),
     ),
+    "lastOpened?": (TIME, lambda followed: followed.told_count.opened_ms),
     "deleted": (FLAG, lambda followed: followed.is_deleted),
 }
-"""An entry of the list. Nothing records yet when a person opened an asset, so no key says it."""
+"""An entry of the list."""
 
 Place = tuple[Any, str]  # Any: a text or a number, alike in one list
 """The value that an entry is sorted by, and the id of its asset."""
@@ -47,6 +48,7 @@ SORTS: Mapping[str, Callable[[AssetFollow], str | int]] = {
     "name": lambda followed: followed.name,
     "lastChange": lambda followed: followed.changed_ms,
     "since": lambda followed: followed.since_ms or 0,
+    "lastOpened": lambda followed: followed.told_count.opened_ms or 0,
     "told": lambda followed: followed.told_count.count,
 }
 """What the list may be sorted by."""
@@ -87,9 +89,12 @@ class FollowPage:
 def followed_assets(user_id: str, caller: Caller) -> list[AssetFollow]:
     """Return what a person follows and the caller may view, and how often it has told the person."""
     visible_assets = uncounted_follows(user_id, caller)
-    visible_ids = {one.reference["id"] for one in visible_assets}
-    counts = caller.parts.alert_stores.told_counts.of(user_id, caller.parts.clock.now_ms(), visible_ids)
-    return [replace(one, told_count=counts.get(one.reference["id"], NEVER_TOLD)) for one in visible_assets]
+    fqns = {one.reference["id"]: one.reference["fullyQualifiedName"] for one in visible_assets}
+    counts = caller.parts.alert_stores.told_counts.of(user_id, caller.parts.clock.now_ms(), fqns)
+    return [
+        replace(follow, told_count=counts.get((follow.reference["id"], follow.column), NEVER_TOLD))
+        for follow in visible_assets
+    ]
 
 
 def uncounted_follows(user_id: str, caller: Caller) -> list[AssetFollow]:
@@ -97,6 +102,11 @@ def uncounted_follows(user_id: str, caller: Caller) -> list[AssetFollow]:
     all_assets = caller.parts.alert_stores.followed_assets.of(user_id)
     visible_ids = {one["id"] for one in visible_references(caller, [asset.reference for asset in all_assets])}
     return [asset for asset in all_assets if asset.reference["id"] in visible_ids]
+
+
+def places_of(followed: Sequence[AssetFollow]) -> set[tuple[str, str | None]]:
+    """Return the id of each asset that is followed, with the path of the column where that is followed."""
+    return {(str(one.reference["id"]), one.column) for one in followed}
 
 
 def page_of(followed: Sequence[AssetFollow], question: FollowQuestion, now_ms: int) -> FollowPage:

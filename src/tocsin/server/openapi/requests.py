@@ -60,6 +60,7 @@ _SELECTION: Document = {
     "query": {**TEXT, "minLength": 1, "description": "A search query, as of `/search/query`."},
     "index": {**TEXT, "description": "What `query` searches; default: `all`."},
     "queryFilter": {**TEXT, "description": "Further conditions of `query`, as JSON."},
+    "column": {**TEXT, "minLength": 1, "description": "Only this column of each asset."},
     "dryRun": FLAG,
 }
 _ALERT_WINDOW: Document = {
@@ -116,8 +117,8 @@ REQUESTS: dict[str, Document] = {
     "AssetsRequest": closed_object({"assets": array(_TYPED), "dryRun": FLAG}, required=["assets"]),
     "FollowsRequest": closed_object({"entities": array(_TYPED)}, required=["entities"]),
     "AssetSelection": closed_object(_SELECTION) | {"description": "Assets, by one of `ids`, `names` and `query`."},
-    "FollowSelection": closed_object({**_SELECTION, "review": either(*Review)})
-    | {"description": "Assets that are followed, by one of `ids`, `names`, `query` and `review`."},
+    "FollowSelection": closed_object({**_SELECTION, "review": either(*Review), "q": TEXT})
+    | {"description": "What is followed, by `ids`, `names`, `query`, or the filters of the list: `review`, `q`."},
     "FollowerId": {"type": "string", "format": "uuid", "description": "The id of a user."},
     "VoteRequest": closed_object(
         {"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]

@@ -1,19 +1,20 @@
 """How often a person was told of assets in the app, by the asset.
 
 One statement reads the newest notifications of the person by their index, whatever the number of assets; an event of a
-test or a thread counts for the table or asset that it is about, and for what contains it if the person was told of it
-because they follow that. Next: ``server/entities/followed_assets.py``.
+test or a thread counts for the table or asset that it is about, and for what contains it, or the column of it, if the
+person was told of it because they follow that. Next: ``server/entities/followed_assets.py``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import Engine, case, func, select
 
+from tocsin.model.columns import path_below
 from tocsin.model.follow_review import ToldCount
-from tocsin.model.notification import parse_reasons
+from tocsin.model.notification import Reason, parse_reasons
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import change_event, notification
 from tocsin.store.outbox.inbox_groups import is_shown_to
@@ -23,6 +24,9 @@ from tocsin.store.recipients.subject_assets import find_subject_assets
 MOST_COUNTED = 20_000
 """Notifications of a person that count: the newest."""
 
+Place = tuple[str, str | None]
+"""The id of an asset, and the path of a column in it; None for the asset itself."""
+
 
 class ToldCounts:
     """Notifications of people in one store, counted by asset."""
@@ -30,27 +34,43 @@ class ToldCounts:
     def __init__(self, engine: Engine, *, most_counted: int = MOST_COUNTED) -> None:
         self._engine, self._most_counted = engine, most_counted
 
-    def of(self, user_id: str, now_ms: int, asset_ids: Collection[str]) -> dict[str, ToldCount]:
-        """Return how often a person was told of each of these assets; one they were never told of has no entry."""
+    def of(self, user_id: str, now_ms: int, asset_fqns: Mapping[str, str]) -> dict[Place, ToldCount]:
+        """Return how often a person was told of each of these assets, by id, and of the columns of it that they follow.
+
+        What they were never told of has no entry.
+        """
         has_container = notification.c.reasons.contains('"through"')
         reasons = case((has_container, notification.c.reasons), else_="[]").label("reasons")
         columns = (notification.c.log_offset, READ_AT.label("read_at_ms"), notification.c.created_at_ms, reasons)
         inbox = select(*columns).where(is_shown_to(user_id, now_ms))
         newest = inbox.order_by(notification.c.log_offset.desc()).limit(self._most_counted).subquery()
-        counts = (func.count(), func.count(newest.c.read_at_ms), func.max(newest.c.created_at_ms))
-        query = select(change_event.c.entity_id, newest.c.reasons, *counts).select_from(newest)
+        read_at_ms = newest.c.read_at_ms
+        facts = (func.count(), func.count(read_at_ms), func.max(read_at_ms), func.max(newest.c.created_at_ms))
+        query = select(change_event.c.entity_id, newest.c.reasons, *facts).select_from(newest)
         query = query.join(change_event, change_event.c.log_offset == newest.c.log_offset)
         with reading(self._engine) as connection:
             count_rows = connection.execute(query.group_by(change_event.c.entity_id, newest.c.reasons)).all()
-            subjects = find_subject_assets(connection, {row.entity_id for row in count_rows} - set(asset_ids))
-        counts_by_asset: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for entity_id, reasons_text, count, read_count, last_ms in count_rows:
-            containers = {str(one.through.id) for one in parse_reasons(reasons_text) if one.through}
-            for asset_id in {subjects.of(entity_id), *containers}:
-                counts_by_asset[asset_id].append((count, read_count, last_ms))
-        return {one: _total(counts_by_asset[one]) for one in counts_by_asset.keys() & set(asset_ids)}
+            subjects = find_subject_assets(connection, {row.entity_id for row in count_rows} - asset_fqns.keys())
+        counts: dict[Place, list[tuple[int, int, int | None, int]]] = defaultdict(list)
+        for entity_id, reasons_text, count, read_count, opened_ms, last_ms in count_rows:
+            places: set[Place] = {(subjects.of(entity_id), None)}
+            places.update(_place_of(one, asset_fqns) for one in parse_reasons(reasons_text) if one.through)
+            for place in places:
+                counts[place].append((count, read_count, opened_ms, last_ms))
+        return {place: _total(parts) for place, parts in counts.items() if place[0] in asset_fqns}
 
 
-def _total(parts: Collection[tuple[int, int, int]]) -> ToldCount:
+def _place_of(reason: Reason, asset_fqns: Mapping[str, str]) -> Place:
+    """Return what a person follows in place of an asset, for which they were told of that."""
+    through = reason.through
+    if through is None or through.id is None:
+        return "", None
+    if not reason.is_of_column or through.id not in asset_fqns or through.fully_qualified_name is None:
+        return through.id, None
+    return through.id, path_below(through.fully_qualified_name, asset_fqns[through.id])
+
+
+def _total(parts: Collection[tuple[int, int, int | None, int]]) -> ToldCount:
     count, read_count = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    return ToldCount(count, count - read_count, max(part[2] for part in parts))
+    opened_ms = max((part[2] for part in parts if part[2] is not None), default=None)
+    return ToldCount(count, count - read_count, max(part[3] for part in parts), opened_ms)

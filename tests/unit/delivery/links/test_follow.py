@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tocsin.delivery.links import mute as mute_links
-from tocsin.delivery.links.follow import FollowLink, link_of, request_of, token_of
+from tocsin.delivery.links.follow import FollowLink, link_of, request_of, token_of, unfollow_text
+from tocsin.model.notification import Followed
 
 ASKED = FollowLink("0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11", follows=False, until_ms=1_000)
 
@@ -17,6 +18,18 @@ def test_a_token_says_what_is_asked_until_it_is_over(follows: bool) -> None:
     assert request_of(token, b"key", 999) == request
     assert request_of(token, b"key", 1_000) is None
     assert link_of(request, b"key", "https://t.example") == f"https://t.example/api/v1/follow/{token}"
+
+
+@pytest.mark.parametrize(
+    ("through", "text"),
+    [
+        (None, "Unfollow the asset"),
+        (Followed(type="databaseSchema", id="x"), "Unfollow the database schema"),
+        (Followed(type="table", id="x", relation="column"), "Unfollow the column"),
+    ],
+)
+def test_a_button_says_what_is_followed(through: Followed | None, text: str) -> None:
+    assert unfollow_text(through) == text
 
 
 def test_nobody_else_can_make_or_change_a_token() -> None:

@@ -55,7 +55,7 @@ def follow_by_link(token: Token, request: Request, parts: PartsHere) -> Response
     """Let the recipient of a mail unfollow its asset, or follow it again; a browser gets a page with a link back."""
     link, asset, person = _following_asked(token, parts)
     write = parts.writes.follow if link.follows else parts.writes.unfollow
-    write(asset.entity_type, asset.entity_id, person.id, actor=person)
+    write(asset.entity_type, asset.entity_id, person.id, actor=person, column=asset.column)
     if not is_browser(request):
         return answer({"follows": link.follows})
     state = "now follow" if link.follows else "no longer follow"

@@ -1,4 +1,4 @@
-"""Assets that a request selects for following: by ids, by fully qualified names, or by a search query.
+"""Assets that a request selects for following, or a column of each: by ids, by full names, or by a search query.
 
 What the caller may not view is not found, as if it were not there. Next: ``server/routes/people/follows.py``.
 """
@@ -26,6 +26,7 @@ from tocsin.chunks import chunks_of
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.logic import conjunction_of, disjunction_of
 from tocsin.model import fqn
+from tocsin.model.columns import missing_column, relative_fqns_by_spelling
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import OWNING
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -53,15 +54,24 @@ _KEYS: Mapping[str, Check] = {
     "type": text,
     "index": text,
     "queryFilter": text,
+    "column": name,
     "dryRun": flag,
 }
 FORM = shape({}, _KEYS)
 """The form of a request that selects assets to follow."""
 
-FORM_AMONG = shape({}, {**_KEYS, "review": one_of(*Review)})
+FORM_AMONG = shape({}, {**_KEYS, "review": one_of(*Review), "q": text})
 """The form of a request that selects among what is followed."""
 
-_BESIDE = {"type": ("names", "review"), "index": ("query",), "queryFilter": ("query",)}
+AS_LISTED = ("review", "q")
+"""Keys of a request that filter what is followed as the list of it does: one of them, or both."""
+
+_BESIDE = {
+    "type": ("names", *AS_LISTED),
+    "index": ("query",),
+    "queryFilter": ("query",),
+    "column": WAYS,
+}
 """Keys that have a meaning only beside one of others."""
 
 _KEY_OF = {"q": "query", "query_filter": "queryFilter"}
@@ -69,10 +79,14 @@ _KEY_OF = {"q": "query", "query_filter": "queryFilter"}
 
 
 class SelectedAsset(NamedTuple):
-    """An asset that a request selects: how the request calls it, and its reference, or why there is none."""
+    """An asset that a request selects: how the request calls it, and its reference, or why there is none.
+
+    ``column`` is the path of a column where it is that which is selected.
+    """
 
     request: object
     asset: Document | TocsinError
+    column: str | None = None
 
 
 class _Candidates(NamedTuple):
@@ -104,7 +118,7 @@ def parse_selection(body: Document, form: Shape = FORM, ways: Sequence[str] = WA
     """
     request = checked_document(form, body)
     chosen_ways = [way for way in ways if way in request]
-    if len(chosen_ways) != 1:
+    if len(chosen_ways) != 1 and not (chosen_ways and set(chosen_ways) <= set(AS_LISTED)):
         raise InvalidInput(f"Send one of {', '.join(ways)}, and only one.")
     for key, all_ways in _BESIDE.items():
         possible_ways = [way for way in all_ways if way in ways]
@@ -128,31 +142,61 @@ def check_type(entity_type: str) -> None:
 
 
 def select_assets(request: Document, caller: Caller) -> list[SelectedAsset]:
-    """Return the live assets that a request selects, each once; hits of a query are ordered as search orders them.
+    """Return the live assets that a request selects, or its column of each, each once; hits as search orders them.
 
     Raises
     ------
     InvalidInput : the request selects too much, or holds what is no query, list or type
     """
     if "query" in request:
-        return [SelectedAsset(one, one) for one in _hits(_search(request), caller) if not one.get("deleted")]
-    return [_select(one.live(), request) for one in _candidates(request, caller)]
+        assets = [SelectedAsset(one, one) for one in _hits(_search(request), caller) if not one.get("deleted")]
+    else:
+        assets = [_select(one.live(), request) for one in _candidates(request, caller)]
+    return _columns_of(assets, request, caller)
+
+
+def _columns_of(assets: list[SelectedAsset], request: Document, caller: Caller) -> list[SelectedAsset]:
+    """Return the column of each of these assets that a request names, or why there is none; else the assets."""
+    if "column" not in request:
+        return assets
+    ids = [one.asset["id"] for one in assets if isinstance(one.asset, dict)]
+    documents = caller.parts.entities.search.documents(ids)
+
+    def column_of(asset: SelectedAsset) -> SelectedAsset:
+        if not isinstance(asset.asset, dict):
+            return asset
+        fqn, document = asset.asset["fullyQualifiedName"], documents.get(asset.asset["id"], {})
+        paths = relative_fqns_by_spelling(asset.asset["type"], fqn, document)
+        if request["column"] in paths:
+            return asset._replace(column=paths[request["column"]])
+        return asset._replace(asset=missing_column(fqn, request["column"], paths, field="column"))
+
+    return [column_of(one) for one in assets]
 
 
 def select_among(request: Document, followed: Sequence[AssetFollow], caller: Caller) -> list[SelectedAsset]:
-    """Return the assets that a request selects, deleted ones included; query and review find only what is followed.
+    """Return what a request selects, deleted assets included; what is no list finds only what is followed.
 
     Raises as ``select_assets``.
     """
-    if "review" in request:
-        types, review = ((request["type"],) if "type" in request else ()), Review(request["review"])
-        answering = selected_follows(followed, FollowQuestion(types, review=review), caller.parts.clock.now_ms())
+    if not request.keys().isdisjoint(AS_LISTED):
+        types = (request["type"],) if "type" in request else ()
+        review = Review(request["review"]) if "review" in request else None
+        question = FollowQuestion(types, text=request.get("q", ""), review=review)
+        answering = selected_follows(followed, question, caller.parts.clock.now_ms())
         check_count(len(answering))
-        return [SelectedAsset(one.reference, one.reference) for one in answering]
-    followed_ids = {one.reference["id"] for one in followed}
-    if "query" not in request:
-        candidates = _candidates(request, caller)
-        return [_select(one.among(followed_ids) if one.has(followed_ids) else one, request) for one in candidates]
+        return [SelectedAsset(one.reference, one.reference, one.column) for one in answering]
+    is_of_column = "column" in request
+    followed_ids = {one.reference["id"] for one in followed if (one.column is not None) is is_of_column}
+    if "query" in request:
+        return _columns_of(_hits_among(request, followed_ids, caller), request, caller)
+    candidates = _candidates(request, caller)
+    assets = [_select(one.among(followed_ids) if one.has(followed_ids) else one, request) for one in candidates]
+    return _columns_of(assets, request, caller)
+
+
+def _hits_among(request: Document, followed_ids: Collection[str], caller: Caller) -> list[SelectedAsset]:
+    """Return those of these assets that the query of a request finds, deleted ones included."""
     search = replace(_search(request), deleted=None)
     hits: list[SelectedAsset] = []
     for ids in chunks_of(sorted(followed_ids), MOST_CLAUSES):

@@ -23,6 +23,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
+from tocsin.server.entities.followed_assets import uncounted_follows
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.body_values import list_in, parse_id
 from tocsin.server.http.routing import DeclaredRoutes
@@ -51,7 +52,11 @@ def list_followers(kind: Kind, entity_id: PathId, caller: Asked) -> Response:
 
 OfColumn = Annotated[
     str | None,
-    Query(max_length=3000, description="Only this column of the asset, by its name, or its names with dots between."),
+    Query(
+        min_length=1,
+        max_length=3000,
+        description="Only this column of the asset, by its name, or its names with dots between.",
+    ),
 ]
 
 
@@ -140,7 +145,7 @@ def _followed_answer(kind: EntityType, written: Written, user_id: str, caller: C
 
 def _advice_after(user_id: str, caller: Caller) -> dict[str, str]:
     """Return the header that advises who has followed more and now follows very much, and tell them; else none."""
-    advice = advice_on(len(followed_ids(user_id, caller)))
+    advice = advice_on(len(uncounted_follows(user_id, caller)))
     if advice is None:
         return {}
     tell_once(user_id, caller)
@@ -153,11 +158,6 @@ def tell_once(user_id: str, caller: Caller) -> None:
     if user is not None:
         thread = advice_thread(user["fullyQualifiedName"])
         caller.parts.discussion.feed_writes.create_once(advice_thread_id(user_id), thread, actor=SYSTEM)
-
-
-def followed_ids(user_id: str, caller: Caller) -> set[str]:
-    """Return the ids of the assets that a person follows, of those that the caller may view."""
-    return {one["id"] for one in visible_references(caller, caller.parts.catalogue.follows(user_id))}
 
 
 def hidden_ids(references: Collection[Document], user_id: str, caller: Caller) -> set[str]:

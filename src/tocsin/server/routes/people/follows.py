@@ -21,6 +21,7 @@ from tocsin.server.entities.followed_assets import (
     followed_assets,
     followed_json,
     page_of,
+    places_of,
     uncounted_follows,
 )
 from tocsin.server.http.answer_shapes import schema_of
@@ -29,6 +30,7 @@ from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, PathId, QueryParameters, answer
 from tocsin.server.routes.people.asset_selection import (
+    AS_LISTED,
     FORM_AMONG,
     WAYS,
     SelectedAsset,
@@ -41,7 +43,6 @@ from tocsin.server.routes.people.followers import (
     check_follower,
     check_oneself,
     check_person,
-    followed_ids,
     hidden_ids,
     may_not_view,
     tell_once,
@@ -63,12 +64,15 @@ _CHANGED = exact_object(
         "numberOfRowsFailed": COUNT,
         "successRequest": array(_OUTCOME),
         "failedRequest": array(_OUTCOME),
-        "followCount": {**COUNT, "description": "Assets that the person then follows, of those that you may view."},
+        "followCount": {
+            **COUNT,
+            "description": "What the person then follows, of that which you may view.",
+        },
     },
     {"advice": TEXT},
 )
-_Write = Callable[[Document], bool]
-"""Changes whether a person follows an asset, or finds out; returns whether that makes a difference."""
+_Write = Callable[[Document, str | None], bool]
+"""Changes whether a person follows an asset or a column of it, or finds out; returns whether that is a difference."""
 
 _LIST = exact_object({"data": array(schema_of(FOLLOWED)), "paging": ref("Paging")}, {"advice": TEXT})
 
@@ -79,7 +83,7 @@ class FollowingQuery(QueryParameters):
     type: str = Field(default="", max_length=2000, description="Types of the assets, with commas.")
     q: str = Field(default="", max_length=1000, description="What the fully qualified name contains.")
     review: Review | None = Field(default=None, description="Only what is worth this review.")
-    sort_field: Literal["name", "lastChange", "since", "told"] = Field(
+    sort_field: Literal["name", "lastChange", "since", "lastOpened", "told"] = Field(
         default="name", description="What it is sorted by."
     )
     sort_order: Literal["asc", "desc"] | None = Field(default=None, description="Default: `asc` by name, else `desc`.")
@@ -113,7 +117,7 @@ router = DeclaredRoutes(tags=["followers"])
 
 @router.post("/users/{user_id}/follows", openapi_extra=answers("FollowsChanged", _CHANGED, reads="AssetSelection"))
 def follow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Follow the assets that ``ids``, ``names`` or a search ``query`` select; returns a result for each.
+    """Follow the assets that ``ids``, ``names`` or a search ``query`` select, or a column of each; a result for each.
 
     ``dryRun`` changes nothing: it counts them and lists the first.
     """
@@ -121,21 +125,21 @@ def follow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Respo
     check_follower(follower_id, caller)
     request = parse_selection(body)
     assets = select_assets(request, caller)
-    ids_before = followed_ids(follower_id, caller)
+    follows_before = places_of(uncounted_follows(follower_id, caller))
     ids_hidden = hidden_ids([one.asset for one in assets if isinstance(one.asset, dict)], follower_id, caller)
     is_dry = request.get("dryRun", False)
 
-    def follow(asset: Document) -> bool:
+    def follow(asset: Document, column: str | None) -> bool:
         if asset["id"] in ids_hidden:
             raise may_not_view(asset["type"], follower_id, caller)
         if is_dry:
-            return asset["id"] not in ids_before
-        written = caller.parts.writes.follow(asset["type"], asset["id"], follower_id, actor=caller.actor)
-        return written.event is not None
+            return (asset["id"], column) not in follows_before
+        write = caller.parts.writes.follow
+        return write(asset["type"], asset["id"], follower_id, actor=caller.actor, column=column).event is not None
 
     outcomes = [_outcome(one, follow, ("followed", "already followed")) for one in assets]
     new_count = _count_of(outcomes, "followed")
-    count = len(ids_before) + new_count
+    count = len(follows_before) + new_count
     advice = advice_on(count)
     if advice is not None and new_count and not is_dry:
         tell_once(follower_id, caller)
@@ -144,29 +148,28 @@ def follow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Respo
 
 @router.post("/users/{user_id}/unfollow", openapi_extra=answers("FollowsChanged", _CHANGED, reads="FollowSelection"))
 def unfollow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Unfollow the assets that ``ids``, ``names``, a ``query`` or a ``review`` select; returns a result for each.
+    """Unfollow what ``ids``, ``names``, a ``query``, a ``review`` or a part ``q`` of names select; a result for each.
 
-    A query or a review selects among what the person follows. ``dryRun`` changes nothing: it counts the assets and
-    lists the first.
+    The last three select among what the person follows. ``dryRun`` changes nothing: it counts the follows and lists the
+    first.
     """
     follower_id = str(user_id)
     check_oneself(follower_id, caller)
     check_person(follower_id, caller)
-    request = parse_selection(body, FORM_AMONG, (*WAYS, "review"))
+    request = parse_selection(body, FORM_AMONG, (*WAYS, *AS_LISTED))
     follows_before = (followed_assets if "review" in request else uncounted_follows)(follower_id, caller)
-    assets_before = [one for one in follows_before if one.column is None]
-    ids_before = {one.reference["id"] for one in assets_before}
+    places_before = places_of(follows_before)
     is_dry = request.get("dryRun", False)
 
-    def unfollow(asset: Document) -> bool:
+    def unfollow(asset: Document, column: str | None) -> bool:
         if is_dry:
-            return asset["id"] in ids_before
-        written = caller.parts.writes.unfollow(asset["type"], asset["id"], follower_id, actor=caller.actor)
-        return written.event is not None
+            return (asset["id"], column) in places_before
+        write = caller.parts.writes.unfollow
+        return write(asset["type"], asset["id"], follower_id, actor=caller.actor, column=column).event is not None
 
-    assets = select_among(request, assets_before, caller)
+    assets = select_among(request, follows_before, caller)
     outcomes = [_outcome(one, unfollow, ("unfollowed", "was not followed")) for one in assets]
-    return answer(_result(outcomes, len(assets_before) - _count_of(outcomes, "unfollowed"), is_dry=is_dry))
+    return answer(_result(outcomes, len(places_before) - _count_of(outcomes, "unfollowed"), is_dry=is_dry))
 
 
 @router.get("/users/{user_id}/following", openapi_extra=answers("FollowedAssets", _LIST))
@@ -188,14 +191,17 @@ def list_following(user_id: PathId, caller: Asked, query: Annotated[FollowingQue
 
 
 def _outcome(selected: SelectedAsset, write: _Write, words: tuple[str, str]) -> Document:
-    """Return what became of a selected asset, in the first of ``words`` where that has made a difference."""
-    if isinstance(selected.asset, TocsinError):
-        return outcome_of(selected.request, selected.asset)
+    """Return what became of what is selected, in the first of ``words`` where that has made a difference."""
+    request, asset, column = selected
+    if isinstance(request, dict) and column is not None:
+        request = request | {"column": column}
+    if isinstance(asset, TocsinError):
+        return outcome_of(request, asset)
     try:
-        is_changed = write(selected.asset)
+        is_changed = write(asset, column)
     except TocsinError as error:
-        return outcome_of(selected.request, error)
-    return outcome_of(selected.request, message=words[0] if is_changed else words[1])
+        return outcome_of(request, error)
+    return outcome_of(request, message=words[0] if is_changed else words[1])
 
 
 def _count_of(outcomes: Sequence[Document], message: str) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from tests.acceptance.cli.conftest import Shell, shell_in
+from tests.commandline import Ended, runner
 from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_search import index_all
-from tests.prestarted import Prestarted
 from tests.serving import running_server, warehouse
 from tests.startedstore import StartedStore
 
@@ -86,20 +86,16 @@ NEAR_MISSES = [
 
 @dataclass(frozen=True)
 class Company:
-    """A server with a company, and a shell for the administrator and for somebody who sees no people and no tables."""
+    """A server with a company, and tokens of the administrator and of a person who sees no people and no tables."""
 
-    administrator: Shell
-    mallory: Shell
+    url: str
+    administrator: str
+    mallory: str
     event_id: str
-
-    def command(self, line: str) -> list[str]:
-        return line.replace(EVENT, self.event_id).split()
 
 
 @pytest.fixture(scope="module")
-def company(
-    started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory, prestarted_process: Prestarted
-) -> Iterator[Company]:
+def company(started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
     folder = tmp_path_factory.mktemp("near_misses")
     (folder / "tocsin.db").write_bytes(started_store.path.read_bytes())
     engine = open_engine(f"sqlite:///{folder / 'tocsin.db'}", synchronous="OFF")
@@ -127,29 +123,46 @@ def company(
         mallory_id, mallory = server.person("mallory")
         restrict(client, mallory_id, {"effect": "deny", "resources": ["user", "table", "testCase", "team"]})
         events = client.get("/events", params={"entityCreated": "table", "timestamp": 0}).json()["data"]
-        shell = shell_in(folder, prestarted_process).beside(TOCSIN_SERVER=server.url)
         token = mallory.headers["Authorization"].removeprefix("Bearer ")
         mallory.close()
-        yield Company(shell.with_token(started_store.token), shell.with_token(token), events[0]["id"])
+        yield Company(server.url, started_store.token, token, events[0]["id"])
     engine.dispose()
+
+
+@pytest.fixture
+def run_as(
+    company: Company, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[[str, str], Ended]:
+    """Run a command as the owner of a token."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOCSIN_SERVER", company.url)
+    run = runner(monkeypatch, capsys)
+
+    def run_as(token: str, line: str) -> Ended:
+        monkeypatch.setenv("TOCSIN_TOKEN", token)
+        return run(*line.replace(EVENT, company.event_id).split())
+
+    return run_as
 
 
 @pytest.mark.parametrize(("line", "right_name"), NEAR_MISSES)
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(
-    company: Company, line: str, right_name: str
+    company: Company, run_as: Callable[[str, str], Ended], line: str, right_name: str
 ) -> None:
-    ended = company.administrator.run(*company.command(line))
-    assert ended.returncode == 3, ended.stdout + ended.stderr
-    assert re.search(rf"did you mean {re.escape(right_name)}(\?| or )", ended.stderr), ended.stderr
-    assert ended.stdout == ""
+    ended = run_as(company.administrator, line)
+    assert ended.code == 3, ended
+    assert re.search(rf"did you mean {re.escape(right_name)}(\?| or )", ended.err), ended.err
+    assert ended.out == ""
 
 
 @pytest.mark.parametrize(
     ("line", "right_name"),
     [(line, right_name) for line, right_name in NEAR_MISSES if right_name in (ORDERS, DANA, TEST, TEAM)],
 )
-def test_what_may_not_be_seen_is_not_suggested(company: Company, line: str, right_name: str) -> None:
-    ended = company.mallory.run(*company.command(line))
-    assert ended.returncode != 0
-    assert "did you mean" not in ended.stderr
-    assert right_name in line or right_name not in ended.stderr
+def test_what_may_not_be_seen_is_not_suggested(
+    company: Company, run_as: Callable[[str, str], Ended], line: str, right_name: str
+) -> None:
+    ended = run_as(company.mallory, line)
+    assert ended.code != 0
+    assert "did you mean" not in ended.err
+    assert right_name in line or right_name not in ended.err

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.commandline import Run, runner
 from tests.unit.small_server import SmallServer
-
-from tocsin.cli.main import main
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ended]
 
 
 @pytest.fixture
@@ -32,18 +16,7 @@ def run(
     """Run ``tocsin`` with arguments, in an empty folder, with the small server as its server."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOCSIN_SERVER", small_server.url)
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # the command sets it; put back afterwards
-
-    def run(*arguments: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["tocsin", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        code = ended.value.code
-        return Ended(code if isinstance(code, int) else int(code is not None), printed.out, printed.err)
-
-    return run
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture

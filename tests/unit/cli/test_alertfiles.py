@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.alerts.expiry import expiry_ms

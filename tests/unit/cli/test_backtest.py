@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.backtested import RESULT
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.backtest import MOST_BARS, await_end, bars

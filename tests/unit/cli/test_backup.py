@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.cli.test_changes import API, CONSUMERS, ONE
 from tests.unit.small_server import SmallServer
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.alertfiles import parse_alerts

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 
 from tocsin.cli.configuration import unknown_variables
 

@@ -6,7 +6,7 @@ import json
 import signal
 from typing import Any
 
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 PATH = "/api/v1/events/deliveries"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 API = "/api/v1"

@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 
 
 def _break(store: Path, statement: str) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 STOPPED = {"name": "pipelineStopped", "message": "No pipeline runs, so nobody is notified. Start `tocsin pipeline`."}

@@ -6,7 +6,7 @@ import json
 import sys
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 API = "/api/v1/tables"

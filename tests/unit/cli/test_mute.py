@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 API = "/api/v1"

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.cli.test_explain import ANSWER, EVENT
 from tests.unit.cli.test_history import API as TABLES
 from tests.unit.cli.test_history import ORDERS, VERSIONS, WORDS

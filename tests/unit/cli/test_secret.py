@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 
 PASSWORD = "correct-horse"
 

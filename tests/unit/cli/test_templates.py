@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 RENDER = "/api/v1/notificationTemplates/render"

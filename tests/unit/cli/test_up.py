@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.unit.cli.conftest import Run
+from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.ports import any_free_port, check_free, free_port, is_free

@@ -58,7 +58,7 @@ def pytest_configure() -> None:
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    example_count = 100 if SOAK else 25
+    example_count = 100 if SOAK else 15
     settings.register_profile(
         "ours", max_examples=example_count, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine, event, insert, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.soak import SOAK
 from tests.store.test_inbox import NOW_MS, REASON, unread_and_all
 
 from tocsin.catalogue.writes import Writes
@@ -139,7 +140,7 @@ def test_a_page_takes_as_many_statements_for_many_groups_as_for_one(
     assert len(statements) == few
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12 if SOAK else 1))
 def test_pages_hold_each_entry_once_as_counts_and_one_long_page_do(inbox: Inbox, tell: Tell, seed: int) -> None:
     chance = Random(seed)
     wholes = [tell(f"whole{number}", is_told=number > 0, read=chance.random() < 0.5) for number in range(3)]

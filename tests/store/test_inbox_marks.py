@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, event, insert, select, update
 from structlog.testing import capture_logs
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.soak import SOAK
 from tests.store.test_inbox import NOW_MS, inbox  # noqa: F401  fixtures
 from tests.store.test_inbox_groups import Tell, tell  # noqa: F401  fixtures
 
@@ -313,7 +314,7 @@ def test_bringing_back_many_states_takes_as_many_statements_as_bringing_back_few
     assert ids_of(inbox, Tab.UNREAD) == names[10::-1]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(12 if SOAK else 1))
 def test_after_any_marks_each_entry_is_in_one_tab_and_counts_and_pages_agree(
     inbox: Inbox,  # noqa: F811
     tell: Tell,  # noqa: F811

@@ -165,7 +165,7 @@ def by_ana(*actions: str) -> list[tuple[str, str]]:
 @example(by_ana("fail", "record resolve", "notify", "fail"), False)
 @example(by_ana("fail", "notify", "succeed", "fail", "number ack", "record ack"), True)
 @settings(
-    max_examples=200 if SOAK else 25,
+    max_examples=200 if SOAK else 8,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

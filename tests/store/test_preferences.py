@@ -12,6 +12,7 @@ from sqlalchemy import Engine, func, select, update
 from sqlalchemy import event as sqlalchemy_event
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.soak import SOAK
 from tests.store.rows import finish_of
 
 from tocsin.flow.eventlog.readers import MATCH_STREAM
@@ -389,7 +390,7 @@ CHOICES = st.builds(
 STEPS = st.lists(st.tuples(st.sampled_from(["change", "send"]) | CHOICES, st.integers(1, 700)), min_size=3, max_size=12)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100 if SOAK else 10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_in_any_order_of_choices_and_digests_each_notification_ends_once(
     sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str | Preferences, int]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.soak import SOAK
 
 from tocsin.flow.capture.curation import curated_paths_after, values_of
 from tocsin.model import fqn
@@ -37,7 +38,7 @@ def _table(chance: random.Random) -> Document:
     return table | ({"description": chance.choice("ab")} if chance.random() < 0.5 else {})
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(50 if SOAK else 8))
 def test_a_history_has_the_authors_that_all_its_values_have(seed: int) -> None:
     chance = random.Random(seed)
     state, curated_paths = Document(), frozenset[str]()

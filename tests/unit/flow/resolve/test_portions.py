@@ -10,6 +10,7 @@ from functools import cache
 
 import pytest
 from tests.directories import Company, company
+from tests.soak import SOAK
 
 from tocsin.flow.resolve.counted import Moment, SimilarEvents, count_recipients
 from tocsin.flow.resolve.directory import Principal
@@ -212,7 +213,7 @@ def expected_recipients(sample: Case) -> Notified:
 
 @pytest.mark.parametrize("people_at_once", [1, 2, 3, 1_000])
 @pytest.mark.parametrize("is_personal", [False, True])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(12 if SOAK else 3))
 def test_everybody_is_told_once_for_the_right_reasons(seed: int, people_at_once: int, *, is_personal: bool) -> None:
     sample = case(seed, is_personal=is_personal)
     expected = expected_recipients(sample)
@@ -256,7 +257,7 @@ def dense_case(seed: int, *, is_personal: bool) -> Case:
 
 @pytest.mark.parametrize("people_at_once", [2, 1_000])
 @pytest.mark.parametrize("is_personal", [False, True])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(12 if SOAK else 3))
 def test_events_that_are_counted_together_have_the_recipients_of_each(
     seed: int, people_at_once: int, *, is_personal: bool
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from croniter import croniter
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.soak import SOAK
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.schedule.cron import END_MS, check_new_schedule, check_schedule, last_time_ms, next_time_ms
@@ -154,7 +155,7 @@ ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Ame
 minutes, hours = st.sets(st.integers(0, 59), min_size=1, max_size=3), st.sets(st.integers(0, 23), min_size=1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if SOAK else 20, deadline=None)
 @given(
     minutes=minutes,
     hours=hours,
@@ -225,7 +226,7 @@ _weekdays = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 if SOAK else 60, deadline=None)
 @given(
     seconds=_field(0, 59),
     minutes=_field(0, 59),
@@ -253,7 +254,7 @@ def _unix_weekdays(text: str) -> str:
     return re.sub(r"\d", lambda found: str(int(found[0]) - 1), numbers) + sign + ordinal
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50 if SOAK else 15, deadline=None)
 @given(
     expression=st.sampled_from(
         ["0 0/7 8-17 * * ?", "0 0 * * * ?", "0 30 2 ? * MON-FRI", "0 0 0 L * ?", "0 0 9 29 2 ?"]

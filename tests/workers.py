@@ -21,6 +21,7 @@ from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
@@ -41,6 +42,7 @@ def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
             OwnAddresses(engine),
             FailureMessages(engine),
             FailedRowSamples(engine, Settings().masked_tags, send_permission.permission_cache),
+            SqlQuietTimes(engine),
             AskedConsumers(engine),
             senders,
         ),

@@ -22,6 +22,7 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
             "categories": {"description": "daily", "usage": "weekly"},
             "kinds": {"deletion": {"Email": "hourly", "ActivityFeed": "never"}},
             "digestDay": "friday",
+            "workingDays": ["monday", "tuesday", "thursday"],
         }
         assert client.put(f"/users/{ann}/preferences", json=preferences).json() == DEFAULTS | preferences
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS | preferences
@@ -44,6 +45,8 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         ({"digestAt": "24:00"}, "digestAt: must be a time of the day from 00:00 to 23:59"),
         ({"frequency": "monthly"}, "frequency"),
         ({"digestDay": "someday"}, "digestDay"),
+        ({"workingDays": ["someday"]}, "workingDays"),
+        ({"workingDays": []}, "workingDays"),
         ({"kinds": {"descriptions": {"Email": "daily"}}}, "kinds.descriptions: 'descriptions' is not a kind"),
         ({"kinds": {"description": {"Webhook": "daily"}}}, "kinds.description.Webhook: Webhook takes no preference"),
         ({"kinds": {"description": {"Fax": "daily"}}}, "kinds.description"),
@@ -155,8 +158,12 @@ def test_times_that_are_unset_are_shown_as_those_of_the_server(served: Served, a
         awake = votes | {"quietHours": None, "timezone": "UTC"}
         assert client.put(path, json=awake).json() == DEFAULTS | awake | {"digestAt": "07:00"}
         assert client.put(path, json=client.get(path).json()).json() == DEFAULTS | awake | {"digestAt": "07:00"}
+        administrator.put("/system/preferences", json={"workingDays": ["monday"]})
+        assert client.get(path).json() == DEFAULTS | votes | {"digestAt": "07:00", "workingDays": ["monday"]}
+        always = votes | {"workingDays": None}
+        assert client.put(path, json=always).json() == DEFAULTS | always
         administrator.put("/system/preferences", json={})
-        assert client.get(path).json() == DEFAULTS | votes | {"digestAt": "07:00"}
+        assert client.get(path).json() == DEFAULTS | votes
 
 
 def test_administrators_set_defaults_and_what_is_mandatory_cannot_be_switched_off(

@@ -15,6 +15,7 @@ from tocsin.cli.own_zone import zone_of
 from tocsin.client import Client, Entity
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
+from tocsin.model.preferences import Weekday
 
 
 def login(
@@ -178,6 +179,10 @@ DigestAt = Annotated[
     str | None,
     typer.Option("--digest-at", help="When digests come: 09:00; friday 09:00."),
 ]
+WorkingDays = Annotated[
+    str | None,
+    typer.Option("--working-days", help="Such as monday-friday or monday,thursday; all: no day is quiet."),
+]
 Often = Annotated[
     list[str] | None,
     typer.Option(
@@ -194,6 +199,7 @@ def preferences(
     *,
     quiet: Quiet = None,
     timezone: Zone = None,
+    working_days: WorkingDays = None,
     digest_at: DigestAt = None,
     notify: Often = None,
     reset: Reset = False,
@@ -212,6 +218,7 @@ def preferences(
     changes |= {"timezone": timezone} if timezone else {}
     changes |= {("digestAt" if ":" in part else "digestDay"): part for part in (digest_at or "").lower().split()}
     changes |= {"quietHours": _hours(quiet)} if quiet else {}
+    changes |= {"workingDays": _days(working_days)} if working_days else {}
     with Client() as client:
         who = find_user(client, user)
         current = client.prefer(who.id, {}) if reset else client.preferences(who.id)
@@ -272,10 +279,30 @@ def _hours(text: str) -> Document | None:
     return {"start": start.strip(), "end": end.strip()}
 
 
+_DAYS = [day.value for day in Weekday]
+
+
+def _days(text: str) -> list[str] | None:
+    """Return the days that a text names, alone or as ranges that may pass Sunday; None for all."""
+    if text.lower() == _EVERYTHING:
+        return None
+    days = set[str]()
+    for part in text.lower().split(","):
+        first, _, last = part.strip().partition("-")
+        if not {first, last or first} <= set(_DAYS):
+            problem = f"--working-days must be days such as monday-friday, or all, not {text!r}."
+            raise InvalidInput(problem, field="workingDays")
+        length = (_DAYS.index(last or first) - _DAYS.index(first)) % 7 + 1
+        days |= {_DAYS[(_DAYS.index(first) + number) % 7] for number in range(length)}
+    return sorted(days, key=_DAYS.index)
+
+
 def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
     quiet = preferences.get("quietHours")
     yield "time zone", preferences["timezone"]
     yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
+    if working_days := preferences.get("workingDays"):
+        yield "working days", ", ".join(working_days)
     day = preferences.get("digestDay", "monday").title()
     yield "digests", f"at {preferences['digestAt']}; weekly ones on {day}s"
     yield "changes", preferences.get("frequency", "as the server sets")

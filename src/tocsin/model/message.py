@@ -56,14 +56,18 @@ class OutcomeReason(StrEnum):
     MAY_NOT_VIEW = "mayNotView"
     MUTED = "muted"
     HANDLED = "handled"
+    HELD = "held"
     INTERNAL_ERROR = "internalError"
 
 
 SUPPRESSED = frozenset(
     {OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW, OutcomeReason.MUTED}
-    | {OutcomeReason.HANDLED}
+    | {OutcomeReason.HANDLED, OutcomeReason.HELD}
 )
-"""Reasons for which nothing is sent on purpose: they say nothing about the destination, and make no dead letter."""
+"""Reasons for which nothing is sent on purpose: they say nothing about the destination, and make no dead letter.
+
+What is ``held`` is sent later; that is no attempt, and not recorded as one.
+"""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,9 @@ class Weekday(StrEnum):
         return list(Weekday).index(self)
 
 
+WorkingDays = Annotated[tuple[Weekday, ...], Field(min_length=1, max_length=7)]
+
+
 class Layer(StrEnum):
     """Whose choice a frequency is."""
 
@@ -82,7 +85,7 @@ DEFAULT = FrequencyChoice(Frequency.IMMEDIATE)
 """What holds where nobody has chosen anything."""
 
 
-_TIMES = ("timezone", "quiet_hours", "digest_at", "digest_day")
+_TIMES = ("timezone", "quiet_hours", "working_days", "digest_at", "digest_day")
 
 
 class QuietHours(WireModel):
@@ -98,12 +101,14 @@ class Preferences(WireModel):
     ``kinds`` are frequencies by kind of change (``model/change_kinds.py``) and channel. Where a kind has none,
     ``categories`` count for mails and direct messages, by category of changes (``conditions/changes.KNOWN_CATEGORIES``)
     or ``BREAKING``; then ``frequency``; without one, the defaults of the server. Digests come at ``digest_at``, weekly
-    ones on ``digest_day``, hourly ones at each full hour. Times that are unset are those of the server, too
-    (``above``); quiet hours that are set to null are none.
+    ones on ``digest_day``, hourly ones at each full hour. Days that are no ``working_days`` are quiet from midnight to
+    midnight; without any, none is. Times that are unset are those of the server, too (``above``); quiet hours and
+    working days that are set to null are none.
     """
 
     timezone: str = "UTC"
     quiet_hours: QuietHours | None = None
+    working_days: WorkingDays | None = None
     digest_at: TimeOfDay = "09:00"
     digest_day: Weekday = Weekday.MONDAY
     frequency: Frequency | None = None

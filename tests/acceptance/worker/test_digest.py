@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from email import message_from_bytes, policy
 
 import pytest
@@ -18,7 +19,7 @@ from tocsin.model.entity import Document
 from tocsin.model.inbox import TabCounts
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
-from tocsin.model.preferences import Preferences
+from tocsin.model.preferences import Preferences, Weekday
 from tocsin.model.stored import Key
 from tocsin.store.database.tables import notification
 from tocsin.store.outbox.inbox import Inbox
@@ -96,6 +97,20 @@ async def test_what_its_reader_never_wants_by_now_is_not_sent(sqlite_engine: Eng
         "not sent: the recipient never wants to hear of changed descriptions"
         " (to change that: tocsin kinds description --frequency immediate)"
     )
+
+
+async def test_what_falls_into_its_readers_quiet_times_by_now_waits(sqlite_engine: Engine) -> None:
+    hourly, mailbox, now_ms = Hourly(sqlite_engine, OWNERS_BY_MAIL), Mailbox(), SystemClock().now_ms()
+    later_day = tuple(Weekday)[(datetime.fromtimestamp(now_ms / 1_000, UTC).weekday() + 3) % 7]
+    SqlPreferences(sqlite_engine).put(hourly.company.ids["dia"], Preferences(working_days=(later_day,)), now_ms=1)
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: {one.due_at_ms > now_ms for one in _records(sqlite_engine)} == {True})
+    (message_id,) = {one.message_id for one in _records(sqlite_engine)}
+    assert (mailbox.mails, Records(sqlite_engine).attempts(message_id)) == ([], [])
+    SqlPreferences(sqlite_engine).put(hourly.company.ids["dia"], Preferences(), now_ms=now_ms)
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
+    assert mail_texts(mailbox)[0].count("now: text") == 3
 
 
 def make_critical(hourly: Hourly) -> None:

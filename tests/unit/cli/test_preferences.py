@@ -45,6 +45,10 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
     assert request_of("--notify", "tag=weekly") == SET | {"categories": {"schema": "immediate", "tag": "weekly"}}
     assert request_of("--notify", "all=weekly") == SET | {"frequency": "weekly", "categories": {}}
     assert request_of("--quiet", "22:00-07:00")["quietHours"] == {"start": "22:00", "end": "07:00"}
+    assert request_of("--working-days", "saturday-monday, thursday")["workingDays"] == [
+        *("monday", "thursday", "saturday", "sunday")
+    ]
+    assert request_of("--working-days", "all")["workingDays"] is None
     assert request_of("--quiet", "none") == SET | {"quietHours": None}
     assert request_of("--timezone", "UTC", "--digest-at", "07:30") == SET | {"timezone": "UTC", "digestAt": "07:30"}
     assert request_of("--reset") == {}
@@ -53,7 +57,7 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
 def test_what_is_no_preference_is_refused_before_anything_is_sent(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
     small_server.answer("GET", PATH, SET)
-    for wrong in (("--quiet", "night"), ("--notify", "daily")):
+    for wrong in (("--quiet", "night"), ("--notify", "daily"), ("--working-days", "mon-fri")):
         ended = run("preferences", *wrong)
         assert (ended.code, wrong[0] in ended.err) == (2, True)
     assert "PUT" not in [one.method for one in small_server.requests]

@@ -39,7 +39,7 @@ from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.delivery.wording.reports import is_recovery
 from tocsin.delivery.wording.surroundings import has_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
-from tocsin.flow.track.attempts import Finished, NextStep, next_step
+from tocsin.flow.track.attempts import Finished, NextStep, hold, next_step
 from tocsin.model.change import EventType
 from tocsin.model.change_request import AskedFor, is_past_reminder
 from tocsin.model.channels import WORDED
@@ -153,10 +153,12 @@ class Attempts:
         """
         permissions, reporting = self._parts.permitted, list(filter(_has_surroundings, dispatches))
         with_incidents = [one for one in dispatches if any(entry.incident for entry in one.entries)]
-        if not (reporting or with_incidents) and all(map(permissions.is_certain, dispatches)):
+        is_certain = self._parts.quiet_times.are_known(dispatches) and all(map(permissions.is_certain, dispatches))
+        if not (reporting or with_incidents) and is_certain:
             return dispatches
 
         def ask() -> Sequence[Dispatch]:
+            self._parts.quiet_times.look_ahead(dispatches)
             permissions.look_ahead(dispatches)
             self._parts.failing_rows.look_ahead(reporting)
             whole_dispatches = self._parts.failure_messages.with_contexts(dispatches, reporting)
@@ -178,6 +180,8 @@ class Attempts:
         started_at_ms, started_s = time.clock.now_ms(), time.steady()
         routes: Routes = {}
         try:
+            if (held_until_ms := await self._held_until_ms(dispatch, started_at_ms)) is not None:
+                return hold(message, dispatch.entries, until_ms=held_until_ms, now_ms=started_at_ms)
             routes = await self._book.routes(dispatch)
             result = await MessageAttempt(self._parts, time.clock, self._book, routes).run(dispatch, is_held)
         except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
@@ -196,6 +200,13 @@ class Attempts:
         )
         step = _step(attempt, _retries(result.entries, routes), message.attempts_before, time.jitter)
         return Finished(message, attempt, step, result.entries)
+
+    async def _held_until_ms(self, dispatch: Dispatch, now_ms: int) -> int | None:
+        """Return when the quiet times of a message's readers end; None if it may go out now."""
+        quiet_times = self._parts.quiet_times
+        if quiet_times.are_surely_over(dispatch, now_ms=now_ms):
+            return None
+        return await _ask_store(partial(quiet_times.held_until_ms, dispatch, now_ms=now_ms))
 
 
 def _retries(entries: Sequence[Entry], routes: Routes) -> int:

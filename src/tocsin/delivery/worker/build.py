@@ -30,6 +30,7 @@ from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
@@ -72,6 +73,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], 
             own_addresses=OwnAddresses(engine),
             failure_messages=FailureMessages(engine),
             failing_rows=FailedRowSamples(engine, settings.masked_tags, send_permission.permission_cache),
+            quiet_times=SqlQuietTimes(engine),
             asked_consumers=AskedConsumers(engine),
             senders=senders,
             base_url=settings.base_url(),

@@ -22,6 +22,7 @@ from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
@@ -79,6 +80,7 @@ class AttemptParts:
     own_addresses: OwnAddresses
     failure_messages: FailureMessages
     failing_rows: FailedRowSamples
+    quiet_times: SqlQuietTimes
     asked_consumers: AskedConsumers
     senders: Mapping[str, Sender]
     renderings: Renderings = field(default_factory=Renderings)

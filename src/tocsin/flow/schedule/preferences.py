@@ -1,6 +1,7 @@
-"""Due times that recipients prefer: the end of their quiet hours, or their next digest.
+"""Due times that recipients prefer: the end of their quiet hours and days, or their next digest.
 
-Pure; asked when a notification is written. What is critical is not asked. Next: ``flow/schedule/messages.py``.
+Pure; asked when a notification is written, and quiet times again when it is sent. What is critical is not asked. Next:
+``flow/schedule/messages.py``, ``store/outbox/quiet_times.py``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tocsin.flow.schedule.wall_clock import next_shown_s, zone_named
 from tocsin.model.change_kinds import EventKind, Frequency
 from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice, Layer, Layers, Preferences, choose
+from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice, Layer, Layers, Preferences, Weekday, choose
 from tocsin.model.subscription import Channel
 
 _DAY = timedelta(days=1)
@@ -102,10 +103,43 @@ class QuietPeriod:
 
 
 @dataclass(frozen=True)
-class PreferredWait:
-    """What a person waits for: a digest, the end of quiet hours, or the end of those in which the digest lies."""
+class FreeDays:
+    """The days of the week (0: Monday) that are quiet from midnight to midnight of a zone."""
 
-    quiet: QuietPeriod | None = None
+    numbers: frozenset[int]
+    zone: ZoneInfo
+
+    def ends_after(self, at_ms: int) -> int:
+        """Return ``at_ms``, or the end of the free day on which it lies (both epoch milliseconds)."""
+        weekday = datetime.fromtimestamp(at_ms / 1000, self.zone).weekday()
+        if weekday not in self.numbers:
+            return at_ms
+        return DailyTime(0, 0, self.zone, (weekday + 1) % 7).next_ms(at_ms)
+
+
+@dataclass(frozen=True)
+class QuietTimes:
+    """When nothing is sent to a person: their quiet hours, and their free days."""
+
+    hours: QuietPeriod | None = None
+    days: FreeDays | None = None
+
+    def ends_after(self, at_ms: int) -> int:
+        """Return ``at_ms``, or the first moment after it that is in neither (both epoch milliseconds)."""
+        end_ms = self._hours_end_ms(at_ms)
+        while self.days is not None and (free_end_ms := self.days.ends_after(end_ms)) != end_ms:
+            end_ms = self._hours_end_ms(free_end_ms)
+        return end_ms
+
+    def _hours_end_ms(self, at_ms: int) -> int:
+        return at_ms if self.hours is None else self.hours.ends_after(at_ms)
+
+
+@dataclass(frozen=True)
+class PreferredWait:
+    """What a person waits for: a digest, the end of quiet times, or the end of those in which the digest lies."""
+
+    quiet: QuietTimes | None = None
     digest: DailyTime | FullHour | None = None
 
     def due_at_ms(self, at_ms: int) -> int:
@@ -185,7 +219,7 @@ def wait_of(preferences: Preferences, frequency: Frequency) -> PreferredWait | N
 
     ``never`` gives no wait: it is dropped when it would be sent (``store/outbox/send_permission.py``).
     """
-    quiet = quiet_period_of(preferences)
+    quiet = quiet_times_of(preferences)
     if frequency in DIGESTS:
         return PreferredWait(quiet, _digest_time(preferences, frequency))
     return None if quiet is None else PreferredWait(quiet)
@@ -198,7 +232,13 @@ def _digest_time(preferences: Preferences, frequency: Frequency) -> DailyTime | 
     return DailyTime.of(preferences.digest_at, preferences.timezone, weekday)
 
 
-def quiet_period_of(preferences: Preferences) -> QuietPeriod | None:
-    """Return the quiet hours in which nothing is sent to a person, if there are any."""
-    quiet, zone = preferences.quiet_hours, preferences.timezone
-    return None if quiet is None else QuietPeriod(DailyTime.of(quiet.start, zone), DailyTime.of(quiet.end, zone))
+def quiet_times_of(preferences: Preferences) -> QuietTimes | None:
+    """Return when nothing is sent to a person, if there is such a time."""
+    quiet, working_days = preferences.quiet_hours, preferences.working_days
+    zone_name = preferences.timezone
+    hours = (
+        None if quiet is None else QuietPeriod(DailyTime.of(quiet.start, zone_name), DailyTime.of(quiet.end, zone_name))
+    )
+    free_numbers = frozenset(range(7)).difference(day.number for day in working_days or Weekday)
+    days = FreeDays(free_numbers, zone_named(zone_name, field="timezone")) if free_numbers else None
+    return QuietTimes(hours, days) if hours or days else None

@@ -46,6 +46,11 @@ class Finished:
     is_probe: bool = False
     counts: bool = True
 
+    @property
+    def is_held(self) -> bool:
+        """Return whether nothing was tried, because it is to be sent later."""
+        return reason_of(self.attempt.outcome) is OutcomeReason.HELD
+
 
 def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> NextStep:
     """Return what follows ``attempt``: the end, or another attempt ``wait_s`` after it ended.
@@ -64,6 +69,13 @@ def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> NextStep:
             ended_at_ms = attempt.started_at_ms + attempt.duration_ms
             wait_ms = round(wait_s * 1000)
             return NextStep(MessageStatus.AWAITING_RETRY, ended_at_ms + wait_ms, wait_ms)
+
+
+def hold(message: Message, entries: tuple[Entry, ...], *, until_ms: int, now_ms: int) -> Finished:
+    """Return the end of a claim of a message that is to be sent later (epoch milliseconds); it was not tried."""
+    status = MessageStatus.AWAITING_RETRY if message.attempt_count else MessageStatus.PENDING
+    attempt = Attempt(message.id, message.attempt_count + 1, now_ms, 0, Retry(OutcomeReason.HELD))
+    return Finished(message, attempt, NextStep(status, until_ms, until_ms - now_ms), entries, counts=False)
 
 
 def reason_of(outcome: Outcome) -> OutcomeReason:

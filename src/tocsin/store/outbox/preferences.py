@@ -21,7 +21,7 @@ from tocsin.flow.schedule.preferences import (
     NO_PREFERENCES,
     PREFERRED,
     Preferred,
-    quiet_period_of,
+    quiet_times_of,
 )
 from tocsin.model.change_kinds import EventKind
 from tocsin.model.message import MessageStatus
@@ -75,7 +75,7 @@ class SqlPreferences:
             insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
             stored_preferences, _ = preferences_of(connection, [user_id])
-            quiet = quiet_period_of(stored_preferences[user_id])
+            quiet = quiet_times_of(stored_preferences[user_id])
             due_at_ms = now_ms if quiet is None else quiet.ends_after(now_ms)
             planned_ids = plan_again(connection, user_id, f"{PREFERRED}{now_ms}", due_at_ms=due_at_ms, now_ms=now_ms)
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
@@ -132,6 +132,12 @@ def kinds_of_events(connection: Connection, event_ids: Collection[str]) -> dict[
     return {row.id: kinds_of(row.event_type, json.loads(row.derived)) for row in event_rows}
 
 
+def versions_of(connection: Connection, user_ids: Collection[str]) -> dict[str, int]:
+    """Return which preferences those of these people have who have some (``Preferred.versions``)."""
+    query = select(_ROW.user_id, _ROW.updated_at_ms)
+    return {row.user_id: row.updated_at_ms for row in rows_by_key(connection, query, _ROW.user_id, user_ids)}
+
+
 def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_at_ms: int, now_ms: int) -> list[str]:
     """Move messages that wait for a person's time to another time: one message per channel, under this key.
 
@@ -154,7 +160,7 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
             connection.execute(update(message).where(message.c.id.in_(chunk)).values(due_columns))
         planned_ids += [
             *ids,
-            *_gather(connection, group, {**due_columns, "grouping_key": grouping_key, "updated_at_ms": now_ms}),
+            *gather_into(connection, group, {**due_columns, "grouping_key": grouping_key, "updated_at_ms": now_ms}),
         ]
     return planned_ids
 
@@ -182,7 +188,7 @@ def follow(connection: Connection, message_ids: Sequence[str]) -> None:
         connection.execute(update(notification).where(notification.c.message_id.in_(chunk)).values(due_at_ms=due))
 
 
-def _gather(connection: Connection, messages: Sequence[Any], planned: Mapping[str, Any]) -> list[str]:
+def gather_into(connection: Connection, messages: Sequence[Any], planned: Mapping[str, Any]) -> list[str]:
     """Move the notifications of these messages into one, which takes more under its key; return its id, if it does."""
     first = messages[0]
     gathered_id = gathered_message_id(planned["grouping_key"], first.channel, first.recipient, planned["due_at_ms"])

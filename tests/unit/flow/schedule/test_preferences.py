@@ -20,7 +20,7 @@ from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
 from tocsin.model.change_kinds import BOT, BREAKING, EventKind, Frequency
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import RECOMMENDED, Layer, Preferences, QuietHours, choose
+from tocsin.model.preferences import RECOMMENDED, Layer, Preferences, QuietHours, Weekday, choose
 from tocsin.model.subscription import Channel, Trigger
 
 pytestmark = pytest.mark.xdist_group("preferences")  # one worker has the clocks of all zones
@@ -64,6 +64,46 @@ def due(
 def test_quiet_hours_end_at_their_time_past_midnight_and_across_daylight_saving(now: str, expected: str) -> None:
     """Fault scenario 37."""
     assert due(draft_for(), NIGHT, ms_at(now)) == (ms_at(expected), now != expected)
+
+
+WEEK = NIGHT.model_copy(update={"working_days": tuple(Weekday)[:5]})
+FREE = Preferences(timezone="Europe/Berlin", working_days=tuple(Weekday)[:5])
+
+
+@pytest.mark.parametrize(
+    ("preferences", "now", "expected"),
+    [
+        (WEEK, "2026-11-27T19:59", "2026-11-27T19:59"),
+        (WEEK, "2026-11-27T20:00", "2026-11-30T08:00"),  # Friday evening
+        (WEEK, "2026-11-28T12:00", "2026-11-30T08:00"),
+        (WEEK, "2026-11-29T23:00", "2026-11-30T08:00"),
+        (FREE, "2026-11-27T23:59", "2026-11-27T23:59"),
+        (FREE, "2026-11-28T00:00", "2026-11-30T00:00"),
+        (FREE, "2026-10-24T12:00", "2026-10-26T00:00"),  # summer time ends on that Sunday
+        (FREE, "2026-03-28T12:00", "2026-03-30T00:00"),
+    ],
+)
+def test_days_that_are_no_working_days_are_quiet_and_join_the_nights(
+    preferences: Preferences, now: str, expected: str
+) -> None:
+    assert due(draft_for(), preferences, ms_at(now)) == (ms_at(expected), now != expected)
+
+
+@pytest.mark.parametrize(
+    ("zone", "now", "expected"),
+    [
+        ("America/New_York", "2026-11-30T04:59", "2026-11-30T05:00"),  # Sunday 23:59 there
+        ("Asia/Tokyo", "2026-11-29T14:59", "2026-11-29T15:00"),
+        ("Africa/Cairo", "2026-04-23T22:00", "2026-04-23T22:00"),  # the clocks skip midnight of Friday, a working day
+        ("Asia/Beirut", "2026-03-28T12:00", "2026-03-29T22:00"),  # and here that of Sunday
+    ],
+)
+def test_a_working_day_begins_at_midnight_of_ones_own_zone(zone: str, now: str, expected: str) -> None:
+    days = Preferences(timezone=zone, working_days=tuple(Weekday)[:5])
+    moments_ms = [round(datetime.fromisoformat(f"{one}+00:00").timestamp() * 1_000) for one in (now, expected)]
+    if zone == "Asia/Beirut":
+        moments_ms[1] = 1_774_818_000_000  # Monday 00:00, three hours ahead of UTC
+    assert due(draft_for(), days, moments_ms[0])[0] == moments_ms[1]
 
 
 def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:

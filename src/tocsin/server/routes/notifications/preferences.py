@@ -23,6 +23,7 @@ from tocsin.server.request import Asked, DocumentBody, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
 
 _KINDS = (BREAKING, *KNOWN_CATEGORIES)
+_NULLABLE = ("quietHours", "workingDays")
 _PRESET, _RECOMMENDED = "preset", "recommended"
 
 router = DeclaredRoutes(tags=["inbox"])
@@ -75,11 +76,10 @@ def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
 
 
 def _answer_of(owner: str, caller: Asked) -> Response:
-    """Return what a user prefers; quiet hours are null where they want none although the server has some."""
+    """Return what a user prefers; quiet hours and working days are null where they want none, and the server some."""
     store = caller.parts.alert_stores.preferences
-    document = store.of(owner).to_wire()
-    has_none = "quietHours" not in document and store.defaults().quiet_hours is not None
-    return answer(document | ({"quietHours": None} if has_none else {}))
+    document, default_document = store.of(owner).to_wire(), store.defaults().to_wire()
+    return answer(document | {key: None for key in _NULLABLE if key in default_document and key not in document})
 
 
 def _preset(body: Document) -> DefaultPreferences:

@@ -1,0 +1,119 @@
+"""Quiet times at the moment of sending: what falls into them by then waits for their end.
+
+A retry at night, a message that waited for a worker, and one that was written before its reader chose quiet hours were
+due at another time than they are sent (docs/decisions/0203-quiet-times-hold-when-sending.md). Next:
+``delivery/worker/attempt.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, select
+
+from tocsin.clock import Steady, steady_s
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.flow.schedule.preferences import PREFERRED, QuietTimes, quiet_times_of
+from tocsin.flow.track.attempts import Finished
+from tocsin.model.message import MessageStatus
+from tocsin.model.preferences import PREFERRED_CHANNELS
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.tables import message
+from tocsin.store.outbox.preferences import gather_into, preferences_of, versions_of
+
+_SURE_FOR_S = 1.0
+
+
+class SqlQuietTimes:
+    """The quiet times of one store's people, as its workers ask for them; what was read is sure for a second."""
+
+    def __init__(self, engine: Engine, *, steady: Steady = steady_s) -> None:
+        self._engine, self._steady = engine, steady
+        self._subscriptions = Subscriptions(engine)
+        self._read: dict[str, tuple[float, QuietTimes | None]] = {}
+
+    def look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
+        """Ask for the readers of all of these messages together; they will be sent soon."""
+        now_s = self._steady()
+        people = set[str]().union(*map(_readers, dispatches))
+        fresh = {one: entry for one, entry in self._read.items() if now_s < entry[0] and one not in people}
+        if people:
+            with reading(self._engine) as connection:
+                quiet_times = _quiet_times(connection, people)
+            fresh |= {one: (now_s + _SURE_FOR_S, quiet_times.get(one)) for one in people}
+        self._read = fresh
+
+    def are_known(self, dispatches: Sequence[Dispatch]) -> bool:
+        """Return whether the quiet times of all readers of these messages were read a moment ago."""
+        return all(self._recent_entry(one) is not None for dispatch in dispatches for one in _readers(dispatch))
+
+    def are_surely_over(self, dispatch: Dispatch, *, now_ms: int) -> bool:
+        """Return whether a message is in nobody's quiet times, as read a moment ago."""
+        known_entries = [self._recent_entry(one) for one in _readers(dispatch)]
+        return all(entry is not None and _end_ms(entry[1], now_ms) == now_ms for entry in known_entries)
+
+    def held_until_ms(self, dispatch: Dispatch, *, now_ms: int) -> int | None:
+        """Return when the quiet times of a message's readers end (epoch milliseconds); None if it may go out now.
+
+        One that a critical alert sends as well may.
+        """
+        readers = _readers(dispatch)
+        if not readers:
+            return None
+        with reading(self._engine) as connection:
+            quiet_times = _quiet_times(connection, readers)
+        end_ms = max(_end_ms(one, now_ms) for one in quiet_times.values())
+        if end_ms == now_ms:
+            return None
+        alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
+        return None if self._subscriptions.critical_among(alerts) else end_ms
+
+    def _recent_entry(self, person_id: str) -> tuple[float, QuietTimes | None] | None:
+        entry = self._read.get(person_id)
+        return entry if entry is not None and self._steady() < entry[0] else None
+
+
+def _end_ms(quiet_times: QuietTimes | None, now_ms: int) -> int:
+    return now_ms if quiet_times is None else quiet_times.ends_after(now_ms)
+
+
+def _readers(dispatch: Dispatch) -> set[str]:
+    """Return the people for whom a message is; none for one that also reaches an address that an alert names."""
+    if dispatch.message.channel not in PREFERRED_CHANNELS:
+        return set()
+    readers = {entry.recipient_id for entry in dispatch.entries}
+    return {one for one in readers if one} if None not in readers else set()
+
+
+def _quiet_times(connection: Connection, people: Collection[str]) -> Mapping[str, QuietTimes | None]:
+    preferences, beneath = preferences_of(connection, people)
+    by_default = quiet_times_of(beneath[0][1]) if beneath else None
+    return {one: quiet_times_of(preferences[one]) if one in preferences else by_default for one in people}
+
+
+def gather_held(connection: Connection, held_attempts: Sequence[Finished], *, now_ms: int) -> list[str]:
+    """Move messages that were held before they were ever tried into one per reader, channel and time.
+
+    Their claims have been given back in this transaction. Retries stay messages of their own.
+
+    Returns
+    -------
+    the ids of all of them that are left; the notifications in them follow in a transaction of their own
+    """
+    first_attempts = (each for each in held_attempts if each.message.attempt_count == 0)
+    readers = {attempt.message.id: attempt.entries[0].recipient_id or "" for attempt in first_attempts}
+    versions = versions_of(connection, set(readers.values()))
+    groups: dict[tuple[str, str, str, int], list[Any]] = defaultdict(list)  # Any: rows of SQLAlchemy's
+    query = select(message).where(message.c.status == MessageStatus.PENDING.value).order_by(message.c.id)
+    for row in rows_by_key(connection, query, message.c.id, readers):
+        groups[readers[row.id], row.channel, row.recipient, row.due_at_ms].append(row)
+    moved_ids = list[str]()
+    for (reader, _, _, due_at_ms), group in groups.items():
+        columns = {"grouping_key": f"{PREFERRED}{versions.get(reader, 0)}", "updated_at_ms": now_ms}
+        columns |= {"due_at_ms": due_at_ms, "wait_ms": group[0].wait_ms}
+        moved_ids += [*(row.id for row in group), *gather_into(connection, group, columns)]
+    return moved_ids

@@ -231,7 +231,8 @@ class Entry:
     ``answered_reasons`` are those for which it reminds of a change request that no longer asks for an answer.
     ``in_brief``: the event is without the large values of its entity.
     ``whole_id`` is the event of the whole that its event is part of, None if of none: the event itself says so only
-    to who may see everything. ``parts`` are notifications that are told with it.
+    to who may see everything. ``parts`` are notifications that are told with it. ``told_count``: as how many it counts,
+    where several are told as one.
     """
 
     notification_id: str
@@ -245,6 +246,7 @@ class Entry:
     in_brief: bool = False
     whole_id: str | None = None
     parts: tuple[Entry, ...] = ()
+    told_count: int = 1
 
     @property
     def event(self) -> ChangeEvent:

@@ -30,6 +30,7 @@ from tocsin.delivery.wording.paths import (
 from tocsin.delivery.wording.readers import with_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.renames import lines_with_renames
+from tocsin.delivery.wording.repeats import counted_line
 from tocsin.delivery.wording.reports import (
     REPORT_LINES,
     is_failure_report,
@@ -376,9 +377,10 @@ def _located_lines(
         elif path[-1] in TYPE_KEYS and len(path) > 1:
             type_changes_by_path.setdefault(tuple(path[:-1]), []).append(change)
         else:
-            yield from ((path, line) for line in _field_lines(path, verb, old, new, zone))
+            yield from ((path, counted_line(line, change)) for line in _field_lines(path, verb, old, new, zone))
     for member, type_changes in type_changes_by_path.items():
-        yield member, _retyped_line(member, type_changes, _member_at(entity, member))
+        line = _retyped_line(member, type_changes, _member_at(entity, member))
+        yield member, counted_line(line, *type_changes)
 
 
 def _retyped_line(path: Sequence[str], changes: Sequence[FieldChange], member: Document) -> ChangeLine:

@@ -8,33 +8,31 @@ Next: ``delivery/channels/slack/render.py``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import NamedTuple
 
 from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, FailureContext, Guidance, selections
 from tocsin.delivery.lines import ADVICE, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
-from tocsin.delivery.wording.change_requests import is_objection
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import guidance_blocks, incident_block
+from tocsin.delivery.wording.importance import ToldKind, kind_of, nouns_of, sort_entries
 from tocsin.delivery.wording.incidents import INCIDENT_LABEL, tells_of_incident
 from tocsin.delivery.wording.readers import YOU, names_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
 from tocsin.delivery.wording.surroundings import STREAKS, without_failure_advice
-from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
+from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
-from tocsin.model.change import OF_CHANGE_REQUESTS, STILL_WITHOUT_OWNER, ChangeEvent, EventType
+from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
 from tocsin.model.change_request import NOT_ASKED
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import Entry
-from tocsin.model.phrases import count_text, in_words
+from tocsin.model.phrases import count_text
 from tocsin.model.thread import THREAD
 
 LINK_TEXT = "Open in Tocsin"
@@ -84,42 +82,6 @@ class Owner:
 _NOBODY = Owner("nobody")
 
 
-class _Kind(IntEnum):
-    """What a digest counts its notifications as, the most important first."""
-
-    FAILURE = 1
-    STILL_FAILING = 2
-    BREAKING = 3
-    OBJECTION = 4
-    WARNING = 5
-    WITHOUT_OWNER = 6
-    DELETION = 7
-    RECOVERY = 8
-    ANSWER = 9
-    CHANGE = 10
-
-    @property
-    def noun(self) -> tuple[str, str]:
-        """Return what one is called, and what several are."""
-        return _NOUNS[self]
-
-
-_NOUNS = {
-    _Kind.FAILURE: ("failure", "failures"),
-    _Kind.STILL_FAILING: ("still failing", "still failing"),
-    _Kind.BREAKING: ("breaking change", "breaking changes"),
-    _Kind.OBJECTION: ("objection", "objections"),
-    _Kind.WARNING: ("warning", "warnings"),
-    _Kind.WITHOUT_OWNER: ("asset without owner", "assets without owner"),
-    _Kind.DELETION: ("deletion", "deletions"),
-    _Kind.RECOVERY: ("recovery", "recoveries"),
-    _Kind.ANSWER: ("answer", "answers"),
-    _Kind.CHANGE: ("change", "changes"),
-}
-_KINDS = {Tone.FAILED: _Kind.FAILURE, Tone.ATTENTION: _Kind.WARNING, Tone.WELL: _Kind.RECOVERY}
-_DELETIONS = (EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED)
-
-
 class Section(NamedTuple):
     """What a message says of one notification.
 
@@ -141,6 +103,7 @@ class Section(NamedTuple):
     notes : what is told with it, how bad it is and what is to be done, as far as its alerts or test say so: a
         paragraph each
     body : what a template says, in place of the asset, its changes and the signature
+    group : what stands above it, where it is the first of its kind in a digest of several kinds; empty for nothing
     variant : what messages have in common that say the same of the event, but for why, buttons and notes: what is
         known of a failure, how a thread concerns its reader, their zone, who they are where the event names
         them, and whether a button or a runbook says what is to be done; None where a template words it
@@ -164,6 +127,7 @@ class Section(NamedTuple):
     buttons: tuple[Button, ...] = ()
     notes: tuple[RichBlock, ...] = ()
     tone: Tone = Tone.NEUTRAL
+    group: str = ""
     variant: tuple[object, ...] | None = None
 
     @property
@@ -241,7 +205,8 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         is_advised = is_advised or (incident is not None and incident.acknowledged_by is not None)
         is_advised = is_advised or entry.notification_id in (dispatch.read_only or ())
         is_templated = entry.notification_id in dispatch.texts
-        variant = None if is_templated else (kinds, failure, dispatch.zone, reader_id, is_advised, incident is None)
+        manner = (kinds, failure, dispatch.zone, reader_id, is_advised, incident is None, entry.told_count)
+        variant = None if is_templated else manner
         texts = entry.carried.texts if variant else {}
         if (key := (Section, base_url, lines_each, variant)) not in texts:
             text = event_text(event, entry.reasons, failure, zone=dispatch.zone, reader_id=reader_id)
@@ -264,8 +229,20 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         is_led_by_part = entry.parts and entry.whole_id is not None
         headline = digest_headline(dispatch.entries) if is_led_by_part else sections[0].headline
         return MessageContent(headline, tuple(sections))
-    left_count = len(_with_parts(dispatch.entries)) - len(_with_parts(entries))
+    sections = _grouped_sections(entries, sections)
+    left_count = _told_count(dispatch.entries) - _told_count(entries)
     return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True)
+
+
+def _grouped_sections(entries: Sequence[Entry], sections: Sequence[Section]) -> list[Section]:
+    """Return sections, the first of each kind below a title where there are several kinds."""
+    kinds = [kind_of(entry) for entry in entries]
+    if len(set(kinds)) < 2:
+        return list(sections)
+    return [
+        section._replace(group=kind.title) if kind not in kinds[:place] else section
+        for place, (kind, section) in enumerate(zip(kinds, sections, strict=True))
+    ]
 
 
 def fold_notifications(dispatch: Dispatch) -> Dispatch:
@@ -276,6 +253,11 @@ def fold_notifications(dispatch: Dispatch) -> Dispatch:
 def _with_parts(entries: Sequence[Entry]) -> list[Entry]:
     """Return notifications, each followed by those that are told with it."""
     return [each for entry in entries for each in (entry, *entry.parts)]
+
+
+def _told_count(entries: Sequence[Entry]) -> int:
+    """Return of how many notifications these tell, with those that are told with them."""
+    return sum(each.told_count for each in _with_parts(entries))
 
 
 def _failure_in_digest(entry: Entry, dispatch: Dispatch) -> FailureContext | None:
@@ -309,7 +291,7 @@ def _worded_section(entry: Entry, text: EventText, template_text: RichText | Non
         entity_type=type_text(text.asset.entity_type),
         lines=shown_lines,
         more_count=len(lines) - len(shown_lines) + max(0, len(body) - lines_each),
-        did=_did(event),
+        did=_did(event, entry.told_count),
         at_ms=event.timestamp,
         tone=tone_of(event),
         at="",
@@ -344,14 +326,15 @@ def _beside_failure(guidance: Guidance, failure: FailureContext, section: Sectio
     return guidance
 
 
-def _did(event: ChangeEvent) -> str:
-    """Return what an event says was done, and by whom."""
+def _did(event: ChangeEvent, times: int) -> str:
+    """Return what an event says was done, and by whom; the last of several that are told as one."""
     if is_report(event) or event.event_type in _OF_NOBODY:
-        return _REPORTED
+        return f"{_REPORTED} {times:,} times, last" if times > 1 else _REPORTED
     if event.event_type in _SESSIONS:
         return _SESSIONS[event.event_type]
     verb = "from" if event.entity_type == THREAD else _DONE.get(event.event_type, "changed by")
     verb = "by" if tells_of_incident(event) else "imported by" if event.is_import else verb
+    verb = f"changed {times:,} times by" if times > 1 else verb
     return f"{verb} {clean_line(event.user_name or 'someone')},"
 
 
@@ -372,7 +355,7 @@ def sort_by_importance(dispatch: Dispatch) -> Dispatch:
 
     Where there are more than a message shows, those that matter least are only counted.
     """
-    return replace(dispatch, entries=tuple(sorted(dispatch.entries, key=_kind_of)))
+    return replace(dispatch, entries=sort_entries(dispatch.entries))
 
 
 def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:
@@ -401,7 +384,7 @@ def digest_headline(entries: Sequence[Entry]) -> str:
     if len(root_names) != 1:
         return _count_text(entries)
     other_entries = [entry for entry in entries if roots[entry.notification_id] is None]
-    count = len(entries) - len(other_entries)
+    count = _told_count(entries) - _told_count(other_entries)
     failures = "1 failure" if count == 1 else f"{count:,} failures"
     failures_text = f"{failures} downstream of {fqn.split(root_names.pop())[-1]}"
     return f"{failures_text}; {_count_text(other_entries)}" if other_entries else failures_text
@@ -414,50 +397,14 @@ def _root(entry: Entry) -> str | None:
 
 
 def _count_text(entries: Sequence[Entry]) -> str:
-    kinds = {entry.notification_id: _kind_of(entry) for entry in entries}
-    ordered = sorted(entries, key=lambda entry: kinds[entry.notification_id])
+    ordered = sorted(entries, key=kind_of)
     names = list(dict.fromkeys(_asset_of(entry).checks or _asset_of(entry).title for entry in ordered))
     more_text = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    counts = Counter(map(_kind_of, entries))
-    nouns = {kind: kind.noun for kind in counts}
-    if _Kind.WITHOUT_OWNER in nouns:
-        nouns[_Kind.WITHOUT_OWNER] = _noun_without_owner(
-            entry.event.entity_type for entry in entries if kinds[entry.notification_id] is _Kind.WITHOUT_OWNER
-        )
+    counts, nouns = Counter[ToldKind](), nouns_of(entries)
+    for entry in entries:
+        counts[kind_of(entry)] += entry.told_count
     counted = ", ".join(count_text(counts[kind], *nouns[kind]) for kind in sorted(counts))
     return f"{counted}: {', '.join(names[:_MOST_NAMED])}{more_text}"
-
-
-def _noun_without_owner(entity_types: Iterable[str]) -> tuple[str, str]:
-    """Return what one asset without an owner is called, and what several are: ``tables without owner``."""
-    types = set(entity_types)
-    row = ENTITY_TYPES.get(next(iter(types))) if len(types) == 1 else None
-    if row is None:
-        return _NOUNS[_Kind.WITHOUT_OWNER]
-    plural = in_words(row.collection.rpartition("/")[2])
-    return f"{type_text(*types)} without owner", f"{plural} without owner"
-
-
-def _kind_of(entry: Entry) -> _Kind:
-    """Return what the notification is counted as, worded once for all messages that carry the event."""
-    texts = entry.carried.texts
-    kind: _Kind = texts.get((_Kind,)) or texts.setdefault((_Kind,), _kind_counted(entry.event))
-    return kind
-
-
-def _kind_counted(event: ChangeEvent) -> _Kind:
-    if is_still_failing(event):
-        return _Kind.STILL_FAILING
-    if event.breaking_reasons:
-        return _Kind.BREAKING
-    if event.event_type is EventType.CHANGE_REQUEST_ANSWERED:
-        return _Kind.OBJECTION if is_objection(event) else _Kind.ANSWER
-    if event.change_description and set(event.change_description.paths()) == {STILL_WITHOUT_OWNER}:
-        return _Kind.WITHOUT_OWNER
-    tone = tone_of(event)
-    if tone is not Tone.NEUTRAL:
-        return _KINDS[tone]
-    return _Kind.DELETION if event.event_type in _DELETIONS else _Kind.CHANGE
 
 
 def _asset_of(entry: Entry) -> ChangedAsset:

@@ -1,107 +1,118 @@
-"""Repeated changes of one field of an asset, which a message tells as one: from its first value to its last.
+"""Notifications of one asset that a message tells as one: its changes, each field from its first value to its last.
 
 Next: ``delivery/wording/content.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.wording.importance import ToldKind, kind_of
+from tocsin.delivery.wording.incidents import tells_of_incident
+from tocsin.delivery.wording.repeats import RepeatedChange
 from tocsin.delivery.wording.reports import is_report
+from tocsin.delivery.wording.values import parse_json
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.message import Entry
+from tocsin.model.phrases import list_text
+from tocsin.model.thread import THREAD
 
 _UPDATES = frozenset({EventType.ENTITY_UPDATED, EventType.ENTITY_FIELDS_CHANGED})
+_CHANGES = frozenset({ToldKind.BREAKING, ToldKind.CHANGE})
 
 
 def fold_repeated(dispatch: Dispatch) -> Dispatch:
-    """Return a message in which changes of an asset that repeat each other are one notification, in the last's place.
+    """Return a message in which the changes of an asset are one notification, and so are results of one test.
 
-    A change repeats the one before it if both are of one field, and it begins with the value that the other ended with.
-    One that undoes the other, has another reason, or was announced otherwise, stays by itself, and so does what a
-    template words.
+    Changes are folded field by field; of results, only the last one is told. Each says of how many notifications it is
+    (``Entry.told_count``). Changes of another kind (``ToldKind``), that have another reason, were announced otherwise
+    or have other guidance, stay apart, and so does what a template words.
     """
-    folded_entries: dict[int, Entry] = {}
-    latest_places: dict[str, int] = {}
+    groups: dict[Hashable, list[Entry]] = defaultdict(list)
     for place, entry in enumerate(dispatch.entries):
-        before = folded_entries.get(latest_places.get(entry.event.entity_id, -1))
-        joint_entry = (
-            _merge_notifications(before, entry)
-            if before and _are_worded_here((before, entry), dispatch.texts)
-            else None
-        )
-        if joint_entry:
-            del folded_entries[latest_places[entry.event.entity_id]]
-        folded_entries[place] = joint_entry or entry
-        latest_places[entry.event.entity_id] = place
-    return (
-        replace(dispatch, entries=tuple(folded_entries.values()))
-        if len(folded_entries) < len(dispatch.entries)
-        else dispatch
-    )
+        groups[_group_of(entry, dispatch) or place].append(entry)
+    if len(groups) == len(dispatch.entries):
+        return dispatch
+    return replace(dispatch, entries=tuple(_fold(entries) for entries in groups.values()))
 
 
-def _are_worded_here(entries: Sequence[Entry], texts: Collection[str]) -> bool:
-    return not any(entry.notification_id in texts for entry in entries)
-
-
-def _merge_notifications(before: Entry, after: Entry) -> Entry | None:
-    """Return two notifications as one; None where the second repeats no change of the first, or tells of a report."""
-    events = (before.event, after.event)
-    if any(event.event_type not in _UPDATES or is_report(event) or event.entity is None for event in events):
+def _group_of(entry: Entry, dispatch: Dispatch) -> Hashable:
+    """Return what notifications have in common that are told as one; None for one that is told by itself."""
+    event, identity = entry.event, entry.notification_id
+    if identity in dispatch.texts or entry.whole_id is not None or event.entity_type == THREAD:
         return None
-    if (before.event.reason, before.event.announcements) != (after.event.reason, after.event.announcements):
+    kind, guidance = kind_of(entry), dispatch.guidance.get(identity)
+    if is_report(event):
+        number = entry.incident.number if entry.incident else None
+        return kind, event.entity_id, event.event_type, guidance, dispatch.incidents.get(identity), number
+    is_worded_otherwise = event.is_import or entry.carried.is_recursive or tells_of_incident(event)
+    if kind not in _CHANGES or event.event_type not in _UPDATES or event.entity is None or is_worded_otherwise:
         return None
-    description = _merge_changes(*(event.change_description or ChangeDescription() for event in events))
-    if description is None:
-        return None
-    event = after.event.model_copy(
+    return kind, event.entity_id, guidance, event.reason, event.announcements
+
+
+def _fold(entries: Sequence[Entry]) -> Entry:
+    """Return notifications of one group as one, in the place of the last."""
+    last = entries[-1]
+    if len(entries) == 1:
+        return last
+    reasons = tuple(dict.fromkeys(reason for entry in entries for reason in entry.reasons))
+    folded = last if is_report(last.event) else last.with_event(_fold_events([entry.event for entry in entries]))
+    return replace(folded, reasons=reasons, told_count=sum(entry.told_count for entry in entries))
+
+
+def _fold_events(events: Sequence[ChangeEvent]) -> ChangeEvent:
+    reasons = tuple(dict.fromkeys(reason for event in events for reason in event.breaking_reasons or ()))
+    return events[-1].model_copy(
         update={
-            "change_description": description,
-            "previous_version": before.event.previous_version,
-            "user_name": _names_of(events),
-            "breaking_reasons": _reasons_of(events),
+            "change_description": _fold_changes([event.change_description or ChangeDescription() for event in events]),
+            "previous_version": events[0].previous_version,
+            "user_name": list_text(list(dict.fromkeys(event.user_name for event in events if event.user_name))) or None,
+            "breaking_reasons": reasons or None,
         }
     )
-    reasons = tuple(dict.fromkeys((*before.reasons, *after.reasons)))
-    return replace(after.with_event(event), reasons=reasons)
 
 
-def _merge_changes(before: ChangeDescription, after: ChangeDescription) -> ChangeDescription | None:
-    """Return the changes of two events as one.
+def _fold_changes(descriptions: Sequence[ChangeDescription]) -> ChangeDescription:
+    """Return the changes of several events as one: a field that has one value from its first to its last.
 
-    None where no field changed twice, one changed in between as well, or has its first value again.
+    Members that come or go, such as columns, and edges of lineage are changes of their own each time.
     """
-    earlier = {change.name: change for change in before.fields_updated}
-    later = {change.name: change for change in after.fields_updated}
-    shared_names = [name for name in later if name in earlier]
-    if not shared_names or any(earlier[name].new_value != later[name].old_value for name in shared_names):
-        return None
-    if any(earlier[name].old_value == later[name].new_value for name in shared_names):
-        return None
-    updates = [_change_across(change, later.get(change.name, change)) for change in before.fields_updated]
-    updates += [change for change in after.fields_updated if change.name not in earlier]
+    changes = [change for one in descriptions for change in _all_changes(one) if not _is_apart(change)]
+    firsts = {change.name: change for change in reversed(changes)}
+    lasts = {change.name: change for change in changes}
+    times = Counter(change.name for change in changes)
+    across = [_across(firsts[name], last, times[name]) for name, last in lasts.items()]
+    arrivals = [one for one in across if one.old_value is None and one.new_value is not None]
+    departures = [one for one in across if one.old_value is not None and one.new_value is None]
+    updates = [one for one in across if (one.old_value is None) == (one.new_value is None)]
     return ChangeDescription(
-        fields_added=(*before.fields_added, *after.fields_added),
-        fields_updated=tuple(updates),
-        fields_deleted=(*before.fields_deleted, *after.fields_deleted),
-        previous_version=before.previous_version,
+        fields_added=(*_apart(one.fields_added for one in descriptions), *arrivals),
+        fields_updated=(*_apart(one.fields_updated for one in descriptions), *updates),
+        fields_deleted=(*_apart(one.fields_deleted for one in descriptions), *departures),
     )
 
 
-def _change_across(first: FieldChange, last: FieldChange) -> FieldChange:
-    return FieldChange(name=first.name, old_value=first.old_value, new_value=last.new_value)
+def _all_changes(description: ChangeDescription) -> tuple[FieldChange, ...]:
+    return (*description.fields_added, *description.fields_updated, *description.fields_deleted)
 
 
-def _names_of(events: Sequence[ChangeEvent]) -> str | None:
-    names = dict.fromkeys(name for event in events for name in (event.user_name or "").split(_AND) if name)
-    return _AND.join(names) or None
+def _apart(changes: Iterable[Sequence[FieldChange]]) -> Iterator[FieldChange]:
+    return (change for some in changes for change in some if _is_apart(change))
 
 
-def _reasons_of(events: Sequence[ChangeEvent]) -> tuple[object, ...] | None:
-    return tuple(dict.fromkeys(reason for event in events for reason in event.breaking_reasons or ())) or None
+def _is_apart(change: FieldChange) -> bool:
+    """Return whether a change is told each time: its name alone does not say of what it is."""
+    values = [parse_json(value) for value in (change.old_value, change.new_value)]
+    is_of_members = not change.is_update() and any(isinstance(value, list | tuple) for value in values)
+    return is_of_members or any(isinstance(value, dict) for value in values)
 
 
-_AND = " and "
+def _across(first: FieldChange, last: FieldChange, times: int) -> FieldChange:
+    """Return the change from the value before the first to that after the last."""
+    if first is last:
+        return first
+    return RepeatedChange(name=first.name, old_value=first.old_value, new_value=last.new_value, times=times)

@@ -112,8 +112,11 @@ def enormous() -> Dispatch:
 
 
 def digest(count: int, event: ChangeEvent | None = None) -> Dispatch:
+    """Return a message about that many assets, to which the same has happened."""
     sample = dispatch(event or change_event(update_of("description", "old", "<b>new</b>")), reasons=(REASON,))
-    return replace(sample, entries=sample.entries * count)
+    events = (sample.event.model_copy(update={"entity_id": f"{place:036}"}) for place in range(count))
+    entries = [replace(sample.first, notification_id=f"n{place}").with_event(one) for place, one in enumerate(events)]
+    return replace(sample, entries=tuple(entries))
 
 
 def enormous_digest() -> Dispatch:

@@ -43,8 +43,8 @@ def guided_message(channel: Channel, guidance: Guidance, *, count: int = 1) -> D
     return replace(
         single,
         message=replace(single.message, channel=channel),
-        entries=single.entries * count,
-        guidance={single.first.notification_id: guidance},
+        entries=single.entries if count == 1 else samples.digest(count, single.event).entries,
+        guidance=dict.fromkeys((single.first.notification_id, *(f"n{at}" for at in range(count))), guidance),
     )
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.unit.delivery.channels import samples
 from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatch, update_of
 
 from tocsin.delivery.channels.email.render import preview
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.folding import fold_repeated
-from tocsin.delivery.wording.reports import RESULT
-from tocsin.model.change import ChangeDescription, ChangeEvent
+from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.message import CarriedEvent, Entry
 
 
@@ -36,43 +36,85 @@ def test_repeated_changes_of_a_field_become_one_from_the_first_value_to_the_last
         change_event(addition_of("owners", [{"type": "team", "name": "Shop"}])),
         new_description("b", "c", user_name="ann", previous_version="0.3", current_version="0.4"),
     )
-    assert lines_of(message) == ["    was: a", "    now: b", "    was: b", "    now: c"]
-    message = message_of(*(message.entries[at].event for at in (0, 2)))
     (entry,) = fold_repeated(message).entries
-    assert (entry.notification_id, entry.log_offset) == ("n1", 1)
+    assert (entry.notification_id, entry.log_offset, entry.told_count) == ("n2", 2, 3)
     text = preview(message, "https://t")
-    assert text["subject"] == "orders: description changed"
     assert lines_of(message) == ["    was: a", "    now: c"]
-    assert "changed by jane.smith and ann, 2025-10-09 08:53 UTC, version 0.1 to 0.4" in text["text"]
-
-
-def test_what_else_changed_is_told_beside_it() -> None:
-    first = change_event(
-        ChangeDescription(
-            fields_added=addition_of("owners", [{"type": "team", "name": "Shop"}]).fields_added,
-            fields_updated=update_of("description", "a", "b").fields_updated,
-        )
-    )
-    unrelated = change_event(update_of("displayName", "A", "B"), entity_id="another")
-    text = preview(message_of(first, unrelated, new_description("b", "c")), "https://t")
     assert "- owner Shop added" in text["text"]
-    assert text["text"].count("description changed") == 1
-    assert text["subject"] == "2 changes: orders"
+    assert "- description changed 2 times" in text["text"]
+    assert "changed 3 times by jane.smith and ann, 2025-10-09 08:53 UTC, version 0.1 to 0.4" in text["text"]
+
+
+def test_what_of_another_asset_changed_is_told_beside_it() -> None:
+    unrelated = change_event(update_of("displayName", "A", "B"), entity_id="another")
+    text = preview(message_of(new_description("a", "b"), unrelated, new_description("b", "c")), "https://t")
+    assert text["text"].count("description changed") == 2  # in the headline and in the line
+    assert text["subject"] == "3 changes: orders"
+
+
+@pytest.mark.parametrize(
+    ("values", "lines"),
+    [
+        (((None, "a"), ("a", "b")), ["- description added, changed 2 times", "    now: b"]),
+        ((("a", "b"), ("b", None)), ["- description removed, changed 2 times", "    was: a"]),
+        ((("a", "b"), ("b", "a")), ["- description changed 2 times, and is as before"]),
+        (((None, "a"), ("a", None)), ["- description changed 2 times, and is as before"]),
+        ((("a", None), (None, "b")), ["- description changed 2 times", "    was: a", "    now: b"]),
+        ((("a", "b"), ("x", "c")), ["- description changed 2 times", "    was: a", "    now: c"]),
+    ],
+)
+def test_a_field_that_came_or_went_is_told_by_what_became_of_it(
+    values: tuple[tuple[Any, Any], ...], lines: list[str]
+) -> None:
+    events = [change_event(ChangeDescription().with_changes(change_of(*one))) for one in values]
+    text = preview(message_of(*events), "https://t")["text"].splitlines()
+    assert [one for one in text if one.startswith(("- ", "    "))] == lines
+
+
+def change_of(old: Any, new: Any) -> FieldChange:
+    return FieldChange(name="description", old_value=old, new_value=new)
+
+
+def test_a_short_value_that_changed_several_times_stands_in_its_line() -> None:
+    types = [("INT", "TEXT"), ("TEXT", "BIGINT")]
+    events = [change_event(update_of("columns.email.dataType", *one)) for one in types]
+    events += [change_event(update_of("displayName", *one)) for one in (("A", "B"), ("B", "C"), ("C", "D"))]
+    text = preview(message_of(*events), "https://t")["text"]
+    assert "- column email changed 2 times: INT → BIGINT" in text
+    assert "- display name changed 3 times: A → D" in text
+
+
+def test_columns_that_come_and_go_are_told_each_time() -> None:
+    columns = [{"name": "email", "dataType": "TEXT"}]
+    departures = (FieldChange(name="columns", old_value=columns),)
+    events = [change_event(addition_of("columns", columns)), change_event(ChangeDescription(fields_deleted=departures))]
+    text = preview(message_of(*events), "https://t")["text"]
+    assert "- column email TEXT removed" in text
+    assert "- column email TEXT added" in text
+
+
+def test_of_repeated_results_of_a_test_the_last_is_told_with_their_number() -> None:
+    failure = samples.EVENTS["test_failure"]
+    failures = [failure.model_copy(update={"timestamp": samples.FAILED_MS + place}) for place in range(24)]
+    (entry,) = fold_repeated(message_of(*failures)).entries
+    assert (entry.notification_id, entry.told_count) == ("n23", 24)
+    unrelated = change_event(entity_id="another")
+    text = preview(message_of(*failures, unrelated), "https://t")
+    assert text["subject"].startswith("24 failures, 1 change: ")
+    assert "reported 24 times, last 2025-10-09" in text["text"]
 
 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (new_description("a", "b"), new_description("x", "c")),
         (new_description("a", "b"), new_description("b", "c", entity_id="another")),
-        (new_description("a", "b"), change_event(update_of("displayName", "b", "c"))),
-        (new_description("a", "b"), new_description("b", "a")),
         (new_description("a", "b", reason="typo"), new_description("b", "c", reason="review")),
         (new_description("a", "b", announcements=()), new_description("b", "c")),
-        (change_event(update_of(RESULT, {"a": 1}, {"a": 2})), change_event(update_of(RESULT, {"a": 2}, {"a": 3}))),
+        (new_description("a", "b"), samples.EVENTS["test_failure"]),
+        (samples.EVENTS["test_failure"], samples.EVENTS["recovery"]),
     ],
 )
-def test_what_repeats_nothing_stays_apart(first: ChangeEvent, second: ChangeEvent) -> None:
+def test_what_belongs_to_nothing_else_stays_apart(first: ChangeEvent, second: ChangeEvent) -> None:
     message = message_of(first, second)
     assert fold_repeated(message) is message
 

@@ -12,7 +12,7 @@ from tests.unit.delivery.channels.kinds import PUBLIC, table_deleted
 from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatch, update_of
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ
-from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.email.render import CHANGES_LIMIT, preview
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.dispatch import Button, Dispatch, Guidance
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
@@ -154,10 +154,10 @@ def test_a_part_that_is_a_whole_itself_is_not_lost_with_its_own_parts() -> None:
 
 
 def test_what_is_left_out_is_counted_with_its_parts() -> None:
-    deletions = [part(f"o{at}", whole_id=None) for at in range(101)]
+    deletions = [part(f"o{at}", whole_id=None) for at in range(CHANGES_LIMIT + 1)]
     parts = [part(f"t{at}") for at in range(50)]
     text = text_of(message_of(*deletions, *parts))
-    assert "… and 51 more, in your inbox" in text  # of 102, the last one and its 49 parts
+    assert "… and 51 more, in your inbox" in text  # of two more, the last one and its 49 parts
 
 
 def test_two_readers_of_one_event_read_their_own_parts() -> None:

@@ -31,8 +31,8 @@ from tocsin.model.entity import Document
 from tocsin.model.message import Entry
 from tocsin.model.notification import most_direct_follow
 
-LINES_LIMIT = 50
-"""Most changes that one mail lists; it says how many more there are."""
+LINES_LIMIT, LINES_EACH = 50, 5
+"""Most changes that one mail lists, and of each asset in a digest; it says how many more there are."""
 
 BLOCKS_LIMIT, BLOCKS_EACH = 200, 20
 """Most blocks of what a template says: of a single notification, and of each in a digest."""
@@ -40,11 +40,11 @@ BLOCKS_LIMIT, BLOCKS_EACH = 200, 20
 CHARS_EACH = 3_000
 """Most characters of what a template says of each notification in a digest."""
 
-CHANGES_LIMIT = 100
-"""Most notifications of one alert that a digest shows; it says how many more there are."""
+CHANGES_LIMIT = 30
+"""Most assets of one alert that a digest shows, to be read in a minute; it says how many more changes there are."""
 
-CHANGES_OF_ALL_LIMIT = 500
-"""Most notifications that a digest shows which several alerts share."""
+CHANGES_OF_ALL_LIMIT = 50
+"""Most assets that a digest shows which several alerts share."""
 
 ONE_CLICK = "List-Unsubscribe=One-Click"
 """What the mail program of a person who unsubscribes posts. Source: RFC 8058."""
@@ -125,7 +125,8 @@ def preview(
     entries, is_digest = dispatch.entries, len(dispatch.entries) > 1
     if is_digest:
         entries = next(some for some in selections(dispatch, CHANGES_LIMIT) if len(some) <= CHANGES_OF_ALL_LIMIT)
-    content = message_content(dispatch, entries, base_url=base_url, lines_each=LINES_LIMIT)
+    lines_each = LINES_EACH if is_digest else LINES_LIMIT
+    content = message_content(dispatch, entries, base_url=base_url, lines_each=lines_each)
     texts = [dispatch.texts.get(entry.notification_id) for entry in entries]
     bodies = [_shortened_body(text, is_single=not is_digest) if text else None for text in texts]
     alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}

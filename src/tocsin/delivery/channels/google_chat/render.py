@@ -43,7 +43,10 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
     title = without_brackets(content.title)
     header = {"title": title}
     if content.is_digest:
-        sections = [_widgets(_brief(section)) for section in content.sections]
+        sections = [
+            {"header": section.group} | _widgets(_brief(section)) if section.group else _widgets(_brief(section))
+            for section in content.sections
+        ]
         sections += [_widgets(content.more())] if content.left_count else []
     else:
         (section,) = content.sections

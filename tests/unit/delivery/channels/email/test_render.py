@@ -239,7 +239,10 @@ def test_a_link_leads_to_the_assets_page() -> None:
 def digest(count: int) -> Dispatch:
     sample = dispatch()
     names = ("orders", "revenue", "returns", "refunds")
-    events = [change_event(entity={"id": "e", "name": names[place % len(names)]}) for place in range(count)]
+    events = [
+        change_event(entity_id=f"{place:036}", entity={"id": "e", "name": names[place % len(names)]})
+        for place in range(count)
+    ]
     entries = [
         replace(sample.first, notification_id=f"n{place}").with_event(event) for place, event in enumerate(events)
     ]

@@ -83,8 +83,7 @@ def test_one_more_change_is_counted_alone() -> None:
 
 
 def digest(count: int, change: ChangeDescription | None = None) -> Dispatch:
-    sample = dispatch(change_event(change or update_of("description", "old", "<b>new</b>")), reasons=(REASON,))
-    return replace(sample, entries=sample.entries * count)
+    return samples.digest(count, change_event(change or update_of("description", "old", "<b>new</b>")))
 
 
 def test_a_card_of_several_shows_each_and_counts_the_others() -> None:

@@ -36,6 +36,7 @@ class Name(StrEnum):
     MAILS = "mails"
     WAITING = "waiting"
     PERMISSIONS = "permissions"
+    INBOX = "inbox"
     STARTUP = "startup"
     VERSIONS = "versions"
     LAKE = "lake"

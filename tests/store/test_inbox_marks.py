@@ -16,11 +16,22 @@ from tests.store.test_inbox_groups import Tell, tell  # noqa: F401  fixtures
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.alert_incident import IncidentStatus
-from tocsin.model.inbox import MOST_MARKED, EarlierState, EntryState, Mark, Marked, Snooze, SnoozeEnd, Tab, TabCounts
+from tocsin.model.inbox import (
+    MOST_COUNTED,
+    MOST_MARKED,
+    EarlierState,
+    EntryState,
+    Mark,
+    Marked,
+    Snooze,
+    SnoozeEnd,
+    Tab,
+    TabCounts,
+)
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import change_event, notification
-from tocsin.store.outbox import inbox_marks
+from tocsin.store.outbox import inbox_counts, inbox_marks
 from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.inbox import Inbox, InboxCursor, PageOf
 from tocsin.store.outbox.inbox_counts import MOST_UNSEEN
@@ -262,7 +273,7 @@ def test_marking_more_than_may_be_brought_back_marks_all_the_same(
     copy_notification(store_engine, MOST_MARKED)
     result = inbox.mark_all_read("ann", NOW_MS)
     assert (result.entry_count, result.earlier) == (MOST_MARKED + 1, None)
-    assert inbox.counts("ann", NOW_MS) == TabCounts(total_count=MOST_MARKED + 1)
+    assert inbox.counts("ann", NOW_MS) == TabCounts(total_count=MOST_COUNTED)
 
 
 def test_of_what_is_unread_the_newest_are_seen_and_seeing_nothing_new_tells_no_stream(
@@ -319,6 +330,7 @@ def test_after_any_marks_each_entry_is_in_one_tab_and_counts_and_pages_agree(
     inbox: Inbox,  # noqa: F811
     tell: Tell,  # noqa: F811
     seed: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     chance = Random(seed)
     wholes = [tell(f"whole{number}", is_told=number > 0) for number in range(3)]
@@ -338,6 +350,10 @@ def test_after_any_marks_each_entry_is_in_one_tab_and_counts_and_pages_agree(
         tabs = all_tabs(inbox)
         counts = inbox.counts("ann", NOW_MS)
         assert {tab: counts.of(Tab(tab)) for tab in tabs} == {tab: len(tabs[tab]) for tab in tabs}
+        with monkeypatch.context() as patch:
+            patch.setattr(inbox_counts, "MOST_COUNTED", 2)
+            counts = inbox.counts("ann", NOW_MS)
+        assert {tab: counts.of(Tab(tab)) for tab in tabs} == {tab: min(len(tabs[tab]), 2) for tab in tabs}
         assert tabs["all"][: len(tabs["unread"])] == tabs["unread"]
         placed_groups = [inbox.group_of("ann", one, NOW_MS) for tab in ("all", "snoozed", "done") for one in tabs[tab]]
         assert (len(placed_groups), set(placed_groups)) == (len(groups), groups)

@@ -18,6 +18,9 @@ from tocsin.model.mute import FOR_GOOD_MS
 MOST_MARKED = 1_000
 """Entries that one request may mark."""
 
+MOST_COUNTED = 1_000
+"""The greatest count of entries: it says that there are so many or more."""
+
 MOST_RESTORED = 20_000
 """Notifications whose earlier states an answer gives, and a request may bring back."""
 
@@ -113,7 +116,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class TabCounts:
-    """How many entries each tab has; unseen are unread ones that no list has shown, of the newest thousand."""
+    """How many entries each tab has, ``MOST_COUNTED`` of more; unseen are unread ones that no list has shown."""
 
     unread_count: int = 0
     unseen_count: int = 0

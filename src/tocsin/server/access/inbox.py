@@ -10,14 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.model.inbox import Mark, Marked, Snooze, Standing, Tab, TabCounts
+from tocsin.model.inbox import MOST_COUNTED, Mark, Marked, Snooze, Standing, Tab, TabCounts
 from tocsin.server.access.events import visible_parts
 from tocsin.store.outbox.inbox import Inbox, InboxEntry, PageOf
 from tocsin.store.outbox.inbox_groups import GroupedNotification
 from tocsin.store.outbox.inbox_marks import not_in_inbox
-
-MOST_COUNTED = 1_000
-"""Entries of a tab that are looked at to be counted, for a person who may not see everything."""
 
 
 @dataclass(frozen=True)

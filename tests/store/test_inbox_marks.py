@@ -419,3 +419,44 @@ def test_what_has_no_open_incident_cannot_wait_for_its_end(inbox: Inbox, tell: T
     with pytest.raises(InvalidInput, match="1 of these has no open incident"):
         inbox.mark("ann", ["a", "b"], Mark.SNOOZED, NOW_MS, snooze=Snooze(end=SnoozeEnd.RESOLVED))
     assert ids_of(inbox, Tab.UNREAD) == ["b", "a"]
+
+
+def states_of(inbox: Inbox, names: Sequence[str]) -> dict[str, EntryState]:  # noqa: F811  the inbox of a test
+    return {one: entry.state for one, entry in inbox.entries_of("ann", NOW_MS, names).items()}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_marks_are_brought_back_one_by_one_exactly(inbox: Inbox, tell: Tell, seed: int) -> None:  # noqa: F811
+    chance, names = Random(seed), ["whole", "a", "b", "c"]
+    whole_id = tell("whole")
+    for name in names[1:]:
+        tell(name, part_of=whole_id if name == "a" else None)
+    snoozes = (Snooze(LATER_MS), Snooze(2 * LATER_MS), Snooze(end=SnoozeEnd.CHANGED))
+    history: list[tuple[dict[str, EntryState], Marked]] = []
+    for step in range(40):
+        before = states_of(inbox, names)
+        marked_names = chance.sample(names, chance.randrange(1, 3))
+        among = None if chance.random() < 0.5 else marked_names
+        mark, snooze = chance.choice(list(Mark)), chance.choice(snoozes)
+        result = inbox.mark("ann", marked_names, mark, NOW_MS + step, snooze=snooze, among=among)
+        history.append((before, result))
+        if chance.random() < 0.2:
+            inbox.restore("ann", earlier(result), NOW_MS + step)
+            assert states_of(inbox, names) == history.pop()[0]
+    for before, result in reversed(history):
+        inbox.restore("ann", earlier(result), NOW_MS + 99)
+        assert states_of(inbox, names) == before
+
+
+def test_what_was_unread_when_it_was_snoozed_is_unread_again_when_its_reading_is_brought_back(
+    inbox: Inbox,  # noqa: F811
+    tell: Tell,  # noqa: F811
+) -> None:
+    tell("a")
+    for mark in (Mark.READ, Mark.UNREAD, Mark.SNOOZED):
+        inbox.mark("ann", ["a"], mark, NOW_MS, snooze=Snooze(LATER_MS))
+    assert states_of(inbox, ["a"])["a"] == EntryState(snooze=Snooze(LATER_MS))
+    result = inbox.mark("ann", ["a"], Mark.READ, NOW_MS)
+    assert states_of(inbox, ["a"])["a"].is_read
+    inbox.restore("ann", earlier(result), NOW_MS)
+    assert not states_of(inbox, ["a"])["a"].is_read

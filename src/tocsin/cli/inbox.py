@@ -11,16 +11,19 @@ from typing import Annotated
 import orjson
 import typer
 
-from tocsin.cli.assets import AsUser, find_user
+from tocsin.cli.assets import AsUser, find_alert, find_entity, find_user
 from tocsin.cli.output import AsJson, moment_text, show_rows, show_text
 from tocsin.cli.own_zone import zone_of
 from tocsin.cli.personal import end_after
 from tocsin.client import Client, Notice
+from tocsin.clock import SystemClock
 from tocsin.delivery.wording.reports import span_text
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.inbox import Mark, SnoozeEnd, Tab
+from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import count_text
+from tocsin.server.alerts.time_arguments import moment
 
 _DETAILS = "severity,runbooks,failingRows,failure,incident"
 
@@ -29,10 +32,34 @@ OfTab = Annotated[Tab, typer.Option("--tab", help="What is listed; all: what is 
 MostNotices = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of notifications.")]
 
 
-def inbox(
+OfKinds = Annotated[
+    list[str] | None, typer.Option("--kind", help="Only this kind of change (tocsin kinds). May be repeated.")
+]
+OfReasons = Annotated[
+    list[ReasonKind] | None, typer.Option("--reason", help="Only what you are told for this reason. May be repeated.")
+]
+OfAsset = Annotated[
+    str | None, typer.Option("--asset", metavar="ASSET", help="Only of this asset, its tests and conversations.")
+]
+OfAlert = Annotated[str | None, typer.Option("--alert", metavar="NAME", help="Only what this alert told you of.")]
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Only what this person or bot did.")]
+Since = Annotated[str | None, typer.Option("--since", help="Only what happened since then: 7d ago, or a date.")]
+Before = Annotated[str | None, typer.Option("--before", help="Only what happened until then: 7d ago, or a date.")]
+Search = Annotated[str | None, typer.Option("--search", metavar="WORDS", help="Only what says all these words.")]
+
+
+def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     *,
     tab: OfTab = Tab.ALL,
     unread: Unread = False,
+    kind: OfKinds = None,
+    reason: OfReasons = None,
+    asset: OfAsset = None,
+    alert: OfAlert = None,
+    by: By = None,
+    since: Since = None,
+    before: Before = None,
+    search: Search = None,
     limit: MostNotices = 20,
     user: AsUser = None,
     as_json: AsJson = False,
@@ -41,14 +68,30 @@ def inbox(
 
     Of failures it says how bad they are, since when and how often in a row, their incident, what is to be done, and
     which rows failed a test, as far as you may see them.
+
+    Examples: tocsin inbox --kind testFailure --since 7d · tocsin inbox --asset postgres_prod.ecommerce.public.orders
     """
     shown_tab = Tab.UNREAD if unread else tab
     with Client() as client:
         who = find_user(client, user).id
         zone = zone_of(client, who, is_shown=not as_json)
-        notices = list(islice(client.notifications(who, tab=shown_tab.value, fields=_DETAILS), limit))
+        filters = {
+            "kind": tuple(kind or ()) or None,
+            "reason": tuple(one.value for one in reason or ()) or None,
+            "asset": find_entity(client, asset, None).id if asset else None,
+            "alert": find_alert(client, alert).id if alert else None,
+            "actor": by,
+            "start_ts": _moment_ms(since, "since"),
+            "end_ts": _moment_ms(before, "before"),
+            "q": search,
+        }
+        notices = list(islice(client.notifications(who, tab=shown_tab.value, fields=_DETAILS, **filters), limit))
     answer = [one.change.event for one in notices]
     show_rows((_notice_row(one, zone) for one in notices), answer=answer, as_json=as_json)
+
+
+def _moment_ms(text: str | None, option: str) -> int | None:
+    return None if text is None else moment(text, option, SystemClock().now_ms())
 
 
 def _notice_row(notice: Notice, zone: str) -> Document:

@@ -150,7 +150,7 @@ def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
     """Iterate over a user's inbox, unread first; ``tab`` is ``unread``, ``saved``, ``snoozed`` or ``done``.
 
     With ``entry``, the id of a notice, iterate over the notifications that it stands for. ``fields`` asks for what
-    mails say of failures: ``severity,runbooks,failingRows,failure,incident``.
+    mails say of failures: ``severity,runbooks,failingRows,failure,incident``. ``docs/inbox.md`` lists further filters.
     """
     return pages_of(f"users/{_quote(user_id)}/notifications", filters, _notice)
 

@@ -43,6 +43,22 @@ def answer_inbox(small_server: SmallServer, *entries: dict[str, Any]) -> None:
     small_server.answer("GET", f"{API}/users/u/notifications", page)
 
 
+def test_filters_are_sent_as_the_server_takes_them(run: Run, small_server: SmallServer) -> None:
+    answer_inbox(small_server, FAILURE)
+    small_server.answer("GET", f"{API}/events/subscriptions/name/Nightly", {"id": "a", "name": "Nightly"})
+    options = ("--kind", "tag", "--kind", "owner", "--reason", "follower", "--by", "ben", "--search", "100% _x_")
+    run("inbox", *options, "--alert", "Nightly", "--since", "2026-01-31", "--json")
+    query = small_server.requests[-1].query
+    assert {name: query[name] for name in ("kind", "reason", "alert", "actor", "q", "startTs")} == {
+        "kind": "tag,owner",
+        "reason": "follower",
+        "alert": "a",
+        "actor": "ben",
+        "q": "100% _x_",
+        "startTs": "1769817600000",
+    }
+
+
 def test_failures_are_listed_with_what_mails_say_of_them(
     run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

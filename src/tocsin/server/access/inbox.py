@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.model.inbox import MOST_COUNTED, Mark, Marked, Snooze, Standing, Tab, TabCounts
+from tocsin.model.inbox_filter import NO_FILTER, EntryFilter
 from tocsin.server.access.events import visible_parts
-from tocsin.store.outbox.inbox import Inbox, InboxEntry, PageOf
+from tocsin.server.access.pages import Read, visible_page
+from tocsin.server.inbox.entry_filters import is_match
+from tocsin.store.database.page_bytes import BoundedList
+from tocsin.store.outbox.inbox import Inbox, InboxCursor, InboxEntry, PageOf
 from tocsin.store.outbox.inbox_groups import GroupedNotification
 from tocsin.store.outbox.inbox_marks import not_in_inbox
+
+MOST_FILTERED = 2_000
+"""Entries that one request looks at for a filter, of those that may match; the cursor goes on."""
+
+_FILTERED_AT_ONCE = 200
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,32 @@ class InboxView:
         if lead is not None and lead.id != notification.id:
             by_id = self.inbox.entries_of(self.owner, self.now_ms, {lead.id})
         return self._visible_parts_of([_entry_led_by(by_id, lead, members)])[0]
+
+    def page(self, kind: PageOf, place: InboxCursor | None, limit: int) -> Read[InboxEntry]:
+        """Return what may be shown of a page that follows a place; with a filter, what of it matches."""
+
+        def read(last: InboxEntry | None, count: int) -> BoundedList[InboxEntry]:
+            after = kind.place_of(last) if last else place
+            return self.inbox.page(self.owner, self.now_ms, limit=count, after=after, kind=kind)
+
+        if kind.entry_filter == NO_FILTER:
+            return visible_page(read, self.visible_entries_of, limit)
+        as_shown = partial(self._matching_entries_of, kind.entry_filter)
+        return visible_page(read, as_shown, limit, at_once=_FILTERED_AT_ONCE, limit_read=MOST_FILTERED)
+
+    def matching_count(self, kind: PageOf) -> int:
+        """Return how many entries match a filter, of the first ``MOST_FILTERED``; at most ``MOST_COUNTED``."""
+        return len(self.page(kind, None, MOST_COUNTED).entries)
+
+    def _matching_entries_of(self, entry_filter: EntryFilter, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
+        """Return what may be shown of each entry, and None of those that do not match as they are shown."""
+        visible_entries = self.visible_entries_of(entries)
+        entity_ids = {entry.event.entity_id for entry in visible_entries if entry is not None}
+        subjects = self.inbox.subject_assets(entity_ids) if entry_filter.asset is not None else {}
+        return [
+            entry if entry is not None and is_match(entry, entry_filter, subjects) else None
+            for entry in visible_entries
+        ]
 
     def _visible_parts_of(self, visibly_led: Sequence[InboxEntry | None]) -> list[InboxEntry | None]:
         """Return entries with what may be seen of their events and reasons."""

@@ -28,13 +28,19 @@ class Read(Generic[T]):
 
 
 def visible_page(
-    read: Callable[[T | None, int], BoundedList[T]], as_shown: Callable[[Sequence[T]], Sequence[T | None]], limit: int
+    read: Callable[[T | None, int], BoundedList[T]],
+    as_shown: Callable[[Sequence[T]], Sequence[T | None]],
+    limit: int,
+    *,
+    at_once: int = 0,
+    limit_read: int = MOST_LOOKED_AT,
 ) -> Read[T]:
     """Return a page of at most ``limit`` visible entries.
 
     ``read`` returns at most so many entries after one (None: from the start); fewer mean that there are no more, or
     that more would be too large for a page, which ends there.
-    ``as_shown`` returns the visible part of each of many entries at once.
+    ``as_shown`` returns the visible part of each of many entries at once. Where few are shown, at least ``at_once``
+    entries are read together; after ``limit_read`` of them the page ends.
     """
     visible_entries: list[T] = []
     last: T | None = None
@@ -43,6 +49,7 @@ def visible_page(
         count = (
             limit - len(visible_entries) if entry_count == 0 else max(limit - len(visible_entries), min(limit, 1_000))
         )
+        count = max(count, at_once)
         entries = read(last, count)
         entry_count += len(entries)
         for place, (entry, visible_entry) in enumerate(zip(entries, as_shown(entries), strict=True)):
@@ -55,6 +62,6 @@ def visible_page(
                 )
         if entries.is_cut or len(entries) < count:
             return Read(visible_entries, last, has_more=entries.is_cut)
-        if entry_count >= MOST_LOOKED_AT:
+        if entry_count >= limit_read:
             return Read(visible_entries, last, has_more=True)
     return Read(visible_entries, last, has_more=True)

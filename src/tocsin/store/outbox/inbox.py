@@ -20,6 +20,7 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change import ChangeEvent
 from tocsin.model.inbox import UNTOUCHED_STATE, EarlierState, EntryState, Mark, Marked, Snooze, Tab, TabCounts
+from tocsin.model.inbox_filter import NO_FILTER, EntryFilter
 from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import STORE_FAILURES, reading, writing
@@ -31,6 +32,7 @@ from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.outbox import inbox_marks
 from tocsin.store.outbox.inbox_counts import tab_counts
+from tocsin.store.outbox.inbox_filters import may_match
 from tocsin.store.outbox.inbox_groups import (
     GROUP,
     PARTS,
@@ -45,6 +47,7 @@ from tocsin.store.outbox.inbox_groups import (
     members_of,
 )
 from tocsin.store.outbox.inbox_waking import due_rows
+from tocsin.store.recipients.subject_assets import find_subject_assets
 
 _log = structlog.get_logger()
 _NOTIFIED = (
@@ -96,10 +99,14 @@ class InboxCursor:
 
 @dataclass(frozen=True)
 class PageOf:
-    """What a page is of: a tab, or the notifications of a ``group``, each by itself, wherever they are."""
+    """What a page is of: a tab, or the notifications of a ``group``, each by itself, wherever they are.
+
+    Of a tab, an ``entry_filter`` leaves out entries that cannot match; others are left to who shows them.
+    """
 
     tab: Tab = Tab.ALL
     group: str | None = None
+    entry_filter: EntryFilter = NO_FILTER
 
     @property
     def has_two_parts(self) -> bool:
@@ -183,6 +190,11 @@ class Inbox:
             texts = Texts(connection)
             entry_rows = list(rows_by_key(connection, query, notification.c.id, ids))
             return {row.id: _notified_entry(row, texts) for row in entry_rows}
+
+    def subject_assets(self, entity_ids: Collection[str]) -> dict[str, str]:
+        """Return the asset that each of these tests and threads is about."""
+        with reading(self._engine) as connection:
+            return dict(find_subject_assets(connection, entity_ids).items())
 
     def counts(self, user_id: str, now_ms: int) -> TabCounts:
         """Return how many entries each tab has."""
@@ -319,6 +331,8 @@ class Inbox:
         else:
             part: TabPart = PARTS[kind.tab][int(place.read)]
             query = query.where(part.is_shown_to(user_id, now_ms), leads(user_id, now_ms, part))
+            if (condition := may_match(kind.entry_filter)) is not None:
+                query = query.where(condition)
         if place.log_offset is not None:
             query = query.where(notification.c.log_offset < place.log_offset)
         return self._entries(query.order_by(notification.c.log_offset.desc()).limit(limit))

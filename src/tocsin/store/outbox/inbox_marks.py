@@ -41,7 +41,14 @@ OPENED_AT: ColumnElement[int | None] = case(
 )
 """When a notification was first read, even if it is unread again."""
 
-READ_AT: ColumnElement[int | None] = case((_ROW.snoozed_until_ms.is_(None), _ROW.read_at_ms), else_=_ROW.opened_at_ms)
+SNOOZED_UNREAD_MS = 0
+"""``read_at_ms`` of what was unread when it was snoozed, and is still; it may have been read before."""
+
+READ_AT: ColumnElement[int | None] = case(
+    (_ROW.snoozed_until_ms.is_(None), _ROW.read_at_ms),
+    (_ROW.read_at_ms == SNOOZED_UNREAD_MS, None),
+    else_=_ROW.opened_at_ms,
+)
 """When a notification was read, if it counts as read: a snoozed one may be unread."""
 
 STATE_COLUMNS = (
@@ -246,7 +253,7 @@ def _values_of(mark: Mark, now_ms: int, snooze: Snooze | None) -> Values:
     first_opening = func.coalesce(OPENED_AT, literal(now_ms))
     kept_opening = case((_ROW.snoozed_until_ms.is_not(None), first_opening), else_=_ROW.opened_at_ms)
     values: Mapping[Mark, Values] = {
-        Mark.READ: {"read_at_ms": func.coalesce(_ROW.read_at_ms, first_opening), "opened_at_ms": kept_opening},
+        Mark.READ: {"read_at_ms": func.coalesce(READ_AT, first_opening), "opened_at_ms": kept_opening},
         Mark.UNREAD: {"read_at_ms": None, "opened_at_ms": OPENED_AT, "done_at_ms": None, **_AWAKE},
         Mark.DONE: {"read_at_ms": first_opening, "done_at_ms": now_ms, **_AWAKE},
         Mark.UNDONE: {"done_at_ms": None},
@@ -261,7 +268,7 @@ def _values_of(mark: Mark, now_ms: int, snooze: Snooze | None) -> Values:
 def _snoozed_values(snooze: Snooze, now_ms: int) -> Values:
     return {
         "opened_at_ms": OPENED_AT,
-        "read_at_ms": func.coalesce(_ROW.read_at_ms, now_ms),
+        "read_at_ms": func.coalesce(READ_AT, SNOOZED_UNREAD_MS),
         "snoozed_until_ms": FOR_GOOD_MS if snooze.end else snooze.until_ms,
         "snoozed_after": newest_of_asset(now_ms) if snooze.end is SnoozeEnd.CHANGED else None,
         "snoozed_incident": open_incident() if snooze.end is SnoozeEnd.RESOLVED else None,
@@ -282,7 +289,8 @@ def _restored_values(state: EntryState, now_ms: int) -> Values:
     if state.snooze is None:
         return values
     opening = first_opening if state.is_read else OPENED_AT
-    return values | {**_snoozed_values(state.snooze, now_ms), "opened_at_ms": opening}
+    reading = first_opening if state.is_read else SNOOZED_UNREAD_MS
+    return values | {**_snoozed_values(state.snooze, now_ms), "opened_at_ms": opening, "read_at_ms": reading}
 
 
 def _earlier_states(changed_rows: Sequence[Row[Any]]) -> tuple[EarlierState, ...] | None:

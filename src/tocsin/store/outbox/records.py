@@ -21,6 +21,7 @@ from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import attempt, destination_status, message, notification, person
+from tocsin.store.outbox.inbox_marks import SNOOZED_UNREAD_MS
 
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
 _ADDED = ("attempts", "notification_count", "held_since_ms", "is_stopped")
@@ -102,6 +103,8 @@ def _notification(row: Row[Any]) -> Notification:
 
 def _read_at_ms(row: Row[Any]) -> int | None:
     """Return when a notification was read; one that is snoozed may be unread."""
+    if row.snoozed_until_ms is not None and row.read_at_ms == SNOOZED_UNREAD_MS:
+        return None
     read_at_ms: int | None = row.read_at_ms if row.snoozed_until_ms is None else row.opened_at_ms
     return read_at_ms
 

@@ -6,6 +6,7 @@ Only the person or an administrator has access. Next: ``server/routes/notificati
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Sequence
+from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -19,19 +20,20 @@ from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.entity import Document
 from tocsin.model.inbox import Tab, TabCounts
+from tocsin.model.inbox_filter import MOST_WORDS, NO_FILTER, EntryFilter
 from tocsin.model.people import Actor
 from tocsin.server.access.inbox import InboxView
-from tocsin.server.access.pages import visible_page
 from tocsin.server.alerts.event_shape import counts_json, entry_json
 from tocsin.server.alerts.inbox_details import DETAILS, NO_DETAILS, DetailReader, answerable_of, parse_details
 from tocsin.server.build import Parts
+from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
+from tocsin.server.inbox.entry_filters import check_filter
 from tocsin.server.inbox.streams import StatesChanged, ending_with_the_store
 from tocsin.server.login.tokens import StreamSession
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, PartsHere, PathId, RequestActor, answer
+from tocsin.server.request import Asked, PartsHere, PathId, RequestActor, Timestamp, answer
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
-from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry, PageOf
 
 _RECONNECT_AFTER_MS = 2000
@@ -63,8 +65,43 @@ def asked_tab(
     return Tab.UNREAD if unread else tab
 
 
+def asked_filter(
+    kind: Annotated[str | None, Query(max_length=1_000, description="Comma list of kinds of change.")] = None,
+    reason: Annotated[str | None, Query(max_length=200, description="Comma list of kinds of reasons.")] = None,
+    *,
+    asset: Annotated[UUID | None, Query(description="Only of this asset, its tests and conversations.")] = None,
+    alert: Annotated[UUID | None, Query(description="Only what this alert told of.")] = None,
+    actor: Annotated[str | None, Query(max_length=256, description="Only what this person or bot did.")] = None,
+    start_ts: Annotated[Timestamp | None, Query(alias="startTs", description="Not before, epoch ms.")] = None,
+    end_ts: Annotated[Timestamp | None, Query(alias="endTs", description="Not after, epoch ms.")] = None,
+    words: Annotated[
+        str | None, Query(alias="q", max_length=MOST_WORDS, description="Words that all stand in the entry.")
+    ] = None,
+) -> EntryFilter:
+    """Return the filter of a request; none of it is a pattern."""
+    names = {"kind": kind, "reason": reason, "asset": asset, "alert": alert, "actor": actor}
+    values = {**names, "startTs": start_ts, "endTs": end_ts, "q": words}
+    return parse_filter({name: value for name, value in values.items() if value is not None})
+
+
+def parse_filter(values: Document) -> EntryFilter:
+    """Return the filter that these values are; ``InvalidInput`` for values that are none."""
+    entry_filter = parse_as(EntryFilter, values)
+    check_filter(entry_filter)
+    return entry_filter
+
+
 Owner = Annotated[str, Depends(own_inbox)]
 AskedTab = Annotated[Tab, Depends(asked_tab)]
+AskedFilter = Annotated[EntryFilter, Depends(asked_filter)]
+
+
+def asked_kind(tab: AskedTab, entry_filter: AskedFilter) -> PageOf:
+    """Return of what a request asks for a page."""
+    return PageOf(tab, entry_filter=entry_filter)
+
+
+AskedKind = Annotated[PageOf, Depends(asked_kind)]
 AskedDetails = Annotated[frozenset[str], Depends(asked_details)]
 router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
@@ -75,7 +112,7 @@ def list_notifications(
     sender: RequestActor,
     parts: PartsHere,
     detail_names: AskedDetails,
-    tab: AskedTab,
+    page_of: AskedKind,
     *,
     limit: Annotated[int, Query(ge=0, le=1000)] = 20,
     after: Annotated[str | None, Query(max_length=100)] = None,
@@ -85,18 +122,14 @@ def list_notifications(
 
     The notifications of a deletion, restore, rename or import, and of what lay below it, are one entry. ``fields`` asks
     for what mails say of failures beside that: how bad they are, since when and how often in a row, their incident,
-    what is to be done, and rows that failed a test.
+    what is to be done, and rows that failed a test. Filters are combined: then ``paging.total`` counts what matches,
+    and a page may be short although there is one after it.
     """
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     parts.inbox.wake(now_ms, [owner])
     place, view = _parse_cursor(after) if after else None, view_of(owner, sender, parts)
-    page_kind = PageOf(tab, parts.inbox.group_of(owner, str(entry), now_ms) if entry else None)
-
-    def read(last: InboxEntry | None, count: int) -> BoundedList[InboxEntry]:
-        after = page_kind.place_of(last) if last else place
-        return parts.inbox.page(owner, now_ms, limit=count, after=after, kind=page_kind)
-
-    page = visible_page(read, view.visible_entries_of, limit)
+    page_kind = replace(page_of, group=parts.inbox.group_of(owner, str(entry), now_ms) if entry else None)
+    page = view.page(page_kind, place, limit)
     counts = view.counts()
     paging: Document = {"total": _total(view, page_kind, counts)}
     if page.last and page.has_more:
@@ -109,7 +142,7 @@ def list_notifications(
 
 def _total(view: InboxView, kind: PageOf, counts: TabCounts) -> int:
     if kind.group is None:
-        return counts.of(kind.tab)
+        return counts.of(kind.tab) if kind.entry_filter == NO_FILTER else view.matching_count(kind)
     unread_count, all_count = view.counts_of(kind.group)
     return unread_count if kind.tab is Tab.UNREAD else all_count
 

@@ -1,0 +1,66 @@
+"""Filters of an inbox on what its reader may see of entries: what is hidden from them finds nothing.
+
+Next: ``server/access/inbox.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tocsin.access.visibility import subjects_of
+from tocsin.conditions.event_kinds import kinds_of
+from tocsin.conditions.fields import derive
+from tocsin.delivery.wording.changes import event_text
+from tocsin.errors import InvalidInput
+from tocsin.model.change import ChangeEvent
+from tocsin.model.inbox_filter import FILTER_KINDS, EntryFilter
+from tocsin.store.outbox.inbox import InboxEntry
+
+
+def check_filter(entry_filter: EntryFilter) -> None:
+    """Refuse a filter by kinds that there are not.
+
+    Raises
+    ------
+    InvalidInput : a kind is none, or none that an entry shows
+    """
+    if unknown := [kind for kind in entry_filter.kinds if kind not in FILTER_KINDS]:
+        raise InvalidInput(f"unknown: {', '.join(unknown)}; there are {', '.join(FILTER_KINDS)}", field="kind")
+
+
+def is_match(entry: InboxEntry, entry_filter: EntryFilter, subjects: Mapping[str, str]) -> bool:
+    """Return whether an entry, as its reader sees it, matches; ``subjects`` are the assets of tests and threads."""
+    event = entry.event
+    return (
+        (entry_filter.asset is None or str(entry_filter.asset) in _assets_of(event, subjects))
+        and (entry_filter.actor is None or event.user_name == entry_filter.actor)
+        and (entry_filter.start_ms is None or event.timestamp >= entry_filter.start_ms)
+        and (entry_filter.end_ms is None or event.timestamp <= entry_filter.end_ms)
+        and _has_reasons(entry, entry_filter)
+        and (not entry_filter.kinds or bool(_kinds_of(event).intersection(entry_filter.kinds)))
+        and (not entry_filter.words or _says(entry, entry_filter.words))
+    )
+
+
+def _assets_of(event: ChangeEvent, subjects: Mapping[str, str]) -> set[str]:
+    ids = {str(reference.get("id")) for reference in subjects_of(event)}
+    return ids | {subjects[one] for one in (*ids, event.entity_id) if one in subjects}
+
+
+def _has_reasons(entry: InboxEntry, entry_filter: EntryFilter) -> bool:
+    alert = None if entry_filter.alert is None else str(entry_filter.alert)
+    return (alert is None or any(reason.subscription_id == alert for reason in entry.reasons)) and (
+        not entry_filter.reasons or any(reason.kind in entry_filter.reasons for reason in entry.reasons)
+    )
+
+
+def _kinds_of(event: ChangeEvent) -> set[str]:
+    """Return the kinds of what is shown of an event: a part that is hidden gives it none."""
+    return {kind.kind for kind in kinds_of(event.event_type, derive(event, actor_is_bot=False))}
+
+
+def _says(entry: InboxEntry, words: str) -> bool:
+    text = event_text(entry.event, entry.reasons, reader_id=entry.recipient_id)
+    name, actor = entry.event.entity_fully_qualified_name or "", entry.event.user_name or ""
+    searched_text = "\n".join((text.headline, *(line.sentence for line in text.lines), name, actor)).casefold()
+    return all(word in searched_text for word in words.casefold().split())

@@ -1,0 +1,121 @@
+"""Tests of filters of an inbox by HTTP: kind, asset, actor, reason, time and words; what is hidden finds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine, update
+from tests.contract.test_access import create_entity, restrict
+from tests.notifying import notify_all
+from tests.serving import Json, Served, table
+
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import notification
+
+_ALERT = {
+    "alertType": "Notification",
+    "filteringRules": {"resources": ["table"]},
+    "destinations": [{"category": "Followers", "type": "ActivityFeed"}],
+}
+
+
+def patch_json(client: httpx.Client, path: str, change: list[Json]) -> None:
+    answer = client.patch(path, json=change, headers={"Content-Type": "application/json-patch+json"})
+    assert answer.status_code == 200, answer.text
+
+
+class Reader:
+    """A person who follows three tables, one of them secret, and was told of changes of each."""
+
+    def __init__(self, served: Served, administrator: httpx.Client, engine: Engine) -> None:
+        self.id, self.client = served.person("mallory")
+        self.alert_id = create_entity(self.client, "/events/subscriptions", name="mine", **_ALERT)["id"]
+        self.tables: dict[str, str] = {}
+        for name in ("aa", "bb", "secret"):
+            tags = [{"tagFQN": "Tier.Tier1"}] if name == "secret" else []
+            self.tables[name] = table(administrator, name, tags=tags)["id"]
+            assert self.client.put(f"/tables/{self.tables[name]}/followers/{self.id}").is_success
+        notify_all(engine)
+        for name, words in (("aa", "100% of _all_ orders"), ("bb", "1000 of xallx customers"), ("secret", "passwords")):
+            change = [{"op": "add", "path": "/description", "value": words}]
+            patch_json(administrator, f"/tables/{self.tables[name]}", change)
+        name_change = [{"op": "add", "path": "/displayName", "value": "Orders"}]
+        patch_json(administrator, f"/tables/{self.tables['aa']}", name_change)
+        notify_all(engine)
+
+    def page(self, query: str, *, status: int = 200) -> Json:
+        answer = self.client.get(f"/users/{self.id}/notifications?{query}")
+        assert answer.status_code == status, answer.text
+        return dict(answer.json())
+
+    def mark(self, body: Json, *, status: int = 200) -> Json:
+        answer = self.client.post(f"/users/{self.id}/notifications/marks", json=body)
+        assert answer.status_code == status, answer.text
+        return dict(answer.json())
+
+    def names(self, query: str) -> list[str]:
+        """Return the tables of the entries that a filter finds; the total says how many these are."""
+        page = self.page(query)
+        assert page["paging"]["total"] == len(page["data"])
+        return [one["entityFullyQualifiedName"].rpartition(".")[2] for one in page["data"]]
+
+
+@pytest.fixture
+def reader(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Iterator[Reader]:
+    reader = Reader(served, administrator, sqlite_engine)
+    yield reader
+    reader.client.close()
+
+
+def test_each_filter_finds_what_has_it_and_all_of_them_must_hold(reader: Reader) -> None:
+    assert reader.names("") == ["aa", "secret", "bb", "aa"]
+    assert reader.names("kind=description") == ["secret", "bb", "aa"]
+    assert reader.names("kind=name,testFailure") == ["aa"]
+    assert reader.names(f"asset={reader.tables['aa']}") == ["aa", "aa"]
+    assert reader.names(f"asset={reader.tables['aa']}&kind=description") == ["aa"]
+    assert reader.names(f"alert={reader.alert_id}&reason=follower") == ["aa", "secret", "bb", "aa"]
+    assert reader.names("reason=owner") == []
+    assert reader.names(f"alert={reader.tables['aa']}") == []
+    assert (reader.names("actor=admin&q=orders"), reader.names("actor=mallory")) == (["aa", "aa"], [])
+    times = [one["timestamp"] for one in reader.page("")["data"]]
+    assert reader.names(f"startTs={times[0]}") == ["aa"]
+    assert reader.names(f"startTs={times[2]}&endTs={times[1]}") == ["secret", "bb"]
+    assert reader.names("tab=done&kind=description") == []
+
+
+def test_words_are_no_patterns_and_case_is_ignored(reader: Reader) -> None:
+    assert (reader.names("q=100%25"), reader.names("q=_ALL_ oRDers")) == (["aa"], ["aa"])
+    assert (reader.names("q=%25"), reader.names("q=.*"), reader.names("q='")) == (["aa"], [], [])
+
+
+def test_pages_of_a_filter_stay_while_others_arrive(
+    reader: Reader, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    first = reader.page("kind=description&limit=1")
+    change = [{"op": "replace", "path": "/description", "value": "new"}]
+    patch_json(administrator, f"/tables/{reader.tables['bb']}", change)
+    notify_all(sqlite_engine)
+    following = reader.page(f"kind=description&limit=2&after={first['paging']['after']}")
+    names = [one["entityFullyQualifiedName"].rpartition(".")[2] for one in (*first["data"], *following["data"])]
+    assert (names, following["paging"]["total"]) == (["secret", "bb", "aa"], 4)
+
+
+def test_what_is_hidden_is_found_by_no_filter_and_not_counted(
+    reader: Reader, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    restrict(administrator, reader.id, {"effect": "deny", "condition": "matchAnyTag('Tier.Tier1')"})
+    for query in ("kind=description", "actor=admin&kind=description", "reason=follower&kind=description"):
+        assert reader.names(query) == ["bb", "aa"]
+    assert (reader.names("q=passwords"), reader.names(f"asset={reader.tables['secret']}")) == ([], [])
+    with writing(sqlite_engine) as connection:  # whatever rows say: what of an entry may be seen decides
+        connection.execute(update(notification).values(whole_id=notification.c.event_id))
+    assert (reader.names("q=passwords"), reader.names(f"asset={reader.tables['secret']}")) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "query", ["kind=nothing", "kind=bot", "reason=nothing", "asset=orders", "startTs=-1", "actor=", f"q={'a' * 201}"]
+)
+def test_a_filter_of_nothing_that_there_is_is_refused(reader: Reader, query: str) -> None:
+    reader.page(query, status=400)

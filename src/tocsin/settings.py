@@ -257,6 +257,7 @@ class PipelineSettings(_Group):
         10.0, description="Seconds for matching a micro-batch; an alert that alone takes longer is disabled."
     )
     search_every_s: Positive = Field(1.0, description="Seconds between two updates of the search index.")
+    check_asset_limit: Count = Field(5_000, description="Assets that a scheduled check names at each time.")
     silence_every_s: NotNegative = Field(
         60.0, description="Seconds between two checks for entities without success; 0: never."
     )

@@ -852,6 +852,7 @@ def test_an_alert_that_asks_for_the_state_of_assets_needs_a_schedule(administrat
     trigger = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
     accepted = administrator.post("/events/subscriptions", json=alert(filteringRules=rules, trigger=trigger))
     assert accepted.status_code == 201, accepted.text
-    back = {"op": "replace", "path": "/trigger", "value": {"triggerType": "RealTime"}}
     path = f"/events/subscriptions/{accepted.json()['id']}"
-    assert send_patch(administrator, path, back).status_code == 400
+    for other_trigger in ({"triggerType": "RealTime"}, trigger | {"cronExpression": "0 * * * * ?"}):
+        back = {"op": "replace", "path": "/trigger", "value": other_trigger}
+        assert send_patch(administrator, path, back).status_code == 400

@@ -37,6 +37,7 @@ pytestmark = pytest.mark.spark
 
 EIGHT = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
 DAY_MS = 86_400_000
+CHECK = EventType.SCHEDULED_CHECK.value
 FIRST_EIGHT_MS = STARTED_MS - STARTED_MS % DAY_MS + DAY_MS + 8 * 3_600_000
 CEMS_MAIL = {"category": "Users", "type": "Email", "config": {"receivers": ["cem"]}}
 
@@ -163,6 +164,47 @@ def test_nothing_is_sent_where_nothing_is_so_and_a_missed_time_is_made_up(
         look(parts)
     assert messages(sqlite_engine) == [("cem@example.com", company.clock.now_ms(), 1)]
     assert set(dict(states_found(sqlite_engine)).values()) <= set(ASSET_STATES)
+
+
+@ON_BOTH_STORES
+def test_a_check_names_a_limited_number_of_assets_and_says_that_there_are_more(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    """Fault scenario 77: what fails comes first."""
+    company = failing_company(store_engine)
+    for number in range(5):
+        company.table(f"orphan_{number}")
+    parts = check_parts(spark, company, tmp_path)
+    parts.asset_limit = 3
+    with pipeline(spark, company, tmp_path):
+        company.result("orders", "Failed", "fails")
+        wait_for_readers(store_engine)
+        company.clock.at_ms = FIRST_EIGHT_MS + 5_000
+        assert look(parts) == 3
+        wait_for_readers(store_engine)
+    states = states_found(store_engine)
+    assert [path for _, path in states].count("stillFailing") == 1
+    assert len(states) == 3
+    checks = (one.event for one in EventLog(store_engine).read(0, 10_000) if one.event.event_type.value == CHECK)
+    descriptions = [event.change_description for event in checks]
+    assert [one.fields_added[0].new_value["isCut"] for one in descriptions if one] == [True] * 3
+
+
+def test_an_alert_of_before_that_asks_every_minute_is_checked_once_an_hour(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    """Fault scenario 77."""
+    company = SmallCompany(sqlite_engine)
+    company.table("orphan")
+    company.clock.at_ms = FIRST_EIGHT_MS - 30_000
+    every_minute = EIGHT | {"cronExpression": "0 * * * * ?"}
+    company.alert("red", [CEMS_MAIL], "stillWithoutOwner()", resources=("table",), trigger=every_minute)
+    parts = check_parts(spark, company, tmp_path)
+    written_counts = []
+    for _ in range(150):
+        company.clock.advance(60_000)
+        written_counts.append(look(parts))
+    assert sum(written_counts) == 3, "at 8, 9 and 10"
 
 
 def test_owners_are_inherited_from_what_contains_an_asset_and_not_from_what_is_called_alike(

@@ -33,6 +33,7 @@ from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.match.plan_cost import PlanCost, check_cost
 from tocsin.flow.match.remarks import Remark
 from tocsin.flow.resolve.recipient_rules import recipient_rules
+from tocsin.flow.schedule.check_times import check_spacing
 from tocsin.flow.schedule.cron import check_new_schedule, check_schedule
 from tocsin.flow.schedule.wall_clock import check_zone
 from tocsin.model import shapes
@@ -168,6 +169,8 @@ def check_alert(draft: AlertDraft, receivers: Receivers | None) -> Alert:
         check_destination(destination, receivers, f"destinations[{index}]", is_personal=is_personal)
     if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
         _check_timing(subscription, before)
+        if plan.states and (before.get("trigger") or {}).get("cronExpression") != subscription.trigger.cron_expression:
+            check_spacing(subscription.trigger)
     check_event_types(subscription, plan, before)
     return Alert(
         draft.document,

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from tocsin.clock import Clock, to_datetime
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.schedule.cron import last_time_ms
+from tocsin.flow.schedule.check_times import last_check_ms
 from tocsin.flow.schedule.decide import CHECK_WAIT_MS
 from tocsin.jobs.reminders import JOB, repeats_ms_of
 from tocsin.model.alert_incident import name_of
@@ -62,7 +62,7 @@ def _missing_checks(
     last_checks = ScheduledChecks(parts.engine).last_checks() if checking else {}
     for alert_id in checking:
         last = last_checks.get(triggers[alert_id].schedule_id)
-        due_at_ms = last_time_ms(triggers[alert_id], looked_at_ms - CHECK_WAIT_MS - parts.allowance_ms)
+        due_at_ms = last_check_ms(triggers[alert_id], looked_at_ms - CHECK_WAIT_MS - parts.allowance_ms)
         if last is not None and due_at_ms is not None and due_at_ms > last.due_at_ms:
             about = f"{to_datetime(due_at_ms):%Y-%m-%d %H:%M:%S} UTC"
             yield AuditFinding(FindingKind.CHECK_MISSING, "", 0, alert_id, about, expected=1)

@@ -13,32 +13,43 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby, pairwise
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
 import structlog
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 from sqlalchemy import Engine
 
-from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck, add_checks
+from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck, add_checks, matching_checks
 from tocsin.catalogue.writes import Writes
 from tocsin.chunks import chunks_of
 from tocsin.clock import Clock, FixedClock, SystemClock
 from tocsin.flow.eventlog.readers import READERS, STREAK_STREAM
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.schedule.cron import last_time_ms, next_time_ms
+from tocsin.flow.schedule.check_times import last_check_ms
+from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.checkpoint import read_committed_position
 from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.change import STILL_WITHOUT_OWNER
 from tocsin.model.subscription import ALL_RESOURCES, Trigger
-from tocsin.settings import StoreSettings
-from tocsin.spark.asset_states import asset_states, living_assets, without_owner
+from tocsin.settings import PipelineSettings, Settings
+from tocsin.spark.asset_states import (
+    ASSET_STATES,
+    FOUND_STATES,
+    asset_states,
+    first_of_each_check,
+    living_assets,
+    without_owner,
+)
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
-from tocsin.spark.schema import NUMBER, struct_of
+from tocsin.spark.schema import NUMBER, TEXT, struct_of
 from tocsin.spark.session import configure, interpreting_session, register_source, work_in_background
 from tocsin.spark.streaks import STATE_CONF, no_streaks, streaks
 from tocsin.spark.tasks import in_tasks
@@ -58,12 +69,16 @@ _LOOK_EVERY_S = 1.0
 _AGAIN_AFTER_S = 5.0
 _ENTITIES_PER_TASK = 5_000
 _ASSETS_AT_ONCE = 200
-_WRITTEN = struct_of(("written", NUMBER), nullable=False)
+_WRITTEN = struct_of(("schedule_id", TEXT), ("match_count", NUMBER), ("written", NUMBER), nullable=False)
+_KEY_OF_CHECK = itemgetter("schedule_id", "match_count", "limit")
 _LOG = structlog.get_logger(__name__)
 
 
 class CheckParts:
-    """Parts of the checks over the store behind ``engine``; ``session`` is for nothing else."""
+    """Parts of the checks over the store behind ``engine``; ``session`` is for nothing else.
+
+    ``asset_limit``: so many assets a check names at most at each time.
+    """
 
     def __init__(
         self, session: SparkSession, engine: Engine, store: StoreAddress, checkpoint: str, clock: Clock
@@ -73,6 +88,7 @@ class CheckParts:
         self.alerts = CurrentAlerts(CHECKS, Subscriptions(engine), _plans_of_checks)
         self.log, self.reports, self.ids = EventLog(engine), Reports(engine), SearchWrites(engine)
         self.checks = ScheduledChecks(engine)
+        self.asset_limit = PipelineSettings().check_asset_limit
         self.reported_through: dict[str, int] = {}
 
 
@@ -84,11 +100,13 @@ class _Schedule:
     plans: tuple[Plan, ...]
 
 
-def build(settings: StoreSettings, session: SparkSession, engine: Engine) -> CheckParts:
+def build(settings: Settings, session: SparkSession, engine: Engine) -> CheckParts:
     """Build the checks from ``settings``, in a session separate from ``session``."""
     store = StoreAddress(settings.store_url(), settings.sqlite_synchronous)
     checkpoint = str(settings.checkpoint_dir() / STREAK_STREAM)
-    return CheckParts(interpreting_session(session), engine, store, checkpoint, SystemClock())
+    parts = CheckParts(interpreting_session(session), engine, store, checkpoint, SystemClock())
+    parts.asset_limit = settings.check_asset_limit
+    return parts
 
 
 def run(parts: CheckParts, stopping: threading.Event) -> None:
@@ -158,7 +176,7 @@ def _due_checks(
     schedules: Mapping[str, _Schedule], last_checks: Mapping[str, LastCheck], now_ms: int
 ) -> Iterator[DueCheck]:
     for schedule_id, schedule in sorted(schedules.items()):
-        due_at_ms, last = last_time_ms(schedule.trigger, now_ms), last_checks.get(schedule_id)
+        due_at_ms, last = last_check_ms(schedule.trigger, now_ms), last_checks.get(schedule_id)
         if last is not None and due_at_ms is not None and due_at_ms > last.due_at_ms:
             yield DueCheck(schedule_id, due_at_ms, schedule.plans)
 
@@ -179,9 +197,14 @@ def _has_read(parts: CheckParts, through: int) -> bool:
 
 def _check(parts: CheckParts, due: Sequence[DueCheck]) -> int:
     """Write what is still so of the assets at these times; return the number of events."""
-    work = WriteChecks(parts.store, tuple(due), parts.clock.now_ms())
-    counts = in_tasks(_states(parts, due, work.now_ms), work, _WRITTEN).toArrow()
-    count: int = sum(counts["written"].to_pylist())
+    now_ms = parts.clock.now_ms()
+    finding, writing = (work(parts.store, tuple(due), now_ms) for work in (FindChecks, WriteChecks))
+    states = in_tasks(_states(parts, due, now_ms), finding, FOUND_STATES)
+    checks = in_tasks(first_of_each_check(states, parts.asset_limit), writing, _WRITTEN).collect()
+    count = sum(int(check.written) for check in checks)
+    for check in checks:
+        if check.match_count > parts.asset_limit:
+            _LOG.warning("check_cut", schedule_id=check.schedule_id, found=check.match_count, names=parts.asset_limit)
     through = parts.log.highest_offset()  # after the events: readers of the log come so far
     parts.checks.keep({one.schedule_id: LastCheck(one.due_at_ms, through) for one in due})
     parts.reported_through = {}
@@ -210,27 +233,54 @@ def _catalogue(parts: CheckParts) -> DataFrame:
 
 
 @dataclass(frozen=True)
-class WriteChecks:
-    """The work of a task, for ``spark/tasks.in_tasks``: from states of assets to events, a portion in a transaction.
-
-    ``now_ms`` is when the states were looked at.
-    """
+class _CheckWork:
+    """What the work of both tasks knows: the store, the checks, and when the states were looked at."""
 
     store: StoreAddress
     checks: tuple[DueCheck, ...]
     now_ms: int
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Take rows of ``ASSET_STATES``, and yield one row: the number of events written."""
+    @contextmanager
+    def open(self) -> Iterator[tuple[Writes, Engine]]:
+        """Open the store for a task."""
         engine = open_engine(self.store.url, synchronous=self.store.synchronous, most_connections=2, writers=PATIENT)
         try:
-            writes, reports = Writes(SqlCatalogue(engine), FixedClock(self.now_ms)), Reports(engine)
-            assets = (AssetState(**values) for batch in batches for values in batch.to_pylist())
-            count = sum(self._write(writes, reports, some) for some in chunks_of(assets, _ASSETS_AT_ONCE))
+            yield Writes(SqlCatalogue(engine), FixedClock(self.now_ms)), engine
         finally:
             engine.dispose()
-        yield pa.RecordBatch.from_pylist([{"written": count}])
 
-    def _write(self, writes: Writes, reports: Reports, assets: Sequence[AssetState]) -> int:
-        event_ids = [check.event_id(asset.entity_id) for asset in assets for check in self.checks]
-        return add_checks(writes, assets, self.checks, reports.logged_ids(event_ids))
+
+class FindChecks(_CheckWork):
+    """The work of a task, for ``spark/tasks.in_tasks``: which states of assets an alert of which check asks for."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take rows of ``ASSET_STATES``, and yield those of ``FOUND_STATES``."""
+        assets = (AssetState(**values) for batch in batches for values in batch.to_pylist())
+        with self.open() as (writes, _):
+            for portion in chunks_of(assets, _ASSETS_AT_ONCE):
+                pairs = matching_checks(writes, portion, self.checks)
+                states = [asdict(asset) | {"schedule_id": check.schedule_id} for asset, check in pairs]
+                yield pa.RecordBatch.from_pylist(states, schema=to_arrow_schema(FOUND_STATES))
+
+
+class WriteChecks(_CheckWork):
+    """The work of a task, for ``spark/tasks.in_tasks``: from states to events, a portion in a transaction."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Take rows of ``first_of_each_check``, and yield a row per check: what was written."""
+        states = (values for batch in batches for values in batch.to_pylist())
+        checks = {check.schedule_id: check for check in self.checks}
+        with self.open() as (writes, engine):
+            for (schedule_id, match_count, limit), of_check in groupby(states, _KEY_OF_CHECK):
+                check = replace(checks[schedule_id], is_cut=match_count > limit)
+                assets = (AssetState(**{name: one[name] for name in ASSET_STATES.names}) for one in of_check)
+                portions = chunks_of(assets, _ASSETS_AT_ONCE)
+                count = sum(_write(writes, Reports(engine), some, check) for some in portions)
+                yield pa.RecordBatch.from_pylist(
+                    [{"schedule_id": schedule_id, "match_count": match_count, "written": count}]
+                )
+
+
+def _write(writes: Writes, reports: Reports, assets: Sequence[AssetState], check: DueCheck) -> int:
+    logged_ids = reports.logged_ids([check.event_id(asset.entity_id) for asset in assets])
+    return add_checks(writes, assets, [check], logged_ids)

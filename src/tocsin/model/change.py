@@ -36,6 +36,8 @@ SILENCE = "silence"
 """The field of an ``slaViolation`` event that says for how long an entity has reported no success."""
 
 STILL_FAILING, STILL_STALE, STILL_WITHOUT_OWNER = "stillFailing", "stillStale", "stillWithoutOwner"
+IS_CUT = "isCut"
+"""The fact of a state that its check found more assets than it names."""
 ASSET_STATES = (STILL_FAILING, STILL_STALE, STILL_WITHOUT_OWNER)
 """The fields of a ``scheduledCheck`` event: what is still so of the asset at a time of a schedule."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # the name everybody knows it by
-from pyspark.sql.types import ArrayType, BooleanType
+from pyspark.sql.types import ArrayType, BooleanType, StructField, StructType
 
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import types_above
@@ -28,6 +28,9 @@ ASSET_STATES = struct_of(
     *(("since_ms", NUMBER), ("may_lack_owner", BooleanType())),
 )
 """One row per asset of which something is to be said (``catalogue/observations/scheduled_checks.AssetState``)."""
+
+FOUND_STATES = StructType([*ASSET_STATES.fields, StructField("schedule_id", TEXT)])
+"""One row per asset and schedule of which an alert asks for what is to be said of the asset."""
 
 
 def living_assets(entities: DataFrame, types: Collection[str] | None) -> DataFrame:
@@ -90,6 +93,20 @@ def asset_states(
         "since_ms",
         F.coalesce("may_lack_owner", F.lit(False)).alias("may_lack_owner"),
     )
+
+
+def first_of_each_check(states: DataFrame, limit: int) -> DataFrame:
+    """Return the first ``limit`` assets of each schedule: what fails, then the longest without success.
+
+    Rows and columns of ``FOUND_STATES``, with ``match_count``, the assets of the schedule, and ``limit``; its rows
+    are together and in order. Shuffles by schedule.
+    """
+    of_schedule = Window.partitionBy("schedule_id")
+    order = of_schedule.orderBy(F.desc("is_failing"), F.asc_nulls_last("since_ms"), "entity_id")
+    counted = states.withColumn("place", F.row_number().over(order)).withColumn(
+        "match_count", F.count("*").over(of_schedule)
+    )
+    return counted.where(F.col("place") <= limit).drop("place").withColumn("limit", F.lit(limit))
 
 
 def _names_above(fqn: Column) -> Column:

@@ -16,6 +16,7 @@ from tocsin.flow.capture.write import Ids, Record
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan
 from tocsin.model.change import (
+    IS_CUT,
     STILL_FAILING,
     STILL_STALE,
     STILL_WITHOUT_OWNER,
@@ -35,11 +36,15 @@ _AFTER_ALL = 2**53
 
 @dataclass(frozen=True)
 class DueCheck:
-    """A time of a schedule, in epoch milliseconds, and the plans of the alerts that ask for the state at that time."""
+    """A time of a schedule, in epoch milliseconds, and the plans of the alerts that ask for the state at that time.
+
+    ``is_cut``: it found more assets than it names.
+    """
 
     schedule_id: str
     due_at_ms: int
     plans: tuple[Plan, ...]
+    is_cut: bool = False
 
     @property
     def stale_ms(self) -> tuple[int, ...]:
@@ -78,6 +83,25 @@ class AssetState:
     may_lack_owner: bool
 
 
+def matching_checks(
+    writes: EntityWrites, assets: Sequence[AssetState], checks: Sequence[DueCheck]
+) -> list[tuple[AssetState, DueCheck]]:
+    """Return for which of these assets some alert of which check asks; nothing is written."""
+
+    def work(record: Record) -> list[tuple[AssetState, DueCheck]]:
+        pairs = [
+            (asset, check)
+            for asset in assets
+            for entity in _live(record, asset)
+            for check in checks
+            if _add(record, entity, asset, check)
+        ]
+        record.events.clear()
+        return pairs
+
+    return writes.within(work, actor=SYSTEM)
+
+
 def add_checks(
     writes: EntityWrites, assets: Sequence[AssetState], checks: Sequence[DueCheck], logged_ids: Collection[str]
 ) -> int:
@@ -109,7 +133,9 @@ def _add(record: Record, entity: Stored, asset: AssetState, check: DueCheck) -> 
     facts_by_state = dict(_states_of(record, entity, asset, check))
     if not facts_by_state:
         return False
-    common = {"schedule": check.schedule_id, "timestamp": record.at_ms}
+    common: Document = {"schedule": check.schedule_id, "timestamp": record.at_ms}
+    if check.is_cut:
+        common[IS_CUT] = True
     changes = (FieldChange(name=name, new_value=common | facts) for name, facts in facts_by_state.items())
     ids = Ids(record.ids.entity, lambda: check.event_id(asset.entity_id))
     noting = replace(record, at_ms=check.due_at_ms, ids=ids)  # appends to the events of ``record``

@@ -45,6 +45,7 @@ from tocsin.model.change import (
     EXPIRY,
     FINDING,
     INCIDENT_REMINDER,
+    IS_CUT,
     LAG,
     RETENTION,
     SILENCE,
@@ -62,6 +63,9 @@ from tocsin.model.status import is_failure, is_status_recovery, verdict_of
 
 RESULT, RUN = "testCaseResult", "pipelineStatus"
 WITHOUT_OWNER = "still without an owner"
+ReportLines = Callable[[Document, Document, Document, str], Iterable[ChangeLine]]
+"""Yields what says a report in words, from the one before (empty if there is none), it, the entity, and the zone."""
+
 _COUNTS = {"failed": "failed", "aborted": "aborted", "success": "passed"}
 _STATUSES = {RESULT: "testCaseStatus", RUN: "executionStatus", SUITE_SUMMARY: "status"}
 _FOUND = frozenset({RESULT, RUN, SUITE_SUMMARY, DESTINATION, LAG, SILENCE, VIOLATION})
@@ -198,6 +202,17 @@ def _silence_lines(_old: Document, silence: Document, _entity: Document, zone: s
         yield ChangeLine(f"no success for {span_text(asked_ms)}", rank=Rank.REPORTED)
     for since_ms in _moments(silence.get("since")):
         yield from moment_lines("since", since_ms, zone)
+
+
+def _state_lines(of_state: ReportLines) -> ReportLines:
+    """Return the lines of a state, and one that its check found more assets than it names."""
+
+    def lines(old: Document, state: Document, entity: Document, zone: str) -> Iterator[ChangeLine]:
+        yield from of_state(old, state, entity, zone)
+        if state.get(IS_CUT):
+            yield from fact_lines("not all", "the check found more assets than it names")
+
+    return lines
 
 
 def _still_failing_lines(_old: Document, state: Document, entity: Document, zone: str) -> Iterator[ChangeLine]:
@@ -393,9 +408,6 @@ def _retention_lines(_old: Document, facts: Document, _organization: Document, _
         yield command_line("tocsin retention show", label="to see what is kept for how long", rank=Rank.REPORTED)
 
 
-ReportLines = Callable[[Document, Document, Document, str], Iterable[ChangeLine]]
-"""Yields what says a report in words, from the one before (empty if there is none), it, the entity, and the zone."""
-
 REPORT_LINES: Mapping[str, ReportLines] = {
     RESULT: _result_lines,
     RUN: _run_lines,
@@ -411,9 +423,9 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     LAG: _lag_lines,
     RETENTION: _retention_lines,
     SILENCE: _silence_lines,
-    STILL_FAILING: _still_failing_lines,
-    STILL_STALE: _silence_lines,
-    STILL_WITHOUT_OWNER: _without_owner_lines,
+    STILL_FAILING: _state_lines(_still_failing_lines),
+    STILL_STALE: _state_lines(_silence_lines),
+    STILL_WITHOUT_OWNER: _state_lines(_without_owner_lines),
     VIOLATION: _violation_lines,
 }
 """What says a report in words, by the field that holds it."""

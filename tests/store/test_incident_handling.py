@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -15,23 +16,24 @@ from tests.store.test_incident_records import Case, company_on
 
 from tocsin.alerts.incident_tasks import take_transition
 from tocsin.alerts.incidents import Handling, handle, take_step_for_all
-from tocsin.errors import NotFound
+from tocsin.errors import Conflict, NotFound
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.change import ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.database.tables import change_event, notification
 from tocsin.store.eventlog.log import events_at
 
-Way = Callable[[Case, str], None]
+Way = Callable[..., None]
 
 _BEN: Document = {"type": "user", "name": "ben"}
 _CAUSE = {"testCaseFailureReason": "MissingData", "testCaseFailureComment": "late"}
 _BELL = [{"category": "Owners", "type": "ActivityFeed"}]
 
 
-def handle_number(case: Case, act: str) -> None:
+def handle_number(case: Case, act: str, who: str = "ana") -> None:
     """Handle the incident as ``/incidents`` does."""
     handling = {
         "ack": Handling(StepKind.ACKNOWLEDGED),
@@ -39,26 +41,26 @@ def handle_number(case: Case, act: str) -> None:
         "resolve": Handling(StepKind.RESOLVED, comment="late", reason="MissingData"),
     }[act]
     work = partial(handle, incident_id=case.incidents()[-1].id, handling=handling)
-    case.company.writes.within(work, actor=case.company.actor("ana"))
+    case.company.writes.within(work, actor=case.company.actor(who))
 
 
-def take_step_of_test(case: Case, act: str) -> None:
+def take_step_of_test(case: Case, act: str, who: str = "ana") -> None:
     """Handle it as ``testCaseIncidentStatus`` does."""
     status = {"ack": "Ack", "assign": "Assigned", "resolve": "Resolved"}[act]
     details = {"assign": {"assignee": _BEN}, "resolve": _CAUSE}.get(act)
     request = {"testCaseReference": case.name, "testCaseResolutionStatusType": status}
     work = partial(take_step_for_all, request=request | {"testCaseResolutionStatusDetails": details})
-    case.company.writes.on_entity("testCase", Key.by_id(case.id), work, actor=case.company.actor("ana"))
+    case.company.writes.on_entity("testCase", Key.by_id(case.id), work, actor=case.company.actor(who))
 
 
-def take_transition_of_task(case: Case, act: str) -> None:
+def take_transition_of_task(case: Case, act: str, who: str = "ana") -> None:
     """Handle it as ``tasks`` does."""
     request: Document = {"transitionId": act}
     request |= {"payload": {"assignees": [_BEN]}} if act == "assign" else {}
     request |= {"comment": "late", "payload": _CAUSE} if act == "resolve" else {}
 
     work = partial(take_transition, state_id=case.last_steps()[-1]["stateId"], request=request)
-    case.company.writes.on_entity("testCase", Key.by_id(case.id), work, actor=case.company.actor("ana"))
+    case.company.writes.on_entity("testCase", Key.by_id(case.id), work, actor=case.company.actor(who))
 
 
 def acts_after(engine: Engine, offset: int) -> list[tuple[str, dict[str, str]]]:
@@ -113,6 +115,55 @@ def test_each_way_to_handle_an_incident_says_so_once(store_engine: Engine, way: 
         notify_all(store_engine)
         assert alerts_telling_after(store_engine, offset) == [["handled"]]
     case.check()
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+@pytest.mark.parametrize("way", [take_step_of_test, take_transition_of_task])
+def test_what_is_sent_again_changes_nothing_whoever_sends_it(store_engine: Engine, way: Way, is_watched: bool) -> None:
+    case = Case(company_on(store_engine) if is_watched else SmallCompany(store_engine))
+    case.do("fail")
+    notify_all(store_engine)
+    for act in ("ack", "assign", "resolve"):
+        way(case, act)
+        offset, steps = last_offset(store_engine), case.last_steps()
+        case.company.clock.advance(1_000)
+        way(case, act)
+        way(case, act, "dia")
+        assert (acts_after(store_engine, offset), case.last_steps()) == ([], steps)
+
+
+def test_a_comment_that_is_sent_again_is_said_once(store_engine: Engine) -> None:
+    """A resolved incident takes no other comment."""
+    case = Case(company_on(store_engine))
+    case.do("fail")
+    notify_all(store_engine)
+    (incident,) = case.incidents()
+    for kind, reason in ((StepKind.ACKNOWLEDGED, None), (StepKind.RESOLVED, "MissingData")):
+        handling = Handling(kind, comment="the feed was late", reason=reason)
+        step_counts = []
+        for _ in range(2):
+            case.company.clock.advance(1_000)
+            work = partial(handle, incident_id=incident.id, handling=handling)
+            case.company.writes.within(work, actor=case.company.actor("ana"))
+            step_counts.append(len(AlertIncidentLog(store_engine).steps(incident.id)))
+        assert step_counts[0] == step_counts[1]
+    other_words = partial(handle, incident_id=incident.id, handling=replace(handling, comment="no, it was not"))
+    with pytest.raises(Conflict):
+        case.company.writes.within(other_words, actor=case.company.actor("ana"))
+
+
+@pytest.mark.parametrize("way", [take_step_of_test, take_transition_of_task])
+def test_two_who_resolve_at_once_are_one_event(store_engine: Engine, way: Way) -> None:
+    for _ in range(5):
+        case = Case(company_on(store_engine))
+        case.do("fail")
+        notify_all(store_engine)
+        offset = last_offset(store_engine)
+        with ThreadPoolExecutor(3) as threads:
+            acts = [threads.submit(way, case, "resolve", who) for who in ("ana", "dia", "ana")]
+        assert [act.exception() for act in acts] == [None] * 3
+        assert len(acts_after(store_engine, offset)) == 1
+        case.check()
 
 
 def test_a_step_of_a_test_that_no_alert_watches_is_one_event(store_engine: Engine) -> None:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tocsin.alerts.incidents import take_step_for_all
-from tocsin.catalogue.quality.incidents import DETAILS, KIND
+from tocsin.catalogue.quality.incidents import DETAILS, KIND, is_at, with_test_case
 from tocsin.errors import Conflict, InvalidInput
+from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.stored import Stored, Written
@@ -112,7 +113,7 @@ def _transition(name: str) -> Document:
 
 
 def take_transition(record: Record, case: Stored, state_id: str, request: Document) -> Written:
-    """Take an incident, by its task, one step further.
+    """Take an incident, by its task, one step further; the step that it has just taken changes nothing.
 
     Raises
     ------
@@ -121,13 +122,21 @@ def take_transition(record: Record, case: Stored, state_id: str, request: Docume
     """
     latest = record.transaction.incidents.latest(case.id)
     transition = _transition_asked(request)
-    if latest is None or latest.state_id != state_id or transition not in _STAGES[latest.status].transitions:
-        stage = _STAGES["Resolved" if latest is None or latest.state_id != state_id else latest.status]
-        leads_on = ", ".join(stage.transitions) or "nothing"
-        raise Conflict(f"the incident is {stage.name.lower()}; what leads on from there: {leads_on}")
-    step: Document = {"testCaseReference": case.fqn, KIND: _TARGETS[transition]}
     details = _details_of(transition, request)
-    return take_step_for_all(record, case, step | ({DETAILS: details} if details else {}))
+    step: Document = {"testCaseReference": case.fqn, KIND: _TARGETS[transition]}
+    step |= {DETAILS: details} if details else {}
+    if latest is None or latest.state_id != state_id:
+        raise _conflict(_STAGES["Resolved"])
+    if is_at(record, latest, step):
+        return Written(with_test_case(latest.document, reference_to(case)), None)
+    if transition not in _STAGES[latest.status].transitions:
+        raise _conflict(_STAGES[latest.status])
+    return take_step_for_all(record, case, step)
+
+
+def _conflict(stage: _Stage) -> Conflict:
+    leads_on = ", ".join(stage.transitions) or "nothing"
+    return Conflict(f"the incident is {stage.name.lower()}; what leads on from there: {leads_on}")
 
 
 def _transition_asked(request: Document) -> str:

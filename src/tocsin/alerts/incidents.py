@@ -93,7 +93,7 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     if before is None:
         raise NotFound(f"incident {incident_id} not found")
     after = _CHANGES[handling.kind](record, before, handling)
-    if after == before and handling.comment is None:
+    if after == before and (handling.comment is None or _has_just_said(record, before, handling)):
         return Written({}, None)
     if not before.is_open:
         raise Conflict(f"{before.name} is resolved; the next failure opens a new incident")
@@ -101,6 +101,13 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
     for part in incidents.parts_of(before.id):
         handle(record, part.id, replace(handling, comment=None, case_step=None))
     return result
+
+
+def _has_just_said(record: Record, incident: AlertIncident, handling: Handling) -> bool:
+    """Return whether the newest step of an incident is this one, by the same person: the request was sent again."""
+    last = record.transaction.alert_incidents.last_step(incident.id)
+    step = (handling.kind, record.actor.id, handling.comment, handling.reason)
+    return last is not None and step == (last.kind, last.user_id, last.comment, last.reason)
 
 
 def note_step(record: Record, before: AlertIncident, after: AlertIncident, handling: Handling) -> Written:

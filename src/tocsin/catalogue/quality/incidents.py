@@ -62,22 +62,30 @@ def open_incident(record: Record, case: Stored, was_well: Callable[[], bool]) ->
 def add_step(record: Record, case: Stored, request: Document) -> tuple[Document, Advance | None]:
     """Bring a test case's incident to a status; return its state, and what that changes; leave the event to the caller.
 
-    It changes nothing (None) if it has that status already, just so.
+    It changes nothing (None) if it has that status already, just so, whoever resolved it.
 
     Raises
     ------
     InvalidInput : the details are not those of the status.
     NotFound : nobody is there by the name of the assignee.
     """
-    fields = {key: value for key, value in checked_document(_REQUEST, request).items() if key != "testCaseReference"}
-    details = _details(record, fields[KIND], fields.pop(DETAILS, None))
-    fields |= {DETAILS: details} if details else {}
+    fields = _fields_of(record, request)
     latest = record.transaction.incidents.latest(case.id)
-    if latest is not None and _says_nothing_new(latest, fields):
+    if latest is not None and _says_nothing_new(latest, fields, request):
         return with_test_case(latest.document, reference_to(case)), None
     step = _add_step(record, case, latest, fields)
     change = _change(case, latest, step)
     return change.new_value, Advance(change, _document_after(case, step))
+
+
+def is_at(record: Record, latest: IncidentStep, request: Document) -> bool:
+    """Return whether the latest step of a test case's incident is what a request asks for.
+
+    Raises
+    ------
+    InvalidInput, NotFound : as ``add_step``
+    """
+    return latest.status == request[KIND] and _says_nothing_new(latest, _fields_of(record, request), request)
 
 
 def note_advance(record: Record, case: Stored, advance: Advance) -> Written:
@@ -99,7 +107,7 @@ def advance_incident(
         return None
     full_details = _details(record, status, details)
     fields = {KIND: status} | ({DETAILS: full_details} if full_details else {})
-    if _says_nothing_new(latest, fields) or (status, latest.document[KIND]) == ("Ack", "Assigned"):
+    if _says_nothing_new(latest, fields, fields) or (status, latest.document[KIND]) == ("Ack", "Assigned"):
         return None
     step = _add_step(record, case, latest, fields)
     return Advance(_change(case, latest, step), _document_after(case, step))
@@ -175,6 +183,13 @@ def _tested_table_id(record: Record, case: Stored) -> str:
     return reference["id"] if reference else ""
 
 
+def _fields_of(record: Record, request: Document) -> Document:
+    """Return what a request says of a step, its references completed."""
+    fields = {key: value for key, value in checked_document(_REQUEST, request).items() if key != "testCaseReference"}
+    details = _details(record, fields[KIND], fields.pop(DETAILS, None))
+    return fields | ({DETAILS: details} if details else {})
+
+
 def _details(record: Record, status: str, details: Document | None) -> Document | None:
     if status == "Assigned":
         assignee = (details or {}).get("assignee")
@@ -204,11 +219,17 @@ def _stamp(record: Record) -> Document:
     return {"updatedAt": record.at_ms} | ({"updatedBy": by} if by else {})
 
 
-def _says_nothing_new(latest: IncidentStep, request: Document) -> bool:
-    if request[KIND] == "New":
+def _says_nothing_new(latest: IncidentStep, fields: Document, request: Document) -> bool:
+    """Return whether a step says what these fields say; who resolves counts only where the request names them."""
+    if fields[KIND] == "New":
         return latest.is_open
-    return all(is_same(latest.document.get(key), value) for key, value in request.items()) and (
-        is_same(latest.document.get(DETAILS), request.get(DETAILS))
+    details, latest_details = dict(fields.get(DETAILS) or {}), dict(latest.document.get(DETAILS) or {})
+    if "resolvedBy" not in (request.get(DETAILS) or {}):
+        details.pop("resolvedBy", None)
+        latest_details.pop("resolvedBy", None)
+    plain_fields = {key: value for key, value in fields.items() if key != DETAILS}
+    return is_same(latest_details, details) and all(
+        is_same(latest.document.get(key), value) for key, value in plain_fields.items()
     )
 
 

@@ -181,6 +181,9 @@ class AlertIncidents(Protocol):
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
         """Replace an incident's state and add the step that led to it."""
 
+    def last_step(self, identity: str) -> AlertIncidentStep | None:
+        """Return the newest step of an incident; None if nobody has done anything to it."""
+
 
 class AlertEditors(Protocol):
     """Who created or changed each alert since a person last took it over."""

@@ -301,6 +301,12 @@ class SqlAlertIncidents:
         step_row = {key: value for key, value in vars(step).items() if key != "assignee"}
         self._run(insert(alert_incident_step), step_row | assignee_columns(step.assignee))
 
+    def last_step(self, identity: str) -> AlertIncidentStep | None:
+        """Return the newest step of an incident; None if nobody has done anything to it."""
+        query = select(alert_incident_step).where(_STEP.incident_id == identity)
+        step_rows = self._run(query.order_by(_STEP.at_ms.desc(), _STEP.id.desc()).limit(1))
+        return next(iter(steps_of(step_rows)), None)
+
 
 def assignee_columns(assignee: Document | None) -> Document:
     """Return what is stored of a reference to an assignee."""

@@ -80,6 +80,12 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
         ("recovered", None),
     ]
     assert resolved_incident["timeline"][2]["comment"] == "the feed was late"
+    assert [one["says"] for one in resolved_incident["timeline"]] == [
+        "a failure opened it",
+        "admin acknowledged it",
+        "admin assigned it to ann: “the feed was late”",
+        "a success resolved it",
+    ]
     events = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
     assert [one["semanticChanges"] is not None and one["entityId"] for one in events] == [case["id"]] * 2
     again = administrator.put("/incidents/INC-1/assign", json=body)
@@ -100,6 +106,7 @@ def test_a_timeline_shows_messages_to_who_may_know_of_them(
 
     def messages_to(client: httpx.Client) -> list[tuple[str, ...]]:
         messages = [one for one in client.get("/incidents/INC-1").json()["timeline"] if one["kind"] == "message"]
+        assert all(f"told {one['recipient']['name']} in the app: delivered" in one["says"] for one in messages)
         return [(one["recipient"]["name"], one["channel"], alert_names(one), one["status"]) for one in messages]
 
     def alert_names(message: Json) -> str:

@@ -23,6 +23,7 @@ from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
 from tocsin.clock import moment_of
 from tocsin.delivery.lines import UTC
+from tocsin.delivery.wording.timelines import request_sentence
 from tocsin.errors import InvalidInput
 from tocsin.model.announcement import ChangeOutcome, outcome_in_words
 from tocsin.model.change_request import LONGEST_INTERVAL_DAYS, ChangeKind
@@ -287,18 +288,4 @@ def _consumer_name(entity: Document) -> str:
 
 
 def _moment(step: Document, zone: str) -> Document:
-    user, entity = step.get("user") or {}, step.get("entity")
-    is_moved = "until" in step and "answer" not in step
-    words = (
-        _answer_text(step, zone) if "answer" in step else None,
-        f"to {moment_text(step['until'], zone)}" if is_moved else None,
-        f"for {_consumer_name(entity)}" if entity else None,
-        f"by {step['way']}" if "way" in step else None,
-    )
-    details = ", ".join(one for one in words if one)
-    return {
-        "when": moment_text(step["timestamp"], zone),
-        "who": user.get("name"),
-        "what": f"{step['kind']}: {details}" if details else step["kind"],
-        "comment": step.get("comment"),
-    }
+    return {"when": moment_text(step["timestamp"], zone), "what": request_sentence(step, zone, _consumer_name)}

@@ -12,7 +12,6 @@ from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
 from tocsin.model.alert_incident import REASONS
 from tocsin.model.entity import Document
-from tocsin.model.own_address import named_target
 from tocsin.model.severity import Severity
 
 app = typer.Typer(help="List, assign and resolve incidents.", no_args_is_help=True)
@@ -155,22 +154,8 @@ def _row(incident: Document, zone: str) -> Document:
 
 
 def _moment(step: Document, zone: str) -> Document:
-    who = (step.get("user") or {}).get("name")
-    assigned = f" to {names_of([step['assignee']])}" if "assignee" in step else ""
-    assigned += f" ({step['incident']['name']})" if "incident" in step else ""
-    event = _told_text(step) if step["kind"] == "message" else f"{step['kind']}{assigned}"
-    remark = ": ".join(filter(None, (step.get("reason"), step.get("comment"))))
-    return {"when": moment_text(step["timestamp"], zone), "who": who, "what": event, "comment": remark or None}
+    return {"when": moment_text(step["timestamp"], zone), "what": step["says"]}
 
 
 def _cause_text(cause: Document) -> str:
     return f"{cause['name']} on {cause['asset'].get('fullyQualifiedName') or cause['asset']['id']}"
-
-
-def _told_text(message: Document) -> str:
-    """Return whom a message told, how, and what came of it: ``told #data-alerts (https://…) by Slack: delivered``."""
-    recipient = message["recipient"]
-    alerts = f" (alert {names_of(message['alerts'])})" if message["alerts"] else ""
-    who = recipient.get("name") or recipient["id"]
-    who = named_target(str(who), message.get("destinations") or ())
-    return f"told {who} by {message['channel']}: {message['status']}{alerts}"

@@ -108,6 +108,10 @@ ADVICE = "what to do"
 """The label of the line that says how it goes on."""
 
 
+PURPOSE = "to "
+"""What the label of a line begins with that only says with which command something can be done: ``to move it``."""
+
+
 def advice_line(text: str, command: str = "") -> ChangeLine:
     """Return the line that says how it goes on, with the command in it, if there is one."""
     return ChangeLine(text, rank=Rank.REPORTED, name=command, label=ADVICE)
@@ -149,6 +153,11 @@ def clean_line(text: str, *, limit: int = HEADLINE_LIMIT, strips: bool = True) -
     """
     line = CONTROL.sub(" ", text).strip() if strips else CONTROL.sub(" ", text)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def quotation_of(text: str) -> str:
+    """Return what a person wrote as one line in quotation marks, shortened as values are."""
+    return f"“{clean_line(text, limit=SHOWN_LIMIT)}”"
 
 
 def cut(text: str, *, limit: int = SHOWN_LIMIT) -> str:

@@ -63,19 +63,6 @@ function drawn(make, incident, acknowledge) {
     ...(incident.watchers.length
       ? [make("p", { class: "soft", text: `Watched by ${incident.watchers.map(nameOf).join(", ")}` })]
       : []),
-    make("ol", { class: "plain" }, ...incident.timeline.map((one) => make("li", { text: step(one) }))),
+    make("ol", { class: "plain" }, ...incident.timeline.map((one) => make("li", { text: `${when(one.timestamp)} · ${one.says}` }))),
   ];
-}
-
-function step(one) {
-  if (one.kind === "message") {
-    const name = nameOf(one.recipient);
-    const who = one.destinations.length ? `${one.destinations.join(", ")} (${name})` : name;
-    return `${when(one.timestamp)} · told ${who} by ${one.channel}: ${one.status}`;
-  }
-  const by = one.user ? ` by ${one.user.name}` : "";
-  const to = one.assignee ? ` to ${nameOf(one.assignee)}` : "";
-  const other = one.incident ? ` (${one.incident.name})` : "";
-  const comment = one.comment ? `: ${one.comment}` : "";
-  return `${when(one.timestamp)} · ${one.kind}${other}${by}${to}${comment}`;
 }

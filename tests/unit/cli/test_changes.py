@@ -92,14 +92,16 @@ def test_people_are_shown_by_their_names(run: Run, small_server: SmallServer) ->
 
 def test_the_timeline_says_answers_in_words_with_their_days(run: Run, small_server: SmallServer) -> None:
     dana = {"id": "d", "type": "user", "name": "dana.whitlock", "fullyQualifiedName": '"dana.whitlock"'}
-    answer = {"kind": "answered", "timestamp": _AT_MS, "answer": "needsTime", "until": _AT_MS, "entity": dana}
-    timeline = [answer | {"way": "link"}, {"kind": "moved", "timestamp": _AT_MS, "until": _AT_MS}]
+    by_ben = {"timestamp": _AT_MS, "until": _AT_MS, "user": {"name": "ben"}}
+    answer = by_ben | {"kind": "answered", "answer": "needsTime", "entity": dana, "way": "link"}
+    timeline = [answer, by_ben | {"kind": "moved"}]
     small_server.answer("GET", f"{API}/CR-12", ONE)
     small_server.answer("GET", f"{API}/CR-12/consumers", {"data": [], "paging": {}})
     small_server.answer("GET", f"{API}/CR-12/timeline", {"data": timeline, "paging": {}})
     output = run("changes", "show", "CR-12").out
-    day = "2026-12-09 10:00:00 UTC"
-    for text in (f"answered: needs time until {day}, for dana.whitlock, by link", f"moved: to {day}"):
+    day = "2026-12-09 10:00 UTC"
+    answer_text = f"ben answered for dana.whitlock by the link in a mail: it needs time until {day}"
+    for text in (answer_text, f"ben moved it to {day}"):
         assert text in " ".join(output.split()), output
 
 

@@ -25,40 +25,9 @@ ONE: dict[str, Any] = {
 }
 CAUSE = {"id": "c", "name": "INC-3", "asset": {"id": "t", "fullyQualifiedName": "pg.raw.orders"}}
 TIMELINE = [
-    {"kind": "opened", "timestamp": 1_760_000_000_000, "eventId": "x"},
-    {
-        "kind": "message",
-        "timestamp": 1_760_000_000_500,
-        "eventId": "x",
-        "channel": "Email",
-        "recipient": {"id": "u", "name": "ben"},
-        "alerts": [{"id": "a", "name": "Late"}],
-        "status": "delivered",
-        "reason": "ok",
-    },
-    {
-        "kind": "message",
-        "timestamp": 1_760_000_000_600,
-        "eventId": "x",
-        "channel": "Slack",
-        "recipient": {"name": "https://hooks.example.org/***"},
-        "alerts": [],
-        "destinations": ["#data-alerts"],
-        "status": "delivered",
-        "reason": "ok",
-    },
-    {
-        "kind": "message",
-        "timestamp": 1_760_000_000_700,
-        "eventId": "x",
-        "channel": "ActivityFeed",
-        "recipient": {"id": "v", "name": "cem"},
-        "destinations": [],
-        "alerts": [],
-        "status": "delivered",
-        "reason": None,
-    },
-    {"kind": "assigned", "timestamp": 1_760_000_001_000, "user": {"name": "ana"}, "assignee": {"name": "ben"}},
+    {"kind": "opened", "timestamp": 1_760_000_000_000, "eventId": "x", "says": "a failure opened it"},
+    {"kind": "message", "timestamp": 1_760_000_000_500, "says": "alert Late told ben by mail: delivered"},
+    {"kind": "assigned", "timestamp": 1_760_000_001_000, "says": "ana assigned it to ben: “yours”"},
 ]
 
 
@@ -80,12 +49,9 @@ def test_an_incident_is_shown_with_its_timeline(run: Run, small_server: SmallSer
     output = run("incidents", "show", "INC-7").out
     assert "probably caused by: INC-3 on pg.raw.orders" in output
     assert "state id: 52a1" in " ".join(output.split())
-    assert "told ben by Email: delivered (alert Late)" in output
-    assert "told cem by ActivityFeed: delivered" in output
-    assert "told #data-alerts (https://hooks.example.org/***) by Slack: delivered" in output
+    assert [str(one["says"]) in output for one in TIMELINE] == [True] * 3
     assert "Not all messages are shown." in output
     assert "asset: airflow.etl" in output
-    assert "assigned to ben" in output
     assert "merged into" not in output
     part = {
         **ONE,
@@ -122,11 +88,11 @@ def test_an_incident_is_merged_and_split(run: Run, small_server: SmallServer) ->
     assert run("incidents", "merge", "INC-8", "INC-7", "--comment", "one cause").out == "INC-8 is part of INC-7.\n"
     assert small_server.requests[-1].body == {"into": "INC-7", "comment": "one cause"}
     assert run("incidents", "split", "INC-8").out == "INC-8 stands for itself.\n"
-    step = {"kind": "merged", "timestamp": 1, "incident": {"id": "i", "name": "INC-8"}}
+    step = {"kind": "merged", "timestamp": 1, "says": "ana merged it with INC-8"}
     lead = {**ONE, "parts": [{"id": "i", "name": "INC-8"}], "timeline": [step], "isWhole": True, "probableCauses": []}
     small_server.answer("GET", f"{API}/INC-7", lead)
     output = run("incidents", "show", "INC-7").out
-    assert ("parts: INC-8" in output, "merged (INC-8)" in output) == (True, True)
+    assert ("parts: INC-8" in output, "ana merged it with INC-8" in output) == (True, True)
 
 
 def test_an_incident_that_is_not_there_ends_with_three(run: Run) -> None:

@@ -180,7 +180,7 @@ def event_text(
     surroundings = [*_meaning_lines(event), *surrounding_lines(event, failure, zone, said_ms=said_ms)]
     report = lines[0] if lines and _is_said_by_headline(event, headline, lines) else None
     lines = sorted((*(lines[1:] if report else lines), *surroundings), key=_rank_of)
-    lines = _with_reason(event, [*lines, *advice_lines(event, failure)])
+    lines = _with_reason(event, [*lines, *advice_lines(event, description, failure)])
     return EventText(asset, headline, lines, why_text(event, reasons), report)
 
 

@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, FailureContext, Guidance, selections
-from tocsin.delivery.lines import ADVICE, ChangeLine, clean_line, cut, moment_text
+from tocsin.delivery.lines import ADVICE, PURPOSE, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
-from tocsin.delivery.wording.guidance import guidance_blocks, incident_block
+from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block
 from tocsin.delivery.wording.importance import ToldKind, kind_of, nouns_of, sort_entries
 from tocsin.delivery.wording.incidents import INCIDENT_LABEL, tells_of_incident
 from tocsin.delivery.wording.readers import YOU, names_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.spans import spans_of
-from tocsin.delivery.wording.surroundings import STREAKS, without_failure_advice
+from tocsin.delivery.wording.surroundings import FAILURE_ADVICE, STREAKS, with_failure_advice
 from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
@@ -89,6 +89,7 @@ class Section(NamedTuple):
     ----------
     full_name : FQN of the changed asset
     lines : its changes, each with the values before and after where there are any
+    change_count : how many lines there are before those that only say with which command something can be done
     more_count : how many changes are only counted
     did : what was done, and by whom, before the time: ``changed by ann,``; ``reported`` of results and runs, which
         nobody changes
@@ -106,13 +107,14 @@ class Section(NamedTuple):
     group : what stands above it, where it is the first of its kind in a digest of several kinds; empty for nothing
     variant : what messages have in common that say the same of the event, but for why, buttons and notes: what is
         known of a failure, how a thread concerns its reader, their zone, who they are where the event names
-        them, and whether a button or a runbook says what is to be done; None where a template words it
+        them, and what is advised against a failure; None where a template words it
     """
 
     headline: str
     full_name: str
     entity_type: str
     lines: tuple[ChangeLine, ...]
+    change_count: int
     more_count: int
     did: str
     at: str
@@ -198,20 +200,18 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             failure = failure or _failure_in_digest(entry, dispatch)
         kinds = frozenset(one.kind for one in entry.reasons) if event.entity_type == THREAD else None
         reader_id = entry.recipient_id if names_reader(event, entry.recipient_id) else None
-        guidance = dispatch.guidance.get(entry.notification_id)
         buttons = dispatch.buttons.get(entry.notification_id, ())
         incident = dispatch.incidents.get(entry.notification_id)
-        is_advised = bool(buttons or (guidance and guidance.advice) or (failure and failure.runbook))
-        is_advised = is_advised or (incident is not None and incident.acknowledged_by is not None)
-        is_advised = is_advised or entry.notification_id in (dispatch.read_only or ())
+        is_plain = failure is None and not (buttons or dispatch.guidance)
+        advice = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
         is_templated = entry.notification_id in dispatch.texts
-        manner = (kinds, failure, dispatch.zone, reader_id, is_advised, incident is None, entry.told_count)
+        manner = (kinds, failure, dispatch.zone, reader_id, advice, incident is None, entry.told_count)
         variant = None if is_templated else manner
         texts = entry.carried.texts if variant else {}
         if (key := (Section, base_url, lines_each, variant)) not in texts:
             text = event_text(event, entry.reasons, failure, zone=dispatch.zone, reader_id=reader_id)
             template_text = dispatch.texts.get(entry.notification_id)
-            lines = list(without_failure_advice(text.lines)) if is_advised else text.lines
+            lines = text.lines if advice == FAILURE_ADVICE else list(with_failure_advice(text.lines, advice))
             lines = [line for line in lines if incident is None or line.label != INCIDENT_LABEL]  # a note links to it
             section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
             section = _with_owners(section, event, reader_id) if not text.asset.full_name else section
@@ -284,12 +284,15 @@ def _worded_section(entry: Entry, text: EventText, template_text: RichText | Non
     lines, body = ([], template_text.body) if template_text else (text.lines, ())
     further_lines = (line for line in lines[lines_each:] if line.label in _ALWAYS_TOLD) if lines_each else ()
     shown_lines = (*lines[:lines_each], *further_lines)
+    commands = [line for line in shown_lines if line.label.startswith(PURPOSE)]
+    shown_lines = (*(line for line in shown_lines if line not in commands), *commands) if commands else shown_lines
     before, after = event.previous_version, event.current_version
     return Section(
         headline=template_text.subject if template_text else text.headline,
         full_name=clean_line(full_name or event.entity_id, limit=_LINE_LIMIT),
         entity_type=type_text(text.asset.entity_type),
         lines=shown_lines,
+        change_count=len(shown_lines) - len(commands),
         more_count=len(lines) - len(shown_lines) + max(0, len(body) - lines_each),
         did=_did(event, entry.told_count),
         at_ms=event.timestamp,

@@ -11,6 +11,7 @@ from tocsin.delivery.dispatch import (
     NO_GUIDANCE,
     Advice,
     Dispatch,
+    FailureContext,
     FailureIncident,
     Guidance,
     Routes,
@@ -20,7 +21,13 @@ from tocsin.delivery.lines import SHOWN_LIMIT, clean_line
 from tocsin.delivery.rich_text import BlockKind, RichBlock, Span
 from tocsin.delivery.wording.incidents import tells_of_incident, tells_of_open_incident
 from tocsin.delivery.wording.reports import is_recovery
-from tocsin.delivery.wording.surroundings import incident_text, is_deletion, is_deprecation
+from tocsin.delivery.wording.surroundings import (
+    FAILURE_ADVICE,
+    REPAIR_ADVICE,
+    incident_text,
+    is_deletion,
+    is_deprecation,
+)
 from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.channels import WORDED
@@ -67,6 +74,24 @@ def guidance_of_notification(entry: Entry, routes: Routes) -> Guidance:
         if route.runbook:
             advice.setdefault(route.runbook, Advice(route.runbook, reason.subscription_name))
     return Guidance(severity, tuple(advice.values()))
+
+
+def failure_advice(entry: Entry, dispatch: Dispatch, failure: FailureContext | None) -> str:
+    """Return what a message advises against a failure: nothing where a button or runbook does.
+
+    A person who has no button may not acknowledge the incident, as far as anybody knows.
+    """
+    guidance = dispatch.guidance.get(entry.notification_id)
+    incident = dispatch.incidents.get(entry.notification_id)
+    is_advised = bool(
+        dispatch.buttons.get(entry.notification_id)
+        or (guidance and guidance.advice)
+        or (failure and failure.runbook)
+        or (incident and incident.acknowledged_by is not None)
+    )
+    if is_advised or entry.notification_id in (dispatch.read_only or ()):
+        return ""
+    return FAILURE_ADVICE if entry.recipient_id is None else REPAIR_ADVICE
 
 
 def incident_block(incident: FailureIncident, base_url: str) -> RichBlock:

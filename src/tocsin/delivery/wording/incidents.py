@@ -6,8 +6,9 @@ Next: ``delivery/wording/reports.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, quotation_of
 from tocsin.delivery.wording.facts import Value, object_in
 from tocsin.model.change import ALERT_INCIDENT, OTHER_INCIDENT, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
@@ -43,15 +44,30 @@ def tells_of_open_incident(event: ChangeEvent) -> bool:
     return tells_of_incident(event) and not has_ended
 
 
-def assigned_incident(event: ChangeEvent) -> str:
-    """Return the name of the incident that the event assigns to a person or team; empty if it assigns none."""
-    described = event.change_description
+class AssignedIncident(NamedTuple):
+    """An incident by its name, and what the person or team is called to whom it is assigned."""
+
+    name: str
+    assignee: str
+
+    @property
+    def is_to_reader(self) -> bool:
+        """Return whether it is assigned to who is told so."""
+        return self.assignee == _YOU
+
+
+def assigned_incident(described: ChangeDescription | None) -> AssignedIncident | None:
+    """Return the incident that changes assign to a person or team; None if they assign none."""
     for change in (*described.fields_updated, *described.fields_added) if described else ():
         before, after = object_in(change.old_value), object_in(change.new_value)
         is_assigned = object_in(after.get("assignee")).get("id") != object_in(before.get("assignee")).get("id")
         if change.name == ALERT_INCIDENT and is_assigned:
-            return str(after.get(_NAME) or "")
-    return ""
+            return AssignedIncident(str(after.get(_NAME) or "incident"), _name_of(object_in(after.get("assignee"))))
+    return None
+
+
+def _name_of(reference: Document) -> str:
+    return clean_line(str(reference.get("displayName") or reference.get("name") or "its assignee"))
 
 
 def is_assigned_to(described: ChangeDescription | None, person_id: str | None) -> bool:
@@ -119,16 +135,17 @@ def alert_incident_lines(before: Document, after: Document, _asset: Document, _z
     """Yield what a person did to an incident of an alert, ``INC-7 assigned to Ana (alert Late)``, and how bad it is."""
     who, status = object_in(after.get("assignee")), str(after.get("status") or "changed")
     is_assigned = who and who.get("id") != object_in(before.get("assignee")).get("id")
-    action = f"assigned to {who.get('displayName') or who.get('name')}" if is_assigned else status
+    action = f"assigned to {_name_of(who)}" if is_assigned else status
     is_moved, is_merged = before.get("isMerged") != after.get("isMerged"), after.get("isMerged")
     other_name = object_in(after.get(OTHER_INCIDENT)).get("incident") or "another incident"
     if is_moved:
         action = f"merged into {other_name}" if is_merged else f"split from {other_name}"
     alert = object_in(after.get("alert"))
-    of_alert = f" (alert {alert.get('displayName') or alert.get('name')})" if alert else ""
-    comment = f": {after['comment']}" if after.get("comment") else ""
-    text = f"{after.get('name') or 'incident'} {action}{of_alert}{comment}"
-    yield ChangeLine(clean_line(text, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
+    comment = f": {quotation_of(str(after['comment']))}" if after.get("comment") else ""
+    text = clean_line(f"{after.get('name') or 'incident'} {action}", limit=SHOWN_LIMIT)
+    yield ChangeLine(f"{text}{comment}", rank=Rank.REPORTED)
+    if alert:  # of earlier versions, which kept an incident for each alert
+        yield ChangeLine(f"alert {_name_of(alert)}", rank=Rank.REPORTED, label="watched by")
     if (severity := severity_named(after.get("severity"))) is not None:
         incident = f"{after['name']}, {severity.words}" if after.get("name") else severity.words
         yield ChangeLine(clean_line(incident), rank=Rank.REPORTED, label=INCIDENT_LABEL)

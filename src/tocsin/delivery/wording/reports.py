@@ -226,15 +226,15 @@ def _still_failing_lines(_old: Document, state: Document, entity: Document, zone
     yield from fact_lines("no success since" if moments else "so far", state_text, *moments)
 
 
-def _reminder_lines(_old: Document, reminder: Document, entity: Document, _zone: str) -> Iterator[ChangeLine]:
-    """Yield that a test or run still fails, for how long, and that nobody has acknowledged its incident."""
+def _reminder_lines(_old: Document, reminder: Document, entity: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield since when a test or run has been failing, and that nobody has acknowledged its incident."""
     noun = _TEST if "entityLink" in entity else ""
-    moments = list(_moments(reminder.get("since"), reminder.get("timestamp")))
-    lasted_text = f", for {span_text(max(moments) - min(moments))}" if len(moments) > 1 else ""
+    moments = tuple((moment_text(since_ms, zone), since_ms) for since_ms in _moments(reminder.get("since")))
+    since_text = f" since {moments[0][0]}" if moments else ""
     number = reminder.get("number")
-    number_text = f", {ordinal_text(number)} reminder" if type(number) is int else ""
-    text = f"{noun}still failing{lasted_text}, nobody acknowledged{number_text}"
-    yield ChangeLine(clean_line(text), rank=Rank.REPORTED)
+    number_text = f" ({ordinal_text(number)} reminder)" if type(number) is int else ""
+    text = f"{noun}has been failing{since_text}, nobody has acknowledged it{number_text}"
+    yield ChangeLine(clean_line(text), rank=Rank.REPORTED, moments=moments)
 
 
 def belongs_to_incident(event: ChangeEvent) -> bool:

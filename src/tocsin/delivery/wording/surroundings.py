@@ -35,14 +35,15 @@ from tocsin.model.change import (
     STILL_STALE,
     STILL_WITHOUT_OWNER,
     SUITE_SUMMARY,
+    ChangeDescription,
     ChangeEvent,
     EventType,
 )
 from tocsin.model.phrases import count_text
 from tocsin.model.status import STANDINGS, says_deprecated
 
-_FAILING_SINCE, _FAILED_FOR = STREAKS = ("failing since", "failed for")
-"""Labels of since when something fails, or for how long it did."""
+_FAILING_SINCE, _FAILED_FOR, _FAILED = STREAKS = ("failing since", "failed for", "failed")
+"""Labels of since when something fails, for how long it did, or how often in a row."""
 
 _DELETIONS = frozenset({EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED})
 _STATES = frozenset({SILENCE, STILL_FAILING, STILL_STALE})
@@ -50,8 +51,9 @@ _STATES = frozenset({SILENCE, STILL_FAILING, STILL_STALE})
 
 _TIERS = {"Tier1": "1, the highest", **{f"Tier{number}": str(number) for number in range(2, 6)}}
 _LOOK = "find out whether it still runs, and why nothing has succeeded"
-FAILURE_ADVICE = "repair it, or acknowledge its incident, so that others know who is looking into it"
-"""What helps against a failure whose incident nobody has acknowledged."""
+REPAIR_ADVICE = "repair it"
+FAILURE_ADVICE = f"{REPAIR_ADVICE}, or acknowledge its incident, so that others know who is looking into it"
+"""What helps against a failure whose incident is open, and nobody has acknowledged."""
 
 _NO_READER = "none that may be named here"
 """What lies downstream of a breaking change as far as its message may say: there may be more."""
@@ -64,7 +66,7 @@ _ADVICE = {
 }
 """What helps an asset in a state, by the field that says so."""
 
-_OF_FAILED_SUITE = "open the tests that fail; acknowledge their incidents, so that others know who is looking into them"
+_OF_FAILED_SUITE = "open the tests that fail, and repair what they found"
 _FATES = {
     EventType.ENTITY_SOFT_DELETED: (
         "it can be restored until it is deleted permanently",
@@ -131,17 +133,25 @@ def surrounding_lines(
         yield from downstream_lines(context, rank, instead=_NO_READER if is_breaking else "")
 
 
-def advice_lines(event: ChangeEvent, context: FailureContext | None) -> Iterator[ChangeLine]:
-    """Yield what follows from a deletion, and what is to be done about an event, where that is always the same."""
+def advice_lines(
+    event: ChangeEvent, described: ChangeDescription | None, context: FailureContext | None
+) -> Iterator[ChangeLine]:
+    """Yield what follows from a deletion, and what is to be done about an event, where that is always the same.
+
+    ``described`` are its changes as its reader is told them. It is advised to acknowledge an incident only where it is
+    known to be open.
+    """
     if fate := _FATES.get(event.event_type):
         follows, advice = fate
         below = ", with all below it," if event.below_count else ""
         yield ChangeLine(follows.replace(" restored", f" restored{below}", 1), rank=Rank.DELETED, label="what follows")
         yield advice_line(advice)
         return
-    if name := assigned_incident(event):
-        resolving = f"tocsin incidents resolve {name}"
-        yield advice_line(f"repair it, then resolve its incident: {resolving}", resolving)
+    if handover := assigned_incident(described):
+        resolving = f"tocsin incidents resolve {handover.name}"
+        by_other = f"{handover.assignee} looks into it, and resolves it"
+        advice = "repair it, then resolve its incident" if handover.is_to_reader else by_other
+        yield advice_line(f"{advice}: {resolving}", resolving)
         return
     paths, command = _paths_of(event), f"tocsin impact {event.id}"
     is_failing = is_failure_report(event) or not paths.isdisjoint({STILL_FAILING, INCIDENT_REMINDER})
@@ -149,7 +159,7 @@ def advice_lines(event: ChangeEvent, context: FailureContext | None) -> Iterator
     incident = context.incident if context else None
     knows_incident = incident is not None or not paths.isdisjoint({INCIDENT, STILL_FAILING, INCIDENT_REMINDER})
     if is_failing and knows_incident and not (incident and incident.acknowledged_by):
-        texts.insert(0, FAILURE_ADVICE)
+        texts.insert(0, FAILURE_ADVICE if incident and not incident.is_resolved else REPAIR_ADVICE)
     if SUITE_SUMMARY in paths and is_failure_report(event):
         texts.append(_OF_FAILED_SUITE)
     if event.breaking_reasons:
@@ -160,13 +170,18 @@ def advice_lines(event: ChangeEvent, context: FailureContext | None) -> Iterator
         yield advice_line(_BETWEEN_ADVICE.join(texts), command if command in texts[-1] else "")
 
 
-def without_failure_advice(lines: Iterable[ChangeLine]) -> Iterator[ChangeLine]:
-    """Yield lines without what helps against a failure: a button or a runbook says that."""
+def with_failure_advice(lines: Iterable[ChangeLine], advice: str) -> Iterator[ChangeLine]:
+    """Yield lines with other advice against a failure; empty: a button or a runbook gives it."""
     for line in lines:
-        if line.label != ADVICE or not line.text.startswith(FAILURE_ADVICE):
+        replaced_advice = next((one for one in (FAILURE_ADVICE, REPAIR_ADVICE) if _begins_with(line, one)), None)
+        if replaced_advice is None:
             yield line
-        elif other_advice := line.text.removeprefix(FAILURE_ADVICE).removeprefix(_BETWEEN_ADVICE):
-            yield line._replace(text=other_advice)
+        elif text := f"{advice}{line.text.removeprefix(replaced_advice)}".removeprefix(_BETWEEN_ADVICE):
+            yield line._replace(text=text)
+
+
+def _begins_with(line: ChangeLine, advice: str) -> bool:
+    return line.label == ADVICE and (line.text == advice or line.text.startswith(f"{advice}{_BETWEEN_ADVICE}"))
 
 
 def _rank_of(event: ChangeEvent) -> Rank | None:
@@ -194,7 +209,9 @@ def failure_lines(context: FailureContext, zone: str = UTC, *, said_ms: Containe
         since = moment_text(context.since_ms, zone), context.since_ms
         times = f"{since[0]}, {count_text(context.count, 'time')} in a row" if context.count > 1 else since[0]
         if context.ended_ms is None:
-            yield from fact_lines(_FAILING_SINCE, times, since)
+            is_said = context.since_ms in said_ms
+            in_a_row = f"{count_text(context.count, 'time')} in a row" if context.count > 1 else ""
+            yield from fact_lines(_FAILED, in_a_row) if is_said else fact_lines(_FAILING_SINCE, times, since)
         else:
             span = span_text(max(0, context.ended_ms - context.since_ms))
             is_said = context.count == 1 and context.since_ms in said_ms

@@ -6,6 +6,8 @@ themselves. Next: ``server/alerts/incidents.py``.
 
 from __future__ import annotations
 
+from tocsin.delivery.channels.table import phrase_of
+from tocsin.delivery.wording.timelines import message_sentence
 from tocsin.model.alert_incident import AlertIncident
 from tocsin.model.entity import Document
 from tocsin.model.message import MessageStatus
@@ -32,6 +34,7 @@ MESSAGE_MOMENT = exact_object(
         "destinations": array(TEXT),
         "status": either(*MessageStatus),
         "reason": nullable(TEXT),
+        "says": TEXT,
     }
 )
 
@@ -50,7 +53,7 @@ def message_moments(incident: AlertIncident, caller: Caller) -> tuple[list[Docum
     moments = [
         _moment(record, shown_alerts, references) | {"destinations": names_of(record, names)} for record in records
     ]
-    return moments, is_whole and reader is None
+    return [_with_sentence(moment) for moment in moments], is_whole and reader is None
 
 
 def _editable(incident: AlertIncident, caller: Caller) -> set[str]:
@@ -76,6 +79,10 @@ def _moment(record: NotificationRecord, alerts: dict[str, Document], references:
         "status": message.status if message else MessageStatus.DELIVERED.value,
         "reason": last.reason if last else None,
     }
+
+
+def _with_sentence(moment: Document) -> Document:
+    return moment | {"says": message_sentence(moment, phrase_of(moment["channel"]))}
 
 
 def _address_of(record: NotificationRecord) -> str:

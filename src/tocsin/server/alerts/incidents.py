@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tocsin.access.incident_rights import may_change_incident
+from tocsin.delivery.wording.timelines import incident_sentence
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import (
@@ -140,13 +141,14 @@ def _moments(
         joined_name = incident_names.get(joined_id or "")
         details |= {"incident": _name_json(joined_name)} if joined_name else {}
         details |= {key: text for key, text in (("comment", step.comment), ("reason", step.reason)) if text}
-        yield _moment(step.kind, step.at_ms, step.event_id) | details
+        yield _moment(step.kind, step.at_ms, step.event_id, details)
     if incident.recovered_event_id is not None and incident.resolved_at_ms is not None:
         yield _moment(StepKind.RECOVERED, incident.resolved_at_ms, incident.recovered_event_id)
 
 
-def _moment(kind: StepKind, at_ms: int, event_id: str | None) -> Document:
-    return {"kind": kind.value, "timestamp": at_ms, "eventId": event_id}
+def _moment(kind: StepKind, at_ms: int, event_id: str | None, details: Document | None = None) -> Document:
+    moment = {"kind": kind.value, "timestamp": at_ms, "eventId": event_id} | (details or {})
+    return moment | {"says": incident_sentence(moment)}
 
 
 class NamedIncident(NamedTuple):
@@ -198,7 +200,7 @@ INCIDENT: Shape[NamedIncident] = {
 """An incident, without its timeline. ``alert`` is the first of ``watchers``."""
 
 STEP_MOMENT = exact_object(
-    {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID)},
+    {"kind": either(*StepKind), "timestamp": TIME, "eventId": nullable(ID), "says": TEXT},
     {
         "user": OPEN,
         "assignee": OPEN,

@@ -444,7 +444,7 @@ def test_a_long_comment_on_an_incident_is_said_in_full() -> None:
     comment = "the warehouse was down " * 8
     step = {"name": "INC-7", "status": "acknowledged", "severity": "Severity2", "comment": comment}
     event = change_event(addition_of(ALERT_INCIDENT, step), event_type=EventType.ALERT_INCIDENT_UPDATED)
-    assert f"INC-7 acknowledged: {comment.strip()}" in [line.text for line in event_text(event).lines]
+    assert f"INC-7 acknowledged: “{comment.strip()}”" in [line.text for line in event_text(event).lines]
 
 
 @pytest.mark.parametrize(("describe", "verb"), [(addition_of, "added"), (deletion_of, "removed")])

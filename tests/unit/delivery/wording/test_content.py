@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.unit.delivery.channels.samples import EVENTS
-from tests.unit.delivery.events import addition_of, change_event, dispatch
+from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatch
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ
-from tocsin.delivery.dispatch import Button, Dispatch, FailureIncident
+from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.dispatch import Button, Dispatch, FailureContext, FailureIncident
 from tocsin.delivery.wording.content import message_content, sort_by_importance
-from tocsin.delivery.wording.surroundings import FAILURE_ADVICE
-from tocsin.model.change import ChangeEvent
+from tocsin.delivery.wording.surroundings import FAILURE_ADVICE, REPAIR_ADVICE
+from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
 from tocsin.model.severity import Severity
 
 
@@ -37,7 +39,7 @@ def test_a_digest_begins_with_what_its_headline_counts_first() -> None:
 def test_what_is_to_be_done_is_shown_however_few_lines_there_are() -> None:
     message = digest_of(EVENTS["test_failure"], change_event())
     assert len(lines_shown(message, 3)) == 4
-    assert lines_shown(message, 3)[-1] == FAILURE_ADVICE
+    assert lines_shown(message, 3)[-1] == REPAIR_ADVICE
     content = message_content(message, message.entries, base_url="", lines_each=3)
     assert content.sections[0].more_count == 1
     assert lines_shown(message, 0) == []
@@ -46,14 +48,34 @@ def test_what_is_to_be_done_is_shown_however_few_lines_there_are() -> None:
 def test_a_button_says_what_to_do_in_place_of_a_line() -> None:
     message = digest_of(EVENTS["test_failure"], change_event())
     with_button = replace(message, buttons={"0": (Button("Acknowledge INC-7", "https://x", "token"),)})
-    assert FAILURE_ADVICE not in lines_shown(with_button, 10)
-    assert FAILURE_ADVICE in lines_shown(message, 10)
+    assert REPAIR_ADVICE not in lines_shown(with_button, 10)
+    assert REPAIR_ADVICE in lines_shown(message, 10)
     breaking_failure = EVENTS["test_failure"].model_copy(update={"breaking_reasons": (DELETED_WHILE_READ,)})
     command = f"see who reads what changed: tocsin impact {breaking_failure.id}"
     breaking = digest_of(breaking_failure, change_event())
-    assert f"{FAILURE_ADVICE}; {command}" in lines_shown(breaking, 10)
+    assert f"{REPAIR_ADVICE}; {command}" in lines_shown(breaking, 10)
     breaking_with_button = replace(breaking, buttons=with_button.buttons)
     assert [line for line in lines_shown(breaking_with_button, 10) if command in line] == [command]
+
+
+@pytest.mark.parametrize(("recipient_id", "advice"), [(None, FAILURE_ADVICE), ("ann", REPAIR_ADVICE)])
+def test_a_person_without_a_button_is_not_advised_to_acknowledge(recipient_id: str | None, advice: str) -> None:
+    message = dispatch(EVENTS["test_failure"])
+    entries = tuple(replace(one, recipient_id=recipient_id) for one in message.entries)
+    open_incident = FailureContext(incident=FailureIncident("INC-7"))
+    assert advice in lines_shown(replace(message, entries=entries, failure=open_incident), 10)
+    not_acknowledging = replace(message, read_only=frozenset({message.first.notification_id}), failure=open_incident)
+    assert [one for one in lines_shown(not_acknowledging, 10) if "repair it" in one] == []
+
+
+def test_mails_show_commands_below_their_buttons() -> None:
+    request = {"name": "CR-12", "kind": "removal", "column": "email", "date": 1_760_000_000_000, "why": "unused"}
+    event = change_event(addition_of(CHANGE_REQUEST, request), event_type=EventType.CHANGE_REQUEST_UPDATED)
+    message = dispatch(event, reasons=(OWNER,))
+    message = replace(message, buttons={message.first.notification_id: (Button("Answer CR-12", "https://x", "t"),)})
+    texts = preview(message, "https://t")
+    for text in (texts["text"], texts["html"]):
+        assert -1 < text.index("unused") < text.index("Answer CR-12") < text.index("tocsin changes answer CR-12")
 
 
 def test_a_digest_names_the_incident_of_each_failure_with_a_link() -> None:

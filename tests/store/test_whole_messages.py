@@ -13,6 +13,7 @@ from tests.store.test_failing_rows import all_mails, mails_of, permit
 from tocsin.delivery.channels.email.render import preview
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.wording.content import REDUCED
 from tocsin.model.entity import Document
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import change_event, notification
@@ -83,6 +84,7 @@ def test_who_may_not_see_the_schema_reads_of_the_tables_as_one(company: SmallCom
     permitted, _ = Permitted(company.engine).permitted_part(digest, now_ms=0)
     assert permitted is not None
     subject, (line,) = texts_of(permitted)
+    assert [REDUCED in preview(one, "https://t")["text"] for one in (digest, permitted)] == [False, True]
     assert subject.startswith("5 deletions: ")
     assert line.startswith("Also deleted: ")
 

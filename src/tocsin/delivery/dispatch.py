@@ -188,7 +188,7 @@ class Dispatch:
     and how often in a row. ``read_only`` are the notifications whose recipients may not acknowledge their incidents,
     None: nobody asked yet. Times are said in an IANA ``zone``:
     a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the failing rows that
-    it may show.
+    it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers.
     """
 
     message: Message
@@ -212,6 +212,7 @@ class Dispatch:
     incidents: Mapping[str, FailureIncident] = field(default_factory=dict)
     streaks: Mapping[str, FailureContext] = field(default_factory=dict)
     zone: str = "UTC"
+    is_reduced: bool = False
 
     @property
     def first(self) -> Entry:

@@ -36,6 +36,9 @@ from tocsin.model.phrases import count_text
 from tocsin.model.thread import THREAD
 
 LINK_TEXT = "Open in Tocsin"
+REDUCED = "Some of it is left out, because a policy hides it."
+"""What a message says from which rights have removed something: not how much, which may itself be hidden."""
+
 OWNED_BY = "; owned by "
 
 MOST_OWNERS = 5
@@ -169,12 +172,16 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageContent:
-    """What a message says: at least one section; ``left_count`` notifications are only counted."""
+    """What a message says: at least one section; ``left_count`` notifications are only counted.
+
+    ``hint`` says that a policy hides something from who reads it; empty if none does.
+    """
 
     headline: str
     sections: tuple[Section, ...]
     left_count: int = 0
     is_digest: bool = False
+    hint: str = ""
 
     @property
     def tone(self) -> Tone:
@@ -224,14 +231,16 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             incident_blocks = (incident_block(incident, base_url),) if incident else ()
             section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, failure, section)))
         sections.append(section)
+    hint = REDUCED if dispatch.is_reduced else ""
     if len(dispatch.entries) == 1:
         (entry,) = dispatch.entries
         is_led_by_part = entry.parts and entry.whole_id is not None
         headline = digest_headline(dispatch.entries) if is_led_by_part else sections[0].headline
-        return MessageContent(headline, tuple(sections))
+        return MessageContent(headline, tuple(sections), hint=hint)
     sections = _grouped_sections(entries, sections)
     left_count = _told_count(dispatch.entries) - _told_count(entries)
-    return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True)
+    headline = digest_headline(dispatch.entries)
+    return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
 
 
 def _grouped_sections(entries: Sequence[Entry], sections: Sequence[Section]) -> list[Section]:

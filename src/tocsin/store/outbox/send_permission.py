@@ -217,9 +217,10 @@ class Permitted:
         permitted_dispatch, dropped_reasons = narrow_dispatch(dispatch, objection)
         if permitted_dispatch is None:
             return None, dropped_reasons
-        return replace(
-            permitted_dispatch, entries=tuple(_visible_entry(one, viewers) for one in permitted_dispatch.entries)
-        ), dropped_reasons
+        entries = tuple(_visible_entry(one, viewers) for one in permitted_dispatch.entries)
+        lacks_changes = any(map(_lacks_changes, entries, permitted_dispatch.entries))
+        is_reduced = lacks_changes or len(entries) < len(dispatch.entries)
+        return replace(permitted_dispatch, entries=entries, is_reduced=is_reduced), dropped_reasons
 
     def _read_policies(self, asked_at_s: float) -> PolicySnapshot:
         """Return the policies of now, and note whether everybody may view everything."""
@@ -265,6 +266,10 @@ def _visible_entry(entry: Entry, viewers: Viewers) -> Entry:
         visible_event = visible_event.by_itself()
     visible_entry = entry.with_event(visible_event)
     return replace(visible_entry, reasons=tuple(dict.fromkeys(reasons)))
+
+
+def _lacks_changes(entry: Entry, whole_entry: Entry) -> bool:
+    return entry is not whole_entry and entry.event.change_description != whole_entry.event.change_description
 
 
 def _hidden_names(entry: Entry, viewers: Sequence[Visibility]) -> set[str]:

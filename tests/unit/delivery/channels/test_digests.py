@@ -16,6 +16,7 @@ from tests.unit.delivery.events import addition_of, change_event, dispatch, upda
 
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.wording.content import REDUCED
 from tocsin.delivery.wording.importance import ToldKind
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.message import CarriedEvent, Entry
@@ -78,6 +79,15 @@ def test_no_text_of_an_asset_is_markup_in_a_digest(channel: Channel) -> None:
     text = preview["html"] if channel is Channel.EMAIL else json.dumps(preview, ensure_ascii=False)
     marks = ("<!channel>", "<users/all>", "<b>x</b>", "<at>all</at>", "<https://evil", 'href="https://evil', "<@U012>")
     assert not [mark for mark in marks if mark in text]
+
+
+@pytest.mark.parametrize("channel", PREVIEWS)
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_message_says_that_rights_have_left_something_out(channel: Channel, count: int) -> None:
+    events = [about(f"table{at}", change_event(update_of("description", "a", "b"))) for at in range(count)]
+    message = message_of(*events, channel=channel)
+    texts = [json.dumps(PREVIEWS[channel](one, samples.HOME)) for one in (message, replace(message, is_reduced=True))]
+    assert [REDUCED in text for text in texts] == [False, True]
 
 
 def of_one_asset(place: int) -> ChangeEvent:

@@ -53,6 +53,7 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
         if not section.body:
             header["subtitle"] = without_brackets(section.asset)
         sections = [_single_notification(section)]
+    sections += [_widgets(content.hint)] if content.hint else []
     card = {"header": header, "sections": sections}
     thread = {"threadKey": thread_key}
     return orjson.dumps({"fallbackText": title, "cardsV2": [{"cardId": card_id, "card": card}], "thread": thread})

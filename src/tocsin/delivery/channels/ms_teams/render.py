@@ -45,6 +45,8 @@ def _payload(content: MessageContent) -> bytes:
         body += [_brief(section)] if content.is_digest else _single_notification(section)
     if content.left_count:
         body.append(_text(content.more(), isSubtle=True))
+    if content.hint:
+        body.append(_text(content.hint, isSubtle=True))
     card: Element = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",

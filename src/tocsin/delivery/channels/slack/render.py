@@ -72,6 +72,8 @@ def _payload(content: MessageContent, members: Members) -> bytes:
         blocks += _brief(section) if content.is_digest else _single_notification(section, members)
     if content.left_count:
         blocks.append(_context(content.more()))
+    if content.hint:
+        blocks.append(_context(content.hint))
     message = {"text": title, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False, "blocks": [header]}
     if colour := _COLOURS.get(content.tone):
         message["attachments"] = [{"color": colour, "fallback": title, "blocks": blocks}]

@@ -17,6 +17,7 @@ from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.current_state import CurrentStates
 from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
@@ -44,6 +45,7 @@ def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
             FailedRowSamples(engine, Settings().masked_tags, send_permission.permission_cache),
             SqlQuietTimes(engine),
             AskedConsumers(engine),
+            CurrentStates(engine),
             senders,
         ),
         owner="test",

@@ -51,13 +51,20 @@ class ToldPeople(NamedTuple):
 class FailureIncident(NamedTuple):
     """The incident that a failure belongs to: its name, how bad it is, and who acknowledged it, by name.
 
-    ``is_resolved``: the success that a message tells of has resolved it.
+    ``is_resolved``: the success that a message tells of has resolved it. ``is_over``: a person or a success has
+    resolved it since.
     """
 
     name: str
     severity: Severity | None = None
     acknowledged_by: str | None = None
     is_resolved: bool = False
+    is_over: bool = False
+
+    @property
+    def is_handled(self) -> bool:
+        """Return whether nobody need acknowledge it any more."""
+        return self.is_over or self.acknowledged_by is not None
 
 
 class DefinitionRunbook(NamedTuple):
@@ -188,7 +195,8 @@ class Dispatch:
     and how often in a row. ``read_only`` are the notifications whose recipients may not acknowledge their incidents,
     None: nobody asked yet. Times are said in an IANA ``zone``:
     a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the failing rows that
-    it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers.
+    it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers. ``judged_at_s`` is the
+    steady time at which its incidents and answers were found, None where it has none.
     """
 
     message: Message
@@ -213,6 +221,7 @@ class Dispatch:
     streaks: Mapping[str, FailureContext] = field(default_factory=dict)
     zone: str = "UTC"
     is_reduced: bool = False
+    judged_at_s: float | None = None
 
     @property
     def first(self) -> Entry:

@@ -87,7 +87,7 @@ def failure_advice(entry: Entry, dispatch: Dispatch, failure: FailureContext | N
         dispatch.buttons.get(entry.notification_id)
         or (guidance and guidance.advice)
         or (failure and failure.runbook)
-        or (incident and incident.acknowledged_by is not None)
+        or (incident and incident.is_handled)
     )
     if is_advised or entry.notification_id in (dispatch.read_only or ()):
         return ""

@@ -158,7 +158,7 @@ def advice_lines(
     texts = [text for path, text in _ADVICE.items() if path in paths and not (is_failing and text is _LOOK)]
     incident = context.incident if context else None
     knows_incident = incident is not None or not paths.isdisjoint({INCIDENT, STILL_FAILING, INCIDENT_REMINDER})
-    if is_failing and knows_incident and not (incident and incident.acknowledged_by):
+    if is_failing and knows_incident and not (incident and incident.is_handled):
         texts.insert(0, FAILURE_ADVICE if incident and not incident.is_resolved else REPAIR_ADVICE)
     if SUITE_SUMMARY in paths and is_failure_report(event):
         texts.append(_OF_FAILED_SUITE)
@@ -243,8 +243,12 @@ def _audience_text(people: ToldPeople) -> str:
 
 
 def incident_text(incident: FailureIncident) -> str:
-    """Return an incident in words: ``INC-7, Severity 2 (high), acknowledged by ben``; ``INC-7, resolved``."""
+    """Return an incident in words: ``INC-7, Severity 2 (high), acknowledged by ben``; ``INC-7, resolved``.
+
+    Of a failure whose incident is over: ``INC-7, Severity 2 (high), resolved since``.
+    """
     if incident.is_resolved:
         return f"{incident.name}, resolved"
     who = f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else ""
+    who = "resolved since" if incident.is_over else who
     return ", ".join(filter(None, (incident.name, incident.severity and incident.severity.words, who)))

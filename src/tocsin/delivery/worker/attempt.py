@@ -65,6 +65,9 @@ from tocsin.store.outbox.addresses import Routes as StoredRoutes
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
+STATE_AGE_S = 1.0
+"""What a message says of incidents is found again when it is older than this: it waited for others to its receiver."""
+
 _RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
 AGAIN_AFTER_S = 1.0
 _ADDRESS_CHANGED = "not sent: the recipient has another address now"
@@ -151,6 +154,8 @@ class Attempts:
         them may acknowledge incidents, and what surrounds failures and breaking changes, with which the messages about
         them are returned.
         """
+        now_s = self._time.steady()
+        dispatches = [replace(one, judged_at_s=now_s) if _says_what_is_now(one) else one for one in dispatches]
         permissions, reporting = self._parts.permitted, list(filter(_has_surroundings, dispatches))
         with_incidents = [one for one in dispatches if any(entry.incident for entry in one.entries)]
         is_certain = self._parts.quiet_times.are_known(dispatches) and all(map(permissions.is_certain, dispatches))
@@ -182,6 +187,7 @@ class Attempts:
         try:
             if (held_until_ms := await self._held_until_ms(dispatch, started_at_ms)) is not None:
                 return hold(message, dispatch.entries, until_ms=held_until_ms, now_ms=started_at_ms)
+            dispatch = await self._judge_again(dispatch)
             routes = await self._book.routes(dispatch)
             result = await MessageAttempt(self._parts, time.clock, self._book, routes).run(dispatch, is_held)
         except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
@@ -207,6 +213,19 @@ class Attempts:
         if quiet_times.are_surely_over(dispatch, now_ms=now_ms):
             return None
         return await _ask_store(partial(quiet_times.held_until_ms, dispatch, now_ms=now_ms))
+
+    async def _judge_again(self, dispatch: Dispatch) -> Dispatch:
+        """Return a message that has waited for others with what its incidents and change requests are like now."""
+        if dispatch.judged_at_s is None or self._time.steady() - dispatch.judged_at_s <= STATE_AGE_S:
+            return dispatch
+        return await _ask_store(partial(self._parts.current_states.judge_again, dispatch))
+
+
+def _says_what_is_now(dispatch: Dispatch) -> bool:
+    """Return whether a message says what may change while it waits: of incidents, and of answers to change requests."""
+    names_incident = dispatch.incidents or any(entry.incident for entry in dispatch.entries)
+    is_reminder = any(entry.carried.reminds_of is not None for entry in dispatch.entries)
+    return bool(names_incident) or is_reminder or _has_surroundings(dispatch)
 
 
 def _retries(entries: Sequence[Entry], routes: Routes) -> int:

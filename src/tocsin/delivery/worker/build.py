@@ -26,6 +26,7 @@ from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.current_state import CurrentStates
 from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
@@ -75,6 +76,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], 
             failing_rows=FailedRowSamples(engine, settings.masked_tags, send_permission.permission_cache),
             quiet_times=SqlQuietTimes(engine),
             asked_consumers=AskedConsumers(engine),
+            current_states=CurrentStates(engine),
             senders=senders,
             base_url=settings.base_url(),
             link_key=unsubscribe_key(people),

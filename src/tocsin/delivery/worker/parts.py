@@ -18,6 +18,7 @@ from tocsin.delivery.worker.shares import Place, only_place
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.current_state import CurrentStates
 from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
@@ -82,6 +83,7 @@ class AttemptParts:
     failing_rows: FailedRowSamples
     quiet_times: SqlQuietTimes
     asked_consumers: AskedConsumers
+    current_states: CurrentStates
     senders: Mapping[str, Sender]
     renderings: Renderings = field(default_factory=Renderings)
     base_url: str = ""

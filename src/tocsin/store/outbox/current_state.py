@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Engine, select
 
 from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
 from tocsin.delivery.wording.incidents import tells_of_incident
@@ -25,6 +25,7 @@ from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.store.database.alert_tables import alert_incident, incident_watcher
+from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 from tocsin.store.outbox.failure_messages import incident_told, streaks_of
@@ -36,6 +37,19 @@ _MOST_STREAKS = 100
 _ROW, _WATCHER = alert_incident.c, incident_watcher.c
 Opened = tuple[int, OpenIncident]
 """An incident, and the place of its first failure in the log."""
+
+
+class CurrentStates:
+    """What messages say of the state of now, asked again for one that has waited in a worker."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def judge_again(self, dispatch: Dispatch) -> Dispatch:
+        """Return a claimed message with the incidents and answers of now; what depends on them is to be asked again."""
+        with reading(self._engine) as connection:
+            (current,) = with_incidents(connection, with_answered_reasons(connection, [dispatch]))
+        return replace(current, failure=None, read_only=None)
 
 
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 
 from tocsin.delivery.dispatch import FailureIncident
 from tocsin.flow.resolve.directory import NO_END
-from tocsin.model.alert_incident import StepKind, name_of
+from tocsin.model.alert_incident import IncidentStatus, StepKind, name_of
 from tocsin.model.severity import severity_named
 from tocsin.store.catalogue.alerts.incidents import ended_offset
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
@@ -40,18 +40,19 @@ def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dic
         acknowledgements.order_by(_STEP.at_ms, _STEP.id).limit(1).correlate(alert_incident).scalar_subquery()
     )
     span = (_ROW.opened_offset, ended_offset(), _ROW.recovered_offset)
-    columns = (_ROW.number, _ROW.severity, first_to_acknowledge, _ROW.entity_id, *span)
+    columns = (_ROW.number, _ROW.severity, _ROW.status, first_to_acknowledge, _ROW.entity_id, *span)
     query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
     places_by_entity: dict[str, list[ReportPlace]] = defaultdict(list)
     for place in places:
         places_by_entity[place.entity_id].append(place)
     incident_by_place: dict[ReportPlace, FailureIncident] = {}
-    for number, severity, who, entity_id, since_offset, end_offset, recovered_offset in rows_by_key(
+    for number, severity, status, who, entity_id, since_offset, end_offset, recovered_offset in rows_by_key(
         connection, query, _ROW.entity_id, places_by_entity.keys()
     ):
         incident = FailureIncident(name_of(number), severity_named(severity), who)
         for place in places_by_entity[entity_id]:
             if since_offset <= place.offset <= (end_offset or NO_END):
                 is_resolved = place.offset == recovered_offset
-                incident_by_place[place] = incident._replace(is_resolved=is_resolved)
+                is_over = status == IncidentStatus.RESOLVED.value and not is_resolved
+                incident_by_place[place] = incident._replace(is_resolved=is_resolved, is_over=is_over)
     return incident_by_place

@@ -26,6 +26,8 @@ def set_up_logs(settings: LogSettings) -> None:
         logger_factory=to_standard_error,
         cache_logger_on_first_use=False,  # a stream that was replaced may be closed
     )
+    # Of a failure in Java it has the whole trace; who called Java logs what has failed.
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
 
 
 def to_standard_error(*_: object) -> structlog.WriteLogger:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +20,18 @@ def configuration() -> Iterator[None]:
     before = structlog.get_config()
     yield
     structlog.configure(**before)
+
+
+def test_what_java_says_of_a_failure_is_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up_logs(Settings())
+    logger = logging.getLogger("py4j.clientserver")
+    is_heard = logger.hasHandlers()
+    logger.propagate, before = False, logger.propagate  # away from pytest, as in a process of ours
+    try:
+        logger.error("There was an exception while executing the Python Proxy")
+    finally:
+        logger.propagate = before
+    assert is_heard
 
 
 def test_lines_go_to_the_standard_error_stream_of_the_moment(monkeypatch: pytest.MonkeyPatch) -> None:

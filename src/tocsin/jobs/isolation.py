@@ -110,8 +110,10 @@ def run_isolated(batch: Processing[T], index: Index, *, limit_s: float) -> tuple
             if narrowed_batch := batch.narrow(remaining_index):
                 batch = narrowed_batch
                 continue
-            _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(remaining_index.subscription_ids()))
-            aside += _too_slow(batch, remaining_index, limit_s)
+            slow_alerts = _too_slow(batch, remaining_index, limit_s)
+            if slow_alerts:  # else Java was still compiling, or the machine busy
+                _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(slow_alerts))
+            aside += slow_alerts
             is_limited = False  # what is left takes as long as it does: many recipients, or a busy machine
         except STOPPED as error:
             is_interrupted = _INTERRUPTION in str(error)

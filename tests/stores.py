@@ -34,6 +34,7 @@ def drop_newest_tables(connection: Connection) -> None:
 
 def drop_columns_after_0056(connection: Connection) -> None:
     """Undo what revisions after 0056 make, so that a test can go back to that one."""
+    connection.exec_driver_sql("DROP TABLE team_preference")
     connection.exec_driver_sql("DROP TABLE column_follow")
     connection.exec_driver_sql("DROP INDEX ix_follow_entity_type")
     connection.exec_driver_sql("ALTER TABLE alert_incident DROP COLUMN state_id")

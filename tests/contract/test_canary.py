@@ -221,6 +221,7 @@ WRITES = frozenset(
     PUT /tables/{table_id}/pipelineObservability/{pipeline}
     PUT /tables/{table_id}/tableProfile
     PUT /tables/{table_id}/tableProfilerConfig
+    PUT /teams/{team_id}/preferences
     PUT /teams/{team_id}/users
     PUT /usage/{entity_type}/name/{fqn}
     PUT /usage/{entity_type}/{entity_id}
@@ -485,6 +486,8 @@ _SHOWS: dict[str, Probe] = {
     ),
     "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
     "GET /users/{user_id}/preferences": _me("/users/{id}/preferences"),
+    "GET /users/{user_id}/preferences/effective": _me("/users/{id}/preferences/effective"),
+    "GET /teams/{team_id}/preferences": _probe_of("teams", "/teams/{id}/preferences"),
     "GET /users/{user_id}/notifications": _me(f"/users/{{id}}/notifications?limit=1000&fields={_DETAILS}"),
     "GET /{collection}": _collections(f"/{{collection}}?{_ALL}"),
     "GET /{collection}/history": _collections("/{collection}/history?startTs=0&endTs=9000000000000&limit=500"),

@@ -107,7 +107,7 @@ def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
         (
             {"kinds": {"description": {"ActivityFeed": "never"}}},
             {"mandatory": ["description"]},
-            "as the server's defaults send changed descriptions at once (unread)",
+            "as the server, for which this is mandatory, sends changed descriptions at once (unread)",
         ),
     ],
 )
@@ -197,3 +197,99 @@ def test_administrators_set_defaults_and_what_is_mandatory_cannot_be_switched_of
         further = {"kinds": {"vote": {"Email": "never", "ActivityFeed": "never"}}}
         assert client.put(f"/users/{ann}/preferences", json=further).status_code == 400
         assert client.put(f"/users/{ann}/preferences", json={"frequency": "never"}).status_code == 200
+
+
+def cells(client: httpx.Client, user_id: str, kind: str) -> Json:
+    """Return what holds for a person of a kind of change, by channel."""
+    effective = client.get(f"/users/{user_id}/preferences/effective").json()
+    (channels,) = (row["channels"] for row in effective["kinds"] if row["kind"] == kind)
+    return dict(channels)
+
+
+def test_the_matrix_says_of_each_cell_how_often_when_and_whose_choice_it_is(
+    served: Served, administrator: httpx.Client
+) -> None:
+    ann, client = served.person("ann")
+    with client:
+        assert cells(client, ann, "description")["Email"] == {"frequency": "immediate", "from": "nobody"}
+        administrator.put("/system/preferences", json={"preset": "recommended"})
+        daily = {"frequency": "daily", "at": "09:00", "from": "recommended", "by": "description"}
+        assert cells(client, ann, "description")["Email"] == daily
+        team = make_team(administrator, "buyers", [ann])
+        weekly = {"kinds": {"description": {"Email": "weekly"}}, "digestAt": "07:30"}
+        assert administrator.put(f"/teams/{team}/preferences", json=weekly).json() == weekly
+        cell = cells(client, ann, "description")["Email"]
+        assert (cell["frequency"], cell["at"], cell["from"]) == ("weekly", "monday 07:30", "team")
+        assert (cell["team"]["id"], cell["team"]["name"]) == (team, "buyers")
+        client.put(f"/users/{ann}/preferences", json={"categories": {"description": "never"}})
+        assert cells(client, ann, "description")["Email"] == {"frequency": "never", "from": "own", "by": "description"}
+        administrator.put("/system/preferences", json={"mandatory": ["description"]})
+        assert cells(client, ann, "description")["Email"]["from"] == "mandatory"
+        assert cells(client, ann, "bot")["Email"] == {"from": "nobody"}
+
+
+def make_team(administrator: httpx.Client, name: str, user_ids: list[str], **fields: object) -> str:
+    """Create a team; return its id."""
+    users = [{"id": one, "type": "user"} for one in user_ids]
+    created = administrator.post("/teams", json={"name": name, "teamType": "Group", "users": users, **fields})
+    assert created.status_code == 201, created.text
+    return str(created.json()["id"])
+
+
+def test_a_teams_defaults_are_set_by_its_owners_and_administrators_alone(
+    served: Served, administrator: httpx.Client
+) -> None:
+    ann, client_of_ann = served.person("ann")
+    bob, client_of_bob = served.person("bob")
+    team = make_team(administrator, "buyers", [ann, bob], owners=[{"id": bob, "type": "user"}])
+    path, weekly = f"/teams/{team}/preferences", {"frequency": "weekly"}
+    with client_of_ann, client_of_bob:
+        assert client_of_ann.put(path, json=weekly).status_code == 403
+        assert client_of_ann.get(path).json() == {}
+        assert client_of_bob.put(path, json=weekly).json() == weekly
+        assert client_of_ann.get(path).json() == weekly
+        assert client_of_bob.put(path, json={"kinds": {"deletoin": {"Email": "daily"}}}).status_code == 400
+        assert client_of_bob.put(path, json={"mandatory": ["deletion"]}).status_code == 400
+        administrator.put("/system/preferences", json={"mandatory": ["deletion"]})
+        off = client_of_bob.put(path, json={"kinds": {"deletion": {"Email": "never"}}})
+        assert (off.status_code, "kinds.deletion: is mandatory" in off.json()["message"]) == (400, True)
+        assert client_of_bob.get(f"/users/{ann}/preferences/effective").status_code == 403
+    unknown = "00000000-0000-0000-0000-000000000000"
+    assert administrator.put(f"/teams/{unknown}/preferences", json={}).status_code == 404
+    assert administrator.get(f"/teams/{ann}/preferences").status_code == 404
+
+
+def test_a_bot_sets_neither_a_persons_preferences_nor_a_teams(served: Served, administrator: httpx.Client) -> None:
+    ann, _ = served.person("ann")
+    _, bot = served.person("crawler", isBot=True)
+    team = make_team(administrator, "buyers", [ann])
+    with bot:
+        assert bot.put(f"/users/{ann}/preferences", json={}).status_code == 403
+        assert bot.put(f"/teams/{team}/preferences", json={}).status_code == 403
+        assert bot.put("/system/preferences", json={}).status_code == 403
+
+
+def test_a_team_that_is_hidden_from_a_member_decides_without_being_named(
+    served: Served, administrator: httpx.Client
+) -> None:
+    ann, client = served.person("ann")
+    team = make_team(administrator, "secretives", [ann])
+    administrator.put(f"/teams/{team}/preferences", json={"frequency": "weekly"})
+    deny = {
+        "name": "HideTeams",
+        "rules": [{"name": "hide", "effect": "deny", "operations": ["All"], "resources": ["team"]}],
+    }
+    assert administrator.post("/policies", json=deny).status_code == 201
+    root = administrator.get("/teams/name/Organization?fields=policies").json()
+    (policy,) = [administrator.get("/policies/name/HideTeams").json()]
+    add = [{"op": "add", "path": "/policies/-", "value": {"id": policy["id"], "type": "policy"}}]
+    answer = administrator.patch(
+        f"/teams/{root['id']}", json=add, headers={"Content-Type": "application/json-patch+json"}
+    )
+    assert answer.status_code == 200, answer.text
+    with client:
+        effective = client.get(f"/users/{ann}/preferences/effective")
+        assert "secretives" not in effective.text and team not in effective.text
+        cell = cells(client, ann, "description")["Email"]
+        assert (cell["frequency"], cell["from"], "team" in cell) == ("weekly", "team", False)
+        assert client.get(f"/teams/{team}/preferences").status_code in (403, 404)

@@ -245,6 +245,7 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "PUT /tables/{table_id}/tableProfile": ("/tables/{table}/tableProfile", DOCUMENTS),
     "PUT /tables/{table_id}/tableProfilerConfig": ("/tables/{table}/tableProfilerConfig", DOCUMENTS),
     "DELETE /tables/{table_id}/tableProfilerConfig": ("/tables/{table}/tableProfilerConfig", NONE),
+    "PUT /teams/{team_id}/preferences": ("/teams/{team}/preferences", DOCUMENTS),
     "PUT /teams/{team_id}/users": ("/teams/{team}/users", LISTS),
     "DELETE /teams/{team_id}/users/{user_id}": ("/teams/{team}/users/{user}", NONE),
     "POST /usage/{entity_type}/name/{fqn}": (

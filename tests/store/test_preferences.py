@@ -302,7 +302,7 @@ def test_defaults_hold_beneath_what_people_choose_and_what_is_mandatory_is_never
     preferences.put_defaults(mandatory, now_ms=2)
     company.describe("orders", "more")
     notify_all(store_engine, now_ms=NIGHT_MS)
-    assert in_app(store_engine, ana)[1:] == [(NIGHT_MS, "server immediate description")]
+    assert in_app(store_engine, ana)[1:] == [(NIGHT_MS, "mandatory immediate description")]
     assert due(store_engine)["ben@example.com"][1:] == [(NIGHT_MS + 9 * HOUR_MS, 1)]
 
 

@@ -81,8 +81,9 @@ COMMANDS = (
     Command("mute", "personal", USE, "Mute an asset or an alert, for a time or permanently."),
     Command("unmute", "personal", USE, "Unmute an asset or an alert."),
     Command("mutes", "personal", USE, "List muted assets and alerts."),
-    Command("kinds", "personal", USE, "List the kinds of change, or choose how often you are notified of some."),
-    Command("preferences", "personal", USE, "Show or set when you are notified by mail and direct message."),
+    Command("kinds", "preferences", USE, "List the kinds of change, or choose how often you are notified of some."),
+    Command("preferences", "preferences", USE, "Show or set when you are notified by mail and direct message."),
+    Command("defaults", "preferences", USE, "Show or set the preferences that hold where people have chosen nothing."),
     Command("impact", "impact", USE, "Show everything downstream of an asset, with owners."),
     Command(
         "explain",

@@ -225,31 +225,6 @@ def unmute(user_id: str, about: Entity) -> ApiCall[None]:
     return ApiCall("DELETE", f"users/{_quote(user_id)}/mutes/{_quote(about.id)}", _read_nothing)
 
 
-def preferences(user_id: str) -> ApiCall[Document]:
-    """Return a user's notification preferences."""
-    return ApiCall("GET", f"users/{_quote(user_id)}/preferences", _document)
-
-
-def change_kinds() -> ApiCall[Document]:
-    """Return the kinds of change that preferences name (``data``)."""
-    return ApiCall("GET", "changeKinds", _document)
-
-
-def default_preferences() -> ApiCall[Document]:
-    """Return the preferences that hold where people have chosen nothing."""
-    return ApiCall("GET", "system/preferences", _document)
-
-
-def set_default_preferences(preferred: Document) -> ApiCall[Document]:
-    """Replace the preferences that hold where people have chosen nothing; ``{"preset": "recommended"}`` is one."""
-    return ApiCall("PUT", "system/preferences", _document, body=preferred)
-
-
-def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
-    """Replace a user's notification preferences; omitted keys become the default."""
-    return ApiCall("PUT", f"users/{_quote(user_id)}/preferences", _document, body=preferred)
-
-
 def create_subscription(document: Document) -> ApiCall[Entity]:
     """Create an event subscription (an alert)."""
     return create(_SUBSCRIPTION, document)

@@ -1,8 +1,8 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
 Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``change_calls.py``, ``event_calls.py``,
-``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``, ``lake_calls.py``, ``rdf_calls.py``,
-``retention_calls.py`` or ``search_calls.py``, which documents it.
+``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``, ``lake_calls.py``, ``preference_calls.py``,
+``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tocsin.client import (
     inbox_calls,
     incident_calls,
     lake_calls,
+    preference_calls,
     rdf_calls,
     retention_calls,
     search_calls,
@@ -148,11 +149,14 @@ class _Operations:
     mutes = _operation(calls.mutes)
     mute = _operation(calls.mute)
     unmute = _operation(calls.unmute)
-    preferences = _operation(calls.preferences)
-    change_kinds = _operation(calls.change_kinds)
-    default_preferences = _operation(calls.default_preferences)
-    set_default_preferences = _operation(calls.set_default_preferences)
-    prefer = _operation(calls.prefer)
+    preferences = _operation(preference_calls.preferences)
+    effective_preferences = _operation(preference_calls.effective_preferences)
+    change_kinds = _operation(preference_calls.change_kinds)
+    team_preferences = _operation(preference_calls.team_preferences)
+    set_team_preferences = _operation(preference_calls.set_team_preferences)
+    default_preferences = _operation(preference_calls.default_preferences)
+    set_default_preferences = _operation(preference_calls.set_default_preferences)
+    prefer = _operation(preference_calls.prefer)
 
     create_subscription = _operation(calls.create_subscription)
     apply_subscription = _operation(calls.apply_subscription)

@@ -68,6 +68,13 @@ _SUBJECTS: Mapping[str, str] = {
 }
 """What each is called; a kind and a category of one name are called alike."""
 
+DEFAULT_SOURCES: Mapping[Layer, str] = {
+    Layer.TEAM: "the defaults of a team",
+    Layer.SERVER: "the server's defaults",
+    Layer.MANDATORY: "the server, for which this is mandatory,",
+}
+"""Whose choice it is that is not the recipient's own."""
+
 
 def subject_text(name: str) -> str:
     """Return what a kind or category is called in a sentence."""
@@ -80,8 +87,8 @@ def refusal_text(choice: FrequencyChoice, who: str) -> str:
     ``who`` is the recipient with a verb, ``the recipient never wants``: ``… to hear of votes (to change that: …)``.
     """
     subject = subject_text(choice.kind) if choice.kind else "anything"
-    is_of_server = choice.layer is Layer.SERVER
-    refusal = f"by the server's defaults nobody hears of {subject}" if is_of_server else f"{who} to hear of {subject}"
+    source = DEFAULT_SOURCES.get(choice.layer)
+    refusal = f"by {source} nobody hears of {subject}" if source else f"{who} to hear of {subject}"
     return f"{refusal} (to change that: {_command_for(choice.kind)})"
 
 
@@ -97,6 +104,7 @@ def frequency_text(choice: FrequencyChoice, who: str) -> str:
     ``who`` is the recipient with a verb: ``you prefer``.
     """
     subject = subject_text(choice.kind) if choice.kind else "everything"
-    prefers = "the server's defaults send" if choice.layer is Layer.SERVER else who
+    source, is_one = DEFAULT_SOURCES.get(choice.layer), choice.layer is Layer.MANDATORY
+    prefers = f"{source} {'sends' if is_one else 'send'}" if source else who
     often = "at once" if choice.frequency is Frequency.IMMEDIATE else choice.frequency.value
     return f"{prefers} {subject} {often}"

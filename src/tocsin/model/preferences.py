@@ -59,26 +59,34 @@ class Layer(StrEnum):
     """Whose choice a frequency is."""
 
     OWN = "own"
+    TEAM = "team"
+    MANDATORY = "mandatory"
     SERVER = "server"
     NOBODY = "nobody"
 
 
 class FrequencyChoice(NamedTuple):
-    """How often something comes, which kind or category decides (empty: all), and who has chosen it."""
+    """How often something comes, which kind or category decides (empty: all), and who has chosen it.
+
+    ``team_id`` is the team whose defaults have chosen it, if a team's have.
+    """
 
     frequency: Frequency
     kind: str = ""
     layer: Layer = Layer.NOBODY
+    team_id: str = ""
 
     def to_text(self) -> str:
         """Return the choice as notifications keep it; empty for one that nobody has made."""
-        return "" if self.layer is Layer.NOBODY else f"{self.layer} {self.frequency} {self.kind}"
+        if self.layer is Layer.NOBODY:
+            return ""
+        return " ".join((self.layer, self.frequency, self.kind, *filter(None, [self.team_id])))
 
     @classmethod
     def from_text(cls, text: str) -> FrequencyChoice:
         """Return the choice that a notification keeps."""
-        layer, frequency, kind = text.split(" ", 2)
-        return cls(Frequency(frequency), kind, Layer(layer))
+        layer, frequency, kind, *team_ids = text.split(" ")
+        return cls(Frequency(frequency), kind, Layer(layer), *team_ids)
 
 
 DEFAULT = FrequencyChoice(Frequency.IMMEDIATE)
@@ -100,10 +108,10 @@ class Preferences(WireModel):
 
     ``kinds`` are frequencies by kind of change (``model/change_kinds.py``) and channel. Where a kind has none,
     ``categories`` count for mails and direct messages, by category of changes (``conditions/changes.KNOWN_CATEGORIES``)
-    or ``BREAKING``; then ``frequency``; without one, the defaults of the server. Digests come at ``digest_at``, weekly
-    ones on ``digest_day``, hourly ones at each full hour. Days that are no ``working_days`` are quiet from midnight to
-    midnight; without any, none is. Times that are unset are those of the server, too (``above``); quiet hours and
-    working days that are set to null are none.
+    or ``BREAKING``; then ``frequency``; then the defaults of one's teams, then those of the server. Digests come at
+    ``digest_at``, weekly ones on ``digest_day``, hourly ones at each full hour. Days that are no ``working_days`` are
+    quiet from midnight to midnight; without any, none is. Times that are unset are those of the teams or the server,
+    too (``above``); quiet hours and working days that are set to null are none.
     """
 
     timezone: str = "UTC"
@@ -152,6 +160,46 @@ class DefaultPreferences(Preferences):
     mandatory: tuple[str, ...] = ()
 
 
+class NamedTeam(NamedTuple):
+    """A team and the defaults that it has for its members."""
+
+    id: str
+    name: str
+    defaults: Preferences
+
+
+class TeamPreferences(Preferences):
+    """What the teams of a person have chosen for their members: of several choices for one kind the soonest.
+
+    Of times that several teams set, those of the first by name count.
+    """
+
+    teams: tuple[NamedTeam, ...] = ()
+
+    @classmethod
+    def of(cls, teams: Collection[NamedTeam]) -> TeamPreferences:
+        """Return the defaults of these teams together, whatever their order."""
+        ordered_teams = tuple(sorted(teams, key=lambda team: (team.name.casefold(), team.id)))
+        times: Document = {}
+        for team in reversed(ordered_teams):
+            times |= {name: getattr(team.defaults, name) for name in _TIMES if name in team.defaults.model_fields_set}
+        return cls.model_construct(_fields_set=set(times), **times, teams=ordered_teams)
+
+    def has(self, frequency: Frequency) -> bool:
+        """Return whether a team has changes of any kind notified so often, over any channel."""
+        return any(team.defaults.has(frequency) for team in self.teams)
+
+    def names_kinds(self) -> bool:
+        """Return whether it depends on the kinds of an event."""
+        return any(team.defaults.names_kinds() for team in self.teams)
+
+    def choice_of(self, kind: EventKind, channel: Channel, layer: Layer) -> FrequencyChoice | None:
+        """Return the soonest that teams have chosen for a kind of an event over a channel; None if none has."""
+        choices = ((team.id, team.defaults.choice_of(kind, channel, layer)) for team in self.teams)
+        by_team = [choice._replace(team_id=team_id) for team_id, choice in choices if choice is not None]
+        return min(by_team, key=lambda choice: _SOONEST_FIRST[choice.frequency], default=None)
+
+
 RECOMMENDED = DefaultPreferences(
     kinds={
         kind.name: {Channel.EMAIL: kind.frequency}
@@ -162,7 +210,16 @@ RECOMMENDED = DefaultPreferences(
 """What ``CHANGE_KINDS`` recommends for mails; everything else at once."""
 
 Layers = Sequence[tuple[Layer, Preferences]]
-"""Preferences that hold for a person, their own first; each counts where those before it have chosen nothing."""
+"""Preferences that hold for a person: their own, those of teams, those of the server.
+
+Each counts where those before it have chosen nothing.
+"""
+
+
+def times_of(layers: Layers) -> Preferences:
+    """Return the preferences whose times hold: those of the first layer, which has the times beneath where unset."""
+    return layers[0][1] if layers else Preferences()
+
 
 _NO_KIND = EventKind("", "")
 
@@ -181,7 +238,8 @@ def choose(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> Fr
     default = next((it for layer, it in layers if layer is Layer.SERVER), DefaultPreferences())
     by_server = default.choice_of(kind, channel, Layer.SERVER)
     is_on = by_server is not None and by_server.frequency is not Frequency.NEVER
-    return by_server if by_server and is_on else FrequencyChoice(Frequency.IMMEDIATE, kind.kind, Layer.SERVER)
+    frequency = by_server.frequency if by_server and is_on else Frequency.IMMEDIATE
+    return FrequencyChoice(frequency, kind.kind, Layer.MANDATORY)
 
 
 def _mandatory_kind(layers: Layers, kinds: Collection[EventKind]) -> EventKind | None:

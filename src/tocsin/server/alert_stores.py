@@ -34,6 +34,7 @@ from tocsin.store.outbox.queue import EventQueue
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
+from tocsin.store.outbox.team_preferences import SqlTeamPreferences
 from tocsin.store.outbox.told_counts import ToldCounts
 from tocsin.store.recipients.asked import AskedConsumers
 from tocsin.store.recipients.directory import SqlDirectory
@@ -56,6 +57,7 @@ class AlertStores:
         self.followed_assets = FollowedAssets(engine)
         self.told_counts = ToldCounts(engine)
         self.preferences = SqlPreferences(engine)
+        self.team_preferences = SqlTeamPreferences(engine)
         self.records = Records(engine)
         self.events = SqlEvents(engine)
         self.editors = StoredAlertEditors(engine)

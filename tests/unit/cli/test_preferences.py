@@ -19,18 +19,76 @@ SET = {
 }
 
 
-def test_preferences_are_shown(run: Run, small_server: SmallServer) -> None:
+EFFECTIVE = {
+    "timezone": "Europe/Berlin",
+    "quietHours": {"start": "20:00", "end": "08:00"},
+    "digestAt": "09:00",
+    "digestDay": "monday",
+    "teams": [{"id": "t", "type": "team", "name": "shop"}],
+}
+
+
+def cell(frequency: str | None, source: str = "nobody", **fields: object) -> dict[str, object]:
+    return {"frequency": frequency, "from": source, **fields}
+
+
+def row_of(kind: str, mail: dict[str, object], app: dict[str, object], **fields: object) -> dict[str, object]:
+    direct = dict.fromkeys(("Slack", "MsTeams", "GChat"), cell("immediate"))
+    return {"kind": kind, "isMandatory": False, "channels": {"ActivityFeed": app, "Email": mail, **direct}, **fields}
+
+
+def test_the_matrix_is_shown_with_whose_choice_each_cell_is(run: Run, small_server: SmallServer) -> None:
+    of_team = cell("daily", "team", at="09:00", team={"id": "t", "type": "team", "name": "shop"})
+    of_hidden_team = cell("weekly", "team", at="monday 09:00")
+    kinds = [
+        row_of("deletion", cell("immediate", "mandatory"), cell("immediate"), isMandatory=True),
+        row_of("description", of_team, cell("never", "own")),
+        row_of("tag", of_hidden_team, cell("hourly", "recommended")),
+        row_of("bot", cell(None), cell(None)),
+    ]
     small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
-    small_server.answer("GET", PATH, SET)
-    assert run("preferences").out.splitlines() == [
+    small_server.answer("GET", f"{PATH}/effective", EFFECTIVE | {"kinds": kinds})
+    assert [" ".join(line.split()) for line in run("preferences").out.splitlines()] == [
         "time zone: Europe/Berlin",
         "quiet hours: 20:00 to 08:00",
-        "digests: at 09:00; weekly ones on Mondays",
-        "changes: daily",
-        "schema changes: immediate",
+        "teams with defaults: shop",
+        "kinds with !: mandatory, never off",
+        "kind in the app mail Slack, Teams, Chat",
+        "deletion! at once at once (mandatory) at once",
+        "description never (you) daily 09:00 (team shop) at once",
+        "tag hourly (recommended) weekly monday 09:00 (a team) at once",
+        "bot as its kinds as its kinds at once",
     ]
-    assert json.loads(run("preferences", "--json").out) == SET
-    assert [one.method for one in small_server.requests if one.path == PATH] == ["GET", "GET"]
+    assert json.loads(run("preferences", "--json").out) == EFFECTIVE | {"kinds": kinds}
+
+
+TEAM_PATH = "/api/v1/teams/t/preferences"
+
+
+def test_the_defaults_of_a_team_and_of_the_server_are_shown_and_changed(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/teams/name/shop", {"id": "t", "name": "shop"})
+    small_server.answer("GET", TEAM_PATH, {"kinds": {"tag": {"Email": "daily"}}})
+    small_server.answer("PUT", TEAM_PATH, {"frequency": "weekly"})
+    small_server.answer("GET", "/api/v1/system/preferences", DEFAULTS | {"mandatory": []})
+    small_server.answer("PUT", "/api/v1/system/preferences", DEFAULTS | {"mandatory": ["deletion"]})
+    assert run("defaults", "--team", "shop").out.splitlines() == ["changes: as the server sets", "tag, mail: daily"]
+    assert run("defaults", "--team", "shop", "--notify", "owner=never").code == 0
+    body = {"kinds": {"tag": {"Email": "daily"}}, "categories": {"owner": "never"}}
+    assert small_server.requests[-1].body == body
+    assert run("kinds", "tag", "--channel", "email", "--frequency", "default", "--team", "shop").code == 0
+    assert small_server.requests[-1].body == {"kinds": {}}
+    assert "mandatory: deletion" in run("defaults", "--notify", "deletion=mandatory").out
+    assert small_server.requests[-1].body == DEFAULTS | {"mandatory": ["deletion"]}
+    assert run("defaults", "--preset", "recommended").code == 0
+    assert small_server.requests[-1].body == {"preset": "recommended"}
+    assert run("kinds", "tag", "--channel", "email", "--frequency", "weekly", "--server").code == 0
+    assert small_server.requests[-1].body["kinds"] == {"tag": {"Email": "weekly"}}
+    for wrong in (
+        ("defaults", "--team", "shop", "--notify", "tag=mandatory"),
+        ("defaults", "--preset", "best"),
+        ("kinds", "tag", "--frequency", "daily", "--team", "shop", "--server"),
+    ):
+        assert run(*wrong).code == 2
 
 
 def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server: SmallServer) -> None:
@@ -76,8 +134,8 @@ def test_kinds_are_chosen_by_channel_and_taken_back(run: Run, small_server: Smal
     kinds = {"tag": {"Email": "weekly"}, "owner": {"Email": "never"}}
     small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
     small_server.answer("GET", PATH, SET | {"kinds": kinds, "digestDay": "friday"})
-    small_server.answer("PUT", PATH, DEFAULTS)
-    lines = run("preferences").out.splitlines()
+    small_server.answer("PUT", PATH, SET | {"kinds": kinds, "digestDay": "friday"})
+    lines = run("preferences", "--digest-at", "friday").out.splitlines()
     assert lines[2] == "digests: at 09:00; weekly ones on Fridays"
     assert lines[-2:] == ["owner, mail: never", "tag, mail: weekly"]
     assert run("kinds", "tag", "--channel", "inApp", "--frequency", "never").code == 0

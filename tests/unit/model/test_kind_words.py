@@ -46,3 +46,13 @@ def test_how_often_something_comes_says_whose_choice_that_is() -> None:
     assert frequency_text(daily, "you prefer") == "you prefer changed descriptions daily"
     by_server = daily._replace(layer=Layer.SERVER)
     assert frequency_text(by_server, "you prefer") == "the server's defaults send changed descriptions daily"
+    by_team = daily._replace(layer=Layer.TEAM, team_id="t")
+    assert frequency_text(by_team, "you prefer") == "the defaults of a team send changed descriptions daily"
+    at_once = daily._replace(frequency=Frequency.IMMEDIATE, layer=Layer.MANDATORY)
+    expected = "the server, for which this is mandatory, sends changed descriptions at once"
+    assert frequency_text(at_once, "you prefer") == expected
+
+
+def test_what_a_team_keeps_back_says_so() -> None:
+    by_team = FrequencyChoice(Frequency.NEVER, "vote", Layer.TEAM, "t")
+    assert refusal_text(by_team, "you never want").startswith("by the defaults of a team nobody hears of votes (")

@@ -19,7 +19,7 @@ from tocsin.flow.schedule.preferences import DIGESTS, PREFERRED
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.inheritance import inherits_owners
-from tocsin.model.kind_words import frequency_text, refusal_text
+from tocsin.model.kind_words import DEFAULT_SOURCES, frequency_text, refusal_text
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, ReasonContext, ReasonKind
 from tocsin.model.notification_record import NotificationRecord
@@ -278,11 +278,11 @@ def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
 def _gathering_text(record: NotificationRecord, reader: ExplanationReader) -> str:
     """Return whether its message has its time from the recipient, and how many other notifications are in it."""
     choice = record.choice
-    is_at_once_by_server = choice.layer is Layer.SERVER and choice.frequency is Frequency.IMMEDIATE
+    is_at_once_by_default = choice.layer in DEFAULT_SOURCES and choice.frequency is Frequency.IMMEDIATE
     waits = choice.layer is not Layer.NOBODY and choice.frequency in DIGESTS
     if record.message is None:
-        return f" as {_choice_text(record, reader)}" if waits or is_at_once_by_server else ""
-    is_preferred = (record.message.grouping_key or "").startswith(PREFERRED) or is_at_once_by_server
+        return f" as {_choice_text(record, reader)}" if waits or is_at_once_by_default else ""
+    is_preferred = (record.message.grouping_key or "").startswith(PREFERRED) or is_at_once_by_default
     other_count = record.message.notification_count - 1
     together = f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
     return f"{f' as {_choice_text(record, reader)}' if is_preferred else ''}{together}"
@@ -294,7 +294,7 @@ def _choice_text(record: NotificationRecord, reader: ExplanationReader) -> str:
     if choice.frequency is Frequency.NEVER:
         return refusal_text(choice, "you never want" if is_reader else "the recipient never wants")
     prefers = "you prefer" if is_reader else "the recipient prefers"
-    is_said = choice.layer is Layer.SERVER or (
+    is_said = choice.layer in DEFAULT_SOURCES or (
         choice.layer is Layer.OWN and choice.frequency is not Frequency.IMMEDIATE
     )
     return frequency_text(choice, prefers) if is_said else prefers

@@ -16,7 +16,7 @@ from tocsin.flow.schedule.wall_clock import next_shown_s, zone_named
 from tocsin.model.change_kinds import EventKind, Frequency
 from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice, Layer, Layers, Preferences, Weekday, choose
+from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice, Layers, Preferences, Weekday, choose
 from tocsin.model.subscription import Channel
 
 _DAY = timedelta(days=1)
@@ -154,21 +154,24 @@ class PreferredWait:
 
 @dataclass(frozen=True)
 class Preferred:
-    """Preferences of some recipients by their ids, the kinds of what changed, by event, and what holds for all others.
+    """Preferences that hold for some recipients, by their ids, the kinds of what changed, by event, and all others'.
 
-    ``versions`` say, by recipient, which preferences these are: what waited for others does not take more.
-    ``beneath`` are the defaults beneath everybody's own preferences.
+    ``layers`` are of who has chosen something, or is in a team that has; the times of a recipient are those of the
+    first layer. ``versions`` say, by recipient, which preferences these are: what waited for others does not take more.
+    ``beneath`` are the defaults that hold for all others.
     """
 
-    preferences: Mapping[str, Preferences] = field(default_factory=dict)
+    layers: Mapping[str, Layers] = field(default_factory=dict)
     versions: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, tuple[EventKind, ...]] = field(default_factory=dict)
     beneath: Layers = ()
+    _choices: dict[tuple[int, str, str, bool], FrequencyChoice] = field(default_factory=dict, compare=False, repr=False)
+    """What is chosen for an event, by the layers, which many recipients share."""
 
     @property
     def is_empty(self) -> bool:
         """Return whether nobody prefers anything."""
-        return not self.preferences and not self.beneath
+        return not self.layers and not self.beneath
 
     def choice_for(self, draft: NotificationDraft) -> FrequencyChoice:
         """Return how often what a draft is about comes to its recipient over its channel."""
@@ -182,10 +185,14 @@ class Preferred:
         layers = self._layers_of(recipient_id)
         if not layers:
             return DEFAULT
-        kinds = self.kinds.get(event_id, ())
-        if not is_mentioned and len(kinds) > 1:
-            kinds = tuple(one for one in kinds if one.kind != _MENTION)
-        return choose(layers, kinds, channel)
+        key = (id(layers), event_id, channel, is_mentioned)
+        cached_choice = self._choices.get(key)
+        if cached_choice is None:
+            kinds = self.kinds.get(event_id, ())
+            if not is_mentioned and len(kinds) > 1:
+                kinds = tuple(one for one in kinds if one.kind != _MENTION)
+            cached_choice = self._choices[key] = choose(layers, kinds, channel)
+        return cached_choice
 
     def wait(self, draft: NotificationDraft, frequency: Frequency) -> PreferredWait | None:
         """Return what a draft waits for that comes so often; None if for nothing.
@@ -207,8 +214,7 @@ class Preferred:
     def _layers_of(self, recipient_id: str | None) -> Layers:
         if recipient_id is None:
             return ()
-        preferences = self.preferences.get(recipient_id)
-        return self.beneath if preferences is None else ((Layer.OWN, preferences), *self.beneath)
+        return self.layers.get(recipient_id, self.beneath)
 
 
 NO_PREFERENCES = Preferred()

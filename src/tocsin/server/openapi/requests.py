@@ -15,6 +15,7 @@ from tocsin.model.change_request import (
     ConsumerVerdict,
 )
 from tocsin.model.consumer import ConsumerRequest, PositionRequest
+from tocsin.model.effective_preferences import EffectivePreferences
 from tocsin.model.entity import Document
 from tocsin.model.follow_review import MOST_SELECTED, Review
 from tocsin.model.inbox import MarkRequest
@@ -74,6 +75,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     MarkRequest,
     Preferences,
     DefaultPreferences,
+    EffectivePreferences,
     RetentionSettings,
     LegalHoldRequest,
     ConsumerRequest,

@@ -76,6 +76,15 @@ notification_preference = Table(
 EVERYBODY = "everybody"
 """In place of a person: the defaults of the server."""
 
+team_preference = Table(
+    "team_preference",
+    METADATA,
+    Column("team_id", ID, primary_key=True),
+    Column("document", Text, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+)
+"""One row per team with defaults for its members, as ``notification_preference``; few, so all are read at once."""
+
 inbox_change = Table(
     "inbox_change",
     METADATA,

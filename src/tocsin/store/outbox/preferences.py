@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, exists, or_, select, update
+from sqlalchemy import Connection, Engine, and_, exists, or_, select, union_all, update
 
 from tocsin.chunks import chunks_of
 from tocsin.conditions.event_kinds import kinds_of
@@ -27,15 +28,25 @@ from tocsin.model.change_kinds import EventKind
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import PREFERRED_CHANNELS, DefaultPreferences, Layer, Layers, Preferences
+from tocsin.model.preferences import (
+    PREFERRED_CHANNELS,
+    DefaultPreferences,
+    Layer,
+    Layers,
+    Preferences,
+    TeamPreferences,
+    times_of,
+)
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.inbox_columns import IS_LATER
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.people_tables import EVERYBODY, notification_preference
+from tocsin.store.database.people_tables import EVERYBODY, notification_preference, team_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
+from tocsin.store.outbox.team_preferences import defaults_of_teams, teams_of
 
 _ROW, _EVENT = notification_preference.c, change_event.c
 
+_ANY = union_all(select(_ROW.user_id), select(team_preference.c.team_id)).limit(1)
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
 
@@ -49,8 +60,17 @@ class SqlPreferences:
     def of(self, user_id: str) -> Preferences:
         """Return what a person prefers, with the times of the server where theirs are unset: the default if nothing."""
         with reading(self._engine) as connection:
-            preferences, beneath = preferences_of(connection, [user_id])
-        return preferences.get(user_id) or Preferences().above(_defaults_of(beneath))
+            preferred = find_preferences(connection, [user_id])
+        layers = preferred.layers.get(user_id, preferred.beneath)
+        if layers and layers[0][0] is Layer.OWN:
+            return layers[0][1]
+        return Preferences().above(times_of(layers))
+
+    def layers_of(self, user_id: str) -> Layers:
+        """Return the preferences that hold for a person, their own first."""
+        with reading(self._engine) as connection:
+            preferred = find_preferences(connection, [user_id])
+        return preferred.layers.get(user_id, preferred.beneath)
 
     def defaults(self) -> DefaultPreferences:
         """Return what holds where people have chosen nothing: in a new store what is recommended."""
@@ -74,8 +94,7 @@ class SqlPreferences:
         with writing(self._engine) as connection:
             insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
-            stored_preferences, _ = preferences_of(connection, [user_id])
-            quiet = quiet_times_of(stored_preferences[user_id])
+            quiet = quiet_times_of(times_of(find_preferences(connection, [user_id]).layers[user_id]))
             due_at_ms = now_ms if quiet is None else quiet.ends_after(now_ms)
             planned_ids = plan_again(connection, user_id, f"{PREFERRED}{now_ms}", due_at_ms=due_at_ms, now_ms=now_ms)
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
@@ -87,42 +106,53 @@ class SqlPreferences:
         if not people:
             return NO_PREFERENCES
         with reading(self._engine) as connection:
-            if connection.scalar(select(_ROW.user_id).limit(1)) is None:
+            if connection.scalar(_ANY) is None:
                 return NO_PREFERENCES
-            preference_rows = list(_preference_rows(connection, people))
-            preferences, beneath = _layers(preference_rows)
-            choosing_people = people if beneath else {one for one, some in preferences.items() if some.names_kinds()}
+            choices = find_preferences(connection, people)
+            if choices.is_empty:
+                return NO_PREFERENCES
+            choosing_people = people
+            if not choices.beneath:
+                choosing_people = {one for one, layers in choices.layers.items() if _depend_on_kinds(layers)}
             events = {draft.event.event_id for draft in drafts if draft.recipient_id in choosing_people}
-            versions = {row.user_id: row.updated_at_ms for row in preference_rows}
-            return Preferred(preferences, versions, kinds_of_events(connection, events), beneath)
+            return replace(choices, kinds=kinds_of_events(connection, events))
 
 
-def preferences_of(connection: Connection, user_ids: Collection[str]) -> tuple[dict[str, Preferences], Layers]:
-    """Return what those of these people prefer who prefer something, and the defaults beneath.
+def find_preferences(connection: Connection, user_ids: Collection[str]) -> Preferred:
+    """Return what holds for those of these people who prefer something or whose teams do, and for all others.
 
-    Times that are unset are those of the defaults.
+    Times that are unset in a layer are those of the one beneath.
     """
-    return _layers(_preference_rows(connection, user_ids))
+    query = select(notification_preference)
+    preference_rows = {row.user_id: row for row in rows_by_key(connection, query, _ROW.user_id, {*user_ids, EVERYBODY})}
+    of_everybody = preference_rows.pop(EVERYBODY, None)
+    beneath: Layers = ()
+    if of_everybody is not None:
+        beneath = ((Layer.SERVER, DefaultPreferences.model_validate_json(of_everybody.document)),)
+    layers = _layers_of_members(connection, user_ids, beneath)
+    for user_id, row in preference_rows.items():
+        lower_layers = layers.get(user_id, beneath)
+        choices = Preferences.model_validate_json(row.document)
+        layers[user_id] = ((Layer.OWN, choices.above(times_of(lower_layers))), *lower_layers)
+    versions = {user_id: row.updated_at_ms for user_id, row in preference_rows.items()}
+    return Preferred(layers, versions, beneath=beneath)
 
 
-def _layers(preference_rows: Iterable[Any]) -> tuple[dict[str, Preferences], Layers]:  # Any: rows of SQLAlchemy's
-    documents = {row.user_id: row.document for row in preference_rows}
-    text = documents.pop(EVERYBODY, None)
-    beneath = ((Layer.SERVER, DefaultPreferences.model_validate_json(text)),) if text else ()
-    defaults = _defaults_of(beneath)
-    preferences = {
-        user_id: Preferences.model_validate_json(document).above(defaults) for user_id, document in documents.items()
-    }
-    return preferences, beneath
+def _layers_of_members(connection: Connection, user_ids: Collection[str], beneath: Layers) -> dict[str, Layers]:
+    """Return what holds for those of these people whose teams have defaults; people of the same teams share it."""
+    teams = defaults_of_teams(connection)
+    layers_by_teams: dict[frozenset[str], Layers] = {}
+    layers: dict[str, Layers] = {}
+    for user_id, team_ids in teams_of(connection, user_ids, teams).items():
+        if team_ids not in layers_by_teams:
+            together = TeamPreferences.of([teams[team_id] for team_id in team_ids]).above(times_of(beneath))
+            layers_by_teams[team_ids] = ((Layer.TEAM, together), *beneath)
+        layers[user_id] = layers_by_teams[team_ids]
+    return layers
 
 
-def _defaults_of(beneath: Layers) -> Preferences:
-    return beneath[0][1] if beneath else Preferences()
-
-
-def _preference_rows(connection: Connection, user_ids: Collection[str]) -> Iterator[Any]:  # Any: rows of SQLAlchemy's
-    """Yield what is stored of these people, and of everybody."""
-    return rows_by_key(connection, select(notification_preference), _ROW.user_id, {*user_ids, EVERYBODY})
+def _depend_on_kinds(layers: Layers) -> bool:
+    return any(preferences.names_kinds() for _, preferences in layers)
 
 
 def kinds_of_events(connection: Connection, event_ids: Collection[str]) -> dict[str, tuple[EventKind, ...]]:

@@ -18,12 +18,12 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.flow.schedule.preferences import PREFERRED, QuietTimes, quiet_times_of
 from tocsin.flow.track.attempts import Finished
 from tocsin.model.message import MessageStatus
-from tocsin.model.preferences import PREFERRED_CHANNELS
+from tocsin.model.preferences import PREFERRED_CHANNELS, times_of
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import message
-from tocsin.store.outbox.preferences import gather_into, preferences_of, versions_of
+from tocsin.store.outbox.preferences import find_preferences, gather_into, versions_of
 
 _SURE_FOR_S = 1.0
 
@@ -90,9 +90,8 @@ def _readers(dispatch: Dispatch) -> set[str]:
 
 
 def _quiet_times(connection: Connection, people: Collection[str]) -> Mapping[str, QuietTimes | None]:
-    preferences, beneath = preferences_of(connection, people)
-    by_default = quiet_times_of(beneath[0][1]) if beneath else None
-    return {one: quiet_times_of(preferences[one]) if one in preferences else by_default for one in people}
+    choices = find_preferences(connection, people)
+    return {one: quiet_times_of(times_of(choices.layers.get(one, choices.beneath))) for one in people}
 
 
 def gather_held(connection: Connection, held_attempts: Sequence[Finished], *, now_ms: int) -> list[str]:

@@ -19,17 +19,18 @@ from tocsin.delivery.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.delivery.lines import moment_text
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
-from tocsin.flow.schedule.preferences import Preferred
+from tocsin.flow.schedule.preferences import NO_PREFERENCES
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.kind_words import refusal_text
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.preferences import Layers
 from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
-from tocsin.store.outbox.preferences import kinds_of_events, preferences_of
+from tocsin.store.outbox.preferences import find_preferences, kinds_of_events
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.mutes import mutes_in, people_muting
 
@@ -74,16 +75,16 @@ class Permitted:
         addressees = set[str]().union(*map(_addressees, dispatches))
         with reading(self._engine) as connection:
             objecting_people = people_muting(connection, addressees)
-            preferences, beneath = preferences_of(connection, addressees)
-        if any(defaults.has(Frequency.NEVER) for _, defaults in beneath):
+            choices = find_preferences(connection, addressees)
+        if _may_object(choices.beneath):
             objecting_people |= addressees
-        objecting_people |= {person for person, preferred in preferences.items() if preferred.has(Frequency.NEVER)}
+        objecting_people |= {person for person, layers in choices.layers.items() if _may_object(layers)}
         self._silent_until_s = {
             **{one: until_s for one, until_s in self._silent_until_s.items() if asked_at_s < until_s},
             **dict.fromkeys(addressees - objecting_people, asked_at_s + SURE_FOR_S),
         }
         self._zones = {one: zone for one, zone in self._zones.items() if one not in addressees}
-        self._zones |= {person: preferred.timezone for person, preferred in preferences.items()}
+        self._zones |= {person: layers[0][1].timezone for person, layers in choices.layers.items()}
         self._read_policies(asked_at_s)
 
     def zone_of(self, person_id: str | None) -> str | None:
@@ -149,13 +150,13 @@ class Permitted:
         """
         people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
         with reading(self._engine) as connection:
-            preferences, beneath = preferences_of(connection, people) if people else ({}, ())
-            choosing = {one.event.id for one in dispatch.entries if beneath or one.recipient_id in preferences}
-            kinds = kinds_of_events(connection, choosing)
-        by_recipient = Preferred(preferences, kinds=kinds, beneath=beneath)
+            choices = find_preferences(connection, people) if people else NO_PREFERENCES
+            is_of_all, layers = bool(choices.beneath), choices.layers
+            choosing = {one.event.id for one in dispatch.entries if is_of_all or one.recipient_id in layers}
+            by_recipient = replace(choices, kinds=kinds_of_events(connection, choosing))
         channel = Channel(dispatch.message.channel)
         alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
-        critical = self._subscriptions.critical_among(alerts) if preferences or beneath else set()
+        critical = set() if choices.is_empty else self._subscriptions.critical_among(alerts)
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
             is_critical = any(one.is_personal and one.subscription_id in critical for one in entry.reasons)
@@ -244,6 +245,10 @@ class Permitted:
             return [visibility_by_id[viewer_id] for viewer_id in ids]
 
         return viewers
+
+
+def _may_object(layers: Layers) -> bool:
+    return any(preferences.has(Frequency.NEVER) for _, preferences in layers)
 
 
 def _addressees(dispatch: Dispatch) -> set[str]:

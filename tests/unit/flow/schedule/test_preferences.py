@@ -45,7 +45,9 @@ def due(
 ) -> tuple[int, bool]:
     """Return when a notification is due, and whether it waits with others."""
     timings = {"alert": Timing(Trigger(), is_critical=is_critical)}
-    preferred = Preferred({"ana": preferences}, {"ana": 7}, {"e": (EventKind("description", "description"),)})
+    preferred = Preferred(
+        {"ana": ((Layer.OWN, preferences),)}, {"ana": 7}, {"e": (EventKind("description", "description"),)}
+    )
     (scheduled,) = scheduled_notifications([unscheduled], timings, now_ms=now_ms, preferred=preferred)
     return scheduled.slot.due_at_ms, scheduled.slot.grouping_key == "preferences:7"
 
@@ -142,7 +144,7 @@ def test_what_comes_after_a_digest_that_lies_in_quiet_hours_waits_for_the_next_d
 
 
 def test_what_comes_too_late_for_the_message_at_the_end_of_quiet_hours_follows_at_once() -> None:
-    preferred = Preferred({"ana": NIGHT}, {"ana": 7}, {})
+    preferred = Preferred({"ana": ((Layer.OWN, NIGHT),)}, {"ana": 7}, {})
     (scheduled,) = scheduled_notifications([draft_for()], {}, now_ms=ms_at("2026-11-25T23:00"), preferred=preferred)
     assert next_slot(scheduled.slot).due_at_ms == ms_at("2026-11-26T08:00:01")
 

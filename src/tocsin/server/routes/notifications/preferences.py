@@ -1,6 +1,7 @@
-"""Routes of a person's notification preferences: quiet hours, and how often mails and direct messages come.
+"""Routes of notification preferences of people, of the defaults of teams and of the server, and of all together.
 
-Only the person or an administrator may read or set them. Next: ``store/outbox/preferences.py``.
+Only the person or an administrator may read or set a person's; a team's are set by its owners and administrators.
+Next: ``store/outbox/preferences.py``, ``server/inbox/effective_preferences.py``.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ from fastapi import Response
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.schedule.wall_clock import check_zone
+from tocsin.model.access import Operation
 from tocsin.model.change_kinds import BREAKING, CHANGE_KINDS, Frequency
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint
-from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPreferences, Preferences
+from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPreferences, Layer, Preferences
+from tocsin.model.stored import Key
+from tocsin.server.access.permissions import require, visible_document, visible_references
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
+from tocsin.server.inbox.effective_preferences import effective_preferences, team_ids_of
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, DocumentBody, answer, list_answer
+from tocsin.server.request import Asked, DocumentBody, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
 
 _KINDS = (BREAKING, *KNOWN_CATEGORIES)
 _NULLABLE = ("quietHours", "workingDays")
+_TEAM = ENTITY_TYPES["team"]
 _PRESET, _RECOMMENDED = "preset", "recommended"
 
 router = DeclaredRoutes(tags=["inbox"])
@@ -53,6 +60,38 @@ def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response
     return _answer_of(owner, caller)
 
 
+@router.get("/users/{user_id}/preferences/effective", openapi_extra=answers("EffectivePreferences"))
+def read_effective_preferences(owner: Owner, caller: Asked) -> Response:
+    """Return how often each kind of change comes to a user over each channel, when, and whose choice that is."""
+    layers = caller.parts.alert_stores.preferences.layers_of(owner)
+    teams = caller.parts.catalogue.references(team_ids_of(layers))
+    return answer(effective_preferences(layers, visible_references(caller, teams.values())).to_wire())
+
+
+@router.get("/teams/{team_id}/preferences", openapi_extra=answers("Preferences"))
+def read_team_preferences(team_id: PathId, caller: Asked) -> Response:
+    """Return the defaults that a team has for its members: only what is set."""
+    visible_document(_TEAM, Key.by_id(str(team_id)), caller)
+    return answer(caller.parts.alert_stores.team_preferences.of(str(team_id)).to_stored())
+
+
+@router.put("/teams/{team_id}/preferences", openapi_extra=answers("Preferences", reads="Preferences", never="409"))
+def put_team_preferences(team_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Replace the defaults that a team has for its members and those of the teams below it; for its owners.
+
+    They count from the next notification on, where a member has chosen nothing.
+    """
+    require(caller, Operation.EDIT_USERS, _TEAM, visible_document(_TEAM, Key.by_id(str(team_id)), caller))
+    if caller.actor.is_bot and not caller.actor.is_admin:
+        raise Forbidden("Only people may set the defaults of a team: its owners and administrators.")
+    store, defaults = caller.parts.alert_stores.team_preferences, parse_as(Preferences, body)
+    _check(defaults)
+    mandatory = caller.parts.alert_stores.preferences.defaults().mandatory
+    _check_mandatory(defaults, store.of(str(team_id)), mandatory)
+    store.put(str(team_id), defaults, now_ms=caller.parts.clock.now_ms())
+    return answer(defaults.to_stored())
+
+
 @router.get("/system/preferences", openapi_extra=answers("DefaultPreferences"))
 def read_default_preferences(caller: Asked) -> Response:
     """Return the preferences that hold where people have chosen nothing, and the kinds that nobody can switch off."""
@@ -78,8 +117,10 @@ def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
 def _answer_of(owner: str, caller: Asked) -> Response:
     """Return what a user prefers; quiet hours and working days are null where they want none, and the server some."""
     store = caller.parts.alert_stores.preferences
-    document, default_document = store.of(owner).to_wire(), store.defaults().to_wire()
-    return answer(document | {key: None for key in _NULLABLE if key in default_document and key not in document})
+    document = store.of(owner).to_wire()
+    beneath = [preferences.to_wire() for layer, preferences in store.layers_of(owner) if layer is not Layer.OWN]
+    missing_keys = {key for key in _NULLABLE if key not in document and any(key in one for one in beneath)}
+    return answer(document | dict.fromkeys(missing_keys))
 
 
 def _preset(body: Document) -> DefaultPreferences:

@@ -130,6 +130,17 @@ def descendants_of(connection: Connection, team_id: str) -> list[str]:
     return list(descendants)
 
 
+def teams_above(connection: Connection, team_ids: Collection[str]) -> dict[str, set[str]]:
+    """Return, for these teams and each live one below, those of these teams that are above it, or it itself."""
+    above: dict[str, set[str]] = defaultdict(set)
+    for chunk in chunks_of(sorted(team_ids)):
+        below = _walk(chunk, from_column="team_id", to_column="member_id")
+        query = select(below.c.start, below.c.at).where(below.c.at == _ENTITY.id, ~_ENTITY.deleted)
+        for start, at in connection.execute(query):
+            above[at].add(start)
+    return above
+
+
 def under_the_root() -> Any:  # Any: SQLAlchemy's condition
     """Return the condition that an entity is a live team directly under the Organization."""
     has_parent = exists().where(_MEMBER.member_id == _ENTITY.id, _MEMBER.member_type == "team")

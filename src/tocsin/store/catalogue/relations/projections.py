@@ -22,7 +22,7 @@ from tocsin.store.catalogue.relations import suite_members
 from tocsin.store.database import tables
 from tocsin.store.database.documents import Row, reference_of
 from tocsin.store.database.entity_tables import entity_reference
-from tocsin.store.database.people_tables import name_look
+from tocsin.store.database.people_tables import name_look, team_preference
 
 Entry = tuple[str, str, str]
 Rows = frozenset[Entry]
@@ -73,6 +73,7 @@ def erase(connection: Connection, entity_id: str) -> None:
     refers = entity_reference.c
     connection.execute(delete(tables.person).where(tables.person.c.user_id == entity_id))
     connection.execute(delete(name_look).where(name_look.c.entity_id == entity_id))
+    connection.execute(delete(team_preference).where(team_preference.c.team_id == entity_id))
     connection.execute(delete(tables.entity_tag).where(tag.entity_id == entity_id))
     connection.execute(delete(tables.ownership).where(or_(owner.entity_id == entity_id, owner.owner_id == entity_id)))
     connection.execute(

@@ -133,6 +133,7 @@ UNTOUCHED = {
         "message.grouping_key",
         "notification.preferred",
         "paced_time.grouping_key",
+        "team_preference.document",
         "retention_state.last_run",
         "thread.steps",
     ),

@@ -29,6 +29,7 @@ POINTERS: tuple[Pointer, ...] = (
     ("entity_reference", "target_id", _ID),
     ("membership", "team_id", _ID),
     ("membership", "member_id", _ID),
+    ("team_preference", "team_id", _ID),
     ("follow", "entity_id", _ID),
     ("follow", "user_id", _ID),
     ("column_follow", "user_id", _ID),

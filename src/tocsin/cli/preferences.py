@@ -1,0 +1,383 @@
+"""Commands of preferences: what holds for a person, a team's and the server's defaults, kind by kind.
+
+Without a choice they show; with one they change what it names and keep the rest. Next: ``client/preference_calls.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple
+
+import typer
+
+from tocsin.cli.assets import AsUser, find_user
+from tocsin.cli.output import AsJson, show_facts, show_rows
+from tocsin.client import Client
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.preferences import Weekday
+
+OfTeam = Annotated[
+    str | None, typer.Option("--team", metavar="TEAM", help="The defaults of a team for its members, not your own.")
+]
+OfServer = Annotated[bool, typer.Option("--server", help="The defaults of the server, not your own.")]
+
+
+class _Scope(NamedTuple):
+    """Whose preferences a command is about: those of a user, the defaults of a team, or without either the server's."""
+
+    client: Client
+    user_id: str | None = None
+    team_id: str | None = None
+
+    def read(self) -> Document:
+        """Return what is set."""
+        if self.user_id:
+            return self.client.preferences(self.user_id)
+        return self.client.team_preferences(self.team_id) if self.team_id else self.client.default_preferences()
+
+    def write(self, preferred: Document) -> Document:
+        """Replace what is set; return what is then."""
+        if self.user_id:
+            return self.client.prefer(self.user_id, preferred)
+        if self.team_id:
+            return self.client.set_team_preferences(self.team_id, preferred)
+        return self.client.set_default_preferences(preferred)
+
+
+def _default_scope(client: Client, team: str | None) -> _Scope:
+    return _Scope(client, team_id=client.get_by_name("team", team).id if team else None)
+
+
+def _check_scope(user: str | None, team: str | None, *, server: bool) -> None:
+    if sum((user is not None, team is not None, server)) > 1:
+        raise InvalidInput("--as, --team and --server exclude each other.", field="team")
+
+
+_EVERYTHING = "all"
+
+
+OfKind = Annotated[list[str] | None, typer.Argument(metavar="KIND", help="Kinds to choose for.")]
+OverChannel = Annotated[
+    list[str] | None,
+    typer.Option("--channel", help="inApp, email, slack, msTeams or gchat; default: all. May be repeated."),
+]
+Frequent = Annotated[
+    str | None,
+    typer.Option("--frequency", help="How often: immediate, hourly, daily, weekly, never; default takes it back."),
+]
+
+
+def kinds(
+    kind: OfKind = None,
+    *,
+    channel: OverChannel = None,
+    frequency: Frequent = None,
+    user: AsUser = None,
+    team: OfTeam = None,
+    server: OfServer = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the kinds of change, or choose how often you are notified of some.
+
+    The list says how often the recommended defaults mail a kind; nothing writes events of one without ``events`` yet.
+    `tocsin preferences` shows what holds for you. With --team (for its owners) or --server (for administrators) you
+    choose for all who have chosen nothing themselves; of several teams of a person the soonest choice counts.
+
+    Examples: tocsin kinds description tag --channel email --frequency daily
+    · tocsin kinds vote --channel inApp --frequency never
+    · tocsin kinds testFailure --channel email --frequency immediate --team Analytics
+    """
+    _check_scope(user, team, server=server)
+    cells = _cells(kind or [], channel or [], frequency)
+    with Client() as client:
+        if cells:
+            is_default = server or team is not None
+            scope = _default_scope(client, team) if is_default else _Scope(client, find_user(client, user).id)
+            answer = scope.write(_with_cells(scope.read(), cells))
+            show_facts(answer if as_json else dict(_facts(answer)), as_json=as_json)
+            return
+        answer = client.change_kinds()
+    kind_rows = (
+        {
+            "kind": kind["name"],
+            "group": kind["group"],
+            "about": kind["label"],
+            "recommended": kind["frequency"],
+            "events": kind["hasEvents"],
+        }
+        for kind in answer["data"]
+    )
+    show_rows(kind_rows, answer=answer["data"], as_json=as_json)
+
+
+Quiet = Annotated[str | None, typer.Option("--quiet", help="Quiet hours, such as 20:00-08:00; none ends them.")]
+Zone = Annotated[str | None, typer.Option("--timezone", help="Time zone, such as Europe/Berlin.")]
+DigestAt = Annotated[
+    str | None,
+    typer.Option("--digest-at", help="When digests come: 09:00; friday 09:00."),
+]
+WorkingDays = Annotated[
+    str | None,
+    typer.Option("--working-days", help="Such as monday-friday or monday,thursday; all: no day is quiet."),
+]
+Often = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--notify",
+        metavar="CATEGORY=FREQUENCY",
+        help="How often changes of a category, or all, are notified: immediate, hourly, daily, weekly, never. "
+        "May be repeated.",
+    ),
+]
+Reset = Annotated[bool, typer.Option("--reset", help="Back to the defaults: everything as it happens, at any time.")]
+
+
+def preferences(
+    *,
+    quiet: Quiet = None,
+    timezone: Zone = None,
+    working_days: WorkingDays = None,
+    digest_at: DigestAt = None,
+    notify: Often = None,
+    reset: Reset = False,
+    user: AsUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or set when you are notified by mail and direct message.
+
+    Without options it shows how often each kind of change comes to you over each channel, and in brackets whose choice
+    that is: yours, a team's, the server's, or what is recommended. With options it changes these and keeps the others.
+    Alerts tagged Critical come at once, even if you never want such changes; mute what you do not want. `tocsin kinds`
+    chooses by kind and channel; `tocsin defaults` sets what holds where people have chosen nothing.
+
+    Examples: tocsin preferences --quiet 20:00-08:00 --timezone Europe/Berlin
+    · tocsin preferences --notify all=daily --notify schema=immediate
+    """
+    changes = _changed_times(quiet, timezone, working_days, digest_at)
+    with Client() as client:
+        who = find_user(client, user)
+        scope = _Scope(client, who.id)
+        if not (changes or notify or reset):
+            _show_effective(client.effective_preferences(who.id), as_json=as_json)
+            return
+        _change(scope, changes, notify or [], {} if reset else None, as_json=as_json)
+
+
+OftenByDefault = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--notify",
+        metavar="CATEGORY=FREQUENCY",
+        help="As of `tocsin preferences`; KIND=mandatory: nobody can switch the kind off (of the server only).",
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", help="Replace everything that is set: recommended (see `tocsin kinds`), or none."),
+]
+
+
+def defaults(
+    *,
+    team: OfTeam = None,
+    quiet: Quiet = None,
+    timezone: Zone = None,
+    working_days: WorkingDays = None,
+    digest_at: DigestAt = None,
+    notify: OftenByDefault = None,
+    preset: Preset = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or set the preferences that hold where people have chosen nothing.
+
+    They are the server's, for administrators to set, or with --team those of a team for its members and the teams below
+    it, for its owners. What a person chooses counts first, then their teams (of several the soonest), then the server.
+    Kinds that are mandatory are never off, whatever people and teams choose. `tocsin kinds` chooses by kind and
+    channel, with --team or --server. Without options it shows what is set; with some it changes these.
+
+    Examples: tocsin defaults --preset recommended
+    · tocsin defaults --notify deletion=mandatory --timezone Europe/Berlin
+    · tocsin defaults --team Analytics --notify description=weekly
+    """
+    kinds, frequencies = _mandatory_kinds(notify or [])
+    if team and (kinds or preset == _RECOMMENDED):
+        raise InvalidInput("=mandatory and --preset recommended are for the defaults of the server.", field="team")
+    if preset not in (None, _RECOMMENDED, _NONE):
+        raise InvalidInput(f"--preset must be recommended or none, not {preset!r}.", field="preset")
+    presets: dict[str | None, Document] = {_RECOMMENDED: {"preset": _RECOMMENDED}, _NONE: {}}
+    changes = _changed_times(quiet, timezone, working_days, digest_at)
+    with Client() as client:
+        scope = _default_scope(client, team)
+        changes |= {"mandatory": sorted({*scope.read().get("mandatory", ()), *kinds})} if kinds else {}
+        _change(scope, changes, frequencies, presets.get(preset), as_json=as_json)
+
+
+_MANDATORY = "=mandatory"
+
+
+def _mandatory_kinds(notify: list[str]) -> tuple[list[str], list[str]]:
+    """Return the kinds that options make mandatory, and the options that say how often."""
+    kinds = [option.removesuffix(_MANDATORY) for option in notify if option.endswith(_MANDATORY)]
+    return kinds, [option for option in notify if not option.endswith(_MANDATORY)]
+
+
+_RECOMMENDED, _NONE = "recommended", "none"
+
+
+def _change(
+    scope: _Scope, changes: Document, frequencies: list[str], replacement: Document | None, *, as_json: bool
+) -> None:
+    """Replace what is set, if there is something to replace it with; then change it, and show it."""
+    current = scope.read() if replacement is None else scope.write(replacement)
+    if changes or frequencies:
+        current = scope.write(_with_frequencies(current | changes, frequencies))
+    show_facts(current if as_json else dict(_facts(current)), as_json=as_json)
+
+
+def _changed_times(
+    quiet: str | None, timezone: str | None, working_days: str | None, digest_at: str | None
+) -> Document:
+    changes: Document = {}
+    changes |= {"timezone": timezone} if timezone else {}
+    changes |= {("digestAt" if ":" in part else "digestDay"): part for part in (digest_at or "").lower().split()}
+    changes |= {"workingDays": _days(working_days)} if working_days else {}
+    return changes | ({"quietHours": _hours(quiet)} if quiet else {})
+
+
+def _with_frequencies(preferences: Document, notify: list[str]) -> Document:
+    """Return preferences with other frequencies; one for everything replaces those of categories before it."""
+    for option in notify:
+        category, equals, frequency = option.partition("=")
+        if not equals:
+            problem = f"--notify must be a category and how often, such as description=daily, not {option!r}."
+            raise InvalidInput(problem, field="notify")
+        if category == _EVERYTHING:
+            preferences = preferences | {"frequency": frequency, "categories": {}}
+        else:
+            preferences = preferences | {"categories": preferences.get("categories", {}) | {category: frequency}}
+    return preferences
+
+
+_CHANNELS = {"inapp": "ActivityFeed", "email": "Email", "slack": "Slack", "msteams": "MsTeams", "gchat": "GChat"}
+_TAKEN_BACK = "default"
+
+
+def _cells(kinds: list[str], channels: list[str], frequency: str | None) -> list[tuple[str, str, str]]:
+    """Return what the options say of kinds: the kind, the channel, and how often."""
+    if bool(kinds or channels) != bool(frequency) or (channels and not kinds):
+        raise InvalidInput("Kinds and --frequency belong together; --channel is for both.", field="frequency")
+    unknown = next((one for one in channels if one.lower() not in _CHANNELS), None)
+    if unknown is not None:
+        raise InvalidInput(
+            f"--channel must be inApp, email, slack, msTeams or gchat, not {unknown!r}.", field="channel"
+        )
+    names = [_CHANNELS[one.lower()] for one in channels] or list(_CHANNELS.values())
+    return [(kind, name, str(frequency)) for kind in kinds for name in names]
+
+
+def _with_cells(preferences: Document, cells: list[tuple[str, str, str]]) -> Document:
+    """Return preferences with other frequencies of kinds over channels; ``default`` removes one."""
+    kinds = {kind: dict(channels) for kind, channels in (preferences.get("kinds") or {}).items()}
+    for kind, channel, frequency in cells:
+        kinds.setdefault(kind, {})[channel] = frequency
+    frequencies = {
+        kind: {name: frequency for name, frequency in channels.items() if frequency != _TAKEN_BACK}
+        for kind, channels in kinds.items()
+    }
+    return preferences | {"kinds": {kind: channels for kind, channels in frequencies.items() if channels}}
+
+
+def _hours(text: str) -> Document | None:
+    if text == "none":
+        return None
+    start, dash, end = text.partition("-")
+    if not dash:
+        raise InvalidInput(f"--quiet must be two times such as 20:00-08:00, or none, not {text!r}.", field="quiet")
+    return {"start": start.strip(), "end": end.strip()}
+
+
+_DAYS = [day.value for day in Weekday]
+
+
+def _days(text: str) -> list[str] | None:
+    """Return the days that a text names, alone or as ranges that may pass Sunday; None for all."""
+    if text.lower() == _EVERYTHING:
+        return None
+    days = set[str]()
+    for part in text.lower().split(","):
+        first, _, last = part.strip().partition("-")
+        if not {first, last or first} <= set(_DAYS):
+            problem = f"--working-days must be days such as monday-friday, or all, not {text!r}."
+            raise InvalidInput(problem, field="workingDays")
+        length = (_DAYS.index(last or first) - _DAYS.index(first)) % 7 + 1
+        days |= {_DAYS[(_DAYS.index(first) + number) % 7] for number in range(length)}
+    return sorted(days, key=_DAYS.index)
+
+
+def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
+    """Yield what is set; a team sets no time that it does not name."""
+    quiet = preferences.get("quietHours")
+    if "timezone" in preferences:
+        yield "time zone", preferences["timezone"]
+    if quiet or "timezone" in preferences:
+        yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
+    if working_days := preferences.get("workingDays"):
+        yield "working days", ", ".join(working_days)
+    if "digestAt" in preferences:
+        day = preferences.get("digestDay", "monday").title()
+        yield "digests", f"at {preferences['digestAt']}; weekly ones on {day}s"
+    yield "changes", preferences.get("frequency", "as the server sets")
+    for name, frequency in sorted(preferences.get("categories", {}).items()):
+        yield f"{name} changes", frequency
+    for kind, channels in sorted(preferences.get("kinds", {}).items()):
+        for channel, frequency in sorted(channels.items()):
+            yield f"{kind}, {_SHOWN_CHANNELS[channel]}", frequency
+    if preferences.get("mandatory"):
+        yield "mandatory", ", ".join(preferences["mandatory"])
+
+
+_SHOWN_CHANNELS = {"ActivityFeed": "in the app", "Email": "mail", "Slack": "Slack", "MsTeams": "Teams", "GChat": "Chat"}
+
+
+def _show_effective(effective: Document, *, as_json: bool) -> None:
+    """Show times, and a table with a row per kind; channels that are alike for all kinds share a column."""
+    if not as_json:
+        show_facts(dict(_times(effective)), as_json=False)
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for channel in _SHOWN_CHANNELS:
+        texts = tuple(_cell_text(row["channels"][channel]) for row in effective["kinds"])
+        columns.setdefault(texts, []).append(_SHOWN_CHANNELS[channel])
+    shown_rows = [
+        {"kind": row["kind"] + ("!" if row["isMandatory"] else "")}
+        | {", ".join(channels): texts[place] for texts, channels in columns.items()}
+        for place, row in enumerate(effective["kinds"])
+    ]
+    show_rows(shown_rows, answer=effective, as_json=as_json)
+
+
+def _times(effective: Document) -> Iterator[tuple[str, str]]:
+    quiet = effective.get("quietHours")
+    yield "time zone", effective["timezone"]
+    yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
+    if working_days := effective.get("workingDays"):
+        yield "working days", ", ".join(working_days)
+    if effective["teams"]:
+        yield "teams with defaults", ", ".join(team["name"] for team in effective["teams"])
+    if any(row["isMandatory"] for row in effective["kinds"]):
+        yield "kinds with !", "mandatory, never off"
+
+
+_SOURCES = {"own": "you", "server": "server", "recommended": "recommended", "mandatory": "mandatory"}
+
+
+def _cell_text(cell: Document) -> str:
+    """Return how often something comes, and whose choice that is: ``daily 09:00 (team shop)``."""
+    if cell.get("frequency") is None:
+        return "as its kinds"
+    at, team = cell.get("at"), cell.get("team")
+    often = "at once" if cell["frequency"] == "immediate" else f"{cell['frequency']}{f' {at}' if at else ''}"
+    source = _SOURCES.get(cell["from"]) or (
+        "" if cell["from"] == "nobody" else f"team {team['name']}" if team else "a team"
+    )
+    return f"{often} ({source})" if source else often

@@ -1,0 +1,69 @@
+"""Effective preferences of a person: for each kind of change and channel how often it comes, when, and why.
+
+Next: ``server/inbox/effective_preferences.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from tocsin.model.change_kinds import Frequency, KindGroup
+from tocsin.model.entity import EntityReference, WireModel
+from tocsin.model.preferences import QuietHours, TimeOfDay, Weekday, WorkingDays
+from tocsin.model.subscription import Channel
+
+
+class ChoiceSource(StrEnum):
+    """Where a cell comes from: one's own choice, a team's or the server's defaults, or what the product recommends."""
+
+    OWN = "own"
+    TEAM = "team"
+    SERVER = "server"
+    MANDATORY = "mandatory"
+    RECOMMENDED = "recommended"
+    NOBODY = "nobody"
+
+
+class PreferenceCell(WireModel):
+    """How often a kind of change comes over a channel.
+
+    Attributes
+    ----------
+    frequency : None for a kind for which nobody has chosen anything, so that the other kinds of an event decide
+    at : when digests of it come, such as ``09:00`` or ``monday 09:00``; None for what waits for no digest
+    source : whose choice it is
+    by : the kind or category that was chosen; None for a choice for everything, and where there is none
+    team : the team whose choice it is; None where no team's is, or the reader may not see the team
+    """
+
+    frequency: Frequency | None
+    at: str | None = None
+    source: ChoiceSource = Field(alias="from")
+    by: str | None = None
+    team: EntityReference | None = None
+
+
+class PreferenceRow(WireModel):
+    """One kind of change, and its cells by channel; ``is_mandatory``: it is never off."""
+
+    kind: str
+    label: str
+    group: KindGroup
+    has_events: bool
+    is_mandatory: bool
+    channels: Mapping[Channel, PreferenceCell]
+
+
+class EffectivePreferences(WireModel):
+    """Everything that holds for a person; ``teams`` are those with defaults for them, without hidden ones."""
+
+    timezone: str
+    quiet_hours: QuietHours | None = None
+    working_days: WorkingDays | None = None
+    digest_at: TimeOfDay
+    digest_day: Weekday
+    teams: tuple[EntityReference, ...] = ()
+    kinds: tuple[PreferenceRow, ...]

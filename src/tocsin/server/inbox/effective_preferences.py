@@ -1,0 +1,104 @@
+"""Effective preferences of a person, computed from the layers that hold for them.
+
+By the same function that decides for notifications (``choose``), so that the matrix shows what happens. Next:
+``model/preferences.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from tocsin.conditions.changes import KNOWN_CATEGORIES
+from tocsin.conditions.event_kinds import kinds_in_category
+from tocsin.model.change_kinds import CHANGE_KINDS, EventKind, Frequency, KindOfChange
+from tocsin.model.effective_preferences import (
+    ChoiceSource,
+    EffectivePreferences,
+    PreferenceCell,
+    PreferenceRow,
+)
+from tocsin.model.entity import Document, EntityReference
+from tocsin.model.preferences import (
+    PREFERRED_CHANNELS,
+    RECOMMENDED,
+    DefaultPreferences,
+    FrequencyChoice,
+    Layer,
+    Layers,
+    Preferences,
+    TeamPreferences,
+    choose,
+    times_of,
+)
+from tocsin.model.subscription import Channel
+
+
+def team_ids_of(layers: Layers) -> list[str]:
+    """Return the teams whose defaults are among these layers."""
+    return [team.id for _, one in layers if isinstance(one, TeamPreferences) for team in one.teams]
+
+
+def effective_preferences(layers: Layers, visible_teams: Iterable[Document]) -> EffectivePreferences:
+    """Return what these layers mean for a person; of teams only those are named that the reader may see."""
+    times = times_of(layers)
+    teams = {team["id"]: EntityReference.model_validate(team) for team in visible_teams}
+    return EffectivePreferences(
+        timezone=times.timezone,
+        quiet_hours=times.quiet_hours,
+        working_days=times.working_days,
+        digest_at=times.digest_at,
+        digest_day=times.digest_day,
+        teams=tuple(teams.values()),
+        kinds=tuple(_row(kind, layers, teams) for kind in CHANGE_KINDS.values()),
+    )
+
+
+def _row(kind: KindOfChange, layers: Layers, teams: Mapping[str, EntityReference]) -> PreferenceRow:
+    mandatory = {name for _, one in layers if isinstance(one, DefaultPreferences) for name in one.mandatory}
+    return PreferenceRow(
+        kind=kind.name,
+        label=kind.label,
+        group=kind.group,
+        has_events=kind.has_events,
+        is_mandatory=kind.name in mandatory,
+        channels={channel: _cell(kind, channel, layers, teams) for channel in PREFERRED_CHANNELS},
+    )
+
+
+def _cell(kind: KindOfChange, channel: Channel, layers: Layers, teams: Mapping[str, EntityReference]) -> PreferenceCell:
+    event_kinds = [EventKind(kind.name, category) for category in _CATEGORIES.get(kind.name, ("",))]
+    choice = choose(layers, event_kinds, channel)
+    if kind.crosses and choice.kind != kind.name:
+        return PreferenceCell(frequency=None, source=ChoiceSource.NOBODY)
+    times = times_of(layers)
+    return PreferenceCell(
+        frequency=choice.frequency,
+        at=_digest_time(times, choice.frequency),
+        source=_source(choice, layers),
+        by=choice.kind or None,
+        team=teams.get(choice.team_id),
+    )
+
+
+def _source(choice: FrequencyChoice, layers: Layers) -> ChoiceSource:
+    is_recommended = choice.layer is Layer.SERVER and any(one.kinds == RECOMMENDED.kinds for _, one in layers[-1:])
+    return ChoiceSource.RECOMMENDED if is_recommended else ChoiceSource(choice.layer.value)
+
+
+def _digest_time(times: Preferences, frequency: Frequency) -> str | None:
+    if frequency is Frequency.WEEKLY:
+        return f"{times.digest_day} {times.digest_at}"
+    return times.digest_at if frequency is Frequency.DAILY else None
+
+
+def _categories_of_kinds() -> dict[str, tuple[str, ...]]:
+    categories: dict[str, list[str]] = defaultdict(list)
+    for category in KNOWN_CATEGORIES:
+        for kind in kinds_in_category(category):
+            categories[kind].append(category)
+    return {kind: tuple(names) for kind, names in categories.items()}
+
+
+_CATEGORIES = _categories_of_kinds()
+"""The categories by which events may have a kind."""

@@ -1,0 +1,68 @@
+"""Defaults that teams have for the preferences of their members, in the store.
+
+A team's defaults hold for its members and for those of the teams below it. Deleted teams have none. What they cost does
+not grow with the people: two statements for all teams, and one per portion of people. Next:
+``store/outbox/preferences.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection
+
+from sqlalchemy import Connection, Engine, select
+
+from tocsin.model.preferences import NamedTeam, Preferences
+from tocsin.store.catalogue.people.teams import teams_above
+from tocsin.store.database.engine import insert_into, reading, writing
+from tocsin.store.database.keys import is_one_of, rows_by_key
+from tocsin.store.database.people_tables import team_preference
+from tocsin.store.database.tables import entity, membership
+
+_ROW, _ENTITY, _MEMBER = team_preference.c, entity.c, membership.c
+
+
+class SqlTeamPreferences:
+    """The defaults of one store's teams."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, team_id: str) -> Preferences:
+        """Return the defaults that a team has for its members; nothing at first."""
+        with reading(self._engine) as connection:
+            text = connection.scalar(select(_ROW.document).where(_ROW.team_id == team_id))
+        return Preferences.model_validate_json(text) if text else Preferences()
+
+    def put(self, team_id: str, defaults: Preferences, *, now_ms: int) -> None:
+        """Replace the defaults of a team, from the next notification on; none when nothing is set in them."""
+        document = defaults.to_stored()
+        row = {"document": json.dumps(document), "updated_at_ms": now_ms}
+        with writing(self._engine) as connection:
+            if not any(document.values()):
+                connection.execute(team_preference.delete().where(_ROW.team_id == team_id))
+                return
+            insert = insert_into(connection, team_preference).values({"team_id": team_id, **row})
+            connection.execute(insert.on_conflict_do_update(index_elements=["team_id"], set_=row))
+
+
+def defaults_of_teams(connection: Connection) -> dict[str, NamedTeam]:
+    """Return the live teams that have defaults for their members, by id."""
+    query = select(_ROW.team_id, _ENTITY.name, _ROW.document).where(_ROW.team_id == _ENTITY.id, ~_ENTITY.deleted)
+    return {
+        row.team_id: NamedTeam(row.team_id, row.name, Preferences.model_validate_json(row.document))
+        for row in connection.execute(query)
+    }
+
+
+def teams_of(connection: Connection, user_ids: Collection[str], team_ids: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return, of those of these people who are in one of these teams or below it, which of these teams they are."""
+    if not team_ids:
+        return {}
+    above = teams_above(connection, team_ids)
+    query = select(_MEMBER.member_id, _MEMBER.team_id).where(is_one_of(connection, _MEMBER.team_id, above))
+    team_ids_by_person: dict[str, set[str]] = defaultdict(set)
+    for row in rows_by_key(connection, query, _MEMBER.member_id, user_ids):
+        team_ids_by_person[row.member_id] |= above[row.team_id]
+    return {person_id: frozenset(ids) for person_id, ids in team_ids_by_person.items()}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sqlalchemy import Engine, update
+from sqlalchemy import Engine, select, update
 from tests.contract.test_access import create_entity, restrict
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
@@ -119,3 +119,62 @@ def test_what_is_hidden_is_found_by_no_filter_and_not_counted(
 )
 def test_a_filter_of_nothing_that_there_is_is_refused(reader: Reader, query: str) -> None:
     reader.page(query, status=400)
+
+
+def test_all_that_a_filter_finds_is_counted_then_marked_then_brought_back(reader: Reader) -> None:
+    body: Json = {"as": "done", "tab": "unread", "filter": {"kind": ["description"]}}
+    dry_run = reader.mark(body | {"dryRun": True})
+    assert (dry_run["matched"], dry_run["marked"], reader.names("tab=done")) == (3, 0, [])
+    answer = reader.mark(body | {"through": dry_run["through"]})
+    assert (answer["matched"], answer["marked"], reader.names("tab=done")) == (3, 3, ["secret", "bb", "aa"])
+    assert "after" not in answer
+    assert reader.mark(answer["undo"])["marked"] == 3
+    assert (reader.names("tab=done"), len(reader.names("tab=unread"))) == ([], 4)
+
+
+def test_what_has_come_since_it_was_counted_is_left_alone(
+    reader: Reader, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    preview = reader.mark({"as": "read", "filter": {}, "dryRun": True})
+    change = [{"op": "replace", "path": "/description", "value": "new"}]
+    patch_json(administrator, f"/tables/{reader.tables['bb']}", change)
+    notify_all(sqlite_engine)
+    assert reader.mark({"as": "read", "filter": {}, "through": preview["through"]})["marked"] == preview["matched"] == 4
+    assert reader.names("tab=unread") == ["bb"]
+
+
+def test_what_is_hidden_is_never_marked_by_a_filter_nor_with_all(
+    reader: Reader, administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    restrict(administrator, reader.id, {"effect": "deny", "condition": "matchAnyTag('Tier.Tier1')"})
+    for entry_filter in ({}, {"q": "passwords"}, {"asset": reader.tables["secret"]}):
+        reader.mark({"as": "read", "tab": "all", "filter": entry_filter})
+    assert reader.client.put(f"/users/{reader.id}/notifications/read").json() == {"marked": 0}
+    with sqlite_engine.connect() as connection:
+        unread = connection.execute(select(notification.c.id).where(notification.c.read_at_ms.is_(None)))
+        assert len(unread.all()) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"filter": {}},
+        {"as": "read", "filter": {}, "ids": ["00000000-0000-4000-8000-000000000000"]},
+        {"as": "snoozed", "filter": {}},
+        {"as": "snoozed", "filter": {}, "until": "resolved"},
+        {"as": "read", "filter": {"kind": ["nothing"]}},
+        {"as": "read", "filter": {"tab": "all"}},
+        {"as": "read", "filter": {}, "after": "!"},
+        {"as": "read", "ids": ["00000000-0000-4000-8000-000000000000"], "dryRun": True},
+    ],
+)
+def test_marking_by_a_filter_that_is_none_is_refused(reader: Reader, body: Json) -> None:
+    reader.mark(body, status=400)
+
+
+def test_others_cannot_mark_what_a_filter_finds(reader: Reader, served: Served) -> None:
+    _, bob = served.person("bob")
+    with bob:
+        answer = bob.post(f"/users/{reader.id}/notifications/marks", json={"as": "read", "filter": {}})
+        assert answer.status_code == 403
+        assert bob.get(f"/users/{reader.id}/notifications?kind=tag").status_code == 403

@@ -264,7 +264,7 @@ def copy_notification(engine: Engine, count: int) -> None:
         connection.execute(notification.insert(), copies)
 
 
-def test_marking_more_than_may_be_brought_back_marks_all_the_same(
+def test_more_than_one_transaction_marks_is_marked_all_the_same_and_brought_back(
     inbox: Inbox,  # noqa: F811
     tell: Tell,  # noqa: F811
     store_engine: Engine,
@@ -272,8 +272,9 @@ def test_marking_more_than_may_be_brought_back_marks_all_the_same(
     tell("a")
     copy_notification(store_engine, MOST_MARKED)
     result = inbox.mark_all_read("ann", NOW_MS)
-    assert (result.entry_count, result.earlier) == (MOST_MARKED + 1, None)
-    assert inbox.counts("ann", NOW_MS) == TabCounts(total_count=MOST_COUNTED)
+    assert (result.entry_count, inbox.counts("ann", NOW_MS)) == (MOST_MARKED + 1, TabCounts(total_count=MOST_COUNTED))
+    assert inbox.restore("ann", earlier(result), NOW_MS).entry_count == MOST_MARKED + 1
+    assert inbox.counts("ann", NOW_MS).unread_count == MOST_COUNTED
 
 
 def test_of_what_is_unread_the_newest_are_seen_and_seeing_nothing_new_tells_no_stream(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 import typer
@@ -16,6 +16,7 @@ from tocsin.cli.output import AsJson, moment_text, show_rows, show_text
 from tocsin.cli.own_zone import zone_of
 from tocsin.cli.personal import end_after
 from tocsin.client import Client, Notice
+from tocsin.client.call import Filter
 from tocsin.clock import SystemClock
 from tocsin.delivery.wording.reports import span_text
 from tocsin.errors import InvalidInput
@@ -75,19 +76,38 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     with Client() as client:
         who = find_user(client, user).id
         zone = zone_of(client, who, is_shown=not as_json)
-        filters = {
-            "kind": tuple(kind or ()) or None,
-            "reason": tuple(one.value for one in reason or ()) or None,
-            "asset": find_entity(client, asset, None).id if asset else None,
-            "alert": find_alert(client, alert).id if alert else None,
-            "actor": by,
-            "start_ts": _moment_ms(since, "since"),
-            "end_ts": _moment_ms(before, "before"),
-            "q": search,
-        }
+        filters = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search))
         notices = list(islice(client.notifications(who, tab=shown_tab.value, fields=_DETAILS, **filters), limit))
     answer = [one.change.event for one in notices]
     show_rows((_notice_row(one, zone) for one in notices), answer=answer, as_json=as_json)
+
+
+class _Choice(NamedTuple):
+    """The options of a command that choose notifications."""
+
+    kind: list[str] | None
+    reason: list[ReasonKind] | None
+    asset: str | None
+    alert: str | None
+    by: str | None
+    since: str | None
+    before: str | None
+    search: str | None
+
+
+def _filter_of(client: Client, choice: _Choice) -> dict[str, Filter]:
+    """Return the filter of these options, by the names of the client's parameters."""
+    values: dict[str, Filter | None] = {
+        "kind": tuple(choice.kind or ()) or None,
+        "reason": tuple(one.value for one in choice.reason or ()) or None,
+        "asset": find_entity(client, choice.asset, None).id if choice.asset else None,
+        "alert": find_alert(client, choice.alert).id if choice.alert else None,
+        "actor": choice.by,
+        "start_ts": _moment_ms(choice.since, "since"),
+        "end_ts": _moment_ms(choice.before, "before"),
+        "q": choice.search,
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _moment_ms(text: str | None, option: str) -> int | None:
@@ -125,17 +145,31 @@ As = Annotated[Mark | None, typer.Argument(metavar="MARK", help=", ".join(Mark) 
 Until = Annotated[
     str | None, typer.Option("--until", help="When a snoozed one comes back: 8h, 7d, changed or resolved.")
 ]
+OfMarkedTab = Annotated[
+    Tab | None, typer.Option("--tab", help="In place of ids: all of this tab, or what filters find of it.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing: count what would be marked.")]
 Undo = Annotated[
     Path | None, typer.Option("--undo", help="A file with the --json answer of an earlier mark, to bring back.")
 ]
 
 
-def mark(
+def mark(  # noqa: PLR0913  # each option of the command is a parameter
     as_what: As = None,
     ids: Ids = None,
     *,
     until: Until = None,
     undo: Undo = None,
+    tab: OfMarkedTab = None,
+    kind: OfKinds = None,
+    reason: OfReasons = None,
+    asset: OfAsset = None,
+    alert: OfAlert = None,
+    by: By = None,
+    since: Since = None,
+    before: Before = None,
+    search: Search = None,
+    dry_run: DryRun = False,
     user: AsUser = None,
     as_json: AsJson = False,
 ) -> None:
@@ -143,18 +177,54 @@ def mark(
 
     Examples: tocsin mark done 0199c6f2-7c00-7000-8000-000000000009
     · tocsin mark snoozed 0199c6f2-7c00-7000-8000-000000000009 --until 8h
-    · tocsin mark --undo answer.json
+    · tocsin mark done --kind tag --by ingestion-bot --dry-run · tocsin mark --undo answer.json
     """
     if (undo is None) == (as_what is None):
         raise InvalidInput("Say what to mark and which, or give --undo.", field="mark")
     with Client() as client:
         who = find_user(client, user)
+        criteria = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search))
+        if criteria or tab:
+            if ids or undo:
+                raise InvalidInput("Give ids, a filter, or --undo.", field="mark")
+            answer = _mark_all(client, who.id, _Bulk(str(as_what), tab or Tab.ALL, criteria, _end(until), dry_run))
+            show_text(_bulk_text(who.name, str(as_what), answer, is_dry_run=dry_run), answer=answer, as_json=as_json)
+            return
         if undo is not None:
             answer = client.restore_notifications(who.id, _undo_in(undo))
         else:
             answer = client.mark_notifications(who.id, str(as_what), ids or [], until=_end(until))
     text = f"{who.name} has {_result_text(answer, 'brought back' if undo else f'marked as {as_what}')}"
     show_text(text, answer=answer, as_json=as_json)
+
+
+class _Bulk(NamedTuple):
+    """What to mark of all that a filter finds."""
+
+    mark: str
+    tab: Tab
+    criteria: dict[str, Filter]
+    until: datetime | str | None
+    is_dry_run: bool
+
+
+def _mark_all(client: Client, user_id: str, bulk: _Bulk) -> Document:
+    """Mark all that a filter finds, request by request; return the last answer with the counts of all together."""
+    options: dict[str, Any] = {"until": bulk.until, "tab": bulk.tab.value, "dry_run": bulk.is_dry_run, **bulk.criteria}
+    answers: list[Document] = []
+    while not answers or "after" in answers[-1]:
+        place = {name: answers[-1][name] for name in ("after", "through")} if answers else {}
+        answers.append(client.mark_matching_notifications(user_id, bulk.mark, **options, **place))
+    totals = {name: sum(one[name] for one in answers) for name in ("marked", "notificationCount", "matched")}
+    states = [state for one in answers for state in one.get("undo", {"states": ()})["states"]]
+    return {**answers[-1], **totals, "missing": [], **({"undo": {"states": states}} if states else {})}
+
+
+def _bulk_text(who: str, mark: str, answer: Document, *, is_dry_run: bool) -> str:
+    matched = count_text(answer["matched"], "entry", "entries")
+    if is_dry_run:
+        return f"{matched} of {who} would be marked as {mark}; nothing has changed."
+    return f"{who} has {_result_text(answer, f'marked as {mark}')} The filter finds {matched}."
 
 
 def _result_text(answer: Document, action: str) -> str:

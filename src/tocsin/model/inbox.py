@@ -5,6 +5,7 @@ Next: ``store/outbox/inbox_marks.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Annotated
@@ -13,6 +14,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.clock import LATEST_MS
+from tocsin.model.inbox_filter import EntryFilter
 from tocsin.model.mute import FOR_GOOD_MS
 
 MOST_MARKED = 1_000
@@ -114,6 +116,20 @@ class Marked:
     missing: tuple[str, ...] = ()
 
 
+def sum_of_marks(results: Sequence[Marked]) -> Marked:
+    """Return what several marks, of different entries, have changed together."""
+    states = [state for result in results for state in result.earlier or ()]
+    notification_count = sum(result.notification_count for result in results)
+    is_lost = any(result.earlier is None for result in results)
+    is_much = notification_count > MOST_RESTORED or len(states) > MOST_STATES
+    return Marked(
+        sum(result.entry_count for result in results),
+        notification_count,
+        None if is_lost or is_much else tuple(states),
+        tuple(one for result in results for one in result.missing),
+    )
+
+
 @dataclass(frozen=True)
 class TabCounts:
     """How many entries each tab has, ``MOST_COUNTED`` of more; unseen are unread ones that no list has shown."""
@@ -154,9 +170,10 @@ class StateRequest(BaseModel):
 
 
 class MarkRequest(BaseModel):
-    """What to mark: ``ids`` as something, or ``states`` that notifications had, to bring them back.
+    """What to mark: ``ids`` as something, or what a filter finds, or ``states`` that notifications had, to bring back.
 
-    ``until`` is when what is snoozed comes back: epoch milliseconds, or what it waits for.
+    ``until`` is when what is snoozed comes back: epoch milliseconds, or what it waits for. A ``filter`` is of a
+    ``tab``, goes on ``after`` a cursor, and leaves alone what has come since the offset ``through`` of the log.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -165,3 +182,8 @@ class MarkRequest(BaseModel):
     mark: Mark | None = Field(default=None, alias="as")
     until: Until = None
     states: tuple[StateRequest, ...] | None = Field(default=None, min_length=1, max_length=MOST_STATES)
+    entry_filter: EntryFilter | None = Field(default=None, alias="filter")
+    tab: Tab = Tab.ALL
+    after: str | None = Field(default=None, max_length=100)
+    through: int | None = Field(default=None, ge=0, le=LATEST_MS)
+    is_dry_run: bool = Field(default=False, alias="dryRun")

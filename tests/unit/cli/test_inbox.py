@@ -155,3 +155,20 @@ def test_the_state_of_an_entry_is_said_in_words(
     assert "unread, saved, snoozed until changed" in " ".join(run("inbox", "--tab", "snoozed").out.split())
     answer_inbox(small_server, FAILURE | {"state": state | {"done": True, "snoozedUntil": 1_760_000_000_000}})
     assert "done, saved, snoozed until 2025-10-09" in " ".join(run("inbox").out.split())
+
+
+def test_all_that_a_filter_finds_is_marked_request_by_request(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", {"id": "u", "name": "ann"})
+    states = [{"read": False, "seen": False, "done": False, "saved": False, "ids": ["n"]}]
+    answer = {"marked": 2, "notificationCount": 2, "missing": [], "counts": {"unread": 4}, "matched": 3, "through": 9}
+    small_server.answer("POST", f"{API}/users/u/notifications/marks", answer | {"undo": {"states": states}})
+    answer_of_all = json.loads(run("mark", "done", "--tab", "unread", "--kind", "tag", "--json").out)
+    assert (answer_of_all["marked"], answer_of_all["matched"], answer_of_all["undo"]) == (2, 3, {"states": states})
+    assert small_server.requests[-1].body == {
+        "as": "done",
+        "filter": {"kind": ["tag"]},
+        "dryRun": False,
+        "tab": "unread",
+    }
+    output = run("mark", "done", "--by", "ben", "--dry-run").out
+    assert "3 entries of ann would be marked as done; nothing has changed." in " ".join(output.split())

@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tocsin.access.person_visibility import Visibility
-from tocsin.model.inbox import MOST_COUNTED, Mark, Marked, Snooze, Standing, Tab, TabCounts
+from tocsin.chunks import chunks_of
+from tocsin.model.inbox import (
+    MOST_COUNTED,
+    MOST_MARKED,
+    Mark,
+    Marked,
+    Snooze,
+    Standing,
+    Tab,
+    TabCounts,
+    sum_of_marks,
+)
 from tocsin.model.inbox_filter import NO_FILTER, EntryFilter
 from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import Read, visible_page
@@ -24,7 +35,16 @@ from tocsin.store.outbox.inbox_marks import not_in_inbox
 MOST_FILTERED = 2_000
 """Entries that one request looks at for a filter, of those that may match; the cursor goes on."""
 
-_FILTERED_AT_ONCE = 200
+_FILTERED_AT_ONCE, _MARKED_AT_ONCE = 200, 200
+
+
+@dataclass(frozen=True)
+class MatchingMarked:
+    """What was marked of the entries that a filter finds, how many these are, and where those after them begin."""
+
+    marked: Marked
+    matched_count: int
+    after: InboxCursor | None
 
 
 @dataclass(frozen=True)
@@ -125,11 +145,24 @@ class InboxView:
             shown_ids = {member.id for members in self._visible_members(groups).values() for member in members}
         return self.inbox.mark(self.owner, ids, mark, self.now_ms, snooze=snooze, among=shown_ids)
 
+    def mark_matching(
+        self, kind: PageOf, place: InboxCursor | None, mark: Mark, snooze: Snooze | None, *, is_dry_run: bool
+    ) -> MatchingMarked:
+        """Mark the next entries that a filter finds, ``MOST_MARKED`` at most, in portions; or only count them.
+
+        Each portion is a transaction of its own, so that others need not wait for all of them.
+        """
+        page = self.page(kind, place, MOST_MARKED)
+        ids = [entry.id for entry in page.entries]
+        results = [] if is_dry_run else [self.mark(chunk, mark, snooze) for chunk in chunks_of(ids, _MARKED_AT_ONCE)]
+        after = kind.place_of(page.last) if page.last is not None and page.has_more else None
+        return MatchingMarked(sum_of_marks(results), len(ids), after)
+
     def mark_all_read(self) -> int:
         """Mark as read what the inbox shows to the reader, and nothing that is hidden; return how many entries."""
         if self.visibility.is_whole:
             return self.inbox.mark_all_read(self.owner, self.now_ms).entry_count
-        kind, entry_count, place = PageOf(Tab.UNREAD), 0, None
+        kind, entry_count, place = PageOf(Tab.UNREAD, through=self.inbox.reach().newest.offset), 0, None
         while page := self.inbox.page(self.owner, self.now_ms, limit=MOST_COUNTED, after=place, kind=kind):
             visible_ids = [entry.id for entry in self.visible_entries_of(page) if entry is not None]
             entry_count += self.mark(visible_ids, Mark.READ).entry_count

@@ -19,7 +19,17 @@ from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.change import ChangeEvent
-from tocsin.model.inbox import UNTOUCHED_STATE, EarlierState, EntryState, Mark, Marked, Snooze, Tab, TabCounts
+from tocsin.model.inbox import (
+    UNTOUCHED_STATE,
+    EarlierState,
+    EntryState,
+    Mark,
+    Marked,
+    Snooze,
+    Tab,
+    TabCounts,
+    sum_of_marks,
+)
 from tocsin.model.inbox_filter import NO_FILTER, EntryFilter
 from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
@@ -101,12 +111,14 @@ class InboxCursor:
 class PageOf:
     """What a page is of: a tab, or the notifications of a ``group``, each by itself, wherever they are.
 
-    Of a tab, an ``entry_filter`` leaves out entries that cannot match; others are left to who shows them.
+    Of a tab, an ``entry_filter`` leaves out entries that cannot match; others are left to who shows them. What is
+    beyond the offset ``through`` is left out.
     """
 
     tab: Tab = Tab.ALL
     group: str | None = None
     entry_filter: EntryFilter = NO_FILTER
+    through: int | None = None
 
     @property
     def has_two_parts(self) -> bool:
@@ -235,9 +247,14 @@ class Inbox:
             return inbox_marks.mark_entries(connection, user_id, [notification_id], Mark.READ, now_ms=now_ms)
 
     def mark_all_read(self, user_id: str, now_ms: int) -> Marked:
-        """Mark everything that is unread as read."""
-        with writing(self._engine) as connection:
-            return inbox_marks.mark_all_read(connection, user_id, now_ms)
+        """Mark everything that is unread as read, in portions; what comes meanwhile stays unread."""
+        through, results, groups = self.reach().newest.offset, list[Marked](), set[str]()
+        while not results or results[-1].notification_count:
+            with writing(self._engine) as connection:
+                marked, groups_marked = inbox_marks.mark_portion_read(connection, user_id, now_ms, through=through)
+            results.append(marked)
+            groups |= groups_marked
+        return replace(sum_of_marks(results), entry_count=len(groups))
 
     def mark_seen(self, user_id: str, now_ms: int) -> int:
         """Mark everything that is unread as seen and return how many notifications that were."""
@@ -333,6 +350,8 @@ class Inbox:
             query = query.where(part.is_shown_to(user_id, now_ms), leads(user_id, now_ms, part))
             if (condition := may_match(kind.entry_filter)) is not None:
                 query = query.where(condition)
+        if kind.through is not None:
+            query = query.where(notification.c.log_offset <= kind.through)
         if place.log_offset is not None:
             query = query.where(notification.c.log_offset < place.log_offset)
         return self._entries(query.order_by(notification.c.log_offset.desc()).limit(limit))

@@ -123,17 +123,16 @@ def _check_open_incidents(connection: Connection, members: Sequence[Row[Any]]) -
         raise InvalidInput(f"{count} of these {verb} no open incident; choose a time, or changed", field="until")
 
 
-def mark_all_read(connection: Connection, user_id: str, now_ms: int) -> Marked:
-    """Mark everything that is shown as read, in the caller's transaction."""
+def mark_portion_read(connection: Connection, user_id: str, now_ms: int, *, through: int) -> tuple[Marked, set[str]]:
+    """Mark some of what is shown and unread as read, in the caller's transaction; return also their groups.
+
+    What is beyond the offset ``through`` stays unread.
+    """
     note_change(connection, user_id)
-    unread = and_(is_shown_to(user_id, now_ms), _ROW.read_at_ms.is_(None))
-    few = list(connection.execute(select(_ROW.id).where(unread).limit(MOST_MARKED + 1)).scalars())
-    if len(few) <= MOST_MARKED:
-        return _apply(connection, _lock_members(connection, few), Mark.READ, now_ms=now_ms)
-    note_opened(connection, and_(unread, OPENED_AT.is_(None)))
-    marking = notification.update().where(unread).values(_values_of(Mark.READ, now_ms, None)).returning(GROUP)
-    groups = list(connection.execute(marking).scalars())
-    return Marked(len(set(groups)), len(groups), None)
+    unread = and_(is_shown_to(user_id, now_ms), _ROW.read_at_ms.is_(None), _ROW.log_offset <= through)
+    ids = list(connection.execute(select(_ROW.id).where(unread).limit(MOST_MARKED)).scalars())
+    members = _lock_members(connection, ids)
+    return _apply(connection, members, Mark.READ, now_ms=now_ms), {row.group_id for row in members}
 
 
 def restore_states(connection: Connection, user_id: str, states: Sequence[EarlierState], now_ms: int) -> Marked:

@@ -127,13 +127,13 @@ def list_notifications(
     """
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     parts.inbox.wake(now_ms, [owner])
-    place, view = _parse_cursor(after) if after else None, view_of(owner, sender, parts)
+    place, view = parse_cursor(after) if after else None, view_of(owner, sender, parts)
     page_kind = replace(page_of, group=parts.inbox.group_of(owner, str(entry), now_ms) if entry else None)
     page = view.page(page_kind, place, limit)
     counts = view.counts()
     paging: Document = {"total": _total(view, page_kind, counts)}
     if page.last and page.has_more:
-        paging["after"] = _cursor(page_kind.place_of(page.last))
+        paging["after"] = inbox_cursor(page_kind.place_of(page.last))
     zone = _zone_of(owner, parts) if page.entries else UTC
     entries = _entries_json(page.entries, _detail_reader(view, sender, parts), detail_names, zone)
     stream_from = _event_id(newest)
@@ -230,11 +230,13 @@ def view_of(owner: str, sender: Actor, parts: Parts) -> InboxView:
     return InboxView(parts.inbox, owner, parts.clock.now_ms(), visibility)
 
 
-def _cursor(place: InboxCursor) -> str:
+def inbox_cursor(place: InboxCursor) -> str:
+    """Return the text of a place in an inbox."""
     return cursor_of(f"{'r' if place.read else 'u'}{place.log_offset}")
 
 
-def _parse_cursor(cursor: str) -> InboxCursor:
+def parse_cursor(cursor: str) -> InboxCursor:
+    """Return the place that a text names; ``InvalidInput`` if it names none."""
     text = text_of(cursor)
     offset = _parse_offset(text[1:])
     if text[:1] not in ("r", "u") or offset is None:

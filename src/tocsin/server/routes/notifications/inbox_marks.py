@@ -25,24 +25,32 @@ from tocsin.model.inbox import (
     StateRequest,
     TabCounts,
 )
-from tocsin.server.access.inbox import InboxView
+from tocsin.model.inbox_filter import EntryFilter
+from tocsin.server.access.inbox import InboxView, MatchingMarked
 from tocsin.server.alerts.event_shape import COUNTS, STATE, counts_json, state_json
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.errors import parse_as
-from tocsin.server.http.json_schema import COUNT, ID, array, closed_object, exact_object
+from tocsin.server.http.json_schema import COUNT, ID, TEXT, array, closed_object, exact_object
 from tocsin.server.http.routing import DeclaredRoutes
+from tocsin.server.inbox.entry_filters import check_filter
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import DocumentBody, PartsHere, PathId, RequestActor, answer
-from tocsin.server.routes.notifications.inbox import Owner, view_of
+from tocsin.server.routes.notifications.inbox import Owner, inbox_cursor, parse_cursor, view_of
+from tocsin.store.outbox.inbox import PageOf
 
 router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
 
 class MarkedView(NamedTuple):
-    """What was marked, and the counts of the inbox since then."""
+    """What was marked, and the counts of the inbox since then; with a filter also how many it has found, and where.
+
+    ``through`` is the offset of the log beyond which the filter has left everything alone.
+    """
 
     marked: Marked
     counts: TabCounts
+    matching: MatchingMarked | None = None
+    through: int | None = None
 
 
 _STATES = schema_of(STATE)
@@ -53,17 +61,29 @@ MARKED: Shape[MarkedView] = {
     "missing": (array(ID), lambda view: list(view.marked.missing)),
     "undo?": (exact_object({"states": array(_EARLIER)}), lambda view: _undo_of(view.marked)),
     "counts": (schema_of(COUNTS), lambda view: counts_json(view.counts)),
+    "matched?": (COUNT, lambda view: view.matching.matched_count if view.matching else None),
+    "after?": (TEXT, lambda view: inbox_cursor(view.matching.after) if view.matching and view.matching.after else None),
+    "through?": (COUNT, lambda view: view.through),
 }
-"""What was marked. ``undo`` is the body of a request that brings the earlier states back, if anything has changed."""
+"""What was marked. ``undo`` is the body of a request that brings the earlier states back, if anything has changed.
+
+With a filter, ``matched`` says how many entries it has found; ``after`` and ``through`` go on with those that follow.
+"""
 
 
 @router.post("/marks", openapi_extra=answers("MarkedEntries", schema_of(MARKED), reads="MarkRequest", never="409"))
 def mark_entries(owner: Owner, sender: RequestActor, body: DocumentBody, parts: PartsHere) -> Response:
-    """Mark entries, each with all notifications that it stands for, or bring back states that they had."""
+    """Mark entries, each with all notifications that it stands for, or bring back states that they had.
+
+    A ``filter`` takes the place of ``ids``: at most 1,000 entries that it finds are marked, or with ``dryRun`` only
+    counted, and the answer says ``after`` which further ones begin.
+    """
     request = parse_as(MarkRequest, body)
     if (request.states is None) == (request.mark is None):
-        raise InvalidInput("Send ids and as, or states, and only one.")
+        raise InvalidInput("Send ids or filter and as, or states, and only one.")
     view = view_of(owner, sender, parts)
+    if request.entry_filter is not None:
+        return answer(json_of(MARKED, _mark_matching(request, request.entry_filter, view)))
     marked = _mark(request, view) if request.states is None else _restore(request.states, view)
     return answer(json_of(MARKED, MarkedView(marked, view.counts())))
 
@@ -87,14 +107,36 @@ def mark_read(notification_id: PathId, owner: Owner, sender: RequestActor, parts
     return answer({"id": str(notification_id), "read": True})
 
 
-def _mark(request: MarkRequest, view: InboxView) -> Marked:
-    mark, snooze = request.mark or Mark.READ, None
-    if (mark is Mark.SNOOZED) != (request.until is not None):
+def _mark_matching(request: MarkRequest, entry_filter: EntryFilter, view: InboxView) -> MarkedView:
+    if request.mark is None or request.ids is not None:
+        raise InvalidInput("goes with as, without ids and states", field="filter")
+    check_filter(entry_filter)
+    snooze = _checked_snooze(request, view.now_ms)
+    if snooze is not None and snooze.end is SnoozeEnd.RESOLVED:
+        raise InvalidInput("must be a time, or changed: not all that a filter finds has an incident", field="until")
+    through = view.inbox.reach().newest.offset if request.through is None else request.through
+    kind = PageOf(request.tab, entry_filter=entry_filter, through=through)
+    place = parse_cursor(request.after) if request.after else None
+    matching = view.mark_matching(kind, place, request.mark, snooze, is_dry_run=request.is_dry_run)
+    return MarkedView(matching.marked, view.counts(), matching, through)
+
+
+def _checked_snooze(request: MarkRequest, now_ms: int) -> Snooze | None:
+    """Return until when a request snoozes, if it does."""
+    if (request.mark is Mark.SNOOZED) != (request.until is not None):
         raise InvalidInput("until is for what is snoozed, which needs it", field="until")
-    if request.until is not None:
-        snooze = _snooze(request.until)
-        if snooze.end is None and snooze.until_ms <= view.now_ms:
-            raise InvalidInput("must not be in the past", field="until")
+    if request.until is None:
+        return None
+    snooze = _snooze(request.until)
+    if snooze.end is None and snooze.until_ms <= now_ms:
+        raise InvalidInput("must not be in the past", field="until")
+    return snooze
+
+
+def _mark(request: MarkRequest, view: InboxView) -> Marked:
+    mark, snooze = request.mark or Mark.READ, _checked_snooze(request, view.now_ms)
+    if request.is_dry_run:
+        raise InvalidInput("is for a filter", field="dryRun")
     if request.ids is None:
         raise InvalidInput("is missing", field="ids")
     ids = list(dict.fromkeys(map(str, request.ids)))

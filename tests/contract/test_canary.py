@@ -170,6 +170,9 @@ WRITES = frozenset(
     POST /users/{user_id}/erase
     POST /users/{user_id}/follows
     POST /users/{user_id}/unfollow
+    POST /users/{user_id}/searches
+    PUT /searches/{search_id}/follow
+    DELETE /searches/{search_id}
     POST /users/logout
     POST /{collection}
     POST /{collection}/bulk
@@ -485,6 +488,8 @@ _SHOWS: dict[str, Probe] = {
         _me("/users/{id}/following?limit=1000&sortField=told"), _me("/users/{id}/following?q=kanarien")
     ),
     "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
+    "GET /users/{user_id}/searches": _me("/users/{id}/searches"),
+    "GET /searches/{search_id}": _alerts("/searches/{id}"),
     "GET /users/{user_id}/preferences": _me("/users/{id}/preferences"),
     "GET /users/{user_id}/preferences/effective": _me("/users/{id}/preferences/effective"),
     "GET /teams/{team_id}/preferences": _probe_of("teams", "/teams/{id}/preferences"),

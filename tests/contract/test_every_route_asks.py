@@ -57,6 +57,7 @@ OWN = {
     "POST /users/{user_id}/notifications/marks": "one's own inbox; each entry asks",
     "PUT /users/{user_id}/notifications/{notification_id}/read": "one's own inbox",
     "GET /users/{user_id}/notifications/stream": "one's own inbox; each entry asks",
+    "GET /users/{user_id}/searches": "one's own searches; each alert asks",
     "GET /users/{user_id}/mutes": "one's own mutes; each name asks",
     "PUT /users/{user_id}/mutes": "one's own mutes",
     "DELETE /users/{user_id}/mutes/{about_id}": "one's own mutes",

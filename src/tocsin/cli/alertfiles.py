@@ -158,7 +158,7 @@ def text_of(file: str) -> str:
 
 
 _DAY_MS = 86_400_000
-FILED_FIELDS = ("*", "severity", "runbook", "expires", "toMeOnly", "destinations")
+FILED_FIELDS = ("*", "severity", "runbook", "expires", "toMeOnly", "search", "destinations")
 """The fields of an alert that belong into a file."""
 
 

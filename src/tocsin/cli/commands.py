@@ -71,6 +71,13 @@ COMMANDS = (
     Command(
         "follows", "follows", USE, "List what you follow: since when, its last change, and how often it has told you."
     ),
+    Command(
+        "searches",
+        "searches",
+        USE,
+        "Save searches, share them by their ids, and follow what they find.",
+        is_group=True,
+    ),
     Command("inbox", "inbox", USE, "List your notifications, unread first."),
     Command(
         "mark",

@@ -1,4 +1,4 @@
-"""Request builders for what a person follows: the list, and many assets at once.
+"""Request builders for what a person follows: the list, many assets at once, and saved searches.
 
 ``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
 """
@@ -38,6 +38,34 @@ def unfollow_assets(user_id: str, *, dry_run: bool = False, **selection: str | S
     perhaps of one ``type``.
     """
     return _change(user_id, "unfollow", selection, dry_run=dry_run)
+
+
+def save_search(user_id: str, **search: str | bool) -> ApiCall[Document]:
+    """Save a search: its ``query``, perhaps with ``name`` and ``index``, or the id of an ``original``.
+
+    With ``follows`` its owner is notified of changes of what it finds. Returns the ``search``, and how many it finds.
+    """
+    return ApiCall("POST", f"users/{quote(user_id, safe='')}/searches", _document, body=dict(search))
+
+
+def saved_searches(user_id: str) -> ApiCall[tuple[Document, ...]]:
+    """Return the searches that a user has saved, by name."""
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/searches", lambda answer: tuple(answer["data"]))
+
+
+def saved_search(search_id: str) -> ApiCall[Document]:
+    """Return a saved search by its id, of whomever, and how many assets it ``found`` that one may view."""
+    return ApiCall("GET", f"searches/{quote(search_id, safe='')}", _document)
+
+
+def follow_search(search_id: str, *, follows: bool = True) -> ApiCall[Document]:
+    """Follow a saved search of one's own, or no longer."""
+    return ApiCall("PUT", f"searches/{quote(search_id, safe='')}/follow", _document, body={"follows": follows})
+
+
+def delete_search(search_id: str) -> ApiCall[Document]:
+    """Delete a saved search of one's own, and with it its follow."""
+    return ApiCall("DELETE", f"searches/{quote(search_id, safe='')}", _document)
 
 
 def _change(

@@ -122,7 +122,8 @@ class Reason(WireModel):
     ``follows``, ``owns``, ``isMemberOf:shop``. ``through`` is what they follow that contains the asset, None where they
     follow the asset itself. ``held_by`` names the incident that holds the alert back from now on;
     ``downstream_of`` is the full name of the asset upstream whose failure this one follows, empty where it is hidden.
-    ``states`` are those that the alert asks for at the times of its schedule: ``stillFailing``.
+    ``states`` are those that the alert asks for at the times of its schedule: ``stillFailing``. ``search`` is what its
+    owner calls the saved search that the alert is of.
     """
 
     kind: ReasonKind
@@ -138,6 +139,7 @@ class Reason(WireModel):
     held_by: str | None = None
     downstream_of: str | None = None
     states: tuple[str, ...] | None = None
+    search: str | None = None
 
     @property
     def is_personal(self) -> bool:
@@ -176,6 +178,10 @@ class Reason(WireModel):
 
         ``receiver`` says what an alert names that names no person.
         """
+        if self.search is not None:
+            return f"{context.subject} matches {'your' if name is None else 'the'} saved search {self.search}" + (
+                f" of {name}" if name is not None else ""
+            )
         asset = "it" if self.of_subject is None else context.subject
         distance = ""
         if self.hops:

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field
 from tocsin.model.entity import Document, EntityReference, WireModel
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import NAMESPACE
+from tocsin.model.saved_search import SavedSearch
 from tocsin.model.severity import Severity
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
@@ -346,7 +347,7 @@ class EventSubscription(WireModel):
     alerts that notify of what it matches as well; incidents of those that it ``depends_on`` hold it back. ``severity``
     says how bad it is that it fires, ``runbook`` what is to be done then: an address, or a short text.
     It ``expires`` at a moment in epoch milliseconds. Whomever its destinations name, an alert ``to_me_only`` tells its
-    one owner and nobody else.
+    one owner and nobody else. The rules of an alert with a ``search`` are made from that.
     """
 
     id: str
@@ -374,6 +375,7 @@ class EventSubscription(WireModel):
     runbook: str | None = None
     expires: int | None = None
     to_me_only: bool = False
+    search: SavedSearch | None = None
     created_at_ms: int = Field(default=0, exclude=True)
     since_offset: int = Field(default=0, exclude=True)
     creator_id: str = Field(default="", exclude=True)

@@ -17,7 +17,7 @@ from lark import Lark, Token, Tree, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from tocsin.errors import InvalidInput
-from tocsin.logic import ALWAYS, conjunction_of, disjunction_of, negation_of
+from tocsin.logic import ALWAYS, Constant, Formula, conjunction_of, disjunction_of, negation_of
 from tocsin.search.fields import (
     FIELDS,
     WORD_COLUMNS,
@@ -79,6 +79,23 @@ def parse(text: str, *, default: SearchField = ANYWHERE) -> Query:
     builder = _FormulaBuilder(text, default)
     node = builder.either(_read(text), None)
     return Query(node, tuple(builder.free) if builder.is_ranked else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Term(Formula["Term"]):
+    """One word or value of a query as it is written, with the field that it is of; None for a word of any field."""
+
+    field: str | None
+    text: str
+    is_phrase: bool = False
+
+
+def parse_terms(text: str) -> Formula[Term]:
+    """Return the formula of a query's terms, to look for them elsewhere than in the index. Raises as ``parse``."""
+    parse(text)
+    if not text.strip():
+        return ALWAYS
+    return _TermBuilder(text, ANYWHERE).either(_read(text), None)  # type: ignore[return-value]  # of terms
 
 
 def default_fields(field_names: Sequence[str]) -> SearchField:
@@ -203,6 +220,16 @@ class _FormulaBuilder:
             return ALWAYS
         self.free.append(unescape(bare))
         return has_words(self.default, bare, is_prefix=not is_phrase and text.endswith("*"))
+
+
+class _TermBuilder(_FormulaBuilder):
+    """Builds the formula of terms; what matches everything stays that."""
+
+    def _term(self, token: Token, name: str | None) -> Node:
+        node = super()._term(token, name)
+        text = str(token[1:-1] if token.type == "PHRASE" else token)
+        is_of_all = isinstance(node, Constant)
+        return node if is_of_all else Term(name, text, token.type == "PHRASE")  # type: ignore[return-value]  # as above
 
 
 def _about(name: str, text: str, *, is_phrase: bool) -> Node:

@@ -74,7 +74,7 @@ from tocsin.server.routes.notifications import (
 )
 from tocsin.server.routes.notifications.refusals import refusal_page
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
-from tocsin.server.routes.people import erasure, followers, follows, openid, permissions, teams, tokens, users
+from tocsin.server.routes.people import erasure, followers, follows, openid, permissions, searches, teams, tokens, users
 from tocsin.server.routes.quality import incident_tasks, incidents, results, suites
 from tocsin.server.routes.system import (
     catalogue_settings,
@@ -295,7 +295,7 @@ class StreamingServer(uvicorn.Server):
 
 
 _OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
-_OF_FOLLOWERS = (followers, follows)
+_OF_FOLLOWERS = (followers, follows, searches)
 _OF_INBOXES = (inbox, inbox_marks, mutes, preferences, activity)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (

@@ -382,4 +382,5 @@ def _reason(
         of_subject=of_subject,
         through=through,
         states=row.states or None,
+        search=row.search or None,
     )

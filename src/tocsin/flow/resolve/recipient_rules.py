@@ -55,6 +55,7 @@ class RecipientRule:
     bot : the bot that writes to them: what two bots say are two notifications; empty for Tocsin's own mail
     owners : types and ids of the alert's owners, of whom it asks its questions where it reaches no person
     states : what the alert asks of assets at the times of its schedule (``conditions/asset_states.py``)
+    search : what its owner calls the saved search that it is of
     """
 
     subscription_id: str
@@ -70,6 +71,7 @@ class RecipientRule:
     bot: str = ""
     owners: tuple[tuple[str, str], ...] = ()
     states: tuple[str, ...] = ()
+    search: str = ""
 
 
 def recipient_rules(
@@ -120,6 +122,7 @@ def _row(
         by_address=destination.type is Channel.EMAIL or _has_bot(destination),
         by_own_address=destination.uses_own_addresses and relation is not ReasonKind.EXTERNAL,
         bot=_bot(subscription, destination) if _has_bot(destination) else "",
+        search=subscription.search.name if subscription.search else "",
     )
 
 

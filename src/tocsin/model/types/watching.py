@@ -64,7 +64,7 @@ ROWS = (
         | words(
             "alertType batchSize className config destinations enabled extension filteringRules input "
             "notificationTemplate pollInterval provider retries tags trigger "
-            "triggers dependsOn severity runbook expires toMeOnly"
+            "triggers dependsOn severity runbook expires toMeOnly search"
         ),
         required=("name", "alertType", "destinations"),
         added={
@@ -76,6 +76,7 @@ ROWS = (
             **_RUNBOOK,
             "expires": "integer",
             "toMeOnly": "boolean",
+            "search": "object",
         },
     ),
     EntityType(

@@ -250,6 +250,7 @@ REASON = exact_object(
         "via": TEXT,
         "heldBy": TEXT,
         "downstreamOf": TEXT,
+        "search": {**TEXT, "description": "The saved search that the asset matches."},
         "isInherited": FLAG,
         "ofSubject": FLAG,
         "met": TEXT,

@@ -22,7 +22,7 @@ from tocsin.model.subscription import with_destination_defaults, without_destina
 from tocsin.server.http.paths import API
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE as ALERT
 
-_OF_ALERTS = frozenset({"severity", RUNBOOK, "expires", "toMeOnly"})
+_OF_ALERTS = frozenset({"severity", RUNBOOK, "expires", "toMeOnly", "search"})
 """Own fields of alerts, and of tests, that OpenMetadata's clients refuse."""
 
 ON_REQUEST = frozenset(

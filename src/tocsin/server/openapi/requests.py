@@ -23,6 +23,7 @@ from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
 from tocsin.model.preferences import DefaultPreferences, Preferences
 from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
+from tocsin.model.saved_search import SearchFollow, SearchRequest
 from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, AlertType, Channel
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.http.json_schema import (
@@ -71,6 +72,8 @@ _ALERT_WINDOW: Document = {
 
 MODELS: tuple[type[BaseModel], ...] = (
     MuteRequest,
+    SearchRequest,
+    SearchFollow,
     KindOfChange,
     MarkRequest,
     Preferences,

@@ -84,7 +84,7 @@ ROW = ENTITY_TYPES["eventsubscription"]
 
 _REMOVABLE = frozenset(
     "displayName description owners domains tags extension input config className notificationTemplate "
-    "triggers dependsOn severity runbook expires toMeOnly".split()
+    "triggers dependsOn severity runbook expires toMeOnly search".split()
 )
 _TRIES = 40
 """Every try that fails is a change by another person: so many may change an alert at the same time."""

@@ -15,6 +15,7 @@ from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ARROW, HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
+from tocsin.delivery.wording.code import CODE_KEYS, excerpts_of
 from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
 from tocsin.delivery.wording.parameters import PARAMETERS, parameter_lines
@@ -453,6 +454,8 @@ def _value_line(path: list[str], verb: str, rank: Rank, values: tuple[Value, Val
     """Return the line of a field that holds a value; short values before and after stand in the sentence."""
     is_renamed = path == ["name"] and verb == "changed"
     lead, name = "renamed" if is_renamed else words_of_path(path), column_in(path)
+    if path[-1] in CODE_KEYS and (excerpts := excerpts_of(*values)) is not None:
+        return ChangeLine(f"{lead} {verb}", *excerpts, rank, name=name)
     old_text, new_text = change_texts(*values, zone, path[-1])
     if verb == "changed" and rank is not Rank.DESCRIPTION and are_short(*values):
         text = f"{lead} {old_text}{ARROW}{new_text}"

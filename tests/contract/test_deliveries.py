@@ -117,6 +117,15 @@ def test_they_are_listed_in_pages_and_by_what_is_asked(administrator: httpx.Clie
     assert messages_of(administrator, reason="timeout") == messages_of(administrator, until="2020-01-01") == []
 
 
+def test_messages_of_a_deleted_alert_keep_its_name(administrator: httpx.Client, letters: list[Json]) -> None:
+    assert "deleted" not in letters[0]["alert"]
+    alert_id = letters[0]["alert"]["id"]
+    assert administrator.delete(f"/events/subscriptions/{alert_id}?hardDelete=true").is_success
+    (first, *_) = messages_of(administrator)
+    assert first["alert"] == {"id": alert_id, "name": "Hooks", "deleted": True}
+    assert administrator.get(f"{PATH}/{first['id']}").json()["alert"] == first["alert"]
+
+
 @pytest.mark.parametrize(
     ("query", "word"),
     [({"reason": "severError"}, "serverError"), ({"since": "soon"}, "since"), ({"after": "1"}, "after")],

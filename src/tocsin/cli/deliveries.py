@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from tocsin.cli.exit_codes import FAULT
-from tocsin.cli.output import AsJson, moment_text, show_lines, show_rows, show_text
+from tocsin.cli.output import AsJson, moment_text, names_of, show_lines, show_rows, show_text
 from tocsin.cli.own_zone import own_zone
 from tocsin.cli.progress import progress_bar
 from tocsin.client import Client
@@ -156,7 +156,7 @@ def _row(letter: Document, zone: str) -> Document:
     return {
         "message": letter["id"],
         "given up": moment_text(letter["updatedAt"], zone),
-        "alert": letter["alert"]["name"] or letter["alert"]["id"],
+        "alert": _alert(letter),
         "by": _way(letter),
         "to": letter["recipient"],
         "reason": _reason(letter),
@@ -167,7 +167,7 @@ def _row(letter: Document, zone: str) -> Document:
 
 def _lines(message: Document, zone: str) -> Iterator[Text]:
     yield Text(f"{message['id']}  {message['status']}", style="bold")
-    yield Text(f"alert {message['alert']['name'] or message['alert']['id']}, by {_way(message)}")
+    yield Text(f"alert {_alert(message)}, by {_way(message)}")
     yield Text(f"to {message['recipient']}")
     for event in message["events"]:
         yield Text(f"event {event['id']}  {event['title']}")
@@ -185,6 +185,12 @@ def _lines(message: Document, zone: str) -> Iterator[Text]:
         yield Text(f"\n{request['body']}")
     if note := message.get("requestsNote"):
         yield Text(f"\nrequest: {note}")
+
+
+def _alert(letter: Document) -> str:
+    """Return what the alert is called, or was."""
+    alert = letter["alert"]
+    return names_of([alert | {"name": alert["name"] or alert["id"]}])
 
 
 def _way(letter: Document) -> str:

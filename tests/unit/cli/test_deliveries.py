@@ -52,6 +52,9 @@ def test_dead_letters_are_listed_with_their_reasons(run: Run, small_server: Smal
         assert part in output
     assert small_server.requests[-1].query == {"alert": "Hooks", "reason": "serverError", "since": "7d", "limit": "100"}
     assert json.loads(run("deliveries", "list", "--json").out) == [LETTER]
+    deleted = LETTER | {"alert": {"id": "a1", "name": "Hooks", "deleted": True}}
+    small_server.answer("GET", PATH, {"data": [deleted], "paging": {}})
+    assert "(deleted)" in run("deliveries", "list").out
 
 
 def test_one_is_shown_with_its_request_and_answers(run: Run, small_server: SmallServer) -> None:

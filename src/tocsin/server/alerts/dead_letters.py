@@ -146,10 +146,20 @@ class ListedLetter(NamedTuple):
         destinations = self.alert.destinations if self.alert else ()
         return next((one for one in destinations if one.id == self.letter.destination_id), None)
 
+    @property
+    def alert_name(self) -> str | None:
+        """Return the name of its alert; of a deleted one what it was called when it notified."""
+        if self.alert is not None:
+            return self.alert.name
+        reasons = (reason for entry in self.letter.entries for reason in entry.reasons)
+        names = (one.subscription_name for one in reasons if one.subscription_id == self.letter.subscription_id)
+        return next((name for name in names if name), None)
+
 
 _ALERT: Shape[ListedLetter] = {
     "id": (TEXT, lambda listed: listed.letter.subscription_id),
-    "name": (nullable(TEXT), lambda listed: listed.alert.name if listed.alert else None),
+    "name": (nullable(TEXT), lambda listed: listed.alert_name),
+    "deleted?": (FLAG, lambda listed: True if listed.alert is None else None),
 }
 _DESTINATION: Shape[ListedLetter] = {
     "id": (TEXT, lambda listed: listed.letter.destination_id),

@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, select, tuple_
 
 from tocsin.model.message import SUPPRESSED, CarriedEvent, Entry, Message, MessageStatus
+from tocsin.model.notification import parse_reasons
 from tocsin.model.replay import DeadLetter, Selection
 from tocsin.store.database.engine import reading
 from tocsin.store.database.page_bytes import BoundedList
@@ -100,13 +101,14 @@ def _with_notifications(connection: Connection, letters: Sequence[DeadLetter]) -
     note = notification.c
     order = func.row_number().over(partition_by=note.message_id, order_by=(note.log_offset, note.id))
     count = func.count().over(partition_by=note.message_id)
-    columns = (note.id, note.message_id, note.log_offset, note.event_id, note.recipient_id)
+    columns = (note.id, note.message_id, note.log_offset, note.event_id, note.recipient_id, note.reasons)
     carried_rows = select(*columns, order.label("place"), count.label("carried"))
     numbered_rows = carried_rows.where(note.message_id.in_([one.id for one in letters])).subquery()
     query = select(numbered_rows, *EVENT_TEXT).join(change_event, change_event.c.id == numbered_rows.c.event_id)
     entries, counts, texts = defaultdict[str, list[Entry]](list), dict[str, int](), Texts(connection)
     for row in connection.execute(query.where(numbered_rows.c.place <= SHOWN_ENTRIES).order_by(numbered_rows.c.place)):
         carried_event = CarriedEvent(row.event_id, texts.of(row))
-        entries[row.message_id].append(Entry(row.id, row.log_offset, carried_event, recipient_id=row.recipient_id))
+        reasons = parse_reasons(row.reasons)
+        entries[row.message_id].append(Entry(row.id, row.log_offset, carried_event, reasons, row.recipient_id))
         counts[row.message_id] = row.carried
     return [replace(one, notification_count=counts.get(one.id, 0), entries=tuple(entries[one.id])) for one in letters]

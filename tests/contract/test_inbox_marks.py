@@ -122,6 +122,32 @@ def test_a_broken_request_is_refused(alice: Person, body: dict[str, object]) -> 
     mark(client, user_id, body, status=400)
 
 
+_ID = "0199c6f2-7c00-7000-8000-000000000009"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            {"as": "snoozed", "ids": [_ID], "until": "someday"},
+            "until: must be an integer, or must be 'changed' or 'resolved'",
+        ),
+        ({"as": "done", "ids": ["x"]}, "ids[0]: must be a UUID"),
+        ({"mark": "done", "ids": [_ID]}, "mark: unknown key"),
+        ({"states": [{"is_read": True, "ids": [_ID]}]}, "states[0].read: is missing"),
+    ],
+)
+def test_a_refusal_speaks_of_what_was_sent_and_of_nothing_else(
+    alice: Person,  # noqa: F811
+    body: dict[str, object],
+    message: str,
+) -> None:
+    user_id, client = alice
+    answer = client.post(f"/users/{user_id}/notifications/marks", json=body).json()["message"]
+    assert answer.startswith(message)
+    assert not [word for word in ("SnoozeEnd", "enum", "must not be empty", "members") if word in answer], answer
+
+
 def test_a_tab_that_is_none_is_refused(alice: Person) -> None:  # noqa: F811
     user_id, client = alice
     assert client.get(f"/users/{user_id}/notifications?tab=gone").status_code == 400

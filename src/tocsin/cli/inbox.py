@@ -235,7 +235,7 @@ def _result_text(answer: Document, action: str) -> str:
 
 
 def _end(until: str | None) -> datetime | str | None:
-    return until if until in tuple(SnoozeEnd) else end_after(until)
+    return until if until in tuple(SnoozeEnd) else end_after(until, "until", words=tuple(SnoozeEnd))
 
 
 def _undo_in(path: Path) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -101,13 +102,19 @@ def _about(client: Client, asset: str | None, alert: str | None, entity_type: st
     return find_alert(client, alert) if alert else find_asset(client, str(asset), entity_type)
 
 
-def end_after(length: str | None) -> datetime | None:
-    """Return the time that is so long from now; None without a length."""
+def end_after(length: str | None, option: str = "for", *, words: Sequence[str] = ()) -> datetime | None:
+    """Return the time that is so long from now; None without a length.
+
+    Raises
+    ------
+    InvalidInput : it is no length; the message names the option, and the ``words`` that it takes besides
+    """
     if length is None:
         return None
     duration = _LENGTH.fullmatch(length)
     if duration is None:
-        raise InvalidInput(f"--for must be a duration such as 8h, 7d or 2w, not {length!r}.", field="for")
+        lengths = " or ".join((", ".join(("8h or 7d", *words[:-1])), words[-1])) if words else "8h, 7d or 2w"
+        raise InvalidInput(f"--{option} must be a duration such as {lengths}, not {length!r}.", field=option)
     return datetime.now(UTC) + timedelta(**{_UNITS[duration[2]]: int(duration[1])})
 
 

@@ -80,7 +80,7 @@ def kinds(
 ) -> None:
     """List the kinds of change, or choose how often you are notified of some.
 
-    The list says how often the recommended defaults mail a kind; nothing writes events of one without ``events`` yet.
+    The list says how often the recommended defaults mail a kind; where `events` is no, there are no such events yet.
     `tocsin preferences` shows what holds for you. With --team (for its owners) or --server (for administrators) you
     choose for all who have chosen nothing themselves; of several teams of a person the soonest choice counts.
 

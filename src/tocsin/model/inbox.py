@@ -159,7 +159,7 @@ Until = Annotated[int, Field(ge=0, le=LATEST_MS)] | SnoozeEnd | None
 class StateRequest(BaseModel):
     """A state that notifications had, as an answer gives it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     is_read: bool = Field(alias="read")
     is_seen: bool = Field(default=True, alias="seen")
@@ -176,7 +176,7 @@ class MarkRequest(BaseModel):
     ``tab``, goes on ``after`` a cursor, and leaves alone what has come since the offset ``through`` of the log.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     ids: tuple[UUID, ...] | None = Field(default=None, min_length=1, max_length=MOST_MARKED)
     mark: Mark | None = Field(default=None, alias="as")

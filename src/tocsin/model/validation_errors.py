@@ -22,7 +22,7 @@ WARNING = "warning: "
 _BEGINNING = 5
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
-_ALTERNATIVE = re.compile(r"constrained-\w+|(?:literal|function-[a-z]+)\[.*\]")
+_ALTERNATIVE = re.compile(r"constrained-\w+|(?:literal|function-[a-z]+|(?:[a-z]+-)?enum)\[.*\]")
 """How pydantic names an alternative of a type within a place: ``start.constrained-int``."""
 
 _FIELD = re.compile(r"(?P<field>[A-Za-z_][^\s:.\[\]]*(?:\.[^\s:.\[\]]+|\[\d+\])*): ")
@@ -75,13 +75,22 @@ def describe_validation(
     ``model`` is the validated model; an unknown key is reported with the nearest known one.
     """
     messages: dict[str, list[str]] = {}
-    for error in errors:
-        messages.setdefault(_place(_as_sent(error["loc"], model)), []).append(
-            message_of(error, keys_at(model, error["loc"][:-1]))
-        )
+    for error in _without_consequences(errors):
+        path = error["loc"] if error["type"] == "extra_forbidden" else _as_sent(error["loc"], model)
+        messages.setdefault(_place(path), []).append(message_of(error, keys_at(model, error["loc"][:-1])))
     lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in messages.items()]
     remainder = [f"and {len(lines) - limit} more"] if len(lines) > limit else []
     return "; ".join(lines[:limit] + remainder)
+
+
+def _without_consequences(errors: Sequence[SchemaError]) -> list[SchemaError]:
+    """Return errors without those of lists that are too short only because some of their members are wrong."""
+    places = [tuple(error["loc"]) for error in errors]
+    return [
+        error
+        for error, place in zip(errors, places, strict=True)
+        if error["type"] != "too_short" or all(one == place or one[: len(place)] != place for one in places)
+    ]
 
 
 def field_of(message: str) -> str | None:

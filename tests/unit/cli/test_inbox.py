@@ -144,6 +144,8 @@ def test_what_is_not_there_is_named_and_a_file_without_an_undo_is_refused(
     saved_answer.write_text('{"marked": 0}')
     assert "holds no answer with an undo" in run("mark", "--undo", str(saved_answer)).err
     assert "Say what to mark" in run("mark").err
+    says = "--until must be a duration such as 8h or 7d, changed or resolved, not 'tomorrow'."
+    assert says in " ".join(run("mark", "snoozed", "x", "--until", "tomorrow").err.split())
 
 
 def test_the_state_of_an_entry_is_said_in_words(

@@ -32,6 +32,7 @@ _WITHIN_S = 240
 _ALWAYS = (
     f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
     " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -Xmn256m -XX:ReservedCodeCacheSize=256m"
+    " -XX:MinHeapFreeRatio=40 -XX:MaxHeapFreeRatio=70"
     " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -Xlog:disable"
 )
 QUICK_JAVA = f"{_ALWAYS} -XX:SharedArchiveFile={_ARCHIVE}"

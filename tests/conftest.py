@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from sqlalchemy.util import LRUCache
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.quickspark import make_archive, use_home
 from tests.reuse import Databases
-from tests.soak import SOAK
+from tests.soak import SOAK, is_in_list, names_in_list
 
 from tocsin.model.preferences import DefaultPreferences
 from tocsin.settings import Settings
@@ -111,10 +111,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Whoever took a slow one last would leave the other workers idle.
     """
+    names = names_in_list()
     for item in items:
         for fixture in _GROUPS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(_GROUPS[fixture]))
-        if _is_on_both_stores_with_spark(item) or _is_one_more_on_postgresql(item):
+        if _is_on_both_stores_with_spark(item) or _is_one_more_on_postgresql(item, names):
             item.add_marker(pytest.mark.soak)
         if SOAK and _is_longer_in_soak(item):
             item.add_marker(pytest.mark.slow)
@@ -142,9 +143,9 @@ def _is_on_both_stores_with_spark(item: pytest.Item) -> bool:
     )
 
 
-def _is_one_more_on_postgresql(item: pytest.Item) -> bool:
+def _is_one_more_on_postgresql(item: pytest.Item, names: Collection[str]) -> bool:
     """Return whether it repeats on PostgreSQL what others show there: it all, or for one more ``name``."""
-    if item.get_closest_marker("soak_on_postgresql"):
+    if item.get_closest_marker("soak_on_postgresql") or is_in_list(item.nodeid, names):
         return item.get_closest_marker("postgres") is not None
     few, params = item.get_closest_marker("few_on_postgresql"), getattr(getattr(item, "callspec", None), "params", {})
     is_on_postgresql = "postgresql" in (params.get("client"), params.get("store_url"))

@@ -42,6 +42,51 @@ def test_an_asset_is_muted_listed_and_heard_again(
         assert notify_all(sqlite_engine) == 1
 
 
+def test_kinds_actors_and_everything_are_muted_by_oneself_alone_and_explained(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    bob, client_of_bob = served.person("bob")
+    assign_owners(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL)
+    path = f"/users/{ann}/mutes"
+    with client, client_of_bob:
+        assert client_of_bob.put(path, json={"kind": "everything"}).status_code == 403
+        for body in (
+            {"kind": "kind"},
+            {"kind": "actor"},
+            {"kind": "everything", "id": ann},
+            {"kind": "kind", "id": ann},
+        ):
+            assert client.put(path, json=body).status_code == 400, body
+        assert "did you mean" in client.put(path, json={"kind": "kind", "name": "descripton"}).json()["message"]
+        administrator.put("/system/preferences", json={"mandatory": ["deletion"]})
+        answer = client.put(path, json={"kind": "kind", "name": "deletion"})
+        assert (answer.status_code, "mandatory" in answer.json()["message"]) == (400, True)
+        administrator.put("/system/preferences", json={})
+        client.put(path, json={"kind": "kind", "name": "description"})
+        client.put(path, json={"kind": "actor", "id": bob})
+        everything = client.put(path, json={"kind": "everything", "until": 4_000_000_000_000}).json()
+        assert (everything["id"], everything["until"]) == ("everything", 4_000_000_000_000)
+        rows_by_name = {(one["kind"], one["id"], one["name"]) for one in client.get(path).json()["data"]}
+        assert rows_by_name == {
+            ("kind", "description", None),
+            ("actor", bob, "bob"),
+            ("everything", "everything", None),
+        }
+        event = describe(administrator, orders, "quiet")
+        notify_all(sqlite_engine)
+        explanation = explanation_of(client, event, subscription="Mail", user="ann")
+        assert "not shown: you muted everything until" in explanation["answer"]
+        of_app = next(one for one in explanation["notified"]["data"] if one["channel"] == "ActivityFeed")
+        assert of_app["preference"] == {"kind": "everything", "frequency": "never", "from": "mute"}
+        for subject in ("description", bob, "everything"):
+            assert client_of_bob.delete(f"{path}/{subject}").status_code == 403
+            assert client.delete(f"{path}/{subject}").json() == {"id": subject, "muted": False}
+            assert client.delete(f"{path}/{subject}").status_code == 404
+        assert client.get(path).json()["data"] == []
+
+
 def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

@@ -40,31 +40,41 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 Asset = Annotated[str | None, typer.Argument(metavar="ASSET", help="Fully qualified name of an asset.")]
 OfAlert = Annotated[str | None, typer.Option("--alert", help="Name of an alert.")]
+MutedKind = Annotated[str | None, typer.Option("--kind", help="A kind of change: `tocsin kinds` lists them.")]
+OfActor = Annotated[str | None, typer.Option("--actor", help="Name of a person or bot whose changes are meant.")]
+Everything = Annotated[bool, typer.Option("--everything", help="Everything.")]
 Length = Annotated[str | None, typer.Option("--for", help="For how long: 8h, 7d, 2w. Default: permanently.")]
 OnlyMail = Annotated[bool, typer.Option("--mail", help="Mute mail only; in-app notifications continue.")]
 
 
-def mute(
+def mute(  # noqa: PLR0913  # each option of the command is a parameter
     asset: Asset = None,
     *,
     alert: OfAlert = None,
+    kind: MutedKind = None,
+    actor: OfActor = None,
+    everything: Everything = False,
     length: Length = None,
     only_mail: OnlyMail = False,
     user: AsUser = None,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Mute an asset or an alert, for a time or permanently.
+    """Mute an asset, an alert, a kind of change, a person or bot, or everything, for a time or permanently.
+
+    A kind, an actor and everything do not suppress mandatory kinds, nor what alerts tagged Critical send.
 
     Examples: tocsin mute postgres_prod.ecommerce.public.orders --for 7d · tocsin mute --alert NightlyTests --mail
+    · tocsin mute --kind usage --for 2w · tocsin mute --actor ingestion-bot · tocsin mute --everything --for 8h
     """
     until = end_after(length)
     with Client() as client:
-        who, about = find_user(client, user), _about(client, asset, alert, entity_type)
+        who = find_user(client, user)
+        about = _subject_of(client, (asset, alert, kind, actor, everything or None), entity_type)
         zone = zone_of(client, who.id, is_shown=until is not None and not as_json)
         answer = client.mute(who.id, about, until=until, channel="Email" if only_mail else None)
     end = f"until {moment_text(round(until.timestamp() * 1_000), zone)}" if until else "permanently"
-    text = f"{who.name} has muted {about.name}{' for mail' if only_mail else ''} {end}."
+    text = f"{who.name} has muted {_name_of(about)}{' for mail' if only_mail else ''} {end}."
     show_text(text, answer=answer, as_json=as_json)
 
 
@@ -72,23 +82,27 @@ def unmute(
     asset: Asset = None,
     *,
     alert: OfAlert = None,
+    kind: MutedKind = None,
+    actor: OfActor = None,
+    everything: Everything = False,
     user: AsUser = None,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Unmute an asset or an alert."""
+    """Unmute what `tocsin mute` takes."""
     with Client() as client:
-        who, about = find_user(client, user), _about(client, asset, alert, entity_type)
+        who = find_user(client, user)
+        about = _subject_of(client, (asset, alert, kind, actor, everything or None), entity_type)
         try:
             client.unmute(who.id, about)
         except NotFound as error:
-            raise NotFound(f"{who.name} has not muted {about.name}.") from error
-    answer = {"user": who.name, "name": about.name, "muted": False}
-    show_text(f"{who.name} has unmuted {about.name}.", answer=answer, as_json=as_json)
+            raise NotFound(f"{who.name} has not muted {_name_of(about)}.") from error
+    answer = {"user": who.name, "name": _name_of(about), "muted": False}
+    show_text(f"{who.name} has unmuted {_name_of(about)}.", answer=answer, as_json=as_json)
 
 
 def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
-    """List muted assets and alerts."""
+    """List what is muted."""
     with Client() as client:
         who = find_user(client, user).id
         zone = zone_of(client, who, is_shown=not as_json)
@@ -96,10 +110,25 @@ def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
     show_rows((_row(one, zone) for one in answer["data"]), answer=answer["data"], as_json=as_json)
 
 
-def _about(client: Client, asset: str | None, alert: str | None, entity_type: str | None) -> Entity:
-    if (asset is None) == (alert is None):
-        raise InvalidInput("Give an asset, or an alert with --alert.", field="asset")
+Subject = tuple[str | None, str | None, str | None, str | None, bool | None]
+"""An asset, an alert, a kind of change, an actor, everything: what options name."""
+
+
+def _subject_of(client: Client, subject: Subject, entity_type: str | None) -> Entity | str:
+    """Return what options name: an entity, the name of a kind of change, or ``everything``."""
+    asset, alert, kind, actor, _ = subject
+    if sum(part is not None for part in subject) != 1:
+        problem = "Give one of: an asset, an alert with --alert, --kind, --actor, --everything."
+        raise InvalidInput(problem, field="asset")
+    if actor is not None:
+        return find_user(client, actor)
+    if asset is None and alert is None:
+        return kind or "everything"
     return find_alert(client, alert) if alert else find_asset(client, str(asset), entity_type)
+
+
+def _name_of(about: Entity | str) -> str:
+    return about if isinstance(about, str) else about.name
 
 
 def end_after(length: str | None, option: str = "for", *, words: Sequence[str] = ()) -> datetime | None:

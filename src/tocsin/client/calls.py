@@ -204,27 +204,6 @@ def explain(
     return ApiCall("GET", f"events/{_quote(event_id)}/explain", _document, query)
 
 
-def mutes(user_id: str) -> ApiCall[Document]:
-    """Return what a user has muted."""
-    return ApiCall("GET", f"users/{_quote(user_id)}/mutes", _document)
-
-
-def mute(
-    user_id: str, about: Entity, *, until: datetime | None = None, channel: str | None = None
-) -> ApiCall[Document]:
-    """Mute an alert or an asset for a user, until a time or for good; ``channel`` is one, or None for all."""
-    kind = "alert" if about.entity_type == _SUBSCRIPTION else "asset"
-    body: Document = {"kind": kind, "id": about.id, "channel": channel}
-    body |= {"type": about.entity_type} if kind == "asset" else {}
-    body |= {"until": int(until.timestamp() * 1000)} if until else {}
-    return ApiCall("PUT", f"users/{_quote(user_id)}/mutes", _document, body=body)
-
-
-def unmute(user_id: str, about: Entity) -> ApiCall[None]:
-    """Unmute an alert or an asset for a user."""
-    return ApiCall("DELETE", f"users/{_quote(user_id)}/mutes/{_quote(about.id)}", _read_nothing)
-
-
 def create_subscription(document: Document) -> ApiCall[Entity]:
     """Create an event subscription (an alert)."""
     return create(_SUBSCRIPTION, document)

@@ -1,4 +1,4 @@
-"""Request builders for the states of notifications: marks, and what brings earlier states back.
+"""Request builders for the states of notifications: marks, and what brings earlier states back; and for mutes.
 
 ``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
 """
@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from tocsin.client.answers import Entity
 from tocsin.client.call import ApiCall, Filter
 from tocsin.model.entity import Document
 
@@ -54,6 +55,36 @@ def restore_notifications(user_id: str, undo: Document) -> ApiCall[Document]:
 def mark_seen(user_id: str) -> ApiCall[Document]:
     """Mark a user's unread notifications as seen in a list."""
     return ApiCall("PUT", f"users/{quote(user_id, safe='')}/notifications/seen", _document)
+
+
+def mutes(user_id: str) -> ApiCall[Document]:
+    """Return what a user has muted."""
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/mutes", _document)
+
+
+def mute(
+    user_id: str, about: Entity | str, *, until: datetime | None = None, channel: str | None = None
+) -> ApiCall[Document]:
+    """Mute an alert, an asset, a person or bot, a kind of change (by its name) or ``"everything"`` for a user.
+
+    Until a time or for good; ``channel`` is one, or None for all. A user is muted as who makes changes.
+    """
+    body: Document = {"channel": channel} | _subject_of(about)
+    body |= {"until": int(until.timestamp() * 1000)} if until else {}
+    return ApiCall("PUT", f"users/{quote(user_id, safe='')}/mutes", _document, body=body)
+
+
+def _subject_of(about: Entity | str) -> Document:
+    if isinstance(about, str):
+        return {"kind": about} if about == "everything" else {"kind": "kind", "name": about}
+    kind = {"eventsubscription": "alert", "user": "actor"}.get(about.entity_type, "asset")
+    return {"kind": kind, "id": about.id} | ({"type": about.entity_type} if kind == "asset" else {})
+
+
+def unmute(user_id: str, about: Entity | str) -> ApiCall[None]:
+    """Unmute for a user what ``mute`` takes."""
+    subject = about if isinstance(about, str) else about.id
+    return ApiCall("DELETE", f"users/{quote(user_id, safe='')}/mutes/{quote(subject, safe='')}", lambda _answer: None)
 
 
 def _until(until: datetime | str | None) -> Document:

@@ -152,9 +152,9 @@ class _Operations:
     event_impact = _operation(calls.event_impact)
     explain = _operation(calls.explain)
 
-    mutes = _operation(calls.mutes)
-    mute = _operation(calls.mute)
-    unmute = _operation(calls.unmute)
+    mutes = _operation(inbox_calls.mutes)
+    mute = _operation(inbox_calls.mute)
+    unmute = _operation(inbox_calls.unmute)
     preferences = _operation(preference_calls.preferences)
     effective_preferences = _operation(preference_calls.effective_preferences)
     change_kinds = _operation(preference_calls.change_kinds)

@@ -1,6 +1,8 @@
-"""Mutes: suppression of notifications of an alert or asset, on one channel or all, until a given time.
+"""Mutes: suppression of notifications on one channel or all, until a given time.
 
-Next: ``flow/resolve/candidates.py`` applies them.
+Those of an alert or asset are applied when recipients are determined (``flow/resolve/candidates.py``); those of a kind
+of change, of what a person or bot changes, and of everything when a notification is written
+(``flow/schedule/preferences.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +27,28 @@ class MuteKind(StrEnum):
 
     ALERT = "alert"
     ASSET = "asset"
+    KIND = "kind"
+    ACTOR = "actor"
+    EVERYTHING = "everything"
+
+    @property
+    def is_broad(self) -> bool:
+        """Return whether it is about no alert and no asset."""
+        return self not in (MuteKind.ALERT, MuteKind.ASSET)
+
+
+EVERYTHING_ID = "everything"
+_OF_KIND, _OF_ACTOR = "kind:", "act:"
+
+
+def kind_key(name: str) -> str:
+    """Return as what a muted kind of change is stored."""
+    return f"{_OF_KIND}{name}"
+
+
+def actor_key(user_id: str) -> str:
+    """Return as what a muted person or bot is stored: not their id, which stands for them as an asset."""
+    return f"{_OF_ACTOR}{UUID(user_id).hex}"
 
 
 @dataclass(frozen=True)
@@ -34,7 +58,7 @@ class Mute:
     Attributes
     ----------
     who : a user's id, or the lower-case address of a recipient who is no user
-    about_id : id of the alert or the asset; of a thread, where a mute of its asset is meant
+    about_id : id of the alert or the asset; of a thread, where a mute of its asset is meant; or a key of what is broad
     channel : the one channel that is muted; empty for all
     since_ms : when it was made, epoch milliseconds
     until_ms : events from then on, by their own time, are notified again
@@ -57,23 +81,62 @@ class Mute:
         offset, at_ms = at
         return is_meant and self.since_offset <= offset and at_ms < self.until_ms
 
+    @property
+    def subject(self) -> str:
+        """Return what is muted as it is named outside: an id, the name of a kind, or ``everything``."""
+        if self.kind is MuteKind.ACTOR:
+            return str(UUID(hex=self.about_id.removeprefix(_OF_ACTOR)))
+        return self.about_id.removeprefix(_OF_KIND) if self.kind is MuteKind.KIND else self.about_id
+
+    def holds(self, channel: str, at: tuple[int, int]) -> bool:
+        """Return whether it holds over this channel for what happened at an offset and a moment."""
+        offset, at_ms = at
+        return self.channel in ("", channel) and self.since_offset <= offset and at_ms < self.until_ms
+
+    def to_text(self) -> str:
+        """Return a broad mute as notifications keep it that it has suppressed, without a space."""
+        return f"{self.kind}|{self.about_id}|{self.until_ms}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Mute:
+        """Return the mute that a notification keeps, as far as it says; nobody's."""
+        kind, about_id, until_ms = text.split("|")
+        return cls("", MuteKind(kind), about_id, until_ms=int(until_ms))
+
     def in_words(self, moment: Callable[[int], str]) -> str:
         """Return what it says: ``muted this alert until …``; ``moment`` words a time, epoch milliseconds."""
         if self.unsubscribed:
-            return "unsubscribed from this alert by a link in a mail"
-        subject = "this alert" if self.kind is MuteKind.ALERT else "the asset"
+            return f"unsubscribed from {self._subject_text()} by a link in a mail"
+        subject = self._subject_text()
         channel = f" over {self.channel}" if self.channel else ""
         end = "permanently" if self.until_ms >= FOR_GOOD_MS else f"until {moment(self.until_ms)}"
         return f"muted {subject}{channel} {end}"
 
+    def _subject_text(self) -> str:
+        match self.kind:
+            case MuteKind.ALERT:
+                return "this alert"
+            case MuteKind.ASSET:
+                return "the asset"
+            case MuteKind.KIND:
+                return f"changes of the kind {self.subject}"
+            case MuteKind.ACTOR:
+                return "what who made the change changes"
+            case MuteKind.EVERYTHING:
+                return "everything"
+
 
 class MuteRequest(BaseModel):
-    """What to mute; ``type`` is the asset's, ``until`` epoch milliseconds (left out: for good)."""
+    """What to mute; ``type`` is the asset's, ``until`` epoch milliseconds (left out: for good).
+
+    ``id`` is that of an alert, an asset, or an actor; ``name`` that of a kind of change.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: MuteKind
-    id: UUID
+    id: UUID | None = None
+    name: str | None = Field(default=None, max_length=30)
     type: str | None = Field(default=None, max_length=40)
     until: int | None = Field(default=None, ge=0, le=LATEST_MS)
     channel: Literal[Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK] | None = None

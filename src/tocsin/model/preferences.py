@@ -62,13 +62,15 @@ class Layer(StrEnum):
     TEAM = "team"
     MANDATORY = "mandatory"
     SERVER = "server"
+    MUTE = "mute"
     NOBODY = "nobody"
 
 
 class FrequencyChoice(NamedTuple):
     """How often something comes, which kind or category decides (empty: all), and who has chosen it.
 
-    ``team_id`` is the team whose defaults have chosen it, if a team's have.
+    ``team_id`` is the team whose defaults have chosen it, if a team's have. Of a mute, ``kind`` is what it is of
+    (``model/mute.py``), and the frequency never.
     """
 
     frequency: Frequency
@@ -232,7 +234,7 @@ def choose(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> Fr
     event with a mandatory kind is not switched off.
     """
     choice = _soonest(layers, kinds, channel)
-    kind = None if choice.frequency is not Frequency.NEVER else _mandatory_kind(layers, kinds)
+    kind = None if choice.frequency is not Frequency.NEVER else mandatory_kind(layers, kinds)
     if kind is None:
         return choice
     default = next((it for layer, it in layers if layer is Layer.SERVER), DefaultPreferences())
@@ -242,7 +244,8 @@ def choose(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> Fr
     return FrequencyChoice(frequency, kind.kind, Layer.MANDATORY)
 
 
-def _mandatory_kind(layers: Layers, kinds: Collection[EventKind]) -> EventKind | None:
+def mandatory_kind(layers: Layers, kinds: Collection[EventKind]) -> EventKind | None:
+    """Return a kind among these that nobody can switch off, if there is one."""
     names = {name for _, one in layers if isinstance(one, DefaultPreferences) for name in one.mandatory}
     return next((kind for kind in kinds if kind.kind in names), None)
 

@@ -54,6 +54,23 @@ def test_what_is_not_muted_is_said_by_name(run: Run, small_server: SmallServer) 
     assert (ended.code, ended.err) == (3, "tocsin: ann has not muted orders.\n")
 
 
+def test_kinds_actors_and_everything_are_muted_and_heard_again(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", ME)
+    small_server.answer("GET", f"{API}/users/name/bot", reference_to("b", "bot"))
+    small_server.answer("PUT", f"{API}/users/u/mutes", MUTED)
+    for subject in ("b", "usage", "everything"):
+        small_server.answer("DELETE", f"{API}/users/u/mutes/{subject}", {})
+    assert run("mute", "--kind", "usage").out == "ann has muted usage permanently.\n"
+    assert small_server.requests[-1].body == {"kind": "kind", "name": "usage", "channel": None}
+    assert run("mute", "--actor", "bot").out == "ann has muted bot permanently.\n"
+    assert small_server.requests[-1].body == {"kind": "actor", "id": "b", "channel": None}
+    assert run("mute", "--everything", "--mail").out == "ann has muted everything for mail permanently.\n"
+    assert small_server.requests[-1].body == {"kind": "everything", "channel": "Email"}
+    for options in (("--kind", "usage"), ("--actor", "bot"), ("--everything",)):
+        assert run("unmute", *options).code == 0
+    assert run("mute", "--everything", "--kind", "usage").code == 2
+
+
 def test_what_is_muted_is_listed(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/users/loggedInUser", ME)
     small_server.answer("GET", f"{API}/users/u/mutes", {"data": [MUTED], "paging": {"total": 1}})

@@ -21,6 +21,7 @@ from tocsin.model.change_kinds import Frequency
 from tocsin.model.inheritance import inherits_owners
 from tocsin.model.kind_words import DEFAULT_SOURCES, frequency_text, refusal_text
 from tocsin.model.message import MessageStatus
+from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonContext, ReasonKind
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.own_address import named_target
@@ -291,6 +292,8 @@ def _gathering_text(record: NotificationRecord, reader: ExplanationReader) -> st
 def _choice_text(record: NotificationRecord, reader: ExplanationReader) -> str:
     """Return what its recipient preferred when it was written: ``you prefer changed descriptions daily``."""
     choice, is_reader = record.choice, reader.is_of(record.notification.recipient_id)
+    if choice.layer is Layer.MUTE:
+        return f"{'you' if is_reader else 'the recipient'} {Mute.from_text(choice.kind).in_words(reader.minute)}"
     if choice.frequency is Frequency.NEVER:
         return refusal_text(choice, "you never want" if is_reader else "the recipient never wants")
     prefers = "you prefer" if is_reader else "the recipient prefers"

@@ -6,7 +6,7 @@ Pure; asked when a notification is written, and quiet times again when it is sen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -14,9 +14,20 @@ from zoneinfo import ZoneInfo
 
 from tocsin.flow.schedule.wall_clock import next_shown_s, zone_named
 from tocsin.model.change_kinds import EventKind, Frequency
+from tocsin.model.mute import EVERYTHING_ID, Mute, MuteKind, actor_key
 from tocsin.model.notification import ReasonKind
-from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice, Layers, Preferences, Weekday, choose
+from tocsin.model.notification_draft import EventHead, NotificationDraft
+from tocsin.model.preferences import (
+    DEFAULT,
+    IN_APP,
+    FrequencyChoice,
+    Layer,
+    Layers,
+    Preferences,
+    Weekday,
+    choose,
+    mandatory_kind,
+)
 from tocsin.model.subscription import Channel
 
 _DAY = timedelta(days=1)
@@ -158,41 +169,50 @@ class Preferred:
 
     ``layers`` are of who has chosen something, or is in a team that has; the times of a recipient are those of the
     first layer. ``versions`` say, by recipient, which preferences these are: what waited for others does not take more.
-    ``beneath`` are the defaults that hold for all others.
+    ``beneath`` are the defaults that hold for all others. ``mutes`` are the broad ones, by recipient.
     """
 
     layers: Mapping[str, Layers] = field(default_factory=dict)
     versions: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, tuple[EventKind, ...]] = field(default_factory=dict)
     beneath: Layers = ()
+    mutes: Mapping[str, Sequence[Mute]] = field(default_factory=dict)
     _choices: dict[tuple[int, str, str, bool], FrequencyChoice] = field(default_factory=dict, compare=False, repr=False)
     """What is chosen for an event, by the layers, which many recipients share."""
 
     @property
     def is_empty(self) -> bool:
         """Return whether nobody prefers anything."""
-        return not self.layers and not self.beneath
+        return not self.layers and not self.beneath and not self.mutes
 
     def choice_for(self, draft: NotificationDraft) -> FrequencyChoice:
         """Return how often what a draft is about comes to its recipient over its channel."""
         is_mentioned = ReasonKind.MENTION in draft.reasons.kinds
-        return self.choice(draft.recipient_id, draft.event.event_id, draft.channel, is_mentioned=is_mentioned)
+        return self.choice(draft.recipient_id, draft.event, draft.channel, is_mentioned=is_mentioned)
 
     def choice(
-        self, recipient_id: str | None, event_id: str, channel: Channel, *, is_mentioned: bool
+        self, recipient_id: str | None, event: EventHead, channel: Channel, *, is_mentioned: bool
     ) -> FrequencyChoice:
         """Return how often an event comes to a recipient over a channel; a mention counts for who is mentioned."""
-        layers = self._layers_of(recipient_id)
-        if not layers:
+        layers, mutes = self._layers_of(recipient_id), self.mutes.get(recipient_id or "", ())
+        if not layers and not mutes:
             return DEFAULT
-        key = (id(layers), event_id, channel, is_mentioned)
+        if mutes:
+            mute = _mute_of(mutes, layers, self._kinds_of(event, is_mentioned=is_mentioned), (event, channel))
+            if mute is not None:
+                return FrequencyChoice(Frequency.NEVER, mute.to_text(), Layer.MUTE)
+        key = (id(layers), event.event_id, channel, is_mentioned)
         cached_choice = self._choices.get(key)
         if cached_choice is None:
-            kinds = self.kinds.get(event_id, ())
-            if not is_mentioned and len(kinds) > 1:
-                kinds = tuple(one for one in kinds if one.kind != _MENTION)
+            kinds = self._kinds_of(event, is_mentioned=is_mentioned)
             cached_choice = self._choices[key] = choose(layers, kinds, channel)
         return cached_choice
+
+    def _kinds_of(self, event: EventHead, *, is_mentioned: bool) -> Sequence[EventKind]:
+        kinds = self.kinds.get(event.event_id, ())
+        if is_mentioned or len(kinds) < 2:
+            return kinds
+        return tuple(one for one in kinds if one.kind != _MENTION)
 
     def wait(self, draft: NotificationDraft, frequency: Frequency) -> PreferredWait | None:
         """Return what a draft waits for that comes so often; None if for nothing.
@@ -218,6 +238,28 @@ class Preferred:
 
 
 NO_PREFERENCES = Preferred()
+
+
+def _mute_of(
+    mutes: Sequence[Mute], layers: Layers, kinds: Sequence[EventKind], place: tuple[EventHead, Channel]
+) -> Mute | None:
+    """Return the broad mute that suppresses an event over a channel; none does of a kind that is mandatory.
+
+    Muted kinds suppress an event as kinds do that never come: what is of another kind as well comes for that.
+    """
+    event, channel = place
+    own_mutes = [one for one in mutes if one.holds(channel, (event.offset, event.timestamp_ms))]
+    if not own_mutes or mandatory_kind(layers, kinds) is not None:
+        return None
+    actor = "" if event.user_id is None else actor_key(event.user_id)
+    for mute in own_mutes:
+        if mute.about_id in (EVERYTHING_ID, actor):
+            return mute
+    by_kind = {mute.subject: mute for mute in own_mutes if mute.kind is MuteKind.KIND}
+    never = Preferences(kinds={name: {channel: Frequency.NEVER} for name in by_kind})
+    choice = choose(((Layer.OWN, never), *layers), kinds, channel)
+    is_muted = choice.frequency is Frequency.NEVER and choice.kind in by_kind
+    return by_kind[choice.kind] if is_muted else None
 
 
 def wait_of(preferences: Preferences, frequency: Frequency) -> PreferredWait | None:

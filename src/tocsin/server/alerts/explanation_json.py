@@ -22,6 +22,7 @@ from tocsin.flow.schedule.messages import without_asset
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.message import DroppedReason, MessageStatus
+from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonContext
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.model.own_address import shown_target
@@ -218,6 +219,8 @@ def _choice_json(choice: FrequencyChoice) -> Document | None:
     """Return how often its recipient preferred it when it was written, of which kind, and who chose that."""
     if choice.layer is Layer.NOBODY:
         return None
+    if choice.layer is Layer.MUTE:
+        return {"kind": Mute.from_text(choice.kind).subject, "frequency": choice.frequency.value, "from": "mute"}
     return {"kind": choice.kind or None, "frequency": choice.frequency.value, "from": choice.layer.value}
 
 

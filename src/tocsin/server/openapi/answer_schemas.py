@@ -275,7 +275,7 @@ ANSWERS: dict[str, Document] = {
     ),
     "Marked": exact_object({"marked": COUNT}),
     "MarkedOne": exact_object({"id": ID, "read": {"const": True}}),
-    "Unmuted": exact_object({"id": ID, "muted": {"const": False}}),
+    "Unmuted": exact_object({"id": TEXT, "muted": {"const": False}}),
     "FollowedByLink": exact_object({"follows": FLAG}),
     "MutedByLink": exact_object({"muted": {"const": True}, "until": TIME}),
     "Taken": exact_object({}),

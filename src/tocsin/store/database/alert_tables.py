@@ -182,7 +182,13 @@ mute = Table(
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "about_id"),
 )
-"""One row per (user or address, alert or asset, channel) that is muted; no ``channel``: all of them."""
+"""One row per (user or address, what is muted, channel); no ``channel``: all of them.
+
+``about_id`` is the id of an alert or asset; of what is broad, a key that is no id (``model/mute.py``).
+"""
+
+IS_BROAD = mute.c.kind.in_(("kind", "actor", "everything"))
+Index("ix_mute_broad", mute.c.who, sqlite_where=IS_BROAD, postgresql_where=IS_BROAD)
 
 scheduled_check = Table(
     "scheduled_check",

@@ -43,6 +43,7 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import EVERYBODY, notification_preference, team_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
 from tocsin.store.outbox.team_preferences import defaults_of_teams, teams_of
+from tocsin.store.recipients.mutes import broad_mutes_of
 
 _ROW, _EVENT = notification_preference.c, change_event.c
 
@@ -106,14 +107,16 @@ class SqlPreferences:
         if not people:
             return NO_PREFERENCES
         with reading(self._engine) as connection:
-            if connection.scalar(_ANY) is None:
+            mutes = broad_mutes_of(connection, people)
+            if not mutes and connection.scalar(_ANY) is None:
                 return NO_PREFERENCES
-            choices = find_preferences(connection, people)
+            choices = replace(find_preferences(connection, people), mutes=mutes)
             if choices.is_empty:
                 return NO_PREFERENCES
             choosing_people = people
             if not choices.beneath:
                 choosing_people = {one for one, layers in choices.layers.items() if _depend_on_kinds(layers)}
+                choosing_people |= mutes.keys()
             events = {draft.event.event_id for draft in drafts if draft.recipient_id in choosing_people}
             return replace(choices, kinds=kinds_of_events(connection, events))
 

@@ -23,8 +23,10 @@ from tocsin.flow.schedule.preferences import NO_PREFERENCES
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.kind_words import refusal_text
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
+from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind
-from tocsin.model.preferences import Layers
+from tocsin.model.notification_draft import EventHead
+from tocsin.model.preferences import Layer, Layers
 from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
@@ -32,7 +34,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.outbox.preferences import find_preferences, kinds_of_events
 from tocsin.store.recipients.event_subjects import SqlEvents
-from tocsin.store.recipients.mutes import mutes_in, people_muting
+from tocsin.store.recipients.mutes import broad_mutes_of, mutes_in, people_muting
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FOLLOWED = "a policy hides from the recipient what they follow, to which the asset belongs"
@@ -107,7 +109,9 @@ class Permitted:
         unmuted_dispatch, muted_reasons = narrow_dispatch(dispatch, self._mute_objection(dispatch, now_ms))
         if unmuted_dispatch is None:
             return None, muted_reasons
-        welcome, unwanted_reasons = narrow_dispatch(unmuted_dispatch, self._preference_objection(unmuted_dispatch))
+        welcome, unwanted_reasons = narrow_dispatch(
+            unmuted_dispatch, self._preference_objection(unmuted_dispatch, now_ms)
+        )
         if welcome is None:
             return None, (*muted_reasons, *unwanted_reasons)
         visible_dispatch, hidden_reasons = self._visible_part(welcome)
@@ -143,29 +147,38 @@ class Permitted:
             if entry.incident and not may_acknowledge(entry.incident, permissions[str(entry.recipient_id)], assets)
         )
 
-    def _preference_objection(self, dispatch: Dispatch) -> Objection:
+    def _preference_objection(self, dispatch: Dispatch, now_ms: int) -> Objection:
         """Return the objection of people who prefer never to be notified of changes of that category.
 
-        Nobody objects to what a critical alert reports to them.
+        Nobody objects to what a critical alert reports to them. A broad mute counts that held when the event happened,
+        or holds now.
         """
         people = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
         with reading(self._engine) as connection:
             choices = find_preferences(connection, people) if people else NO_PREFERENCES
-            is_of_all, layers = bool(choices.beneath), choices.layers
-            choosing = {one.event.id for one in dispatch.entries if is_of_all or one.recipient_id in layers}
+            choices = replace(choices, mutes=broad_mutes_of(connection, people))
+            choosing_people = people if choices.beneath else choices.layers.keys() | choices.mutes.keys()
+            choosing = {one.event.id for one in dispatch.entries if one.recipient_id in choosing_people}
             by_recipient = replace(choices, kinds=kinds_of_events(connection, choosing))
         channel = Channel(dispatch.message.channel)
         alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
-        critical = set() if choices.is_empty else self._subscriptions.critical_among(alerts)
+        critical = set() if by_recipient.is_empty else self._subscriptions.critical_among(alerts)
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
             is_critical = any(one.is_personal and one.subscription_id in critical for one in entry.reasons)
             if is_critical or not reason.is_personal:
                 return None
             is_mentioned = any(one.kind is ReasonKind.MENTION for one in entry.reasons)
-            choice = by_recipient.choice(entry.recipient_id, entry.event.id, channel, is_mentioned=is_mentioned)
-            if choice.frequency is not Frequency.NEVER:
+            heads = (_head_of(entry), _head_of(entry)._replace(offset=NO_END, timestamp_ms=now_ms))
+            choices = (
+                by_recipient.choice(entry.recipient_id, head, channel, is_mentioned=is_mentioned) for head in heads
+            )
+            choice = next((choice for choice in choices if choice.frequency is Frequency.NEVER), None)
+            if choice is None:
                 return None
+            if choice.layer is Layer.MUTE:
+                mute = Mute.from_text(choice.kind)
+                return OutcomeReason.MUTED, f"the recipient {mute.in_words(moment_text)}"
             return OutcomeReason.MUTED, refusal_text(choice, "the recipient never wants")
 
         return objection
@@ -249,6 +262,11 @@ class Permitted:
 
 def _may_object(layers: Layers) -> bool:
     return any(preferences.has(Frequency.NEVER) for _, preferences in layers)
+
+
+def _head_of(entry: Entry) -> EventHead:
+    event = entry.event
+    return EventHead(entry.log_offset, event.id, event.entity_id, event.user_id, event.timestamp, event.part_of)
 
 
 def _addressees(dispatch: Dispatch) -> set[str]:

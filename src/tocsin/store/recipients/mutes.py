@@ -5,6 +5,7 @@ Next: ``flow/resolve/candidates.py``.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, replace
 from typing import Any
@@ -13,7 +14,7 @@ from sqlalchemy import Connection, Engine, Row, delete, func, select
 
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
-from tocsin.store.database.alert_tables import mute
+from tocsin.store.database.alert_tables import IS_BROAD, mute
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.tables import entity
@@ -102,6 +103,16 @@ def mutes_in(
                 replace(asset_mute, about_id=muted_id)
                 for muted_id in (asset_mute.about_id, *about.get(asset_mute.about_id, ()))
             )
+
+
+def broad_mutes_of(connection: Connection, user_ids: Collection[str]) -> dict[str, list[Mute]]:
+    """Return the mutes of kinds, actors and everything that these people have, by person; most stores have none."""
+    if connection.scalar(select(mute.c.who).where(IS_BROAD).limit(1)) is None:
+        return {}
+    mutes: dict[str, list[Mute]] = defaultdict(list)
+    for row in rows_by_key(connection, select(mute).where(IS_BROAD), mute.c.who, user_ids):
+        mutes[row.who].append(_mute(row))
+    return dict(mutes)
 
 
 def _mute(row: Row[Any]) -> Mute:  # Any: a column's value

@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, select
+from sqlalchemy import ColumnElement, Connection, Engine, Table, or_, select
 
 from tocsin.delivery.links.tokens import KEY_NAME
 from tocsin.errors import WrongKey, WrongSealOfKeys
 from tocsin.model.look_alikes import becomes_another, look_of
+from tocsin.model.mute import actor_key
 from tocsin.model.people import Person
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.people import login_attempts, tokens
@@ -183,11 +184,14 @@ def ensure_administrator(
 
 
 def forget(connection: Connection, user_id: str) -> None:
-    """Delete the credentials, login sources, preferences, mutes and use of quotas of a user who is erased."""
+    """Delete the credentials, login sources, preferences, mutes and use of quotas of a user who is erased.
+
+    So are others' mutes of what they change.
+    """
     login_attempts.forget(connection, user_id)
     for table in (credential, inbox_change, login_source, notification_preference, openid_identity, quota_use):
         connection.execute(table.delete().where(table.c.user_id == user_id))
-    connection.execute(mute.delete().where(mute.c.who == user_id))
+    connection.execute(mute.delete().where(or_(mute.c.who == user_id, mute.c.about_id == actor_key(user_id))))
 
 
 def _open_secret(connection: Connection, sealed: str) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from tocsin.clock import SystemClock
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.worker.failure_reports import failure_reports
+from tocsin.delivery.worker.hidden_wholes import HiddenWholes
 from tocsin.delivery.worker.lag_reports import lag_reports
 from tocsin.delivery.worker.parts import AttemptParts, QueueParts, WorkerParts
 from tocsin.settings import Settings
@@ -46,6 +47,7 @@ def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
             SqlQuietTimes(engine),
             AskedConsumers(engine),
             CurrentStates(engine),
+            HiddenWholes(engine, send_permission.permission_cache),
             senders,
         ),
         owner="test",

@@ -62,7 +62,7 @@ def open_incident(record: Record, case: Stored, was_well: Callable[[], bool]) ->
 def add_step(record: Record, case: Stored, request: Document) -> tuple[Document, Advance | None]:
     """Bring a test case's incident to a status; return its state, and what that changes; leave the event to the caller.
 
-    It changes nothing (None) if it has that status already, just so, whoever resolved it.
+    It changes nothing (None) if it has that status already, just so, also if another person resolved it.
 
     Raises
     ------

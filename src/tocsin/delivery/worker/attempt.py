@@ -343,7 +343,11 @@ class MessageAttempt:
         """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
         if self._parts.permitted.is_certain(dispatch):
             return dispatch, ()
-        return await _ask_store(lambda: self._parts.permitted.permitted_part(dispatch, now_ms=self._clock.now_ms()))
+        parts, now_ms = self._parts, self._clock.now_ms()
+        permitted_dispatch, refusals = await _ask_store(lambda: parts.permitted.permitted_part(dispatch, now_ms=now_ms))
+        if refusals:
+            await _ask_store(lambda: parts.hidden_wholes.tell_parts(dispatch, refusals, now_ms=now_ms))
+        return permitted_dispatch, refusals
 
     async def _addresses(self, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
         """Return the addresses of the owners whom the message can mention."""

@@ -19,6 +19,7 @@ from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.worker.failure_reports import failure_reports
+from tocsin.delivery.worker.hidden_wholes import HiddenWholes
 from tocsin.delivery.worker.lag_reports import lag_reports
 from tocsin.delivery.worker.parts import AttemptParts, Limits, QueueParts, WorkerParts
 from tocsin.delivery.worker.shares import Place, only_place
@@ -77,6 +78,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], 
             quiet_times=SqlQuietTimes(engine),
             asked_consumers=AskedConsumers(engine),
             current_states=CurrentStates(engine),
+            hidden_wholes=HiddenWholes(engine, send_permission.permission_cache),
             senders=senders,
             base_url=settings.base_url(),
             link_key=unsubscribe_key(people),

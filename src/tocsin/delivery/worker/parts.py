@@ -13,6 +13,7 @@ from tocsin.clock import Clock, Steady, SystemClock, steady_s
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.templates.renderings import Renderings
 from tocsin.delivery.worker.failure_reports import FailureReports
+from tocsin.delivery.worker.hidden_wholes import HiddenWholes
 from tocsin.delivery.worker.lag_reports import LagReports
 from tocsin.delivery.worker.shares import Place, only_place
 from tocsin.store.catalogue.people.identities import People
@@ -84,6 +85,7 @@ class AttemptParts:
     quiet_times: SqlQuietTimes
     asked_consumers: AskedConsumers
     current_states: CurrentStates
+    hidden_wholes: HiddenWholes
     senders: Mapping[str, Sender]
     renderings: Renderings = field(default_factory=Renderings)
     base_url: str = ""

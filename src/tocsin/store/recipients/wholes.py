@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
+from tocsin.chunks import chunks_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.portions import MatchedEvent
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.notification_draft import head_of
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import change_event
 from tocsin.store.eventlog.log import EventLog
+
+_PARTS_AT_ONCE = 1_000
 
 FindPlans = Callable[[Collection[str], int], Iterable[Plan]]
 """Returns the plans of these alerts, as they match events from an offset on; one that is disabled has none."""
@@ -28,12 +33,28 @@ class Wholes:
     """The wholes of one store; ``find_plans`` are those of its enabled alerts, unless others are given."""
 
     def __init__(self, engine: Engine, find_plans: FindPlans | None = None) -> None:
-        self._log, self._subscriptions = EventLog(engine), Subscriptions(engine)
+        self._engine, self._log, self._subscriptions = engine, EventLog(engine), Subscriptions(engine)
         self._find_plans = find_plans or self._plans_of
 
     def of(self, alerts_by_whole: Mapping[str, Collection[str]]) -> list[MatchedEvent]:
         """Return the events with these ids that match some of the alerts asked of each, with these alerts."""
-        logged_by_id = self._log.by_ids(alerts_by_whole.keys())
+        return self._matching_events(self._log.by_ids(alerts_by_whole.keys()), alerts_by_whole)
+
+    def parts_of(self, whole: ChangeEvent, alert_ids: Collection[str]) -> Iterator[list[MatchedEvent]]:
+        """Yield the parts of a whole that match some of these alerts, with these, so many at once.
+
+        They were written in the transaction of the whole, at the same time.
+        """
+        query = select(change_event.c.id).where(change_event.c.timestamp_ms == whole.timestamp)
+        with reading(self._engine) as connection:
+            event_ids = list(connection.scalars(query.order_by(change_event.c.log_offset)))
+        for ids in chunks_of(event_ids, _PARTS_AT_ONCE):
+            parts = {key: logged for key, logged in self._log.by_ids(ids).items() if logged.event.part_of == whole.id}
+            yield self._matching_events(parts, dict.fromkeys(parts, alert_ids))
+
+    def _matching_events(
+        self, logged_by_id: Mapping[str, LoggedEvent], alerts_by_whole: Mapping[str, Collection[str]]
+    ) -> list[MatchedEvent]:
         if not logged_by_id:
             return []
         asked_alerts = {alert for event_id in logged_by_id for alert in alerts_by_whole[event_id]}

@@ -1,0 +1,105 @@
+"""Parts of a whole that are told by themselves, because its recipient may no longer view the whole when it is sent.
+
+A part that an alert tells with its whole has no notification of its own (``flow/resolve/wholes.py``). Where rights
+withhold the whole at sending, the same stages run again for its parts, that recipient and those alerts, with the rights
+of now. Their ids are those that the pipeline would have given, so that a worker that is killed before the end of its
+attempt writes nothing twice. Why: docs/decisions/0193-parts-of-a-hidden-whole-are-told.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+
+from sqlalchemy import Engine
+
+from tocsin.access.permission_cache import PermissionCache
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.flow.pipeline import (
+    NOTIFYING,
+    Batch,
+    Context,
+    Lookups,
+    alert_facts_of,
+    audiences_in,
+    drafts_of,
+    run,
+    schedule,
+    withhold,
+)
+from tocsin.flow.resolve.directory import EVERYBODY, Portion
+from tocsin.flow.resolve.only_visible import RememberedEvents
+from tocsin.model.message import DroppedReason, Entry, OutcomeReason
+from tocsin.model.notification_draft import NotificationDraft
+from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.outbox.notification_ids import read_ids
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.recipients.directory import SqlDirectory
+from tocsin.store.recipients.event_subjects import SqlEvents
+from tocsin.store.recipients.holding import Holding
+from tocsin.store.recipients.roots import Roots
+from tocsin.store.recipients.wholes import Wholes
+
+
+class HiddenWholes:
+    """Tells the parts of wholes in one store; rights are those of ``permission_cache``."""
+
+    def __init__(self, engine: Engine, permission_cache: PermissionCache) -> None:
+        self._engine, self._permission_cache = engine, permission_cache
+        self._subscriptions, self._wholes = Subscriptions(engine), Wholes(engine)
+        self._notifications = Notifications(engine)
+
+    def tell_parts(self, dispatch: Dispatch, dropped: Sequence[DroppedReason], *, now_ms: int) -> int:
+        """Store notifications of the parts of wholes that rights withhold from a message; return how many.
+
+        ``dropped`` are reasons that it is not sent for. Those of other objections withhold the parts as well.
+        """
+        alerts_by_notification: dict[str, set[str]] = defaultdict(set)
+        for refusal in dropped:
+            if refusal.because is OutcomeReason.MAY_NOT_VIEW:
+                alerts_by_notification[refusal.notification_id].add(refusal.reason.subscription_id)
+        wholes = [
+            one for one in dispatch.entries if one.event.is_whole and one.notification_id in alerts_by_notification
+        ]
+        return sum(
+            self._tell(dispatch, entry, alerts_by_notification[entry.notification_id], now_ms) for entry in wholes
+        )
+
+    def _tell(self, dispatch: Dispatch, entry: Entry, alert_ids: set[str], now_ms: int) -> int:
+        alerts = list(self._subscriptions.list_enabled(alert_ids))
+        context = Context(alert_facts_of(alerts), self._lookups(), now_ms)
+        count = 0
+        for events in self._wholes.parts_of(entry.event, alert_ids):
+            batch = run((withhold, *NOTIFYING), Batch(events), context)
+            drafts = [one for one in self._drafts(batch, context, entry) if _is_for(one, dispatch)]
+            notifications = list(chain.from_iterable(schedule([drafts], context)))
+            self._notifications.add(notifications)
+            count += len(notifications)
+        return count
+
+    def _drafts(self, batch: Batch, context: Context, entry: Entry) -> Iterator[NotificationDraft]:
+        person = entry.recipient_id
+        people = [EVERYBODY if person is None else Portion(only=frozenset({person}))]
+        return chain.from_iterable(drafts_of(batch, context, audiences_in(batch, context, people)))
+
+    def _lookups(self) -> Lookups:
+        engine = self._engine
+        return Lookups(
+            directory=SqlDirectory(engine),
+            policies=self._permission_cache.current_policies(),
+            events=RememberedEvents(SqlEvents(engine)),
+            find_held_back=partial(Holding(engine).hold_back, is_new=False),
+            find_roots=Roots(engine).of,
+            find_wholes=self._wholes.of,
+            find_preferences=SqlPreferences(engine).of_recipients,
+            ids=read_ids(engine),
+        )
+
+
+def _is_for(draft: NotificationDraft, dispatch: Dispatch) -> bool:
+    """Return whether a notification goes where a message was to go."""
+    message = dispatch.message
+    return (draft.channel.value, draft.target.lower()) == (message.channel, message.target.lower())

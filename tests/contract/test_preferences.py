@@ -50,6 +50,10 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         ({"kinds": {"descriptions": {"Email": "daily"}}}, "kinds.descriptions: 'descriptions' is not a kind"),
         ({"kinds": {"description": {"Webhook": "daily"}}}, "kinds.description.Webhook: Webhook takes no preference"),
         ({"kinds": {"description": {"Fax": "daily"}}}, "kinds.description"),
+        ({"kinds": {"description": {"Email": "daily 25:00"}}}, "kinds.description.Email: must be immediate"),
+        ({"kinds": {"description": {"Email": "daily friday"}}}, "not 'daily friday'"),
+        ({"kinds": {"description": {"Email": "never 08:00"}}}, "not 'never 08:00'"),
+        ({"categories": {"description": "daily 08:30"}}, "categories.description"),
         ({"categories": {"descriptions": "daily"}}, "categories.descriptions: 'descriptions' is not a category"),
         ({"categories": {"description": "monthly"}}, "categories.description"),
         ({"color": "blue"}, "color"),
@@ -221,6 +225,8 @@ def test_the_matrix_says_of_each_cell_how_often_when_and_whose_choice_it_is(
         cell = cells(client, ann, "description")["Email"]
         assert (cell["frequency"], cell["at"], cell["from"]) == ("weekly", "monday 07:30", "team")
         assert (cell["team"]["id"], cell["team"]["name"]) == (team, "buyers")
+        client.put(f"/users/{ann}/preferences", json={"kinds": {"description": {"Email": "weekly friday"}}})
+        assert cells(client, ann, "description")["Email"]["at"] == "friday 07:30"
         client.put(f"/users/{ann}/preferences", json={"categories": {"description": "never"}})
         assert cells(client, ann, "description")["Email"] == {"frequency": "never", "from": "own", "by": "description"}
         administrator.put("/system/preferences", json={"mandatory": ["description"]})

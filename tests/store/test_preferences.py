@@ -287,6 +287,21 @@ def test_an_hourly_kind_is_one_message_per_hour_and_none_for_an_empty_hour(store
     assert due(store_engine)["ana@example.com"] == hours
 
 
+@pytest.mark.parametrize(
+    ("rhythm", "hours"), [("daily 17:30", 17.5), ("weekly", 9), ("weekly tuesday", 9), ("weekly tuesday 08:00", 8)]
+)
+def test_a_kind_comes_at_a_time_of_its_own_in_ones_zone(store_engine: Engine, rhythm: str, hours: float) -> None:
+    company, preferences = company_of(store_engine), SqlPreferences(store_engine)
+    document = {"kinds": {"description": {"Email": rhythm}}, "digestDay": "tuesday"}
+    preferences.put(company.ids["ana"], Preferences.model_validate(document), now_ms=1)
+    preferences.put(company.ids["ben"], Preferences.model_validate(document | {"timezone": "Etc/GMT+1"}), now_ms=1)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)  # a Tuesday
+    due_by_recipient = due(store_engine)
+    assert due_by_recipient["ana@example.com"] == [(NIGHT_MS + int(hours * HOUR_MS), 1)]
+    assert due_by_recipient["ben@example.com"] == [(NIGHT_MS + int((hours + 1) * HOUR_MS), 1)]
+
+
 def test_defaults_hold_beneath_what_people_choose_and_what_is_mandatory_is_never_off(store_engine: Engine) -> None:
     company, preferences = company_of(store_engine), SqlPreferences(store_engine)
     ana, ben = company.ids["ana"], company.ids["ben"]
@@ -377,7 +392,7 @@ def test_what_a_bot_breaks_is_mailed_at_once_and_a_choice_of_ones_own_comes_befo
     assert due_by_recipient["ben@example.com"][0][0] > NIGHT_MS + 9 * HOUR_MS
 
 
-PEOPLE_WAIT = st.sampled_from(["immediate", "hourly", "daily", "weekly", "never"])
+PEOPLE_WAIT = st.sampled_from(["immediate", "hourly", "daily", "daily 05:45", "weekly", "weekly friday", "never"])
 CHOICES = st.builds(
     lambda mail, app, quiet, zone: Preferences.model_validate(
         {"kinds": {"description": {"Email": mail, "ActivityFeed": app}}, "quietHours": quiet, "timezone": zone}

@@ -64,7 +64,11 @@ OverChannel = Annotated[
 ]
 Frequent = Annotated[
     str | None,
-    typer.Option("--frequency", help="How often: immediate, hourly, daily, weekly, never; default takes it back."),
+    typer.Option(
+        "--frequency",
+        help="How often: immediate, hourly, daily, weekly, never, perhaps with a time of its own: 'daily 08:30',"
+        " 'weekly friday 08:30'; default takes it back.",
+    ),
 ]
 
 
@@ -86,6 +90,7 @@ def kinds(
 
     Examples: tocsin kinds description tag --channel email --frequency daily
     · tocsin kinds vote --channel inApp --frequency never
+    · tocsin kinds usage --channel email --frequency "weekly friday 16:00"
     · tocsin kinds testFailure --channel email --frequency immediate --team Analytics
     """
     _check_scope(user, team, server=server)

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field
 
 from tocsin.model.change_kinds import BOT, BREAKING, CHANGE_KINDS, EventKind, Frequency
 from tocsin.model.entity import Document, WireModel
+from tocsin.model.rhythm import RhythmText, parse_rhythm
 from tocsin.model.subscription import Channel
 
 _TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
@@ -69,14 +70,16 @@ class Layer(StrEnum):
 class FrequencyChoice(NamedTuple):
     """How often something comes, which kind or category decides (empty: all), and who has chosen it.
 
-    ``team_id`` is the team whose defaults have chosen it, if a team's have. Of a mute, ``kind`` is what it is of
-    (``model/mute.py``), and the frequency never.
+    ``team_id`` is the team whose defaults have chosen it, if a team's have. ``moment`` is when digests of it come, if
+    that is chosen for it alone, such as ``friday 08:30``; notifications do not keep it. Of a mute, ``kind`` is what it
+    is of (``model/mute.py``), and the frequency never.
     """
 
     frequency: Frequency
     kind: str = ""
     layer: Layer = Layer.NOBODY
     team_id: str = ""
+    moment: str = ""
 
     def to_text(self) -> str:
         """Return the choice as notifications keep it; empty for one that nobody has made."""
@@ -89,6 +92,11 @@ class FrequencyChoice(NamedTuple):
         """Return the choice that a notification keeps."""
         layer, frequency, kind, *team_ids = text.split(" ")
         return cls(Frequency(frequency), kind, Layer(layer), *team_ids)
+
+
+def soonest_first(choice: FrequencyChoice) -> tuple[int, bool, str]:
+    """Return the sort key of choices: by frequency, and of those alike first what names its moment, in its order."""
+    return _SOONEST_FIRST[choice.frequency], not choice.moment, choice.moment
 
 
 DEFAULT = FrequencyChoice(Frequency.IMMEDIATE)
@@ -108,7 +116,8 @@ class QuietHours(WireModel):
 class Preferences(WireModel):
     """What a person prefers; ``timezone`` is an IANA name.
 
-    ``kinds`` are frequencies by kind of change (``model/change_kinds.py``) and channel. Where a kind has none,
+    ``kinds`` are rhythms by kind of change (``model/change_kinds.py``) and channel, each perhaps with a time of its own
+    (``daily 08:30``), which counts instead of ``digest_at`` and ``digest_day``. Where a kind has none,
     ``categories`` count for mails and direct messages, by category of changes (``conditions/changes.KNOWN_CATEGORIES``)
     or ``BREAKING``; then ``frequency``; then the defaults of one's teams, then those of the server. Digests come at
     ``digest_at``, weekly ones on ``digest_day``, hourly ones at each full hour. Days that are no ``working_days`` are
@@ -123,7 +132,7 @@ class Preferences(WireModel):
     digest_day: Weekday = Weekday.MONDAY
     frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
-    kinds: Mapping[str, Mapping[Channel, Frequency]] = Field(default_factory=dict)
+    kinds: Mapping[str, Mapping[Channel, RhythmText]] = Field(default_factory=dict)
 
     def above(self, defaults: Preferences) -> Preferences:
         """Return it with the times of ``defaults`` where its own are unset."""
@@ -136,7 +145,7 @@ class Preferences(WireModel):
 
     def has(self, frequency: Frequency) -> bool:
         """Return whether changes of any kind are notified so often, over any channel."""
-        by_kind = (one for channels in self.kinds.values() for one in channels.values())
+        by_kind = (parse_rhythm(one).frequency for channels in self.kinds.values() for one in channels.values())
         return frequency in (self.frequency, *self.categories.values(), *by_kind)
 
     def names_kinds(self) -> bool:
@@ -147,7 +156,8 @@ class Preferences(WireModel):
         """Return what is chosen here for a kind of an event over a channel; None if nothing is."""
         by_kind = self.kinds.get(kind.kind, {}).get(channel)
         if by_kind is not None:
-            return FrequencyChoice(by_kind, kind.kind, layer)
+            rhythm = parse_rhythm(by_kind)
+            return FrequencyChoice(rhythm.frequency, kind.kind, layer, moment=rhythm.moment)
         if channel is IN_APP:
             return None
         category = kind.category or kind.kind
@@ -199,7 +209,7 @@ class TeamPreferences(Preferences):
         """Return the soonest that teams have chosen for a kind of an event over a channel; None if none has."""
         choices = ((team.id, team.defaults.choice_of(kind, channel, layer)) for team in self.teams)
         by_team = [choice._replace(team_id=team_id) for team_id, choice in choices if choice is not None]
-        return min(by_team, key=lambda choice: _SOONEST_FIRST[choice.frequency], default=None)
+        return min(by_team, key=soonest_first, default=None)
 
 
 RECOMMENDED = DefaultPreferences(
@@ -257,7 +267,7 @@ def _soonest(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> 
     if choice is not None:
         return choice
     choices = [_first(layers, one, channel) or DEFAULT for one in plain_kinds]
-    return min(choices, key=lambda choice: _SOONEST_FIRST[choice.frequency])
+    return min(choices, key=soonest_first)
 
 
 def _crossing_kind(kinds: Collection[EventKind]) -> EventKind | None:

@@ -117,7 +117,7 @@ class Schedule:
         if draft.channel not in PREFERRED_CHANNELS:
             return slots
         choice = self._preferred.choice_for(draft)
-        wait, key = self._preferred.wait(draft, choice.frequency), self._preferred.grouping_key(recipient_id)
+        wait, key = self._preferred.wait(draft, choice), self._preferred.grouping_key(recipient_id)
         if wait is None and choice.layer is Layer.NOBODY:
             return slots
         return tuple(

@@ -179,6 +179,8 @@ class Preferred:
     mutes: Mapping[str, Sequence[Mute]] = field(default_factory=dict)
     _choices: dict[tuple[int, str, str, bool], FrequencyChoice] = field(default_factory=dict, compare=False, repr=False)
     """What is chosen for an event, by the layers, which many recipients share."""
+    _waits: dict[tuple[int, str, str], PreferredWait | None] = field(default_factory=dict, compare=False, repr=False)
+    """What is waited for, by the layers."""
 
     @property
     def is_empty(self) -> bool:
@@ -214,15 +216,18 @@ class Preferred:
             return kinds
         return tuple(one for one in kinds if one.kind != _MENTION)
 
-    def wait(self, draft: NotificationDraft, frequency: Frequency) -> PreferredWait | None:
-        """Return what a draft waits for that comes so often; None if for nothing.
+    def wait(self, draft: NotificationDraft, choice: FrequencyChoice) -> PreferredWait | None:
+        """Return what a draft waits for that comes as chosen; None if for nothing.
 
         In the app there are no quiet hours.
         """
         layers = self._layers_of(draft.recipient_id)
         if not layers:
             return None
-        wait = wait_of(layers[0][1], frequency)
+        key = (id(layers), choice.frequency, choice.moment)
+        if key not in self._waits:
+            self._waits[key] = wait_of(layers[0][1], choice)
+        wait = self._waits[key]
         if wait is None or draft.channel is not IN_APP:
             return wait
         return None if wait.digest is None else PreferredWait(digest=wait.digest)
@@ -262,22 +267,30 @@ def _mute_of(
     return by_kind[choice.kind] if is_muted else None
 
 
-def wait_of(preferences: Preferences, frequency: Frequency) -> PreferredWait | None:
-    """Return the wait for what comes so often, None if it is sent at once.
+def wait_of(preferences: Preferences, choice: FrequencyChoice) -> PreferredWait | None:
+    """Return the wait for what comes as chosen, None if it is sent at once.
 
     ``never`` gives no wait: it is dropped when it would be sent (``store/outbox/send_permission.py``).
     """
     quiet = quiet_times_of(preferences)
-    if frequency in DIGESTS:
-        return PreferredWait(quiet, _digest_time(preferences, frequency))
+    if choice.frequency in DIGESTS:
+        return PreferredWait(quiet, _digest_time(preferences, choice))
     return None if quiet is None else PreferredWait(quiet)
 
 
-def _digest_time(preferences: Preferences, frequency: Frequency) -> DailyTime | FullHour:
-    if frequency is Frequency.HOURLY:
+def _digest_time(preferences: Preferences, choice: FrequencyChoice) -> DailyTime | FullHour:
+    if choice.frequency is Frequency.HOURLY:
         return FullHour()
-    weekday = preferences.digest_day.number if frequency is Frequency.WEEKLY else None
-    return DailyTime.of(preferences.digest_at, preferences.timezone, weekday)
+    day, time = digest_moment(preferences, choice)
+    weekday = Weekday(day).number if choice.frequency is Frequency.WEEKLY else None
+    return DailyTime.of(time, preferences.timezone, weekday)
+
+
+def digest_moment(preferences: Preferences, choice: FrequencyChoice) -> tuple[str, str]:
+    """Return on which day (for what is weekly) and at what time digests come: as chosen for the kind, or for all."""
+    words = choice.moment.split()
+    day = next((word for word in words if ":" not in word), preferences.digest_day.value)
+    return day, next((word for word in words if ":" in word), preferences.digest_at)
 
 
 def quiet_times_of(preferences: Preferences) -> QuietTimes | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.conditions.event_kinds import kinds_in_category
+from tocsin.flow.schedule.preferences import digest_moment
 from tocsin.model.change_kinds import CHANGE_KINDS, EventKind, Frequency, KindOfChange
 from tocsin.model.effective_preferences import (
     ChoiceSource,
@@ -74,7 +75,7 @@ def _cell(kind: KindOfChange, channel: Channel, layers: Layers, teams: Mapping[s
     times = times_of(layers)
     return PreferenceCell(
         frequency=choice.frequency,
-        at=_digest_time(times, choice.frequency),
+        at=_moment(times, choice),
         source=_source(choice, layers),
         by=choice.kind or None,
         team=teams.get(choice.team_id),
@@ -86,10 +87,11 @@ def _source(choice: FrequencyChoice, layers: Layers) -> ChoiceSource:
     return ChoiceSource.RECOMMENDED if is_recommended else ChoiceSource(choice.layer.value)
 
 
-def _digest_time(times: Preferences, frequency: Frequency) -> str | None:
-    if frequency is Frequency.WEEKLY:
-        return f"{times.digest_day} {times.digest_at}"
-    return times.digest_at if frequency is Frequency.DAILY else None
+def _moment(times: Preferences, choice: FrequencyChoice) -> str | None:
+    day, time = digest_moment(times, choice)
+    if choice.frequency is Frequency.WEEKLY:
+        return f"{day} {time}"
+    return time if choice.frequency is Frequency.DAILY else None
 
 
 def _categories_of_kinds() -> dict[str, tuple[str, ...]]:

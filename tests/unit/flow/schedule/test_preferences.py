@@ -20,7 +20,7 @@ from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
 from tocsin.model.change_kinds import BOT, BREAKING, EventKind, Frequency
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import RECOMMENDED, Layer, Preferences, QuietHours, Weekday, choose
+from tocsin.model.preferences import RECOMMENDED, FrequencyChoice, Layer, Preferences, QuietHours, Weekday, choose
 from tocsin.model.subscription import Channel, Trigger
 
 pytestmark = pytest.mark.xdist_group("preferences")  # one worker has the clocks of all zones
@@ -234,7 +234,7 @@ def clock(zone: str) -> Clock:
 
 
 def due_by_preference(preferences: Preferences, moment_ms: int) -> int:
-    wait = wait_of(preferences, preferences.frequency or Frequency.IMMEDIATE)
+    wait = wait_of(preferences, FrequencyChoice(preferences.frequency or Frequency.IMMEDIATE))
     return moment_ms if wait is None else wait.due_at_ms(moment_ms)
 
 

@@ -135,8 +135,8 @@ def _check_mandatory(preferences: Preferences, before: Preferences, mandatory: C
     """Refuse to switch off a mandatory kind; what was switched off before it was mandatory stays, without effect."""
     for name, by_channel in preferences.kinds.items():
         unchanged = before.kinds.get(name, {})
-        switched_off = [channel for channel, frequency in by_channel.items() if frequency is Frequency.NEVER]
-        if name in mandatory and any(unchanged.get(channel) is not Frequency.NEVER for channel in switched_off):
+        switched_off = [channel for channel, frequency in by_channel.items() if frequency == Frequency.NEVER]
+        if name in mandatory and any(unchanged.get(channel) != Frequency.NEVER for channel in switched_off):
             raise InvalidInput("is mandatory here, so it cannot be switched off", field=f"kinds.{name}")
 
 

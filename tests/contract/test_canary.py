@@ -434,6 +434,7 @@ _SHOWS: dict[str, Probe] = {
         _events_of_each_kind("/events/{id}/explain"),
         _events_of_each_kind("/events/{id}/explain?user=mallory&limit=100"),
     ),
+    "GET /events/{event_id}/audience": _events("/events/{id}/audience"),
     "GET /events/{event_id}/impact": _events("/events/{id}/impact"),
     "GET /entity/profiles/{entity_type}": _always(
         "/entity/profiles/table", *(f"/entity/profiles/table?profileType={of}" for of in ("table", "column", "system"))

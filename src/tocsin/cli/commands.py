@@ -91,6 +91,7 @@ COMMANDS = (
     Command("kinds", "preferences", USE, "List the kinds of change, or choose how often you are notified of some."),
     Command("preferences", "preferences", USE, "Show or set when you are notified by mail and direct message."),
     Command("defaults", "preferences", USE, "Show or set the preferences that hold where people have chosen nothing."),
+    Command("audience", "audience", USE, "List who was told of a change, and who has read it."),
     Command("impact", "impact", USE, "Show everything downstream of an asset, with owners."),
     Command(
         "explain",

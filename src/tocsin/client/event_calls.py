@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 from urllib.parse import quote
 
-from tocsin.client.call import ApiCall
+from tocsin.client.call import ApiCall, query_of
 from tocsin.model.entity import Document
 
 _CONSUMERS = "events/consumers"
@@ -29,6 +29,15 @@ def events_ingest(events: Sequence[Document], *, source: str | None = None, dry_
 def event_origin(event_id: str) -> ApiCall[Document]:
     """Return where an event came from that a bot has ingested: ``source``, ``id`` there, and ``claimedAuthor``."""
     return ApiCall("GET", f"events/{quote(event_id, safe='')}/origin", lambda answer: answer)
+
+
+def event_audience(event_id: str, *, limit: int | None = None, after: str | None = None) -> ApiCall[Document]:
+    """Return who was told of an event (``data``: ``name``, ``channels``, ``readAt``), as far as you may know.
+
+    ``isComplete`` says whether these are all; ``unowned`` are assets downstream that nobody owns.
+    """
+    query = query_of({"limit": limit, "after": after})
+    return ApiCall("GET", f"events/{quote(event_id, safe='')}/audience", lambda answer: answer, query)
 
 
 def consumers() -> ApiCall[Document]:

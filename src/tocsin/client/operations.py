@@ -231,6 +231,7 @@ class _Operations:
     read_log_as_rdf = _operation(rdf_calls.read_log_as_rdf)
     read_rdf = _listing(rdf_calls.read_rdf)
     events_ingest = _operation(event_calls.events_ingest)
+    event_audience = _operation(event_calls.event_audience)
     event_origin = _operation(event_calls.event_origin)
     add_test_result = _operation(calls.add_test_result)
     add_pipeline_status = _operation(calls.add_pipeline_status)

@@ -1,4 +1,4 @@
-"""Route that explains one event: why a person was notified or not, per alert and recipient.
+"""Routes that explain one event: why a person was notified or not, per alert and recipient; and who was told.
 
 Next: ``server/alerts/explanations.py``.
 """
@@ -19,15 +19,24 @@ from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.access.similar_names import similar_names
 from tocsin.server.alert_stores import with_streaks
+from tocsin.server.alerts.audience import AUDIENCE, audience_of_event
 from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import ExplanationScope, explain, reader_of
 from tocsin.server.alerts.readers import readers_of_event
+from tocsin.server.http.answer_shapes import schema_of
+from tocsin.server.http.json_schema import ID, exact_object, ref
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, PathId, answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Named = Annotated[str | None, Query(max_length=300)]
+
+_AUDIENCE = schema_of(AUDIENCE)
+AUDIENCE_PAGE = exact_object(
+    {name: _AUDIENCE["properties"][name] for name in _AUDIENCE["required"]} | {"eventId": ID, "paging": ref("Paging")},
+    {name: shape for name, shape in _AUDIENCE["properties"].items() if name not in _AUDIENCE["required"]},
+)
 
 router = DeclaredRoutes(tags=["events"])
 
@@ -63,6 +72,23 @@ def explain_event(
     now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin
     explanation = on_wire(findings, visibility=caller.visibility, now_ms=now_ms, shows_answers=is_admin)
     return answer({**explanation, "paging": paging} | readers_of_event(visible.event, caller))
+
+
+@router.get("/events/{event_id}/audience", openapi_extra=answers("Audience", AUDIENCE_PAGE))
+def audience_of(
+    event_id: PathId,
+    caller: Asked,
+    *,
+    limit: Annotated[int, Query(ge=0, le=1000)] = 100,
+    after: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    """Return who was told of an event, by what channel, and who has read it, as far as the caller may know.
+
+    Administrators know of everybody, editors of whom their alert told, others of themselves. ``unowned`` are visible
+    assets downstream that nobody owns.
+    """
+    visible = shown_event(str(event_id), caller)
+    return answer({"eventId": visible.event.id} | audience_of_event(visible, caller, limit=limit, skip=after))
 
 
 def _alert(id_or_name: str, caller: Caller) -> EventSubscription | None:

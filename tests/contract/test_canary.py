@@ -514,6 +514,7 @@ _SHOWS: dict[str, Probe] = {
         _people("/users/{id}?fields=*"),
     ),
     "GET /{collection}/{entity_id}/alerts": _probe_each("/{collection}/{id}/alerts"),
+    "GET /{collection}/{entity_id}/activity": _probe_each("/{collection}/{id}/activity?limit=1000"),
     "GET /{collection}/{entity_id}/assets": _probe_each("/{collection}/{id}/assets"),
     "GET /{collection}/{entity_id}/diff": _probe_all(
         _probe_each("/{collection}/{id}/diff"), _probe_each("/{collection}/{id}/diff?from=0.1&to=0.2")

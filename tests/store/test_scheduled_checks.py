@@ -25,7 +25,7 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.tables import message, notification
-from tocsin.store.eventlog.activity import Activity
+from tocsin.store.eventlog.activity import Activity, FeedPage, FeedScope
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
@@ -97,9 +97,9 @@ def test_a_check_for_one_alert_is_in_nobodys_feed_and_in_no_list_that_does_not_n
     company.describe("orphan", "A change.")
     assert write(company, check, state_of(company, "orphan", may_lack_owner=True)) == 1
     activity = Activity(company.engine)
-    listed_types = [logged.event.event_type for logged in activity.events_for_follower(ben)]
+    listed_types = [logged.event.event_type for logged in activity.of_person(ben, FeedPage(), FeedScope.FOLLOWING)]
     assert (listed_types[0], EventType.SCHEDULED_CHECK in listed_types) == (EventType.ENTITY_UPDATED, False)
-    (check_event,) = activity.events_for_follower(ben, event_types=[EventType.SCHEDULED_CHECK])
+    (check_event,) = activity.of_person(ben, FeedPage(event_types=[EventType.SCHEDULED_CHECK]))
     assert check_event.event.id == check.event_id(company.ids["orphan"])
     selection = EventSelection(entity_id=company.ids["orphan"])
     counts = [

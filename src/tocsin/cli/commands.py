@@ -67,7 +67,7 @@ COMMANDS = (
     ),
     Command("login", "personal", USE, "Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com)."),
     Command("follow", "follows", USE, "Follow assets: you are notified in the app of each of their changes."),
-    Command("unfollow", "follows", USE, "Stop following assets."),
+    Command("unfollow", "follows", USE, "Stop following assets, or a column of each."),
     Command(
         "follows", "follows", USE, "List what you follow: since when, its last change, and how often it has told you."
     ),
@@ -79,6 +79,12 @@ COMMANDS = (
         is_group=True,
     ),
     Command("inbox", "inbox", USE, "List your notifications, unread first."),
+    Command(
+        "activity",
+        "activity",
+        USE,
+        "List what happened to what you follow and own, and what else you were told, newest first.",
+    ),
     Command(
         "mark",
         "inbox",

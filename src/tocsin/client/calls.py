@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -133,17 +133,6 @@ def followers(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
 def follows(user_id: str) -> ApiCall[tuple[Entity, ...]]:
     """Return the assets that the user with UUID ``user_id`` follows."""
     return ApiCall("GET", f"users/{_quote(user_id)}/follows", _parse_follows)
-
-
-def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterable[str] = ()) -> Pages[Change]:
-    """Iterate over the changes of the assets a user follows, newest first.
-
-    ``since`` without a time zone is local time. ``event_types`` narrows to these; none means all.
-    """
-    filters: dict[str, Filter] = {"since": int(since.timestamp() * 1000), "event_type": tuple(event_types) or None}
-    return pages_of(
-        f"users/{_quote(user_id)}/activity", filters, lambda row: Change(row["event"], row.get("title") or "")
-    )
 
 
 def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:

@@ -1,8 +1,8 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
-Each operation is a function of ``client/calls.py``, ``alert_calls.py``, ``change_calls.py``, ``event_calls.py``,
-``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``, ``lake_calls.py``, ``preference_calls.py``,
-``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which documents it.
+Each operation is a function of ``client/calls.py``, ``activity_calls.py``, ``alert_calls.py``, ``change_calls.py``,
+``event_calls.py``, ``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``, ``lake_calls.py``,
+``preference_calls.py``, ``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 import httpx
 
 from tocsin.client import (
+    activity_calls,
     alert_calls,
     calls,
     change_calls,
@@ -136,7 +137,9 @@ class _Operations:
     saved_search = _operation(follow_calls.saved_search)
     follow_search = _operation(follow_calls.follow_search)
     delete_search = _operation(follow_calls.delete_search)
-    get_follower_activity = _listing(calls.get_follower_activity)
+    activity = _listing(activity_calls.activity)
+    entity_activity = _listing(activity_calls.entity_activity)
+    get_follower_activity = _listing(activity_calls.get_follower_activity)
     notifications = _listing(calls.notifications)
     mark_read = _operation(calls.mark_read)
     mark_notifications = _operation(inbox_calls.mark_notifications)

@@ -296,6 +296,9 @@ class StreamingServer(uvicorn.Server):
 
 _OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
 _OF_FOLLOWERS = (followers, follows, searches)
+_BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
+_OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
+_OF_ENTITIES = (samples.of_asset, followers.of_asset, activity.of_entities)
 _OF_INBOXES = (inbox, inbox_marks, mutes, preferences, activity)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
@@ -319,9 +322,8 @@ _OF_ALERTS = (
 def _routes() -> list[LaidOutRoute]:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes: list[LaidOutRoute] = []
-    by_link = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
     open_routers = (version.router, health.router, rdf.open_router)
-    for open_to_all in (*open_routers, users.open_router, openid.open_router, *(one.router for one in by_link)):
+    for open_to_all in (*open_routers, users.open_router, openid.open_router, *(one.router for one in _BY_LINK)):
         routes += lay_out(open_to_all, API, [Depends(check_query_names)])
     dependencies = [Depends(caller_of), Depends(check_query_names)]
     for resource in (
@@ -355,8 +357,7 @@ def _routes() -> list[LaidOutRoute]:
     ):
         routes += lay_out(resource.router, API, dependencies)
     routes += lay_out(profiles.of_types, API, dependencies)
-    of_every_collection = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
-    for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
+    for router in (*(resource.router for resource in _OF_EVERY_COLLECTION), *_OF_ENTITIES):
         routes += lay_out(router, f"{API}/{COLLECTION}", dependencies)
     for resource in (custom_properties, events, ingest):  # after all others: their paths could be of collections, too
         routes += lay_out(resource.router, API, dependencies)

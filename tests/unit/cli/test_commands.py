@@ -21,6 +21,7 @@ from tocsin.errors import InvalidInput
 app = app_of()
 
 API = "/api/v1"
+CHANGE = {"eventType": "entityUpdated"}
 ORDERS = {"id": "t", "name": "orders", "fullyQualifiedName": "a.orders"}
 ALERT: dict[str, Any] = {
     "name": "owners",
@@ -66,14 +67,14 @@ def test_wrong_usage_ends_with_two(run: Run) -> None:
 def test_an_asset_is_found_whatever_its_type_and_followed_by_oneself(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/dashboards/name/a.orders", ORDERS)
     small_server.answer("GET", f"{API}/users/loggedInUser", {"id": "u", "name": "dana"})
-    small_server.answer("PUT", f"{API}/dashboards/t/followers/u")
+    small_server.answer("PUT", f"{API}/dashboards/t/followers/u", CHANGE)
     assert run("follow", "a.orders").out == "dana now follows dashboard a.orders.\n"
 
 
 def test_somebody_else_can_be_named_and_the_answer_is_json_if_asked(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/tables/name/a.orders", ORDERS)
     small_server.answer("GET", f"{API}/users/name/dana", {"id": "u", "name": "dana"})
-    small_server.answer("DELETE", f"{API}/tables/t/followers/u")
+    small_server.answer("DELETE", f"{API}/tables/t/followers/u", CHANGE)
     ended = run("unfollow", "a.orders", "--as", "dana", "--type", "table", "--json")
     assert json.loads(ended.out) == {"user": "dana", "asset": "a.orders", "type": "table", "follows": False}
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tocsin.client import calls
+from tocsin.client import activity_calls, calls
 from tocsin.client import follow_calls as calls_of_follows
 from tocsin.client.call import Page
 from tocsin.errors import InvalidInput
@@ -75,9 +75,16 @@ def test_many_follows_are_selected_in_one_way() -> None:
     ],
 )
 def test_activity_counts_from_a_moment_in_whatever_zone(since: datetime) -> None:
-    pages = calls.get_follower_activity("u", since, event_types=["entityUpdated", "testCaseFailure"])
+    pages = activity_calls.get_follower_activity("u", since, event_types=["entityUpdated", "testCaseFailure"])
     assert pages.first.path == "users/u/activity"
-    assert pages.first.query == {"limit": "100", "since": "1714564800000", "eventType": "entityUpdated,testCaseFailure"}
+    event_types = "entityUpdated,testCaseFailure"
+    filters = {"limit": "100", "of": "following", "since": "1714564800000", "eventType": event_types}
+    assert pages.first.query == filters
+
+
+def test_activity_of_an_entity_is_in_its_collection() -> None:
+    pages = activity_calls.entity_activity("domain", "d/1", since="24h")
+    assert (pages.first.path, pages.first.query) == ("domains/d%2F1/activity", {"limit": "100", "since": "24h"})
 
 
 def test_a_password_travels_as_openmetadata_sends_it() -> None:

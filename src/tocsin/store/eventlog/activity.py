@@ -1,70 +1,213 @@
-"""Activity feed of a person: recent events of followed assets, of their tests and of their threads, newest first.
+"""Activity feeds: recent events around a person, a team, an asset, or a domain, newest first.
 
-Next: ``server/routes/people/users.py``.
+Each page looks up the last event of every asset through an index; only assets with one of the newest of these can have
+an event on the page. Next: ``server/routes/notifications/activity.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
 
-from sqlalchemy import CompoundSelect, Engine, Select, select, union_all
+from sqlalchemy import CTE, ColumnElement, CompoundSelect, Connection, Engine, Select, literal, select, union, union_all
 
+from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.change import FOR_ALERTS, LoggedEvent
+from tocsin.model.notification import ReasonKind
+from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading
+from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.feed_tables import thread
+from tocsin.store.database.keys import is_one_of
 from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import Texts
-from tocsin.store.database.tables import change_event, entity, follow
+from tocsin.store.database.tables import change_event, entity, follow, membership, notification, ownership
 from tocsin.store.eventlog.log import LOGGED, logged_event_of
 
 # What capture derives from an event whose only change is who follows, as store/database/documents.py writes it.
 _FOLLOWED_ONLY = '%"fieldChanged":["followers"]%'
 
+_EVENT = change_event.c
+_MOST_ENTITIES = 10_000
+"""Entities whose events are looked at in one turn."""
+
+_Ids = Select[tuple[str]] | CompoundSelect[tuple[str]]
+
+
+class FeedScope(Enum):
+    """What a person's feed is about."""
+
+    FOLLOWING = "following"
+    OWNED = "owned"
+    ALL = "all"
+
+
+@dataclass(frozen=True)
+class FeedPage:
+    """Which events of a feed are asked for.
+
+    Attributes
+    ----------
+    limit : at most so many
+    below : the log offset that the last page ended with
+    since_ms : events at this time or later, epoch milliseconds
+    event_types : only these; none: all but ``FOR_ALERTS``
+    """
+
+    limit: int = 20
+    below: int | None = None
+    since_ms: int = 0
+    event_types: Collection[str] = ()
+
+    def selective_conditions(self) -> list[ColumnElement[bool]]:
+        """Return the conditions on events by which most may be left out."""
+        of_types = (_EVENT.event_type.in_(sorted(self.event_types)),) if self.event_types else ()
+        return [*of_types, *((_EVENT.timestamp_ms >= self.since_ms,) if self.since_ms else ())]
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """Return the conditions on events. That others follow an asset is no event of a feed."""
+        of_alerts = () if self.event_types else (_EVENT.event_type.not_in(FOR_ALERTS),)
+        return [*self.selective_conditions(), *of_alerts, _EVENT.derived.not_like(_FOLLOWED_ONLY)]
+
 
 class Activity:
-    """What happens to followed assets, in one store."""
+    """What happens around people, teams and assets, in one store."""
 
     def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
         self._engine, self._page_bytes = engine, page_bytes
 
-    def events_for_follower(
-        self,
-        user_id: str,
-        *,
-        since_ms: int = 0,
-        event_types: Collection[str] = (),
-        below: int | None = None,
-        limit: int = 20,
-    ) -> BoundedList[LoggedEvent]:
-        """Return what happened since ``since_ms`` to the assets a user follows, newest first.
+    def of_person(self, user_id: str, page: FeedPage, scope: FeedScope = FeedScope.ALL) -> BoundedList[LoggedEvent]:
+        """Return events of what a person follows and owns, and what they were told of in the app, or would have been.
 
-        Tests of a followed table, and threads about a followed asset, count as the asset does. That others follow
-        the assets too is left out. ``event_types`` narrows to these (none: all but ``FOR_ALERTS``); ``below`` is the
-        log offset the last page ended with.
+        Assets that belong to what they follow are among the latter. A kind that they never want is in the feed.
         """
-        query = (
-            select(*LOGGED)
-            .where(change_event.c.entity_id.in_(_ids_followed(user_id)), change_event.c.timestamp_ms >= since_ms)
-            .where(change_event.c.derived.not_like(_FOLLOWED_ONLY))
-        )
-        event_type = change_event.c.event_type
-        query = query.where(event_type.in_(sorted(event_types)) if event_types else event_type.not_in(FOR_ALERTS))
-        if below is not None:
-            query = query.where(change_event.c.log_offset < below)
+        following = select(follow.c.entity_id).where(follow.c.user_id == user_id)
+        owned = select(ownership.c.entity_id).where(ownership.c.owner_id.in_(_holders_above(user_id)))
+        direct_ids = {
+            FeedScope.FOLLOWING: [following],
+            FeedScope.OWNED: [owned],
+            FeedScope.ALL: [following, owned],
+        }[scope]
+        return self._read(page, _with_parts(direct_ids), _told_offsets(user_id, scope, page))
+
+    def of_team(self, team_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
+        """Return events of what a team and the teams below it own."""
+        owned = select(ownership.c.entity_id).where(ownership.c.owner_id.in_(_teams_below(team_id)))
+        return self._read(page, _with_parts([owned]))
+
+    def of_entity(self, entity_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
+        """Return events of an entity and of what lies below it or, if it is a domain or data product, is in it.
+
+        Of these, the ``_MOST_ENTITIES`` that changed last are looked at.
+        """
+        return self._read(page, _with_parts([_within(entity_id)]))
+
+    def _read(
+        self, page: FeedPage, ids: _Ids, told_offsets: Select[tuple[int]] | None = None
+    ) -> BoundedList[LoggedEvent]:
+        """Return events of these entities, and at these offsets."""
         with reading(self._engine) as connection:
-            ordered_query = query.order_by(change_event.c.log_offset.desc()).limit(limit)
+            offsets = {
+                *_newest_offsets(connection, ids, page),
+                *(() if told_offsets is None else connection.scalars(told_offsets)),
+            }
+            newest = sorted(offsets, reverse=True)[: page.limit]
+            query = select(*LOGGED).where(is_one_of(connection, _EVENT.log_offset, newest))
             texts = Texts(connection)
+            ordered_query = query.order_by(_EVENT.log_offset.desc())
             return portion(connection, ordered_query, lambda row: logged_event_of(row, texts), self._page_bytes)
 
 
-def _ids_followed(user_id: str) -> CompoundSelect[tuple[str]]:
-    """Return the query for the ids of the assets that a user follows, of their tests and of their threads."""
-    of_user, table, test = follow.c.user_id == user_id, entity.alias("followed_table").c, entity.alias("test").c
-    tests: Select[tuple[str]] = (
+def _newest_offsets(connection: Connection, ids: _Ids, page: FeedPage) -> list[int]:
+    """Return the offsets of the newest events of these entities, at least as many as the page takes if there are.
+
+    The newest events of all are events of those entities whose newest one is among the newest. What the page leaves out
+    is known only then, so that another turn may follow, of more entities.
+    """
+    offsets: list[int] = []
+    below, entity_count = page.below or NO_END, page.limit
+    while len(offsets) < page.limit:
+        newest = _newest_of_each(ids, page.selective_conditions(), below).limit(entity_count)
+        candidates = [row for row in connection.execute(newest) if row.log_offset is not None]
+        if not candidates:
+            break
+        is_candidate = is_one_of(connection, _EVENT.entity_id, {row.entity_id for row in candidates})
+        since = candidates[-1].log_offset if len(candidates) == entity_count else 0
+        of_candidates = select(_EVENT.log_offset).where(is_candidate, _EVENT.log_offset >= since, *page.conditions())
+        below_last = of_candidates.where(_EVENT.log_offset < below)
+        offsets += connection.scalars(below_last.order_by(_EVENT.log_offset.desc()).limit(page.limit))
+        below, entity_count = since, min(16 * entity_count, _MOST_ENTITIES)
+    return offsets
+
+
+def _newest_of_each(ids: _Ids, conditions: Sequence[ColumnElement[bool]], below: int) -> Select[tuple[str, int]]:
+    """Return the query for the newest event of each of these entities before an offset, the newest of them first."""
+    entity_ids = ids.cte("feed_entity")
+    of_entity = select(_EVENT.log_offset).where(_EVENT.entity_id == entity_ids.c.entity_id, _EVENT.log_offset < below)
+    newest = of_entity.where(*conditions).order_by(_EVENT.log_offset.desc()).limit(1).scalar_subquery()
+    # Entities without one come last: to leave them out here, SQLite would look each up twice.
+    newest_offset = newest.label("log_offset")
+    return select(entity_ids.c.entity_id, newest_offset).order_by(newest_offset.desc().nulls_last())
+
+
+def _told_offsets(user_id: str, scope: FeedScope, page: FeedPage) -> Select[tuple[int]]:
+    """Return the query for the offsets of the newest events that a person was told of in the app, for such a reason."""
+    column = notification.c
+    query = select(column.log_offset).join(_EVENT.id.table, _EVENT.log_offset == column.log_offset)
+    query = query.where(column.recipient_id == user_id, column.channel == Channel.ACTIVITY_FEED.value)
+    if scope is not FeedScope.ALL:
+        kind = ReasonKind.FOLLOWER if scope is FeedScope.FOLLOWING else ReasonKind.OWNER
+        query = query.where(column.reasons.contains(f'"kind":"{kind.value}"', autoescape=True))
+    if page.below is not None:
+        query = query.where(column.log_offset < page.below)
+    return query.where(*page.conditions()).order_by(column.log_offset.desc()).limit(page.limit)
+
+
+def _with_parts(queries: Sequence[Select[tuple[str]]]) -> _Ids:
+    """Return the query for the ids of entities, of the tests of those that are tables, and of their threads."""
+    ids = union_all(*queries).cte("feed_asset")
+    table, test = entity.alias("feed_table").c, entity.alias("feed_test").c
+    tests = (
         select(test.id)
-        .select_from(follow.join(table.id.table, table.id == follow.c.entity_id))
+        .select_from(ids.join(table.id.table, table.id == ids.c.entity_id))
         .join(test.id.table, (test.fqn > table.fqn + ".") & (test.fqn < table.fqn + "/"))  # "/" comes after "."
-        .where(of_user, table.entity_type == "table", test.entity_type == "testCase")
+        .where(table.entity_type == "table", test.entity_type == "testCase")
     )
-    threads = select(thread.c.id).join(follow, follow.c.entity_id == thread.c.about_id).where(of_user)
-    return union_all(select(follow.c.entity_id).where(of_user), tests, threads)
+    threads = select(thread.c.id).join(ids, ids.c.entity_id == thread.c.about_id)
+    return union(select(ids.c.entity_id), tests, threads)
+
+
+def _within(entity_id: str) -> Select[tuple[str]]:
+    """Return the query for the ids of an entity, of what lies below it, of what is in one of these and lies below."""
+    refers = entity_reference.c
+    with_below = _with_below(select(literal(entity_id).label("id")), "within")
+    in_it = select(refers.entity_id).join(with_below, refers.target_id == with_below.c.id)
+    in_it = in_it.where(refers.field.in_(("domains", "dataProducts")))
+    with_contents = _with_below(union(select(with_below.c.id), in_it).subquery().select(), "within_all")
+    changed = (
+        select(entity.c.id)
+        .join(with_contents, with_contents.c.id == entity.c.id)
+        .order_by(entity.c.updated_at_ms.desc())
+    )
+    return select(changed.limit(_MOST_ENTITIES).subquery().c.id.label("entity_id"))
+
+
+def _with_below(ids: Select[tuple[str]], name: str) -> CTE:
+    """Return these ids, and those of what lies below them."""
+    with_below = ids.cte(name, recursive=True)
+    return with_below.union(select(entity.c.id).join(with_below, entity.c.parent_id == with_below.c.id))
+
+
+def _holders_above(user_id: str) -> Select[tuple[str]]:
+    """Return the query for the ids of a person, of their teams, and of all above those."""
+    holder = select(literal(user_id).label("id")).cte("holder", recursive=True)
+    above = select(membership.c.team_id).join(holder, membership.c.member_id == holder.c.id)
+    return select(holder.union(above).c.id)
+
+
+def _teams_below(team_id: str) -> Select[tuple[str]]:
+    """Return the query for the ids of a team and of all teams below it."""
+    team = select(literal(team_id).label("id")).cte("team_below", recursive=True)
+    below = select(membership.c.member_id).join(team, membership.c.team_id == team.c.id)
+    return select(team.union(below.where(membership.c.member_type == "team")).c.id)

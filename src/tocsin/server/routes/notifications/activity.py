@@ -1,14 +1,16 @@
-"""Route of a person's activity feed: recent events of followed entities, newest first.
+"""Routes of activity feeds: recent events around a person, a team, an asset or a domain, newest first.
 
 Next: ``store/eventlog/activity.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query, Response
+from pydantic import Field
 
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_default, own_facts
@@ -16,59 +18,94 @@ from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.errors import Forbidden
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 from tocsin.server.access.events import visible_parts
-from tocsin.server.access.pages import visible_page
+from tocsin.server.access.pages import Read, visible_page
+from tocsin.server.access.permissions import visible_document
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, PathId, answer
+from tocsin.server.request import Asked, Caller, Kind, PathId, QueryParameters, answer
 from tocsin.server.routes.events import parse_event_types
 from tocsin.store.database.page_bytes import BoundedList
+from tocsin.store.eventlog.activity import FeedPage, FeedScope
 
 router = DeclaredRoutes(tags=["inbox"])
+of_entities = DeclaredRoutes(tags=["inbox"])
+"""Included under every collection (``server/app.py``)."""
+
+Events = Callable[[FeedPage], BoundedList[LoggedEvent]]
+"""A feed: its events, newest first, of a page."""
+
+
+class FeedFilters(QueryParameters):
+    """Which events of a feed to return."""
+
+    since: str | None = Field(None, max_length=40, description="Start: `24h`, a date, or epoch milliseconds.")
+    event_type: str | None = Field(None, max_length=1000, description="Types of events, with commas.")
+    after: int | None = Field(None, ge=0, le=2**62, description="Cursor: `paging.after` of the previous page.")
+    limit: int = Field(50, ge=1, le=1000)
 
 
 @router.get("/users/{user_id}/activity", openapi_extra=answers("ActivityPage"))
 def list_activity(
     user_id: PathId,
     caller: Asked,
+    filters: Annotated[FeedFilters, Query()],
     *,
-    since: Annotated[
-        str | None, Query(max_length=40, description="Start: `24h`, a date, or epoch milliseconds.")
-    ] = None,
-    event_type: Annotated[str | None, Query(alias="eventType", max_length=1000)] = None,
-    after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    scope: Annotated[
+        FeedScope, Query(alias="of", description="`following`, `owned`, or both and what else they were told.")
+    ] = FeedScope.ALL,
 ) -> Response:
-    """Return changes of the assets a user follows, of their tests and threads, as ``{event, title}``.
+    """Return what happened to what a person follows and owns, and what else they were told, as ``{event, title}``.
 
-    For the user and administrators.
+    For the person and administrators.
     """
     if caller.actor.id != str(user_id) and not caller.actor.is_admin:
         raise Forbidden("Only the person and administrators may see this activity.")
-    since_ms = 0 if since is None else moment(since, "since", caller.parts.clock.now_ms())
-    named_types = parse_event_types(event_type or "")
+    activity = caller.parts.discussion.activity
+    return _feed_answer(lambda page: activity.of_person(str(user_id), page, scope), filters, caller, str(user_id))
 
-    def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
-        below = last.offset if last else after
-        return caller.parts.discussion.activity.events_for_follower(
-            str(user_id), since_ms=since_ms, event_types=named_types.types, below=below, limit=count
-        )
 
-    def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
-        visible = visible_parts(caller.visibility, entries)
-        return [one if one is not None and named_types.admit(one) else None for one in visible]
+@of_entities.get("/{entity_id}/activity", openapi_extra=answers("ActivityPage"))
+def list_entity_activity(
+    kind: Kind, entity_id: PathId, caller: Asked, filters: Annotated[FeedFilters, Query()]
+) -> Response:
+    """Return what happened to an entity and what lies below it; of a domain, what is in it; of a team, what it owns."""
+    visible_document(kind, Key.by_id(str(entity_id)), caller, include="all")
+    activity = caller.parts.discussion.activity
+    read = activity.of_team if kind.name == "team" else activity.of_entity
+    return _feed_answer(lambda page: read(str(entity_id), page), filters, caller, caller.actor.id)
 
-    page = visible_page(read, show, limit)
+
+def _feed_answer(events: Events, filters: FeedFilters, caller: Caller, reader_id: str) -> Response:
+    """Return a page of a feed, in the words for a reader."""
+    page = page_of_feed(events, filters, caller)
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
-    zone = caller.parts.alert_stores.preferences.of(str(user_id)).timezone
+    zone = caller.parts.alert_stores.preferences.of(reader_id).timezone
     data = [
         {
             "event": as_default(entry.event.as_wire()),
-            "title": event_text(entry.event, zone=zone, reader_id=str(user_id)).headline,
+            "title": event_text(entry.event, zone=zone, reader_id=reader_id).headline,
             "semanticChanges": semantic_changes(entry.event),
             **own_facts(entry.event),
         }
         for entry in page.entries
     ]
     return answer({"data": data, "paging": paging})
+
+
+def page_of_feed(events: Events, filters: FeedFilters, caller: Caller) -> Read[LoggedEvent]:
+    """Return the events of a page that the caller may see, without what they may not see of each."""
+    since_ms = 0 if filters.since is None else moment(filters.since, "since", caller.parts.clock.now_ms())
+    named_types = parse_event_types(filters.event_type or "")
+    first = FeedPage(below=filters.after, since_ms=since_ms, event_types=named_types.types)
+
+    def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
+        return events(replace(first, limit=count, below=last.offset if last else first.below))
+
+    def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
+        visible = visible_parts(caller.visibility, entries)
+        return [one if one is not None and named_types.admit(one) else None for one in visible]
+
+    return visible_page(read, show, filters.limit)

@@ -1,0 +1,63 @@
+"""Command ``activity``: what happened around a person, a team, an asset or a domain."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated, Literal
+
+import typer
+
+from tocsin.cli.assets import AsUser, find_entity, find_user
+from tocsin.cli.output import AsJson, moment_text, show_rows
+from tocsin.cli.own_zone import own_zone
+from tocsin.client import Change, Client
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+
+Of = Literal["all", "following", "owned"]
+AroundName = Annotated[
+    str | None, typer.Argument(metavar="NAME", help="An asset, a domain or a team. Without: what concerns you.")
+]
+OfWhat = Annotated[Of | None, typer.Option("--of", help="Only what you follow, or what you or your teams own.")]
+OfType = Annotated[str | None, typer.Option("--type", help="Type of what has that name, such as team or domain.")]
+Since = Annotated[str | None, typer.Option(help="Start: 24h, 7d, 2026-01-31, or epoch milliseconds.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of events.")]
+
+
+def activity(
+    name: AroundName = None,
+    *,
+    scope: OfWhat = None,
+    entity_type: OfType = None,
+    since: Since = None,
+    limit: Limit = 20,
+    user: AsUser = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what happened to what you follow and own, and what else you were told, newest first.
+
+    With a name: what happened to this asset and below it, in this domain, or to what this team owns.
+    Examples: tocsin activity --since 24h · tocsin activity Sales --type domain · tocsin activity shop --type team
+    """
+    if name is not None and (scope is not None or user is not None):
+        raise InvalidInput("give either a name or --of and --as", field="name")
+    with Client() as client:
+        if name is None:
+            changes = client.activity(find_user(client, user).id, scope=scope or "all", since=since)
+        else:
+            entity = find_entity(client, name, entity_type)
+            changes = client.entity_activity(entity.entity_type, entity.id, since=since)
+        first_changes = list(islice(changes, limit))
+        zone = own_zone(client, is_shown=not as_json)
+    answer = [one.event for one in first_changes]
+    show_rows((_row(one, zone) for one in first_changes), answer=answer, as_json=as_json)
+
+
+def _row(change: Change, zone: str) -> Document:
+    event = change.event
+    return {
+        "time": moment_text(event["timestamp"], zone),
+        "what": change.title,
+        "who": event.get("userName") or "",
+        "event": event["id"],
+    }

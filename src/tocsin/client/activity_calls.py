@@ -1,0 +1,46 @@
+"""Request builders for activity feeds: what happened around a person, a team, an asset or a domain.
+
+``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from urllib.parse import quote
+
+from tocsin.client.answers import Change
+from tocsin.client.call import Filter, Pages, pages_of
+from tocsin.model.entity_types import ENTITY_TYPES
+
+
+def activity(
+    user_id: str, *, scope: str = "all", since: datetime | str | None = None, event_types: Iterable[str] = ()
+) -> Pages[Change]:
+    """Iterate over what happened to what a user follows and owns, and what else they were told, newest first.
+
+    ``scope`` narrows to what is ``following`` or ``owned``, ``event_types`` to these; none means all. ``since`` is a
+    text, such as ``24h`` or a date, or a time, which is local without a time zone.
+    """
+    return _feed(f"users/{quote(user_id, safe='')}", since, event_types, {"of": scope})
+
+
+def entity_activity(
+    entity_type: str, entity_id: str, *, since: datetime | str | None = None, event_types: Iterable[str] = ()
+) -> Pages[Change]:
+    """Iterate over what happened to an entity and what lies below it, in a domain, or to what a team owns."""
+    collection = ENTITY_TYPES[entity_type].collection
+    return _feed(f"{collection}/{quote(entity_id, safe='')}", since, event_types, {})
+
+
+def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterable[str] = ()) -> Pages[Change]:
+    """Iterate over the changes of the assets a user follows, newest first, as ``activity`` does."""
+    return activity(user_id, scope="following", since=since, event_types=event_types)
+
+
+def _feed(
+    path: str, since: datetime | str | None, event_types: Iterable[str], filters: dict[str, Filter]
+) -> Pages[Change]:
+    start = int(since.timestamp() * 1000) if isinstance(since, datetime) else since
+    filters = {**filters, "since": start, "event_type": tuple(event_types) or None}
+    return pages_of(f"{path}/activity", filters, lambda row: Change(row["event"], row.get("title") or ""))

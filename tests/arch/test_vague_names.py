@@ -115,8 +115,9 @@ def functions_without_content(tree: ast.Module) -> Iterator[str]:
     ``with``.
     """
     top_level = {id(node) for node in tree.body}
-    methods = {id(member) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for member in node.body}
-    for node in ast.walk(tree):
+    statements = list(_statements(tree))
+    methods = {id(member) for node in statements if isinstance(node, ast.ClassDef) for member in node.body}
+    for node in statements:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_without_content(node.name):
             is_looked_at = id(node) in top_level or (node.name.startswith("_") and not node.name.endswith("__"))
             is_read_with_argument = READ_WITH_ARGUMENT.issuperset(node.name.split("_"))
@@ -142,12 +143,20 @@ def vague_names(tree: ast.Module) -> Iterator[str]:
 
 def participles_far_from_their_binding(tree: ast.Module) -> Iterator[str]:
     """Yield ``function name`` for each variable that is a bare participle in a function of more than a few lines."""
-    for function in ast.walk(tree):
+    for function in _statements(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and _line_count(function) > LINES_IN_SIGHT:
             bindings = set(_bindings(ast.Module(function.body, []), function.name))
             names = {name for scope, name in bindings if scope == function.name and not name.endswith("()")}
             operands = {"left"} if "right" in names else set()
             yield from (f"{function.name} {name}" for name in names - operands if is_bare_participle(name))
+
+
+def _statements(parent: ast.AST) -> Iterator[ast.AST]:
+    """Yield each statement below a node; expressions, most of a tree, hold no function that has a name."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(parent, part, ()):
+            yield child
+            yield from _statements(child)
 
 
 def _line_count(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -1,6 +1,6 @@
 """Script that starts a process of ours, ``server`` or ``worker``, without PySpark and Java, and prints its answer.
 
-Run in a separate interpreter, without ``JAVA_HOME`` and with an empty ``PATH``.
+Run in a separate interpreter, without ``JAVA_HOME`` and with an empty ``PATH``, in a folder with a store.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from pathlib import Path
 from types import ModuleType
 
 BLOCKED = ("pyspark", "py4j")
+
+
+LATE = {"alembic", "mako", "authlib", "aiohttp", "aiosmtplib", "jinja2", "pyarrow"}
+"""Libraries that only some requests and messages need."""
 
 
 class Blocker:
@@ -33,9 +37,8 @@ def refuse_java(event: str, arguments: tuple[object, ...]) -> None:
         raise AssertionError(f"a program is started: {arguments!r:.200}")
 
 
-async def serve() -> object:
+async def serve() -> tuple[list[str], object]:
     """Start a server on a free port, ask for its version, stop it."""
-    import httpx
     import uvicorn
 
     from tocsin.server.app import build_app
@@ -52,16 +55,19 @@ async def serve() -> object:
         await asyncio.sleep(0.01)
         if running.done():
             running.result()
+    imported = late_imports()
+    import httpx
+
     port = server.servers[0].sockets[0].getsockname()[1]
     async with httpx.AsyncClient() as client:
         answer = await client.get(f"http://127.0.0.1:{port}/api/v1/system/version")
     server.should_exit = True
     await running
     engine.dispose()
-    return answer.json()
+    return imported, answer.json()
 
 
-async def deliver() -> object:
+async def deliver() -> tuple[list[str], object]:
     """Start a worker, and stop it once it has looked for work."""
     from tocsin.delivery.worker.deliver import run
     from tocsin.settings import Settings
@@ -77,16 +83,21 @@ async def deliver() -> object:
     await asyncio.sleep(0)
     stop.set()
     await running
-    return {"stopped": True}
+    return late_imports(), {"stopped": True}
+
+
+def late_imports() -> list[str]:
+    """Return the late libraries that are imported."""
+    return sorted(LATE & sys.modules.keys())
 
 
 def main(process: str) -> None:
-    """Start ``process`` and print what it answered, as JSON, with the modules that must not be there."""
+    """Start ``process``; print what it answered, as JSON, with modules that must not be there, or not at its start."""
     sys.meta_path.insert(0, Blocker())
     sys.addaudithook(refuse_java)
-    answer = asyncio.run({"server": serve, "worker": deliver}[process]())
+    imported, answer = asyncio.run({"server": serve, "worker": deliver}[process]())
     loaded = [name for name in sys.modules if name.split(".")[0] in BLOCKED or name.startswith("tocsin.spark")]
-    sys.stdout.write("\n" + json.dumps({"answer": answer, "loaded": loaded}))
+    sys.stdout.write("\n" + json.dumps({"answer": answer, "late": imported, "loaded": loaded}))
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ OWN = {
     "GET /users/{user_id}/preferences": "one's own preferences",
     "PUT /users/{user_id}/preferences": "one's own preferences",
     "GET /users/{user_id}/preferences/effective": "one's own preferences; each name of a team asks",
+    "GET /users/{user_id}/digest": "one's own digests; each notification asks",
     "GET /users/{user_id}/activity": "one's own activity; each event asks",
 }
 """Routes that show nothing but what is one's own, or no entity at all, each with what it shows."""

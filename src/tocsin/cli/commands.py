@@ -98,6 +98,7 @@ COMMANDS = (
     Command("preferences", "preferences", USE, "Show or set when you are notified by mail and direct message."),
     Command("defaults", "preferences", USE, "Show or set the preferences that hold where people have chosen nothing."),
     Command("audience", "audience", USE, "List who was told of a change, and who has read it."),
+    Command("digest", "digest", USE, "Show your next digest by mail or chat as it would be sent now."),
     Command("impact", "impact", USE, "Show everything downstream of an asset, with owners."),
     Command(
         "explain",

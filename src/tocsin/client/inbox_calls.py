@@ -93,6 +93,11 @@ def _until(until: datetime | str | None) -> Document:
     return {"until": int(until.timestamp() * 1_000) if isinstance(until, datetime) else until}
 
 
+def next_digests(user_id: str) -> ApiCall[Document]:
+    """Return a user's next digests by mail and chat as they would be sent now (``data``); nothing changes."""
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/digest", _document)
+
+
 def _marks(user_id: str, body: Document) -> ApiCall[Document]:
     return ApiCall("POST", f"users/{quote(user_id, safe='')}/notifications/marks", _document, body=body)
 

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 from tocsin.conditions.asset_states import with_own_states
 from tocsin.delivery.rich_text import RichText
-from tocsin.model.change import ChangeEvent
-from tocsin.model.change_request import AskedFor
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change_request import AskedFor, is_past_reminder
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.severity import Severity
@@ -353,6 +353,35 @@ def deciding_routes(entry: Entry, routes: Routes) -> list[tuple[Reason, Route]]:
     """
     sharing = [(reason, route) for reason in entry.reasons if (route := routes.get(reason.destination_key))]
     return [one for one in sharing if one[1].is_of_administrators] or sharing
+
+
+def route_objection(routes: Routes, now_ms: int, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+    """Return what keeps a reason from being sent: who or what is gone, or a reminder of what has been handled."""
+    if entry.recipient_gone and reason.is_personal:
+        return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
+    route = routes[reason.destination_key]
+    if route is None:
+        return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
+    if route.closed_because is not None:
+        return OutcomeReason.DISABLED, route.closed_because
+    if entry.incident is None and entry.carried.reminds_of is EventType.INCIDENT_REMINDER:
+        return OutcomeReason.HANDLED, "the incident has been acknowledged or resolved"
+    is_of_request = entry.carried.reminds_of is EventType.CHANGE_REQUEST_REMINDER
+    if reason in entry.answered_reasons or (is_of_request and is_past_reminder(entry.event, now_ms)):
+        return OutcomeReason.HANDLED, "the change request has been answered, or is over"
+    return None
+
+
+def leading_route(dispatch: Dispatch, routes: Routes) -> Route:
+    """Return the destination that sends a message: the leading alert's of those whose secrets can be read, if any can.
+
+    They send by the same means: an endpoint or bot of its own makes a notification of its own.
+    """
+    destination_keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
+    open_routes = [route for key in destination_keys if (route := routes[key]) is not None]
+    if len(open_routes) == 1:
+        return open_routes[0]
+    return min(open_routes, key=lambda route: (route.waits_because is not None, route.rank, route.destination.id))
 
 
 def at_own_address(route: Route, config: DestinationConfig) -> Route:

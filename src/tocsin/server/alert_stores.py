@@ -28,6 +28,7 @@ from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.incident_messages import IncidentMessages
 from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.next_digests import NextDigests
 from tocsin.store.outbox.notification_ids import read_ids
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.queue import EventQueue
@@ -73,6 +74,7 @@ class AlertStores:
         self.names = Names(engine)
         self.history = AlertHistory(engine, page_bytes=page_bytes)
         self.messages = Messages(engine)
+        self.next_digests = NextDigests(engine, self.messages)
         self.routes = Routes(engine)
         self.failure_messages = FailureMessages(engine)
         self.asked_consumers = AskedConsumers(engine)

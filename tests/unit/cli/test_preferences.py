@@ -147,3 +147,21 @@ def test_kinds_are_chosen_by_channel_and_taken_back(run: Run, small_server: Smal
     assert run("preferences", "--digest-at", "Friday 08:00").code == 0
     body = small_server.requests[-1].body
     assert (body["digestDay"], body["digestAt"]) == ("friday", "08:00")
+
+
+def test_the_next_digest_is_shown_as_it_would_be_sent(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("GET", PATH, SET)
+    mail = {"subject": "s", "text": "2 changes: orders\n\norders: description changed\n", "html": "<p>"}
+    slack = {"blocks": [{"type": "header", "text": {"type": "plain_text", "text": "1 change: orders"}}]}
+    digests = [
+        {"channel": "Email", "dueAt": 1_760_000_000_000, "notificationCount": 2, "message": mail},
+        {"channel": "Slack", "dueAt": 1_760_000_000_000, "notificationCount": 1, "message": slack},
+    ]
+    small_server.answer("GET", "/api/v1/users/u/digest", {"data": digests})
+    text = run("digest").out
+    assert "Email, 2025-10-09 10:53:20 CEST: 2 notifications\n\n2 changes: orders\n\norders: description" in text
+    assert "Slack, 2025-10-09 10:53:20 CEST: 1 notification\n\n1 change: orders" in text
+    assert json.loads(run("digest", "--json").out) == digests
+    small_server.answer("GET", "/api/v1/users/u/digest", {"data": []})
+    assert run("digest").out == "Nothing waits for a digest.\n"

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from tocsin.delivery.dispatch import NOBODY, Dispatch, Routes, Share, deciding_routes, selections
+from tocsin.delivery.dispatch import NOBODY, Dispatch, Route, Routes, Share, deciding_routes, selections
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.message_text import ChosenTemplate, MessagePlace, with_texts
 from tocsin.delivery.wording.content import sort_by_importance
+from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
@@ -47,6 +49,21 @@ def word_message(
     entries = next(selections(sort_by_importance(dispatch), MOST_WORDED))
     worded_dispatch, problem = with_texts(dispatch, template_of, place, entries=entries, accounts=accounts)
     return worded_dispatch, problem or missing_template
+
+
+def along_route(dispatch: Dispatch, route: Route, routes: Routes, zone: str) -> Dispatch:
+    """Return a message as it goes along a route: how much it shows for each of its alerts, with their guidance."""
+    return replace(
+        dispatch,
+        batch_size=route.batch_size,
+        sends_arrays=route.sends_arrays,
+        sends_types_apart=route.sends_types_apart,
+        shares=shares_of(routes),
+        reaches_recipient=route.reaches_recipient,
+        payer=route.payer,
+        guidance=guidance_of(dispatch, routes),
+        zone=zone,
+    )
 
 
 def has_templates(routes: Routes, system: Mapping[str, Template]) -> bool:

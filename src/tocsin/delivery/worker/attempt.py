@@ -26,22 +26,22 @@ from tocsin.delivery.dispatch import (
     Route,
     Routes,
     at_own_address,
+    leading_route,
     narrow_dispatch,
+    route_objection,
 )
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
 from tocsin.delivery.links.answer import answer_buttons_of
-from tocsin.delivery.templates.choice import has_templates, shares_of, word_message
+from tocsin.delivery.templates.choice import along_route, has_templates, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
-from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.delivery.wording.reports import is_recovery
 from tocsin.delivery.wording.surroundings import has_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.flow.track.attempts import Finished, NextStep, hold, next_step
-from tocsin.model.change import EventType
-from tocsin.model.change_request import AskedFor, is_past_reminder
+from tocsin.model.change_request import AskedFor
 from tocsin.model.channels import WORDED
 from tocsin.model.message import (
     Attempt,
@@ -53,7 +53,7 @@ from tocsin.model.message import (
     Rejected,
     Retry,
 )
-from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.notification import ReasonKind
 from tocsin.model.own_address import own_address_of
 from tocsin.model.subscription import Channel, Destination
 from tocsin.model.template import Template
@@ -267,14 +267,15 @@ class MessageAttempt:
         if dispatch.message.channel not in self._parts.senders:
             detail = f"{dispatch.message.channel} is not supported yet"
             return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
-        open_dispatch, closed_drops = narrow_dispatch(dispatch, partial(_objection, self._routes, self._clock.now_ms()))
+        objection = partial(route_objection, self._routes, self._clock.now_ms())
+        open_dispatch, closed_drops = narrow_dispatch(dispatch, objection)
         if open_dispatch is None:
             return _refusal(dispatch, closed_drops)
         permitted_dispatch, refusals = await self._narrow_to_permitted(open_dispatch)
         drops = (*closed_drops, *refusals)
         if permitted_dispatch is None:
             return _refusal(dispatch, drops)
-        route = _leading_route(permitted_dispatch, self._routes)
+        route = leading_route(permitted_dispatch, self._routes)
         own_address = own_address_of(permitted_dispatch.message.target)
         if own_address is not None:
             config = await _ask_store(
@@ -296,21 +297,14 @@ class MessageAttempt:
         """Send a message to one of the destinations that its reasons name."""
         now_ms = self._clock.now_ms()
         channel = self._parts.senders[permitted.message.channel]
+        zone = self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone
         whole_dispatch = replace(
-            permitted,
-            batch_size=route.batch_size,
-            sends_arrays=route.sends_arrays,
-            sends_types_apart=route.sends_types_apart,
-            shares=shares_of(self._routes),
-            reaches_recipient=route.reaches_recipient,
-            payer=route.payer,
+            along_route(permitted, route, self._routes, zone),
             addresses=await self._addresses(permitted, route.destination),
             answers=await self._answers(permitted, route.destination),
             answerable=await self._answerable(permitted),
             read_only=await self._read_only(permitted),
             failure=await self._failure(permitted),
-            guidance=guidance_of(permitted, self._routes),
-            zone=self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone,
         )
         if whole_dispatch.failure is not None and (failing_rows := await self._failing_rows(whole_dispatch)):
             whole_dispatch = replace(whole_dispatch, failure=replace(whole_dispatch.failure, failing_rows=failing_rows))
@@ -430,40 +424,11 @@ def _has_surroundings(dispatch: Dispatch) -> bool:
     return has_surroundings(dispatch.event)
 
 
-def _objection(routes: Routes, now_ms: int, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-    """Return what keeps a reason from being sent: who or what is gone, or a reminder of what has been handled."""
-    if entry.recipient_gone and reason.is_personal:
-        return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
-    route = routes[reason.destination_key]
-    if route is None:
-        return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
-    if route.closed_because is not None:
-        return OutcomeReason.DISABLED, route.closed_because
-    if entry.incident is None and entry.carried.reminds_of is EventType.INCIDENT_REMINDER:
-        return OutcomeReason.HANDLED, "the incident has been acknowledged or resolved"
-    is_of_request = entry.carried.reminds_of is EventType.CHANGE_REQUEST_REMINDER
-    if reason in entry.answered_reasons or (is_of_request and is_past_reminder(entry.event, now_ms)):
-        return OutcomeReason.HANDLED, "the change request has been answered, or is over"
-    return None
-
-
 def _refusal(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
     """Return the end of a message of which nothing may be sent: for the last objection, with all of them."""
     because = dropped[-1].because if dropped else OutcomeReason.DISABLED
     says = "; ".join(dict.fromkeys(one.says for one in dropped))
     return _Try(of_reason(because, detail=f"not sent: {says}"), dispatch.entries, dropped)
-
-
-def _leading_route(dispatch: Dispatch, routes: Routes) -> Route:
-    """Return the destination that sends a message: the leading alert's of those whose secrets can be read, if any can.
-
-    They send by the same means: an endpoint or bot of its own makes a notification of its own.
-    """
-    destination_keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
-    open_routes = [route for key in destination_keys if (route := routes[key]) is not None]
-    if len(open_routes) == 1:
-        return open_routes[0]
-    return min(open_routes, key=lambda route: (route.waits_because is not None, route.rank, route.destination.id))
 
 
 def _step(recorded: Attempt, retries: int, before: int, jitter: Callable[[], float]) -> NextStep:

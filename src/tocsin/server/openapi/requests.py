@@ -21,6 +21,7 @@ from tocsin.model.follow_review import MOST_SELECTED, Review
 from tocsin.model.inbox import MarkRequest
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
+from tocsin.model.next_digest import NextDigest
 from tocsin.model.preferences import DefaultPreferences, Preferences
 from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.saved_search import SearchFollow, SearchRequest
@@ -75,6 +76,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     SearchRequest,
     SearchFollow,
     KindOfChange,
+    NextDigest,
     MarkRequest,
     Preferences,
     DefaultPreferences,

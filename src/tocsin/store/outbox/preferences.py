@@ -179,7 +179,7 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
     the ids of the messages that are due then; the notifications in them follow in a transaction of their own
     """
     _show_in_app(connection, user_id, now_ms)
-    recipients = _recipients(connection, user_id)
+    recipients = recipients_of(connection, user_id)
     is_waiting = message.c.grouping_key.startswith(PREFERRED, autoescape=True)
     query = select(message).where(message.c.recipient.in_(recipients), is_waiting, *_FREE).order_by(message.c.id)
     groups: dict[tuple[str, str], list[Any]] = defaultdict(list)  # Any: rows of SQLAlchemy's
@@ -207,7 +207,7 @@ def _show_in_app(connection: Connection, user_id: str, now_ms: int) -> None:
     connection.execute(theirs.values(due_at_ms=now_ms))
 
 
-def _recipients(connection: Connection, user_id: str) -> list[str]:
+def recipients_of(connection: Connection, user_id: str) -> list[str]:
     """Return as what messages to a person name them: by id for their own address, by mail address, also with a bot."""
     address = connection.scalar(select(person.c.email).where(person.c.user_id == user_id)) or ""
     bots = select(destination_secret.c.bot).where(destination_secret.c.bot.is_not(None)).distinct()

@@ -21,6 +21,7 @@ from tocsin.model.phrases import hint
 from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPreferences, Layer, Preferences
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, visible_document, visible_references
+from tocsin.server.alerts.next_digest import next_digests
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.effective_preferences import effective_preferences, team_ids_of
@@ -90,6 +91,15 @@ def put_team_preferences(team_id: PathId, body: DocumentBody, caller: Asked) -> 
     _check_mandatory(defaults, store.of(str(team_id)), mandatory)
     store.put(str(team_id), defaults, now_ms=caller.parts.clock.now_ms())
     return answer(defaults.to_stored())
+
+
+@router.get("/users/{user_id}/digest", openapi_extra=answers("NextDigestPage"))
+def read_next_digest(owner: Owner, caller: Asked) -> Response:
+    """Return a user's next digests by mail and chat, the first due first, as they would be sent now.
+
+    Rights, mutes and preferences are those of now, and nothing changes. Links that act for their reader are left out.
+    """
+    return list_answer([digest.to_wire() for digest in next_digests(owner, caller)])
 
 
 @router.get("/system/preferences", openapi_extra=answers("DefaultPreferences"))

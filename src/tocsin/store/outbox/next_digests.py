@@ -1,0 +1,47 @@
+"""Messages that wait for their time and take more until then: the next digests of a person.
+
+Next: ``server/alerts/next_digest.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from sqlalchemy import Engine, select
+
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.model.channels import WORDED
+from tocsin.model.message import Message, MessageStatus
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import message
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.preferences import find_preferences, recipients_of
+
+MOST_DIGESTS = 10
+"""Most messages that are shown of a person: each is composed as a whole."""
+
+_COLUMNS = tuple(message.c[field.name] for field in fields(Message))
+
+
+class NextDigests:
+    """The waiting messages of one store's people."""
+
+    def __init__(self, engine: Engine, messages: Messages) -> None:
+        self._engine, self._messages = engine, messages
+
+    def of(self, user_id: str) -> list[Dispatch]:
+        """Return what waits to be sent to a person by mail or chat, the first due first; it changes nothing."""
+        is_waiting = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
+        with reading(self._engine) as connection:
+            is_theirs = message.c.recipient.in_(recipients_of(connection, user_id))
+            query = select(*_COLUMNS).where(message.c.grouping_key.is_not(None), is_theirs, *is_waiting)
+            query = query.where(message.c.recipient_id == user_id, message.c.channel.in_(sorted(WORDED)))
+            query = query.order_by(message.c.due_at_ms, message.c.id).limit(MOST_DIGESTS)
+            messages = [Message(*row) for row in connection.execute(query)]
+        return self._messages.dispatches(messages) if messages else []
+
+    def zone_of(self, user_id: str) -> str | None:
+        """Return the IANA zone that a person prefers; None for no preference."""
+        with reading(self._engine) as connection:
+            layers = find_preferences(connection, [user_id]).layers.get(user_id)
+        return layers[0][1].timezone if layers else None

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from tocsin.model.entity import Document
+from tocsin.model.entity import Document, EntityReference
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.http.json_schema import TEXT, array, page, ref
@@ -205,10 +205,11 @@ def _schemas(operations: Sequence[OpenApiOperation]) -> Document:
 
 
 def _schemas_of_models() -> Document:
-    """Return the schemas of all models, once where several hold the same."""
+    """Return the schemas of all models, once where several hold the same; references have upstream's schema."""
     schemas: Document = {}
     for name, schema in (pair for model in MODELS for pair in _schemas_of(model).items()):
         assert schemas.setdefault(name, schema) == schema  # noqa: S101  no name means two things
+    schemas.pop(EntityReference.__name__, None)
     return schemas
 
 

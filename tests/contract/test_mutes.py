@@ -119,6 +119,47 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     assert [one["says"] for one in obstacles if one] == ["ann unsubscribed from this alert by a link in a mail"]
 
 
+def test_the_page_of_a_mail_offers_its_asset_its_kind_and_everything(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    _, client_of_bob = served.person("bob")
+    assign_owners(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL)
+    administrator.put("/system/preferences", json={"mandatory": ["deletion"]})
+    event = describe(administrator, orders, "one")
+    notify_all(sqlite_engine)
+    notifications = explanation_of(administrator, event, subscription="Mail", user="ann")["notified"]["data"]
+    mail = next(one["id"] for one in notifications if one["channel"] == "Email")
+    key = served.app.state.parts.alert_stores.unsubscribe_key
+    path = f"/unsubscribe/{sign_token(UNSUBSCRIBE, mail, key)}"
+    with client, client_of_bob, served.client() as nobody:
+        page = nobody.get(path).text
+        for scope, text in (("alerts", "the alert Mail"), ("asset", "orders"), ("kind", "descriptions")):
+            assert f'value="{scope}"' in page and text in page
+        assert client.get(f"/users/{ann}/mutes").json()["data"] == [], "a scanner that follows the link ends nothing"
+        for wrong in ("from=others", "from=kind%00", b"\xff"):
+            assert nobody.post(path, content=wrong).status_code == 400
+        names_by_scope = {"asset": ["orders"], "kind": ["description"], "everything": ["everything"]}
+        for scope, names in names_by_scope.items():
+            for _ in range(2):  # replayed
+                assert nobody.post(path, data={"from": scope}).json() == {"unsubscribed": names}
+        mutes = client.get(f"/users/{ann}/mutes").json()["data"]
+        assert {(one["kind"], one["channel"], one["unsubscribed"]) for one in mutes} == {
+            (scope, "Email", True) for scope in names_by_scope
+        }
+        assert client_of_bob.get(f"/users/{ann}/mutes").status_code == 403
+        last_page = nobody.post(path, data={"from": "everything"}, headers=BROWSER).text
+        assert "You have ended the mail about everything to ann@example.org." in last_page
+        assert "deletions" in last_page and "cannot be switched off" in last_page
+        other_path = path.replace(mail, mail[::-1])
+        assert nobody.post(other_path, data={"from": "everything"}).status_code == 404
+    second = describe(administrator, orders, "two")
+    notify_all(sqlite_engine)
+    explanation = explanation_of(administrator, second, subscription="Mail", user="ann")
+    assert "unsubscribed from the asset by a link in a mail" in str(explanation)
+
+
 def test_the_page_of_an_address_that_an_alert_names_says_what_a_person_could_undo_and_it_cannot(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

@@ -21,7 +21,6 @@ _WITHOUT_BODY = {
     "post /api/v1/acknowledge/{token}",
     "post /api/v1/follow/{token}",
     "post /api/v1/mute/{token}",
-    "post /api/v1/unsubscribe/{token}",
     "post /api/v1/users/logout",
     "put /api/v1/events/subscriptions/name/{name}/syncOffset",
     "put /api/v1/events/subscriptions/{subscription_id}/syncOffset",

@@ -16,6 +16,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.clock import LATEST_MS
+from tocsin.model.kind_words import subject_text
 from tocsin.model.subscription import Channel
 
 FOR_GOOD_MS = 2**63 - 1
@@ -119,7 +120,7 @@ class Mute:
             case MuteKind.ASSET:
                 return "the asset"
             case MuteKind.KIND:
-                return f"changes of the kind {self.subject}"
+                return subject_text(self.subject)
             case MuteKind.ACTOR:
                 return "what who made the change changes"
             case MuteKind.EVERYTHING:

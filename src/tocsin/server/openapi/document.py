@@ -37,8 +37,9 @@ _BODY_MEDIA = {
     "QueryText": "text/plain",
     "SlackInteraction": "application/x-www-form-urlencoded",
     "ChangeAnswerForm": "application/x-www-form-urlencoded",
+    "UnsubscribeForm": "application/x-www-form-urlencoded",
 }
-_OPTIONAL_BODIES = frozenset({"BotTokenRequest"})
+_OPTIONAL_BODIES = frozenset({"BotTokenRequest", "UnsubscribeForm"})
 _TEXTS: dict[str, Document] = {
     "Stream": {
         "type": "string",

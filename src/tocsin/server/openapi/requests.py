@@ -134,6 +134,9 @@ REQUESTS: dict[str, Document] = {
     "ChangeAnswerForm": exact_object(
         {"answer": either(*ConsumerVerdict)}, {"until": {"type": "string", "format": "date"}, "comment": TEXT}
     ),
+    "UnsubscribeForm": closed_object(
+        {"from": either("alerts", "asset", "kind", "everything"), "List-Unsubscribe": either("One-Click")}
+    ),
     "Markdown": {"type": "string", "description": "A document in markdown."},
     "RetentionRequest": {
         "anyOf": [closed_object({"preset": either(*PRESETS)}, required=["preset"]), ref("RetentionSettings")]

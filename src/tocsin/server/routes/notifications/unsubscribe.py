@@ -13,18 +13,18 @@ from html import escape
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import Path, Request, Response
+from fastapi import Depends, Path, Request, Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of
 from tocsin.errors import NotFound
-from tocsin.model.mute import Mute, MuteKind
-from tocsin.model.notification import Notification, Reason
+from tocsin.model.notification import Notification
 from tocsin.model.people import Person
+from tocsin.server.alerts.unsubscribe_offers import UnsubscribeOffers, UnsubscribeScope, is_for_person
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import PartsHere, answer
+from tocsin.server.request import PartsHere, answer, body_of
 
 Token = Annotated[str, Path(max_length=200)]
 router = DeclaredRoutes(tags=["inbox"])
@@ -32,7 +32,6 @@ router = DeclaredRoutes(tags=["inbox"])
 UNDO_MUTE = "You can undo it at any time: in the list of mutes in Tocsin, or by tocsin unmute."
 """How a person takes a mute back."""
 
-_OTHERS_CONTINUE = "Mail from other alerts and notifications in the app continue."
 _UNDO_OF_ADDRESS = "It cannot be undone here: only a new alert sends to this address again."
 _STYLE = (
     ":root{color-scheme:light dark}body{max-width:32em;margin:3em auto;padding:0 1em;font:16px/1.5 Arial,sans-serif;"
@@ -77,31 +76,44 @@ def paragraphs(*texts: str) -> str:
     return "</p>\n<p>".join(escape(text) for text in texts if text)
 
 
+Body = Annotated[bytes, Depends(body_of)]
+
+
 @router.get("/unsubscribe/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask(token: Token, parts: PartsHere) -> Response:
-    """Return a page that asks to confirm unsubscribing."""
+    """Return a page that asks to confirm unsubscribing, and from what."""
     notifications = _notifications(token, parts)
-    person = recipient_of(notifications[0], parts)
+    offers, person = UnsubscribeOffers.of(notifications, parts), recipient_of(notifications[0], parts)
     who = f", as {person.name}" if person else ""
-    says = f"You are about to end the mail from {_alerts_text(notifications)} to {notifications[0].address}{who}."
-    return link_page("Unsubscribe", paragraphs(says, _OTHERS_CONTINUE, _undo_text(notifications)))
+    text = offers.by_scope[UnsubscribeScope.ALERTS].text
+    says = f"You are about to end the mail from {text} to {notifications[0].address}{who}."
+    choose = "You may end other mail instead." if len(offers.by_scope) > 1 else ""
+    remaining = offers.remaining_text(UnsubscribeScope.ALERTS)
+    return link_page(
+        "Unsubscribe",
+        paragraphs(says, remaining, _undo_text(notifications), choose),
+        fields=offers.fields_html(),
+    )
 
 
-@router.post("/unsubscribe/{token}", openapi_extra=answers("Unsubscribed", never="409"))
-def unsubscribe(token: Token, request: Request, parts: PartsHere) -> Response:
-    """Unsubscribe the recipient of a mail from its alerts; a browser gets a page that says so."""
+@router.post("/unsubscribe/{token}", openapi_extra=answers("Unsubscribed", reads="UnsubscribeForm", never="409"))
+def unsubscribe(token: Token, request: Request, parts: PartsHere, body: Body) -> Response:
+    """Unsubscribe the recipient of a mail, from its alerts or what the form names; a browser gets a page that says so.
+
+    ``from`` is ``alerts`` (default), ``asset``, ``kind``, or ``everything``: all by mail, but for mandatory kinds.
+    """
     notifications, now_ms = _notifications(token, parts), parts.clock.now_ms()
-    alerts = {reason.subscription_id: reason.subscription_name for one in notifications for reason in one.reasons}
-    channel = notifications[0].channel
-    muted = {(_who(one, reason), reason.subscription_id) for one in notifications for reason in one.reasons}
-    for who, alert_id in sorted(muted):
-        parts.alert_stores.mutes.put(Mute(who, MuteKind.ALERT, alert_id, channel, since_ms=now_ms, unsubscribed=True))
-    names = sorted(alerts.values())
+    offers = UnsubscribeOffers.of(notifications, parts)
+    scope = offers.scope_in(body)
+    for mute in offers.mutes(scope, now_ms):
+        parts.alert_stores.mutes.put(mute)
+    offer = offers.by_scope[scope]
     if is_browser(request):
-        says = f"You have ended the mail from {_alerts_text(notifications)} to {notifications[0].address}."
-        text = paragraphs(says, _OTHERS_CONTINUE, _undo_text(notifications))
+        preposition = "from" if scope is UnsubscribeScope.ALERTS else "about"
+        says = f"You have ended the mail {preposition} {offer.text} to {notifications[0].address}."
+        text = paragraphs(says, offers.remaining_text(scope), _undo_text(notifications))
         return link_page("Unsubscribed", text, asks=False)
-    return answer({"unsubscribed": names})
+    return answer({"unsubscribed": list(offer.names)})
 
 
 def recipient_of(notification: Notification, parts: Parts) -> Person | None:
@@ -109,26 +121,14 @@ def recipient_of(notification: Notification, parts: Parts) -> Person | None:
     return parts.people.by_id(notification.recipient_id) if notification.recipient_id else None
 
 
-def _alerts_text(notifications: Sequence[Notification]) -> str:
-    names = sorted({reason.subscription_name for one in notifications for reason in one.reasons})
-    return f"the alert{'s' if len(names) > 1 else ''} {', '.join(names)}"
-
-
 def _undo_text(notifications: Sequence[Notification]) -> str:
     """Return how the mails come again: people have a list of what they muted, addresses have none."""
-    reasons = (reason for one in notifications for reason in one.reasons)
-    is_by_person = notifications[0].recipient_id is not None and all(reason.is_personal for reason in reasons)
-    return UNDO_MUTE if is_by_person else _UNDO_OF_ADDRESS
+    return UNDO_MUTE if is_for_person(notifications) else _UNDO_OF_ADDRESS
 
 
 def is_browser(request: Request) -> bool:
     """Return whether a person presses the button of a page: programs of mail ask for anything."""
     return "text/html" in request.headers.get("accept", "")
-
-
-def _who(notification: Notification, reason: Reason) -> str:
-    """Return who no longer gets what a reason sends: the person it concerns, or the address that an alert names."""
-    return (notification.recipient_id if reason.is_personal else None) or notification.recipient
 
 
 def _notifications(token: str, parts: Parts) -> list[Notification]:

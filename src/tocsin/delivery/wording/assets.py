@@ -18,8 +18,8 @@ from tocsin.model.phrases import in_words
 from tocsin.model.thread import THREAD
 
 TEST_CASE, TEST_SUITE = "testCase", "testSuite"
-_ALERT = "eventsubscription"
-_TYPE_WORDS = {_ALERT: "alert"}
+ALERT = "eventsubscription"
+_TYPE_WORDS = {ALERT: "alert"}
 
 
 class ChangedAsset(NamedTuple):
@@ -40,8 +40,8 @@ class ChangedAsset(NamedTuple):
     @property
     def title(self) -> str:
         """Return what people call it, a test with what it checks: ``email_not_null of orders.email``."""
-        if self.entity_type == _ALERT:
-            return f"{_TYPE_WORDS[_ALERT]} {self.name}"
+        if self.entity_type == ALERT:
+            return f"{_TYPE_WORDS[ALERT]} {self.name}"
         return f"{self.name} of {self.checks}" if self.checks else self.name
 
 

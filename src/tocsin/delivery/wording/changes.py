@@ -39,6 +39,7 @@ from tocsin.delivery.wording.reports import (
     report_text,
     status_text,
 )
+from tocsin.delivery.wording.subjects import SHOWN_OF_NEW, subject_lines
 from tocsin.delivery.wording.surroundings import advice_lines, surrounding_lines
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import (
@@ -106,10 +107,9 @@ _WHOLE = {
     EventType.USER_LOGIN: "logged in",
     EventType.USER_LOGOUT: "logged out",
 }
-_SHOWN_OF_NEW = ("description", "columns", "tasks")
-_SAID_OF_NEW = frozenset({*_SHOWN_OF_NEW, "name", "displayName", "fullyQualifiedName"}) | {
+_SAID_OF_NEW = frozenset({*SHOWN_OF_NEW, "name", "displayName", "fullyQualifiedName"}) | {
     *("service", "database", "databaseSchema", "apiCollection", "glossary", "parent", "classification"),
-    *("batchSize", "retries", "pollInterval"),
+    *("batchSize", "retries", "pollInterval", "enabled", "alertType", "provider", "destinations", "filteringRules"),
 }
 """Fields of what is new that its name, its full name or other lines say, or of which hardly anything is meant."""
 
@@ -178,7 +178,7 @@ def event_text(
         lines = _lines_with_labels(event, description, zone)
     headline = headline or f"{_headline(event, asset, lines)}{below_text(event)}"
     said_ms = {at_ms for line in lines for _, at_ms in line.moments}
-    surroundings = [*_meaning_lines(event), *surrounding_lines(event, failure, zone, said_ms=said_ms)]
+    surroundings = [*subject_lines(event), *surrounding_lines(event, failure, zone, said_ms=said_ms)]
     report = lines[0] if lines and _is_said_by_headline(event, headline, lines) else None
     lines = sorted((*(lines[1:] if report else lines), *surroundings), key=_rank_of)
     lines = _with_reason(event, [*lines, *advice_lines(event, description, failure)])
@@ -209,14 +209,6 @@ def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLin
     counted = [line for line in lines if not line.label and (not is_report_line or line.rank is Rank.REPORTED)]
     more_text = f" … and {len(counted) - 1:,} more" if len(counted) > 1 else ""
     return report_text(asset, f"{summary}{more_text}") if is_report_line else f"{asset.title}: {summary}{more_text}"
-
-
-def _meaning_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
-    """Yield what was created."""
-    if event.event_type is EventType.ENTITY_CREATED and event.entity:
-        for key in _SHOWN_OF_NEW:
-            if text := value_text(event.entity.get(key) or None):
-                yield ChangeLine(text, label=in_words(key))
 
 
 def _with_reason(event: ChangeEvent, lines: list[ChangeLine]) -> list[ChangeLine]:

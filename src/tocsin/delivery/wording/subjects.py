@@ -1,0 +1,78 @@
+"""What an event is about beside its changes: what is new, and of an alert whom it tells of what.
+
+``tells: owners (Email), #data-alerts (Slack)``; ``matches: tables where fieldChanged == 'columns'``.
+Next: ``delivery/wording/changes.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.delivery.wording.assets import ALERT
+from tocsin.delivery.wording.facts import object_in, objects_in
+from tocsin.delivery.wording.values import value_text
+from tocsin.model.address import masked_url
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import count_text, in_words, list_text
+from tocsin.model.subscription import Category
+
+SHOWN_OF_NEW = ("description", "columns", "tasks")
+_CHANGES_OF_ALERTS = frozenset(
+    {
+        *(EventType.ENTITY_CREATED, EventType.ENTITY_UPDATED, EventType.ENTITY_RESTORED),
+        *(EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED),
+    }
+)
+_MOST_NAMED = 5
+_EVERYTHING = "all"
+
+
+def subject_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
+    """Yield what a new asset consists of; of an alert that was written whom it tells, and of what."""
+    if event.event_type is EventType.ENTITY_CREATED and event.entity:
+        for key in SHOWN_OF_NEW:
+            if text := value_text(event.entity.get(key) or None):
+                yield ChangeLine(text, label=in_words(key))
+    if event.entity_type == ALERT and event.event_type in _CHANGES_OF_ALERTS and event.entity:
+        texts = [_destination_text(one) for one in objects_in(event.entity.get("destinations"))]
+        is_of_past = event.event_type in (EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED)
+        recipients = list_text(texts, limit=_MOST_NAMED) or "nobody"
+        yield ChangeLine(clean_line(recipients, limit=SHOWN_LIMIT), label="told" if is_of_past else "tells")
+        rules_text = clean_line(_rules_text(object_in(event.entity.get("filteringRules"))), limit=SHOWN_LIMIT)
+        yield ChangeLine(rules_text, label="matched" if is_of_past else "matches")
+
+
+def _destination_text(destination: Document) -> str:
+    """Return whom a destination tells, by its name, a masked address, or what relates people to the asset."""
+    category, config = str(destination.get("category") or ""), object_in(destination.get("config"))
+    receivers, endpoint = config.get("receivers"), config.get("endpoint")
+    who = in_words(category)
+    if isinstance(receivers, list) and receivers:
+        is_of_addresses = category == Category.EXTERNAL
+        noun = ("address", "addresses") if is_of_addresses else (who.removesuffix("s"), who)
+        who = count_text(len(receivers), *noun)
+    elif isinstance(endpoint, str):
+        who = masked_url(endpoint, with_path=True)
+    off = ", off" if destination.get("enabled") is False else ""
+    return f"{destination.get('name') or who} ({destination.get('type') or 'unknown'}{off})"
+
+
+def _rules_text(rules: Document) -> str:
+    """Return of what an alert tells: ``tables where fieldChanged == 'columns'``."""
+    types = [str(one) for one in rules.get("resources") or ()]
+    nouns = "everything" if not types or _EVERYTHING in types else list_text([_plural_of(one) for one in types])
+    conditions = [str(one.get("condition") or one.get("name") or "") for one in objects_in(rules.get("rules"))]
+    effects = [str(one.get("effect")) for one in objects_in(rules.get("rules"))]
+    including = [text for text, effect in zip(conditions, effects, strict=True) if text and effect != "exclude"]
+    excluding = [text for text, effect in zip(conditions, effects, strict=True) if text and effect == "exclude"]
+    clauses = [f"where {' and '.join(including)}"] if including else []
+    clauses += [f"but not where {' or '.join(excluding)}"] if excluding else []
+    return " ".join((nouns, *clauses))
+
+
+def _plural_of(entity_type: str) -> str:
+    row = ENTITY_TYPES.get(entity_type)
+    return in_words(row.collection.rpartition("/")[2]) if row else in_words(entity_type)

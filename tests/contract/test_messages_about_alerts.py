@@ -26,15 +26,15 @@ def test_whom_an_alert_tells_of_what_is_said_with_each_change_of_it(administrato
     owners = {"category": "Owners", "type": "Email"}
     document: Json = alert(administrator, "Watch", filteringRules=RULES, destinations=[owners, CHAT, HOOK, MAILS])
     tells = "owners (Email), #data (Slack), https://hooks.example.org/********* (Webhook) and 2 addresses (Email)"
-    said = [f"tells: {tells}", "matches: tables where fieldChanged == 'columns'"]
-    created = changes_of(administrator, document["id"], "entityCreated")
-    assert created == ["trigger added: trigger type RealTime", *said]
+    facts = [f"tells: {tells}", "matches: tables where fieldChanged == 'columns'"]
+    at_creation = changes_of(administrator, document["id"], "entityCreated")
+    assert at_creation == ["trigger added: trigger type RealTime", *facts]
     headers = {"content-type": "application/json-patch+json"}
     patch = [{"op": "add", "path": "/description", "value": "Changed columns."}]
     path = f"/events/subscriptions/{document['id']}"
     assert administrator.patch(path, json=patch, headers=headers).is_success
-    updated = changes_of(administrator, document["id"], "entityUpdated")
-    assert updated[-2:] == said, updated
+    at_update = changes_of(administrator, document["id"], "entityUpdated")
+    assert at_update[-2:] == facts, at_update
     assert administrator.delete(f"{path}?hardDelete=true").is_success
-    deleted = changes_of(administrator, document["id"], "entityDeleted")
-    assert f"told: {tells}" in deleted, deleted
+    at_deletion = changes_of(administrator, document["id"], "entityDeleted")
+    assert f"told: {tells}" in at_deletion, at_deletion

@@ -331,15 +331,34 @@ class AskedAsset(NamedTuple):
     reads_column: bool = False
 
 
+class ObjectionReason(NamedTuple):
+    """Why a consumer, an asset or a person by their full name, objects to a change request."""
+
+    full_name: str
+    comment: str
+
+
 class AskedFor(NamedTuple):
-    """What a change request asks a person for: assets, those nearest downstream first, and whether they follow it."""
+    """What a change request asks a person for: assets, those nearest downstream first, and whether they follow it.
+
+    ``objection`` is why a consumer objects, to the author of the request.
+    """
 
     assets: tuple[AskedAsset, ...] = ()
     follows: bool = False
+    objection: ObjectionReason | None = None
+
+    @property
+    def full_names(self) -> set[str]:
+        """Return the full names of what it names."""
+        objecting = {self.objection.full_name} if self.objection else set()
+        return {one.full_name for one in self.assets} | objecting
 
     def among(self, full_names: Container[str]) -> AskedFor:
-        """Return it with those assets only that have one of these names."""
-        return self._replace(assets=tuple(one for one in self.assets if one.full_name in full_names))
+        """Return it with those assets only that have one of these names, and an objection only of one of them."""
+        assets = tuple(one for one in self.assets if one.full_name in full_names)
+        is_objection_seen = self.objection is not None and self.objection.full_name in full_names
+        return self._replace(assets=assets, objection=self.objection if is_objection_seen else None)
 
 
 NOT_ASKED = AskedFor()

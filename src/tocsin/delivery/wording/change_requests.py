@@ -8,10 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tocsin.clock import LATEST_MS
-from tocsin.delivery.lines import ADVICE, SHOWN_LIMIT, ChangeLine, clean_line, command_line, moment_text
+from tocsin.delivery.lines import ADVICE, SHOWN_LIMIT, ChangeLine, clean_line, command_line, moment_text, quotation_of
 from tocsin.delivery.wording.assets import asset_of
+from tocsin.model import fqn
 from tocsin.model.change import CHANGE_REQUEST, ChangeEvent
-from tocsin.model.change_request import AskedAsset, AskedFor, ConsumerVerdict, RequestStatus, request_in
+from tocsin.model.change_request import (
+    AskedAsset,
+    AskedFor,
+    ConsumerVerdict,
+    ObjectionReason,
+    RequestStatus,
+    request_in,
+)
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text, list_text
 
@@ -85,6 +93,12 @@ def is_objection(event: ChangeEvent) -> bool:
     """Say whether the event tells that consumers object to a change request."""
     answered = (request_in(event) or {}).get("answered")
     return isinstance(answered, dict) and answered.get("answer") == ConsumerVerdict.OBJECTS
+
+
+def objection_line(objection: ObjectionReason) -> ChangeLine:
+    """Return why a consumer objects, in their words: ``objection of revenue: “finance reads it until June”``."""
+    consumer = clean_line(fqn.split(objection.full_name)[-1])
+    return ChangeLine(quotation_of(objection.comment), label=f"objection of {consumer}")
 
 
 def change_request_lines(before: Document, after: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:

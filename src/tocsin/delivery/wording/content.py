@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, FailureContext, Guidance, selections
 from tocsin.delivery.lines import ADVICE, PURPOSE, ChangeLine, clean_line, cut, moment_text
-from tocsin.delivery.rich_text import RichBlock, RichText, Span
+from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
+from tocsin.delivery.wording.change_requests import objection_line
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block
@@ -230,6 +231,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         if entry.parts or dispatch.guidance or failure or incident:
             incident_blocks = (incident_block(incident, base_url),) if incident else ()
             section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, failure, section)))
+        if answerable.objection:
+            objection = RichBlock(BlockKind.PARAGRAPH, spans_of(objection_line(answerable.objection)))
+            section = section._replace(notes=(objection, *section.notes))
         sections.append(section)
     hint = REDUCED if dispatch.is_reduced else ""
     if len(dispatch.entries) == 1:

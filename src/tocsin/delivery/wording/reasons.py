@@ -38,4 +38,8 @@ def reason_context(event: ChangeEvent, answerable: AskedFor = NOT_ASKED) -> Reas
         return ReasonContext(table, tells_author=is_for_author)
     is_of_another = event.entity_type == THREAD or refused_asset(event) is not None
     context = ReasonContext(asset_of(event).name if is_of_another else "it", tells_author=is_for_author)
-    return context if answerable == NOT_ASKED else context._replace(request_clauses=asked_clauses(answerable, event))
+    return (
+        context
+        if not (answerable.assets or answerable.follows)
+        else context._replace(request_clauses=asked_clauses(answerable, event))
+    )

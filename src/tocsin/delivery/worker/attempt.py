@@ -364,7 +364,7 @@ class MessageAttempt:
 
         def ask(entry: Entry) -> AskedFor:
             answerable = self._parts.asked_consumers.of_notification(entry.event, entry.reasons, entry.recipient_id)
-            names = [asset.full_name for asset in answerable.assets]
+            names = sorted(answerable.full_names)
             return answerable.among(self._parts.permitted.names_seen(replace(dispatch, entries=(entry,)), names))
 
         return await _ask_store(lambda: {entry.notification_id: ask(entry) for entry in dispatch.entries})

@@ -12,6 +12,7 @@ from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.dispatch import Advice, FailingRows, FailureContext, FailureIncident
 from tocsin.delivery.lines import UTC
 from tocsin.delivery.wording.assets import refused_asset
+from tocsin.delivery.wording.change_requests import objection_line
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.delivery.wording.reasons import reason_context
@@ -271,4 +272,6 @@ def entry_json(
 ) -> Document:
     """Return an entry of an inbox to its owner, with times in an IANA ``zone``."""
     text = event_text(entry.event, entry.reasons, zone=zone, reader_id=entry.recipient_id)
+    if answerable.objection:
+        text = text._replace(lines=[objection_line(answerable.objection), *text.lines])
     return json_of(INBOX_ENTRY, ListedEntry(entry, text, details, answerable))

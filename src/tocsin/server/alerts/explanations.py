@@ -236,7 +236,7 @@ def _verdicts_at(offset: int, verdicts: Mapping[Pair, Verdict]) -> dict[str, Ver
 def reader_of(caller: Caller, event: ChangeEvent) -> ExplanationReader:
     """Return the caller as the reader of an explanation: with their zone, and what a change request asks them for."""
     answerable = caller.parts.alert_stores.asked_consumers.of_event(event, caller.actor.id)
-    visible_names = caller.visibility.sees_named({asset.full_name for asset in answerable.assets})
+    visible_names = caller.visibility.sees_named(answerable.full_names)
     return ExplanationReader(caller.actor.id, caller.zone, answerable.among(visible_names))
 
 

@@ -151,9 +151,7 @@ def answerable_of(
     answerable_by_entry = {
         entry.id: asked_consumers.of_notification(entry.event, entry.reasons, entry.recipient_id) for entry in entries
     }
-    visible_names = visibility.sees_named(
-        {asset.full_name for one in answerable_by_entry.values() for asset in one.assets}
-    )
+    visible_names = visibility.sees_named({name for one in answerable_by_entry.values() for name in one.full_names})
     return {identity: one.among(visible_names) for identity, one in answerable_by_entry.items()}
 
 

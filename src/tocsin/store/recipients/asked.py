@@ -20,6 +20,8 @@ from tocsin.model.change_request import (
     AskedAsset,
     AskedFor,
     Basis,
+    ConsumerVerdict,
+    ObjectionReason,
     RequestStepKind,
     request_in,
     tells_author,
@@ -166,9 +168,28 @@ class AskedConsumers:
         return self.of_event(event, user_id)
 
     def of_event(self, event: ChangeEvent, user_id: str) -> AskedFor:
-        """Return what an event asks a person for, hidden or not; nothing if that is no request, or its author."""
-        request = None if tells_author(event) else request_in(event)
+        """Return what an event asks a person for, hidden or not; nothing if that is no request.
+
+        Its author is asked for nothing, but told why a consumer objects.
+        """
+        if tells_author(event):
+            return AskedFor(objection=self._objection(event, user_id))
+        request = request_in(event)
         return self.of(str(request.get("id")), event.id, user_id) if request else NOT_ASKED
+
+    def _objection(self, event: ChangeEvent, author_id: str) -> ObjectionReason | None:
+        """Return why a consumer objects, if the event tells that, and that person is the request's author."""
+        request = request_in(event) or {}
+        answer = request.get("answered")
+        if not isinstance(answer, dict) or answer.get("answer") != ConsumerVerdict.OBJECTS:
+            return None
+        query = select(_STEP.comment, entity.c.fqn).join(entity, entity.c.id == _STEP.consumer_id)
+        query = query.join(change_request, _ROW.id == _STEP.request_id)
+        query = query.where(_ROW.author_id == author_id, _STEP.request_id == str(request.get("id")))
+        query = query.where(_STEP.event_id == event.id, _STEP.comment.is_not(None))
+        with reading(self._engine) as connection:
+            row = connection.execute(query).first()
+        return None if row is None else ObjectionReason(row.fqn, row.comment)
 
     def of(self, request_id: str, event_id: str, user_id: str) -> AskedFor:
         """Return what an event has asked a person for, hidden or not; nothing if it does not ask them."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, insert, select
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_alert_incidents import add_merged_incident, report_result
 from tests.contract.test_explain import alert, assign_owners
@@ -18,6 +18,8 @@ from tests.serving import Json, Served
 
 from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links.acknowledge import AcknowledgeLink, token_of
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import notification
 
 WEEK_MS = 7 * 86_400_000
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -64,6 +66,36 @@ def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_en
     records = parts.alert_stores.records.of_event(result_offset, limit=9)
     (mail,) = [one for one in records.values() if one.notification.channel == "Email"]
     return Failing(served, sqlite_engine, case, ann, mail.notification.id)
+
+
+def tell_in_app(engine: Engine, notification_id: str, **people: str) -> None:
+    """Tell people also in the app of what a notification is about: their ids by the ids of the new ones."""
+    with writing(engine) as connection:
+        original = select(notification).where(notification.c.id == notification_id)
+        row = dict(connection.execute(original).mappings().one())
+        in_app = row | {"channel": "ActivityFeed", "message_id": None}
+        copies = [in_app | {"id": name, "recipient_id": person} for name, person in people.items()]
+        connection.execute(insert(notification), copies)
+
+
+def readers_in(engine: Engine) -> set[str | None]:
+    """Return the ids of all people who have read anything."""
+    is_read = notification.c.read_at_ms.is_not(None)
+    with engine.connect() as connection:
+        return set(connection.scalars(select(notification.c.recipient_id).where(is_read)))
+
+
+def test_the_button_marks_what_the_inbox_of_its_recipient_has_of_it_and_following_the_link_does_not(
+    failing: Failing,
+) -> None:
+    ben, client = failing.served.person("ben")
+    client.close()
+    tell_in_app(failing.engine, failing.notification_id, of_ann=failing.ann, of_ben=ben)
+    with failing.served.client() as nobody:
+        assert nobody.get(failing.link()).status_code == 200
+        assert readers_in(failing.engine) == set()
+        assert nobody.post(failing.link()).status_code == 200
+    assert readers_in(failing.engine) == {failing.ann}
 
 
 def steps(administrator: httpx.Client) -> list[tuple[str, str | None]]:

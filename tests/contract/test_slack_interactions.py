@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.contract.slack_workspace import TEAM, SlackWorkspace, press, running_workspace, signed_headers
 from tests.contract.test_access import create_entity, restrict, send_patch
+from tests.contract.test_acknowledge_links import readers_in, tell_in_app
 from tests.contract.test_alert_incidents import report_result
 from tests.contract.test_explain import alert, assign_owners
 from tests.notifying import notify_all
@@ -156,6 +157,15 @@ def test_who_presses_acknowledges_with_their_own_rights_once(
     assert steps(administrator, name) == [("opened", None), ("acknowledged", "ann")]
     assert administrator.put(f"/incidents/{name}/resolve").is_success
     assert failing.reply_to(token) == f"{name} is already resolved."
+
+
+def test_a_press_marks_what_the_inbox_of_who_pressed_has_of_it(failing: Failing, sqlite_engine: Engine) -> None:
+    ben = failing.parts.people.by_name("ben").id
+    tell_in_app(sqlite_engine, failing.notes["direct"], of_ann=failing.ann, of_ben=ben)
+    failing.reply_to(failing.mute_value(), "UBEN")
+    assert readers_in(sqlite_engine) == set()
+    failing.reply_to(failing.mute_value())
+    assert readers_in(sqlite_engine) == {failing.ann}
 
 
 def test_the_recipient_of_a_direct_message_mutes_its_asset_and_nobody_else_does(

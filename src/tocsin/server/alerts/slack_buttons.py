@@ -24,7 +24,7 @@ from tocsin.model.change_request import ChangeAnswer
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_key_of
 from tocsin.server.alerts.hourly_counts import counted_answer
-from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
+from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of, note_read
 from tocsin.server.build import Parts
 from tocsin.server.changes.answer_page import answer_scope, press_answer
 from tocsin.server.request import Caller
@@ -149,12 +149,15 @@ def _carry_out(button: SlackButton, caller: Caller) -> str:
         raise Forbidden(_OF_ANOTHER)
     if isinstance(link, MuteLink):
         caller.parts.alert_stores.mutes.put(mute_of(link, notification, caller.parts))
+        note_read(notification, caller.actor, caller.parts)
         return effect_of(link, notification, caller.parts)
     of_message = button_of(button.token, caller.parts)
     name = of_message.incident.name
     if of_message.watchers.isdisjoint(button.alerts):
         raise Forbidden(f"No alert that uses this bot watches {name}; open it in Tocsin.")
-    return acknowledge(name, caller)
+    effect = acknowledge(name, caller)
+    note_read(notification, caller.actor, caller.parts)
+    return effect
 
 
 def _recipient_of(press: AnswerPress, notification: Notification | None) -> str | None:

@@ -17,12 +17,15 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.delivery.lines import moment_text
 from tocsin.errors import NotFound
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus
+from tocsin.model.notification import Notification
 from tocsin.model.people import Actor
 from tocsin.server.alerts.message_buttons import (
+    IncidentButton,
     acknowledge,
     asset_name_of,
     button_of,
     incident_to_acknowledge,
+    note_read,
     person_of,
     state_of,
 )
@@ -39,28 +42,29 @@ router = DeclaredRoutes(tags=["inbox"])
 
 
 class Clicked(NamedTuple):
-    """A button that was clicked: the incident's name, what failed, and the recipient of the message as the caller."""
+    """A button that was clicked: the incident's name, what failed, and the recipient of its notification as caller."""
 
     incident: str
     asset_name: str
+    notification: Notification
     caller: Caller
 
 
 async def click_of(token: Token, request: Request, parts: PartsHere) -> AsyncIterator[Clicked]:
     """Yield what was clicked, and who it is taken to be: the recipient of the message."""
-    incident, asset_name, actor = await run_in_threadpool(_recipient, token, parts)
+    button, actor = await run_in_threadpool(_recipient, token, parts)
+    asset_name = await run_in_threadpool(asset_name_of, button.notification, parts)
     with await parts.traffic.shares.place_for(actor) as place:
-        yield Clicked(
-            incident, asset_name, Caller(actor, parts, parts.settings.public_url or address_of(request), place)
-        )
+        caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
+        yield Clicked(button.incident.name, asset_name, button.notification, caller)
 
 
-def _recipient(token: str, parts: Parts) -> tuple[str, str, Actor]:
+def _recipient(token: str, parts: Parts) -> tuple[IncidentButton, Actor]:
     button = button_of(token, parts)
     actor = person_of(button.notification.recipient_id, parts)
     if actor is None:
         raise NotFound("This message went to nobody in particular, or its recipient was deleted.")
-    return button.incident.name, asset_name_of(button.notification, parts), actor
+    return button, actor
 
 
 ClickedHere = Annotated[Clicked, Depends(click_of)]
@@ -98,4 +102,6 @@ def _about(clicked: Clicked, incident: AlertIncident) -> str:
 def acknowledge_by_link(clicked: ClickedHere) -> Response:
     """Acknowledge the incident of a message as its recipient; return a page with its state."""
     about = _about(clicked, incident_to_acknowledge(clicked.incident, clicked.caller))
-    return link_page("Acknowledge", escape(acknowledge(clicked.incident, clicked.caller, about)), asks=False)
+    effect = acknowledge(clicked.incident, clicked.caller, about)
+    note_read(clicked.notification, clicked.caller.actor, clicked.caller.parts)
+    return link_page("Acknowledge", escape(effect), asks=False)

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse
 from tocsin.delivery.links.mute import MuteLink, request_of
 from tocsin.errors import NotFound
 from tocsin.model.notification import Notification
-from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of, muted_text
+from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of, muted_text, note_read, person_of
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -46,6 +46,8 @@ def mute(token: Token, request: Request, parts: PartsHere) -> Response:
     """Mute the asset of a message for its recipient, for a day from the message on; a browser gets a page."""
     link, notification = _muting_asked(token, parts)
     parts.alert_stores.mutes.put(mute_of(link, notification, parts))
+    if (actor := person_of(notification.recipient_id, parts)) is not None:
+        note_read(notification, actor, parts)
     if is_browser(request):
         return link_page("Muted", paragraphs(effect_of(link, notification, parts), UNDO_MUTE), asks=False)
     return answer({"muted": True, "until": link.until_ms})

@@ -111,7 +111,7 @@ async def test_what_falls_into_its_readers_quiet_times_by_now_waits(sqlite_engin
     SqlPreferences(sqlite_engine).put(hourly.company.ids["dia"], Preferences(), now_ms=now_ms)
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
-    assert mail_texts(mailbox)[0].count("now: text") == 3
+    assert mail_texts(mailbox)[0].count("now: text") == 2  # two of three are of one description
 
 
 def make_critical(hourly: Hourly) -> None:

@@ -23,6 +23,7 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
             "kinds": {"deletion": {"Email": "hourly", "ActivityFeed": "never"}},
             "digestDay": "friday",
             "workingDays": ["monday", "tuesday", "thursday"],
+            "leaveOutRead": True,
         }
         assert client.put(f"/users/{ann}/preferences", json=preferences).json() == DEFAULTS | preferences
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS | preferences

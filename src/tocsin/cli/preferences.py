@@ -120,7 +120,10 @@ Quiet = Annotated[str | None, typer.Option("--quiet", help="Quiet hours, such as
 Zone = Annotated[str | None, typer.Option("--timezone", help="Time zone, such as Europe/Berlin.")]
 DigestAt = Annotated[
     str | None,
-    typer.Option("--digest-at", help="When digests come: 09:00; friday 09:00."),
+    typer.Option(
+        "--digest-at",
+        help="When digests come: 09:00; friday 09:00. What they hold: unread leaves out what you read in the app; all.",
+    ),
 ]
 WorkingDays = Annotated[
     str | None,
@@ -245,9 +248,19 @@ def _changed_times(
 ) -> Document:
     changes: Document = {}
     changes |= {"timezone": timezone} if timezone else {}
-    changes |= {("digestAt" if ":" in part else "digestDay"): part for part in (digest_at or "").lower().split()}
+    changes |= dict(map(_part_of_digests, (digest_at or "").lower().split()))
     changes |= {"workingDays": _days(working_days)} if working_days else {}
     return changes | ({"quietHours": _hours(quiet)} if quiet else {})
+
+
+def _part_of_digests(word: str) -> tuple[str, str | bool]:
+    """Return what a word says of digests: a time, a day, or whether they hold only what one has not read."""
+    if word in _HELD:
+        return "leaveOutRead", _HELD[word]
+    return ("digestAt" if ":" in word else "digestDay"), word
+
+
+_HELD = {"unread": True, "all": False}
 
 
 def _with_frequencies(preferences: Document, notify: list[str]) -> Document:
@@ -329,6 +342,8 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
         yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
     if working_days := preferences.get("workingDays"):
         yield "working days", ", ".join(working_days)
+    if (leaves_out := preferences.get("leaveOutRead")) is not None:
+        yield "what you read in the app", "left out of mails" if leaves_out else "in mails as well"
     if "digestAt" in preferences:
         day = preferences.get("digestDay", "monday").title()
         yield "digests", f"at {preferences['digestAt']}; weekly ones on {day}s"

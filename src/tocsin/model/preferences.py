@@ -122,7 +122,8 @@ class Preferences(WireModel):
     or ``BREAKING``; then ``frequency``; then the defaults of one's teams, then those of the server. Digests come at
     ``digest_at``, weekly ones on ``digest_day``, hourly ones at each full hour. Days that are no ``working_days`` are
     quiet from midnight to midnight; without any, none is. Times that are unset are those of the teams or the server,
-    too (``above``); quiet hours and working days that are set to null are none.
+    too (``above``); quiet hours and working days that are set to null are none. ``leave_out_read``: what one has read
+    in the app is not sent.
     """
 
     timezone: str = "UTC"
@@ -130,6 +131,7 @@ class Preferences(WireModel):
     working_days: WorkingDays | None = None
     digest_at: TimeOfDay = "09:00"
     digest_day: Weekday = Weekday.MONDAY
+    leave_out_read: bool | None = None
     frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
     kinds: Mapping[str, Mapping[Channel, RhythmText]] = Field(default_factory=dict)

@@ -47,6 +47,7 @@ function asked(given, shown, found) {
     kinds: found.kinds,
     ...(given.get("frequency") ? { frequency: given.get("frequency") } : {}),
     categories: Object.fromEntries(chosen),
+    ...("leaveOutRead" in found ? { leaveOutRead: found.leaveOutRead } : {}),
     ...("workingDays" in found ? { workingDays: found.workingDays } : {}),
     ...(start || end ? { quietHours: { start, end } } : "quietHours" in found ? { quietHours: null } : {}),
   };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import Engine, Row, select
@@ -21,6 +22,7 @@ from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.preferences import Preferences, Weekday
 from tocsin.model.stored import Key
+from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import notification
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.preferences import SqlPreferences
@@ -112,6 +114,25 @@ async def test_what_falls_into_its_readers_quiet_times_by_now_waits(sqlite_engin
     async with mailing(sqlite_engine, mailbox):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
     assert mail_texts(mailbox)[0].count("now: text") == 2  # two of three are of one description
+
+
+@pytest.mark.parametrize(("leaves_out", "counts"), [(True, (0, 1)), (None, (1, 2))])
+async def test_what_its_reader_has_read_in_the_app_may_be_left_out(
+    store_engine: Engine, leaves_out: bool | None, counts: tuple[int, int]
+) -> None:
+    hourly, mailbox = Hourly(store_engine, OWNERS_BY_MAIL), Mailbox()
+    dia = hourly.company.ids["dia"]
+    SqlPreferences(store_engine).put(dia, Preferences(leave_out_read=leaves_out), now_ms=1)
+    first = min(_records(store_engine), key=lambda one: one.log_offset)
+    with writing(store_engine) as connection:  # as the app has it that shows the first notification, too
+        columns = dict(first._mapping) | {"id": str(uuid4()), "channel": "ActivityFeed", "message_id": None}
+        connection.execute(notification.insert().values(columns | {"read_at_ms": hourly.found_ms}))
+    async with mailing(store_engine, mailbox):
+        await until(lambda: statuses(store_engine) == {"delivered": 1})
+    (text,) = mail_texts(mailbox)
+    assert (text.count("text 0"), text.count("now: ")) == counts
+    (attempt,) = Records(store_engine).attempts(str(first.message_id))
+    assert [one.because for one in attempt.dropped] == (["handled"] if leaves_out else [])
 
 
 def make_critical(hourly: Hourly) -> None:

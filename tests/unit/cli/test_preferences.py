@@ -107,6 +107,8 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
         *("monday", "thursday", "saturday", "sunday")
     ]
     assert request_of("--working-days", "all")["workingDays"] is None
+    assert request_of("--digest-at", "unread 07:30") == SET | {"leaveOutRead": True, "digestAt": "07:30"}
+    assert request_of("--digest-at", "all")["leaveOutRead"] is False
     assert request_of("--quiet", "none") == SET | {"quietHours": None}
     assert request_of("--timezone", "UTC", "--digest-at", "07:30") == SET | {"timezone": "UTC", "digestAt": "07:30"}
     assert request_of("--reset") == {}

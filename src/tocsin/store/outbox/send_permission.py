@@ -6,10 +6,10 @@ Next: ``delivery/worker/attempt.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, select
 
 from tocsin.access.incident_rights import may_acknowledge
 from tocsin.access.permission_cache import PermissionCache, PolicySnapshot
@@ -26,12 +26,14 @@ from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import EventHead
-from tocsin.model.preferences import Layer, Layers
+from tocsin.model.preferences import IN_APP, Layer, Layers
 from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
+from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.tables import notification
 from tocsin.store.outbox.preferences import find_preferences, kinds_of_events
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.mutes import broad_mutes_of, mutes_in, people_muting
@@ -39,6 +41,7 @@ from tocsin.store.recipients.mutes import broad_mutes_of, mutes_in, people_mutin
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FOLLOWED = "a policy hides from the recipient what they follow, to which the asset belongs"
 _HIDDEN_FROM_EDITOR = "a policy hides it from an editor of the alert, who could read what is sent"
+_READ = "the recipient has read it in the app, and does not want it then"
 SURE_FOR_S = 1.0
 """Seconds until the store is queried again whether everybody may view everything, and who has muted anything."""
 
@@ -160,6 +163,9 @@ class Permitted:
             choosing_people = people if choices.beneath else choices.layers.keys() | choices.mutes.keys()
             choosing = {one.event.id for one in dispatch.entries if one.recipient_id in choosing_people}
             by_recipient = replace(choices, kinds=kinds_of_events(connection, choosing))
+            asking = [one for one in people if _leaves_out_read(choices.layers.get(one, choices.beneath))]
+            offsets = {one.log_offset for one in dispatch.entries if one.recipient_id in asking}
+            pairs_read = _read_by(connection, asking, offsets) if asking else set()
         channel = Channel(dispatch.message.channel)
         alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
         critical = set() if by_recipient.is_empty else self._subscriptions.critical_among(alerts)
@@ -168,6 +174,8 @@ class Permitted:
             is_critical = any(one.is_personal and one.subscription_id in critical for one in entry.reasons)
             if is_critical or not reason.is_personal:
                 return None
+            if (entry.recipient_id, entry.event.id) in pairs_read:
+                return OutcomeReason.HANDLED, _READ
             is_mentioned = any(one.kind is ReasonKind.MENTION for one in entry.reasons)
             heads = (_head_of(entry), _head_of(entry)._replace(offset=NO_END, timestamp_ms=now_ms))
             choices = (
@@ -261,7 +269,21 @@ class Permitted:
 
 
 def _may_object(layers: Layers) -> bool:
-    return any(preferences.has(Frequency.NEVER) for _, preferences in layers)
+    return _leaves_out_read(layers) or any(preferences.has(Frequency.NEVER) for _, preferences in layers)
+
+
+def _leaves_out_read(layers: Layers) -> bool:
+    choices = (preferences.leave_out_read for _, preferences in layers)
+    return next((choice for choice in choices if choice is not None), False)
+
+
+def _read_by(connection: Connection, people: Collection[str], offsets: Collection[int]) -> set[tuple[str, str]]:
+    """Return what these people have read in the app of the events at these offsets: recipient and event."""
+    column = notification.c
+    query = select(column.recipient_id, column.event_id).where(
+        column.recipient_id.in_(people), column.channel == IN_APP.value, column.read_at_ms.is_not(None)
+    )
+    return {(row.recipient_id, row.event_id) for row in rows_by_key(connection, query, column.log_offset, offsets)}
 
 
 def _head_of(entry: Entry) -> EventHead:

@@ -495,6 +495,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/preferences/effective": _me("/users/{id}/preferences/effective"),
     "GET /teams/{team_id}/preferences": _probe_of("teams", "/teams/{id}/preferences"),
     "GET /users/{user_id}/digest": _me("/users/{id}/digest"),
+    "GET /users/{user_id}/notifications/assets": _me("/users/{id}/notifications/assets?limit=100"),
     "GET /users/{user_id}/notifications": _me(f"/users/{{id}}/notifications?limit=1000&fields={_DETAILS}"),
     "GET /{collection}": _collections(f"/{{collection}}?{_ALL}"),
     "GET /{collection}/history": _collections("/{collection}/history?startTs=0&endTs=9000000000000&limit=500"),

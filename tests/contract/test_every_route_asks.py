@@ -52,6 +52,7 @@ OWN = {
     "GET /permissions": "what one may do oneself",
     "GET /permissions/{resource}": "what one may do oneself",
     "GET /users/{user_id}/notifications": "one's own inbox; each entry asks",
+    "GET /users/{user_id}/notifications/assets": "one's own inbox; each entry asks",
     "PUT /users/{user_id}/notifications/read": "one's own inbox",
     "PUT /users/{user_id}/notifications/seen": "one's own inbox",
     "POST /users/{user_id}/notifications/marks": "one's own inbox; each entry asks",

@@ -178,3 +178,31 @@ def test_others_cannot_mark_what_a_filter_finds(reader: Reader, served: Served) 
         answer = bob.post(f"/users/{reader.id}/notifications/marks", json={"as": "read", "filter": {}})
         assert answer.status_code == 403
         assert bob.get(f"/users/{reader.id}/notifications?kind=tag").status_code == 403
+
+
+def test_an_inbox_by_asset_has_counts_the_latest_and_pages_and_nothing_hidden(
+    reader: Reader, administrator: httpx.Client
+) -> None:
+    def assets_of(query: str = "") -> Json:
+        answer = reader.client.get(f"/users/{reader.id}/notifications/assets?{query}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    answer = assets_of()
+    counts = [(one["name"], one["count"], one["unread"]) for one in answer["data"]]
+    assert (counts, answer["paging"]) == ([("Orders", 2, 2), ("secret", 1, 1), ("bb", 1, 1)], {"total": 3})
+    assert answer["data"][0]["latest"] == reader.page("")["data"][0]
+    reader.mark({"as": "read", "ids": [reader.page("")["data"][0]["id"]]})
+    counts = [(one["name"], one["count"], one["unread"]) for one in assets_of()["data"]]
+    assert counts == [("secret", 1, 1), ("bb", 1, 1), ("Orders", 2, 1)]
+    names, after = [], ""
+    while True:
+        page = assets_of(f"limit=1{after}")
+        names += [one["name"] for one in page["data"]]
+        if "after" not in page["paging"]:
+            break
+        after = f"&after={page['paging']['after']}"
+    assert names == ["secret", "bb", "Orders"]
+    assert [one["name"] for one in assets_of("kind=name")["data"]] == ["Orders"]
+    restrict(administrator, reader.id, {"effect": "deny", "condition": "matchAnyTag('Tier.Tier1')"})
+    assert [one["name"] for one in assets_of()["data"]] == ["bb", "Orders"]

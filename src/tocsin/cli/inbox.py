@@ -49,6 +49,10 @@ Before = Annotated[str | None, typer.Option("--before", help="Only what happened
 Search = Annotated[str | None, typer.Option("--search", metavar="WORDS", help="Only what says all these words.")]
 
 
+ByAsset = Annotated[bool, typer.Option("--by-asset", help="List the assets, each with how many it has.")]
+_MOST_ASSETS = 100
+
+
 def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     *,
     tab: OfTab = Tab.ALL,
@@ -61,6 +65,7 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     since: Since = None,
     before: Before = None,
     search: Search = None,
+    by_asset: ByAsset = False,
     limit: MostNotices = 20,
     user: AsUser = None,
     as_json: AsJson = False,
@@ -77,9 +82,24 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
         who = find_user(client, user).id
         zone = zone_of(client, who, is_shown=not as_json)
         filters = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search))
+        if by_asset:
+            assets = client.notified_assets(who, tab=shown_tab.value, limit=min(limit, _MOST_ASSETS), **filters)
+            show_rows((_asset_row(one, zone) for one in assets["data"]), answer=assets, as_json=as_json)
+            return
         notices = list(islice(client.notifications(who, tab=shown_tab.value, fields=_DETAILS, **filters), limit))
     answer = [one.change.event for one in notices]
     show_rows((_notice_row(one, zone) for one in notices), answer=answer, as_json=as_json)
+
+
+def _asset_row(asset: Document, zone: str) -> Document:
+    latest: Document = asset["latest"]
+    return {
+        "asset": asset["name"],
+        "notifications": asset["count"],
+        "unread": asset["unread"],
+        "latest": latest["title"],
+        "time": moment_text(latest["timestamp"], zone),
+    }
 
 
 class _Choice(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tocsin.client.answers import Entity
-from tocsin.client.call import ApiCall, Filter
+from tocsin.client.call import ApiCall, Filter, query_of
 from tocsin.model.entity import Document
 
 _FILTER_KEYS = {"start_ts": "startTs", "end_ts": "endTs"}
@@ -27,6 +27,14 @@ def mark_notifications(
     """
     body: Document = {"as": mark, "ids": list(ids)}
     return _marks(user_id, {**body, **_until(until)})
+
+
+def notified_assets(user_id: str, **filters: Filter) -> ApiCall[Document]:
+    """Return the assets of a user's notifications (``data``): ``name``, ``count``, ``unread``, and the ``latest`` one.
+
+    Filters are those of ``notifications``; ``after`` from ``paging`` goes on.
+    """
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/assets", _document, query_of(filters))
 
 
 def mark_matching_notifications(

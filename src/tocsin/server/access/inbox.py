@@ -48,6 +48,29 @@ class MatchingMarked:
 
 
 @dataclass(frozen=True)
+class AssetEntries:
+    """Entries of an inbox that are about one asset, in the order of the inbox."""
+
+    asset_id: str
+    entries: tuple[InboxEntry, ...]
+
+    @property
+    def latest(self) -> InboxEntry:
+        """Return the entry of what happened last."""
+        return max(self.entries, key=lambda entry: entry.log_offset)
+
+    @property
+    def latest_of_itself(self) -> InboxEntry:
+        """Return the latest entry of the asset itself, or else of what is about it."""
+        return max(self.entries, key=lambda entry: (entry.event.entity_id == self.asset_id, entry.log_offset))
+
+    def is_after(self, kind: PageOf, place: InboxCursor) -> bool:
+        """Return whether the first of them follows a place."""
+        own_place = kind.place_of(self.entries[0])
+        return (own_place.read, -(own_place.log_offset or 0)) > (place.read, -(place.log_offset or 0))
+
+
+@dataclass(frozen=True)
 class InboxView:
     """The inbox of ``owner`` at a moment, as visible to one reader."""
 
@@ -85,6 +108,18 @@ class InboxView:
     def matching_count(self, kind: PageOf) -> int:
         """Return how many entries match a filter, of the first ``MOST_FILTERED``; at most ``MOST_COUNTED``."""
         return len(self.page(kind, None, MOST_COUNTED).entries)
+
+    def by_asset(self, kind: PageOf) -> list[AssetEntries]:
+        """Return the first ``MOST_COUNTED`` entries that may be shown by the asset that they are about, in their order.
+
+        An asset is where the first of its entries is.
+        """
+        entries = self.page(kind, None, MOST_COUNTED).entries
+        assets = self.inbox.subject_assets({entry.event.entity_id for entry in entries})
+        by_asset: dict[str, list[InboxEntry]] = {}
+        for entry in entries:
+            by_asset.setdefault(assets.get(entry.event.entity_id, entry.event.entity_id), []).append(entry)
+        return [AssetEntries(asset_id, tuple(many)) for asset_id, many in by_asset.items()]
 
     def _matching_entries_of(self, entry_filter: EntryFilter, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
         """Return what may be shown of each entry, and None of those that do not match as they are shown."""

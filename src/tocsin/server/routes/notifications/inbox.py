@@ -134,10 +134,22 @@ def list_notifications(
     paging: Document = {"total": _total(view, page_kind, counts)}
     if page.last and page.has_more:
         paging["after"] = inbox_cursor(page_kind.place_of(page.last))
-    zone = _zone_of(owner, parts) if page.entries else UTC
-    entries = _entries_json(page.entries, _detail_reader(view, sender, parts), detail_names, zone)
+    entries = shown_entries(page.entries, view, sender, parts, detail_names=detail_names)
     stream_from = _event_id(newest)
     return answer({"data": entries, "paging": paging, "counts": counts_json(counts), "streamFrom": stream_from})
+
+
+def shown_entries(
+    entries: Sequence[InboxEntry],
+    view: InboxView,
+    sender: Actor,
+    parts: Parts,
+    *,
+    detail_names: frozenset[str] = frozenset(),
+) -> list[Document]:
+    """Return entries, of which everything may be shown, as lists show them."""
+    zone = _zone_of(view.owner, parts) if entries else UTC
+    return _entries_json(entries, _detail_reader(view, sender, parts), detail_names, zone)
 
 
 def _total(view: InboxView, kind: PageOf, counts: TabCounts) -> int:

@@ -30,6 +30,7 @@ from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.outbox.team_preferences import SqlTeamPreferences
 from tocsin.store.upkeep.fsck.inspection import inspect
 
 HOUR_MS = 3_600_000
@@ -402,13 +403,17 @@ CHOICES = st.builds(
     st.sampled_from([None, {"start": "22:00", "end": "08:00"}, {"start": "01:00", "end": "03:00"}]),
     st.sampled_from(["UTC", "Asia/Kolkata", "America/New_York"]),
 )
-STEPS = st.lists(st.tuples(st.sampled_from(["change", "send"]) | CHOICES, st.integers(1, 700)), min_size=3, max_size=12)
+TEAM_CHOICES = st.tuples(st.sampled_from(["shop", "server"]), CHOICES)
+ANY_STEP = st.sampled_from(["change", "send"]) | CHOICES | TEAM_CHOICES
+STEPS = st.lists(st.tuples(ANY_STEP, st.integers(1, 700)), min_size=3, max_size=12)
 
 
 @settings(max_examples=100 if SOAK else 10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_in_any_order_of_choices_and_digests_each_notification_ends_once(
-    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str | Preferences, int]]
+    sqlite_template: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[str | Preferences | tuple[str, Preferences], int]],
 ) -> None:
     path = tmp_path_factory.mktemp("interleaved") / "tocsin.db"
     path.write_bytes(sqlite_template.read_bytes())
@@ -419,6 +424,8 @@ def test_in_any_order_of_choices_and_digests_each_notification_ends_once(
         now_ms += minutes * 60_000
         if isinstance(step, Preferences):
             SqlPreferences(engine).put(company.ids["ana"], step, now_ms=now_ms)
+        elif isinstance(step, tuple):
+            put_defaults(company, *step, now_ms=now_ms)
         elif step == "change":
             change_count += 1
             company.describe("orders", f"text {change_count}")
@@ -434,6 +441,15 @@ def test_in_any_order_of_choices_and_digests_each_notification_ends_once(
     assert shown_count + off_count == change_count
     assert inspect(engine).findings == []
     engine.dispose()
+
+
+def put_defaults(company: SmallCompany, who: str, defaults: Preferences, *, now_ms: int) -> None:
+    """Set the defaults of Ana's team, or of the server."""
+    if who == "server":
+        of_server = DefaultPreferences.model_validate(defaults.to_stored())
+        SqlPreferences(company.engine).put_defaults(of_server, now_ms=now_ms)
+    else:
+        SqlTeamPreferences(company.engine).put(company.ids[who], defaults, now_ms=now_ms)
 
 
 def send_due(engine: Engine, now_ms: int) -> list[str]:

@@ -78,7 +78,8 @@ class Slot(NamedTuple):
     that time, then with what follows; ``is_first`` until the store has found that out. ``by_asset``: the key is meant
     per asset, or per root of the asset's failure (``flow/schedule/roots.py``). ``subscription_id`` is the alert whose
     slot it is. ``hold_ms``: so much longer its message waits for a check, unless that is done before.
-    ``choice`` is how often its recipient prefers what it is about.
+    ``choice`` is how often its recipient prefers what it is about; ``version`` says by which of their preferences it
+    waits (``Preferred.versions``), if it waits for them.
     """
 
     due_at_ms: int
@@ -91,6 +92,7 @@ class Slot(NamedTuple):
     subscription_id: str = ""
     hold_ms: int = 0
     choice: FrequencyChoice = DEFAULT
+    version: int | None = None
 
 
 def key_of_check(check_id: str) -> str:

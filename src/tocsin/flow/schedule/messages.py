@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tocsin.flow.schedule.decide import IMMEDIATE, Slot, Timing, decide, timing_of
-from tocsin.flow.schedule.preferences import NEVER_MS, NO_PREFERENCES, Preferred, PreferredWait
+from tocsin.flow.schedule.preferences import NEVER_MS, NO_PREFERENCES, PREFERRED, Preferred, PreferredWait
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification import ORDERED_IDS, NotificationIds, gathered_message_id, message_id
@@ -117,22 +117,22 @@ class Schedule:
         if draft.channel not in PREFERRED_CHANNELS:
             return slots
         choice = self._preferred.choice_for(draft)
-        wait, key = self._preferred.wait(draft, choice), self._preferred.grouping_key(recipient_id)
+        wait, version = self._preferred.wait(draft, choice), self._preferred.versions.get(recipient_id, 0)
         if wait is None and choice.layer is Layer.NOBODY:
             return slots
         return tuple(
             slot
             if self._timings.get(slot.subscription_id, IMMEDIATE).is_critical
-            else _preferred_slot(slot, choice, wait, (draft.channel, key, self._now_ms))
+            else _preferred_slot(slot, choice, wait, (draft.channel, version, self._now_ms))
             for slot in slots
         )
 
 
 def _preferred_slot(
-    slot: Slot, choice: FrequencyChoice, wait: PreferredWait | None, place: tuple[Channel, str, int]
+    slot: Slot, choice: FrequencyChoice, wait: PreferredWait | None, place: tuple[Channel, int, int]
 ) -> Slot:
-    """Return a slot as its recipient prefers; ``place`` is its channel, their grouping key, and now."""
-    channel, key, now_ms = place
+    """Return a slot as its recipient prefers; ``place`` is its channel, the version of their preferences, and now."""
+    channel, version, now_ms = place
     chosen_slot = slot._replace(choice=choice)
     if channel is IN_APP and choice.frequency is Frequency.NEVER:
         return chosen_slot._replace(due_at_ms=NEVER_MS)
@@ -141,8 +141,9 @@ def _preferred_slot(
     if preferred_ms == due_at_ms:
         return chosen_slot
     if channel is IN_APP:
-        return chosen_slot._replace(due_at_ms=preferred_ms)
-    return Slot(preferred_ms, key, wait=wait, subscription_id=slot.subscription_id, choice=choice)
+        return chosen_slot._replace(due_at_ms=preferred_ms, version=version)
+    key, alert = f"{PREFERRED}{version}", slot.subscription_id
+    return Slot(preferred_ms, key, wait=wait, subscription_id=alert, choice=choice, version=version)
 
 
 def _by_asset(slot: Slot, draft: NotificationDraft) -> Slot:

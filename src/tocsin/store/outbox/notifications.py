@@ -28,6 +28,7 @@ from tocsin.store.outbox.event_portions import plan as plan_portions
 from tocsin.store.outbox.firings import Fired, FiringCounts
 from tocsin.store.outbox.gathering import MESSAGES, gather, message_row
 from tocsin.store.outbox.merging import add_reasons
+from tocsin.store.outbox.preferences import SqlPreferences, WaitingFor
 
 _NOTIFICATIONS = BulkInsert(
     notification,
@@ -54,6 +55,8 @@ class Storing:
         self._known: dict[int, set[str]] = {}
         self._wholes: dict[str, str | None] = {}
         self._new_count = 0
+        self.waiting: dict[str, WaitingFor] = {}
+        self.stored_at_ms = 0
         if portion is not None and has_all(connection, portion.key.log_offset):
             self._known[portion.key.log_offset] = set()  # those of other portions are of other people
 
@@ -62,6 +65,7 @@ class Storing:
 
         One that another query has written before takes the new reasons, as long as it is not sent.
         """
+        self._note_waiting(notifications)
         new = notifications
         if self.resolved:
             new = [one for one in notifications if self._is_new(one)]
@@ -77,6 +81,15 @@ class Storing:
         self._new_count += stored_count
         if stored_notifications or stored_count < len(new):
             self._firings.add(add_reasons(self._connection, [*new, *stored_notifications]))
+
+    def _note_waiting(self, notifications: Sequence[ScheduledNotification]) -> None:
+        """Note by which preferences notifications wait, to look afterwards whether these have changed meanwhile."""
+        for scheduled in notifications:
+            version, recipient_id = scheduled.slot.version, scheduled.draft.recipient_id
+            if version is not None and recipient_id is not None:
+                earlier_version, ids = self.waiting.get(recipient_id, (version, []))
+                self.waiting[recipient_id] = (min(version, earlier_version), [*ids, scheduled.id])
+                self.stored_at_ms = scheduled.created_at_ms
 
     def finish(
         self, results: Sequence[MatchResult], work: IncidentWork = NO_WORK, divided: Sequence[DividedEvent] = ()
@@ -172,7 +185,10 @@ class Notifications:
         """
         with writing(self._engine) as connection:
             check_holds(connection, last)
-            yield Storing(connection, pairs, portion)
+            under_way = Storing(connection, pairs, portion)
+            yield under_way
+        if under_way.waiting:
+            SqlPreferences(self._engine).move_late(under_way.waiting, now_ms=under_way.stored_at_ms)
 
     def add(
         self,

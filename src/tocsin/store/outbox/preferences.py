@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, exists, or_, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, exists, or_, select, union_all, update
 
 from tocsin.chunks import chunks_of
 from tocsin.conditions.event_kinds import kinds_of
@@ -37,7 +37,7 @@ from tocsin.model.preferences import (
     TeamPreferences,
     times_of,
 )
-from tocsin.store.database.engine import insert_into, reading, writing
+from tocsin.store.database.engine import insert_into, is_sqlite, reading, writing
 from tocsin.store.database.inbox_columns import IS_LATER
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import EVERYBODY, notification_preference, team_preference
@@ -50,6 +50,10 @@ _ROW, _EVENT = notification_preference.c, change_event.c
 _ANY = union_all(select(_ROW.user_id), select(team_preference.c.team_id)).limit(1)
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
+
+
+WaitingFor = tuple[int, list[str]]
+"""By which preferences notifications of a person wait (``Preferred.versions``), and their ids."""
 
 
 class SqlPreferences:
@@ -95,11 +99,31 @@ class SqlPreferences:
         with writing(self._engine) as connection:
             insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
-            quiet = quiet_times_of(times_of(find_preferences(connection, [user_id]).layers[user_id]))
-            due_at_ms = now_ms if quiet is None else quiet.ends_after(now_ms)
-            planned_ids = plan_again(connection, user_id, f"{PREFERRED}{now_ms}", due_at_ms=due_at_ms, now_ms=now_ms)
+            planned_ids = _plan_by_newest(connection, user_id, now_ms)
+            _show_in_app(connection, user_id, now_ms)
+            has_one_writer = is_sqlite(connection)
         with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
             follow(connection, planned_ids)
+        if not has_one_writer:  # a transaction may have written by the older preferences while this one ended
+            self._move(user_id, (), now_ms)
+
+    def move_late(self, waiting: Mapping[str, WaitingFor], *, now_ms: int) -> None:
+        """Move what was just stored by preferences that had changed by then, by recipient; the others are not read."""
+        with reading(self._engine) as connection:
+            versions = versions_of(connection, waiting)
+        for user_id, (version, notification_ids) in sorted(waiting.items()):
+            if versions.get(user_id, 0) != version:
+                self._move(user_id, notification_ids, now_ms)
+
+    def _move(self, user_id: str, notification_ids: Sequence[str], now_ms: int) -> None:
+        """Move what waits for a person's time by older preferences; of the app only these notifications."""
+        with writing(self._engine) as connection:
+            planned_ids = _plan_by_newest(connection, user_id, now_ms)
+            for chunk in chunks_of(notification_ids):
+                _show_in_app(connection, user_id, now_ms, notification.c.id.in_(chunk))
+        if planned_ids:
+            with writing(self._engine) as connection:
+                follow(connection, planned_ids)
 
     def of_recipients(self, drafts: Sequence[NotificationDraft]) -> Preferred:
         """Return the preferences of those who get mails, direct messages, or notifications in the app."""
@@ -178,9 +202,8 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
     -------
     the ids of the messages that are due then; the notifications in them follow in a transaction of their own
     """
-    _show_in_app(connection, user_id, now_ms)
-    recipients = recipients_of(connection, user_id)
-    is_waiting = message.c.grouping_key.startswith(PREFERRED, autoescape=True)
+    recipients, key = recipients_of(connection, user_id), message.c.grouping_key
+    is_waiting = key.startswith(PREFERRED, autoescape=True) & (key != grouping_key)
     query = select(message).where(message.c.recipient.in_(recipients), is_waiting, *_FREE).order_by(message.c.id)
     groups: dict[tuple[str, str], list[Any]] = defaultdict(list)  # Any: rows of SQLAlchemy's
     for row in connection.execute(query.with_for_update()):
@@ -198,12 +221,20 @@ def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_a
     return planned_ids
 
 
-def _show_in_app(connection: Connection, user_id: str, now_ms: int) -> None:
+def _plan_by_newest(connection: Connection, user_id: str, now_ms: int) -> list[str]:
+    """Move messages that wait by older preferences than a person's to now, or the end of quiet times; return ids."""
+    choices = find_preferences(connection, [user_id])
+    quiet = quiet_times_of(times_of(choices.layers.get(user_id, choices.beneath)))
+    due_at_ms = now_ms if quiet is None else quiet.ends_after(now_ms)
+    return plan_again(connection, user_id, choices.grouping_key(user_id), due_at_ms=due_at_ms, now_ms=now_ms)
+
+
+def _show_in_app(connection: Connection, user_id: str, now_ms: int, *conditions: ColumnElement[bool]) -> None:
     """Show now what comes into the app with a person's digest; what they never want, and what alerts delay, waits."""
     column = notification.c
     is_in_digest = or_(*(column.preferred.contains(f" {frequency} ") for frequency in DIGESTS))
     is_waiting = and_(IS_LATER, column.due_at_ms > now_ms, column.due_at_ms < NEVER_MS)
-    theirs = update(notification).where(column.recipient_id == user_id, is_waiting, is_in_digest)
+    theirs = update(notification).where(column.recipient_id == user_id, is_waiting, is_in_digest, *conditions)
     connection.execute(theirs.values(due_at_ms=now_ms))
 
 

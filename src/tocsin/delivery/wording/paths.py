@@ -53,7 +53,7 @@ TYPED_MEMBERS = frozenset({"columns", "children", "fields", "schemaFields", "mlF
 
 
 _HOLDERS = SIDES | {"messageSchema": "the messages", "dataModel": "the data model"}
-_NESTED = "children"
+_NESTED, _TESTED = "children", "entityLink"
 
 
 def words_of_path(path: list[str]) -> str:
@@ -63,6 +63,8 @@ def words_of_path(path: list[str]) -> str:
         return clean_line(f"custom property {'.'.join(steps)}")
     if head in SCHEMAS:
         return _words_in_schema(head, steps)
+    if path == [_TESTED]:
+        return "tested asset"
     if head not in MEMBERS or not steps:
         return clean_line(in_words(" ".join(path)))
     return _words_of_member(head, steps)

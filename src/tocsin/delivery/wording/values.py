@@ -39,6 +39,9 @@ _LEADING = ("tagLabel", "term")
 _MOMENT_KEY = re.compile(r"(timestamp|Time|Date|At|start|end|expires)$")
 """How the keys of times end, which are epoch milliseconds."""
 
+_RETENTION = "retentionPeriod"
+_DURATION = re.compile(r"P([0-9]{1,6})([DWMY])", re.ASCII | re.IGNORECASE)
+_DURATION_UNITS = {"D": "day", "W": "week", "M": "month", "Y": "year"}
 _MOMENTS = range(10**12, LATEST_MS + 1)
 _SAME_BEGINNING = 60
 _LEAD_LENGTH = 30
@@ -197,6 +200,8 @@ def _in_words(value: Value, depth: int, zone: str, key: str = "") -> str:
             return _YES if value else _NO
         case int() if value in _MOMENTS and _MOMENT_KEY.search(key):
             return moment_text(value, zone)
+        case str() if key == _RETENTION:
+            return _duration_text(value)
         case str():
             return _link_text(value) if value.startswith("<#E::") else value
         case list() if depth > _DEEPEST:
@@ -234,6 +239,12 @@ def _object_text(value: Document, depth: int, zone: str) -> str:
         return " ".join((_in_words(value[leading], depth + 1, zone), *([f"({', '.join(texts)})"] if texts else [])))
     is_whole = depth == 0 or any(isinstance(key, _Name) for key in value)
     return ("; ".join(texts) if is_whole else f"({', '.join(texts)})") if texts else "none"
+
+
+def _duration_text(text: str) -> str:
+    """Return a duration of ISO 8601 in words, ``90 days``; what is none, or has several parts or times, as it is."""
+    duration = _DURATION.fullmatch(text)
+    return text if duration is None else count_text(int(duration[1]), _DURATION_UNITS[duration[2].upper()])
 
 
 def _link_text(text: str) -> str:

@@ -115,3 +115,11 @@ _JSON = st.recursive(
 def test_every_value_is_a_short_line(value: Any) -> None:
     text = value_text(value)
     assert text is None or (len(text) <= SHOWN_LIMIT and "\n" not in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("P90D", "90 days"), ("P1Y", "1 year"), ("p2w", "2 weeks"), ("P1DT2H", "P1DT2H"), ("", "")]
+)
+def test_retention_periods_are_said_in_words(text: str, says: str) -> None:
+    assert value_text(text, key="retentionPeriod") == says
+    assert value_text(text, key="description") == text

@@ -1,8 +1,8 @@
 """Statements that each test runs on PostgreSQL, and the list of the tests that run none that others do not run there.
 
 Empty ``tests/soak_on_postgresql.txt``; then ``pytest -p tests.statements --statements FILE -m postgres tests/store
-tests/contract`` notes the processor time and the statements of each test, and ``python -m tests.statements FILE…``
-writes the list anew (docs/decisions/0194-postgresql-runs-each-statement-of-the-tests-once.md).
+tests/contract tests/acceptance/worker tests/history`` notes the processor time and the statements of each test, and
+``python -m tests.statements FILE…`` writes the list anew (decision 0194, docs/decisions).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STARTS = ("subprocess.Popen", "os.fork", "os.posix_spawn")
 _THREAD = "_thread.start_new_thread"
 _ON_BOTH = re.compile(
     "hidden|visible|may_not|may_see|may_view|secret|rights|race|racing|kill|crash|at_once|same_time"
-    "|concurrent|beside|while|paus|lock|sort|order_|alphabet|unicode|null|cost|plan|index"
+    "|concurrent|beside|while|paus|lock|sort|order_|alphabet|unicode|null|cost|plan|index|lease|workers|arrives"
 )
 """Names of tests that prove on both stores, whatever others prove: rights, what happens at the same time, and where
 stores differ with the same statement: how texts are sorted, what is null, what it costs."""

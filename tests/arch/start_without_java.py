@@ -55,7 +55,7 @@ async def serve() -> tuple[list[str], object]:
         await asyncio.sleep(0.01)
         if running.done():
             running.result()
-    imported = late_imports()
+    late_names = late_imports()
     import httpx
 
     port = server.servers[0].sockets[0].getsockname()[1]
@@ -64,7 +64,7 @@ async def serve() -> tuple[list[str], object]:
     server.should_exit = True
     await running
     engine.dispose()
-    return imported, answer.json()
+    return late_names, answer.json()
 
 
 async def deliver() -> tuple[list[str], object]:
@@ -87,7 +87,7 @@ async def deliver() -> tuple[list[str], object]:
 
 
 def late_imports() -> list[str]:
-    """Return the late libraries that are imported."""
+    """Return the late libraries that are late_names."""
     return sorted(LATE & sys.modules.keys())
 
 
@@ -95,9 +95,9 @@ def main(process: str) -> None:
     """Start ``process``; print what it answered, as JSON, with modules that must not be there, or not at its start."""
     sys.meta_path.insert(0, Blocker())
     sys.addaudithook(refuse_java)
-    imported, answer = asyncio.run({"server": serve, "worker": deliver}[process]())
+    late_names, answer = asyncio.run({"server": serve, "worker": deliver}[process]())
     loaded = [name for name in sys.modules if name.split(".")[0] in BLOCKED or name.startswith("tocsin.spark")]
-    sys.stdout.write("\n" + json.dumps({"answer": answer, "late": imported, "loaded": loaded}))
+    sys.stdout.write("\n" + json.dumps({"answer": answer, "late": late_names, "loaded": loaded}))
 
 
 if __name__ == "__main__":

@@ -25,10 +25,12 @@ from tocsin.flow.pipeline import AlertFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.jobs.resolving import Notify, StoreAddress
 from tocsin.model.notification import NAMESPACE, ReasonKind
+from tocsin.model.preferences import DefaultPreferences
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import open_engine, reading, writing
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import change_event, follow, notification, person
+from tocsin.store.outbox.preferences import SqlPreferences
 
 FOLLOWER_COUNT, ROUND_COUNT, WARM_UP_COUNT = 100_000, 5, 1
 _ASSET, _ALERT, _DESTINATION = (str(uuid5(NAMESPACE, name)) for name in ("asset", "alert", "destination"))
@@ -76,6 +78,7 @@ class Task:
 
     def __init__(self, engine: Engine, url: str, followers: int) -> None:
         migrate(engine)
+        SqlPreferences(engine).put_defaults(DefaultPreferences(), now_ms=0)  # nobody prefers anything
         self._engine, self._followers, self._numbers = engine, followers, count(1)
         rule = RecipientRule(_ALERT, "alert", _DESTINATION, Channel.ACTIVITY_FEED, ReasonKind.FOLLOWER)
         self._work = Notify(StoreAddress(url, "NORMAL"), Here(AlertFacts({_ALERT: (rule,)}, {})), 1)
@@ -95,7 +98,9 @@ class Task:
             connection.execute(insert(change_event), [row])
             offset = connection.scalar(select(change_event.c.log_offset).where(change_event.c.id == event_id))
         match = {"log_offset": offset, "event_id": event_id, "entity_id": _ASSET, "user_id": "somebody"}
-        batch = pa.RecordBatch.from_pylist([match | {"timestamp_ms": 1, "subscription_id": _ALERT, "asked": 1}])
+        batch = pa.RecordBatch.from_pylist(
+            [match | {"part_of": None, "timestamp_ms": 1, "subscription_id": _ALERT, "asked": 1}]
+        )
         started_s = time.perf_counter()
         (counts,) = self._work(iter([batch]))
         took_s = time.perf_counter() - started_s

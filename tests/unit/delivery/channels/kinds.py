@@ -192,6 +192,25 @@ def _suite_result(name: str, status: str, since_ms: int) -> dict[str, Any]:
     return {"status": status, "timestamp": AT_MS, **references, "failingSince": since_ms}
 
 
+_PROCEDURE = "\n".join(("CREATE PROCEDURE load(id INT) AS", *(f"  CALL step({at}, INT);" for at in range(9)), "END"))
+_COLUMNS_ALERT = {
+    "id": TEST["id"],
+    "name": "Columns",
+    "destinations": [
+        {"category": "Owners", "type": "Email"},
+        {
+            "category": "External",
+            "type": "Slack",
+            "config": {"endpoint": "https://hooks.slack.com/services/T/B/s3cret"},
+        },
+    ],
+    "filteringRules": {
+        "resources": ["table", "topic"],
+        "rules": [{"effect": "include", "condition": "fieldChanged == 'columns'"}],
+    },
+}
+
+
 _UNJUDGED: dict[str, ChangeEvent] = {
     "failed_test": EVENTS["test_failure"],
     "aborted_test": _of_test(
@@ -428,6 +447,19 @@ _UNJUDGED: dict[str, ChangeEvent] = {
     "retention": _of_orders(update_of("retentionPeriod", "P30D", "P90D")),
     "structured_value": _of_orders(
         update_of("tablePartition", None, {"columns": [{"columnName": "day", "intervalType": "TIME-UNIT"}]})
+    ),
+    "code_of_a_procedure": change_event(
+        update_of("storedProcedureCode", {"code": _PROCEDURE}, {"code": _PROCEDURE.replace("INT", "BIGINT")}),
+        entity_type="storedProcedure",
+        entity_fully_qualified_name="acme.shop.public.load_orders",
+        entity={"id": TEST["id"], "name": "load_orders"},
+    ),
+    "new_alert": change_event(
+        addition_of("description", "Tells of columns."),
+        event_type=EventType.ENTITY_CREATED,
+        entity_type="eventsubscription",
+        entity_fully_qualified_name="Columns",
+        entity=_COLUMNS_ALERT,
     ),
     "refused_access": EVENTS["policy_violation"],
     "conversation": thread_event("threadCreated"),

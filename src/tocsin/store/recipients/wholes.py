@@ -40,16 +40,16 @@ class Wholes:
         """Return the events with these ids that match some of the alerts asked of each, with these alerts."""
         return self._matching_events(self._log.by_ids(alerts_by_whole.keys()), alerts_by_whole)
 
-    def parts_of(self, whole: ChangeEvent, alert_ids: Collection[str]) -> Iterator[list[MatchedEvent]]:
-        """Yield the parts of a whole that match some of these alerts, with these, so many at once.
+    def parts_of(self, event: ChangeEvent, alert_ids: Collection[str]) -> Iterator[list[MatchedEvent]]:
+        """Yield the parts of the whole of this event that match some of these alerts, with these, so many at once.
 
         They were written in the transaction of the whole, at the same time.
         """
-        query = select(change_event.c.id).where(change_event.c.timestamp_ms == whole.timestamp)
+        query = select(change_event.c.id).where(change_event.c.timestamp_ms == event.timestamp)
         with reading(self._engine) as connection:
             event_ids = list(connection.scalars(query.order_by(change_event.c.log_offset)))
         for ids in chunks_of(event_ids, _PARTS_AT_ONCE):
-            parts = {key: logged for key, logged in self._log.by_ids(ids).items() if logged.event.part_of == whole.id}
+            parts = {key: logged for key, logged in self._log.by_ids(ids).items() if logged.event.part_of == event.id}
             yield self._matching_events(parts, dict.fromkeys(parts, alert_ids))
 
     def _matching_events(

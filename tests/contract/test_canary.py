@@ -52,6 +52,7 @@ NO_ASSET = {
     "GET /answer/{token}": "the token in a mail says whose mail it was; its page hides (``test_answer_links.py``)",
     "GET /follow/{token}": "the token in a mail says whose mail it was; it names an asset only to who may view it",
     "GET /mute/{token}": "the token in a message says whose message it was; it names no asset",
+    "GET /atom/{token}": "the feed of who has its address: tests/contract/test_atom_feeds.py",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
     "GET /users/{user_id}/erase": "for administrators",
@@ -171,6 +172,8 @@ WRITES = frozenset(
     POST /users/{user_id}/follows
     POST /users/{user_id}/unfollow
     POST /users/{user_id}/searches
+    POST /users/{user_id}/feeds
+    DELETE /users/{user_id}/feeds/{feed_id}
     PUT /searches/{search_id}/follow
     DELETE /searches/{search_id}
     POST /users/logout
@@ -484,6 +487,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /usage/{entity_type}/name/{fqn}": _probe_each("/usage/{type}/name/{name}"),
     "GET /usage/{entity_type}/{entity_id}": _probe_each("/usage/{type}/{id}"),
     "GET /users/{user_id}/activity": _me("/users/{id}/activity?limit=1000"),
+    "GET /users/{user_id}/feeds": _me("/users/{id}/feeds"),
     "GET /users/{user_id}/follows": _people("/users/{id}/follows"),
     "GET /users/{user_id}/following": _probe_all(
         _me("/users/{id}/following?limit=1000&sortField=told"), _me("/users/{id}/following?q=kanarien")

@@ -32,6 +32,7 @@ OPEN = {
     "GET /rdf/context": "the same for everybody",
     "GET /rdf/ontology": "the same for everybody",
     "GET /rdf/shapes": "the same for everybody",
+    "GET /atom/{token}": "the address says whose feed it is; each event asks",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was",
     "POST /unsubscribe/{token}": "one click in a mail program, which has no log-in (RFC 8058)",
 }
@@ -67,6 +68,9 @@ OWN = {
     "GET /users/{user_id}/preferences/effective": "one's own preferences; each name of a team asks",
     "GET /users/{user_id}/digest": "one's own digests; each notification asks",
     "GET /users/{user_id}/activity": "one's own activity; each event asks",
+    "GET /users/{user_id}/feeds": "addresses of one's own feeds",
+    "POST /users/{user_id}/feeds": "an address of one's own feed",
+    "DELETE /users/{user_id}/feeds/{feed_id}": "an address of one's own feed",
 }
 """Routes that show nothing but what is one's own, or no entity at all, each with what it shows."""
 

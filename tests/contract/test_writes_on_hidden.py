@@ -255,6 +255,7 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "PUT /usage/{entity_type}/name/{fqn}": ("/usage/table/name/{fqn}", DOCUMENTS),
     "POST /usage/{entity_type}/{entity_id}": ("/usage/table/{table}", DOCUMENTS),
     "PUT /usage/{entity_type}/{entity_id}": ("/usage/table/{table}", DOCUMENTS),
+    "POST /users/{user_id}/feeds": ("/users/{user}/feeds", ({"type": "table", "id": "{table}"},)),
     "PUT /users/{user_id}/mutes": (
         "/users/{user}/mutes",
         (
@@ -397,6 +398,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "PUT /users/revokeToken",
         "PUT /users/security/token",
         "PUT /users/security/token/revoke",
+        "DELETE /users/{user_id}/feeds/{feed_id}",
         "DELETE /users/{user_id}/mutes/{about_id}",
         "PUT /users/{user_id}/notifications/read",
         "PUT /users/{user_id}/notifications/seen",

@@ -11,10 +11,11 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_container_follows import follow
 
+from tocsin.model.activity_feed import FeedScope
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.store.database.page_bytes import BoundedList
-from tocsin.store.eventlog.activity import Activity, FeedPage, FeedScope
+from tocsin.store.eventlog.activity import Activity, FeedPage
 from tocsin.store.eventlog.log import EventLog
 
 Feed = Callable[[FeedPage], BoundedList[LoggedEvent]]

@@ -19,13 +19,14 @@ from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.flow.schedule.decide import CHECK_WAIT_MS
+from tocsin.model.activity_feed import FeedScope
 from tocsin.model.change import FOR_ALERTS, ChangeEvent, EventType
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.tables import message, notification
-from tocsin.store.eventlog.activity import Activity, FeedPage, FeedScope
+from tocsin.store.eventlog.activity import Activity, FeedPage
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks

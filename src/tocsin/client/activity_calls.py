@@ -10,7 +10,8 @@ from datetime import datetime
 from urllib.parse import quote
 
 from tocsin.client.answers import Change
-from tocsin.client.call import Filter, Pages, pages_of
+from tocsin.client.call import ApiCall, Filter, Pages, pages_of
+from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 
 
@@ -36,6 +37,28 @@ def entity_activity(
 def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterable[str] = ()) -> Pages[Change]:
     """Iterate over the changes of the assets a user follows, newest first, as ``activity`` does."""
     return activity(user_id, scope="following", since=since, event_types=event_types)
+
+
+def open_feed(
+    user_id: str, *, scope: str | None = None, entity_type: str | None = None, entity_id: str | None = None
+) -> ApiCall[Document]:
+    """Make an address, ``url``, of the Atom feed of one's own activity, or of that of an entity; it is shown once."""
+    body = {"of": scope, "type": entity_type, "id": entity_id}
+    return ApiCall("POST", _feeds(user_id), dict, body={key: value for key, value in body.items() if value is not None})
+
+
+def feeds(user_id: str) -> ApiCall[tuple[Document, ...]]:
+    """Return the feeds that have an address, without the addresses."""
+    return ApiCall("GET", _feeds(user_id), lambda answer: tuple(answer["data"]))
+
+
+def revoke_feed(user_id: str, feed_id: str) -> ApiCall[Document]:
+    """Revoke the address of a feed."""
+    return ApiCall("DELETE", f"{_feeds(user_id)}/{quote(feed_id, safe='')}", dict)
+
+
+def _feeds(user_id: str) -> str:
+    return f"users/{quote(user_id, safe='')}/feeds"
 
 
 def _feed(

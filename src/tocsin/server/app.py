@@ -62,6 +62,7 @@ from tocsin.server.routes.notifications import (
     acknowledge_links,
     activity,
     answer_links,
+    atom,
     explain,
     follow_links,
     inbox,
@@ -300,7 +301,7 @@ _OF_FOLLOWERS = (followers, follows, searches)
 _BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
 _OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
 _OF_ENTITIES = (samples.of_asset, followers.of_asset, activity.of_entities)
-_OF_INBOXES = (inbox, inbox_assets, inbox_marks, mutes, preferences, activity)
+_OF_INBOXES = (inbox, inbox_assets, inbox_marks, mutes, preferences, activity, atom)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,
@@ -323,7 +324,7 @@ _OF_ALERTS = (
 def _routes() -> list[LaidOutRoute]:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes: list[LaidOutRoute] = []
-    open_routers = (version.router, health.router, rdf.open_router)
+    open_routers = (version.router, health.router, rdf.open_router, atom.open_router)
     for open_to_all in (*open_routers, users.open_router, openid.open_router, *(one.router for one in _BY_LINK)):
         routes += lay_out(open_to_all, API, [Depends(check_query_names)])
     dependencies = [Depends(caller_of), Depends(check_query_names)]

@@ -82,6 +82,13 @@ def test_activity_counts_from_a_moment_in_whatever_zone(since: datetime) -> None
     assert pages.first.query == filters
 
 
+def test_an_address_of_a_feed_names_what_it_is_of() -> None:
+    of_team = activity_calls.open_feed("u", entity_type="team", entity_id="t")
+    assert (of_team.method, of_team.path, of_team.body) == ("POST", "users/u/feeds", {"type": "team", "id": "t"})
+    assert activity_calls.open_feed("u", scope="owned").body == {"of": "owned"}
+    assert activity_calls.revoke_feed("u", "a/b").path == "users/u/feeds/a%2Fb"
+
+
 def test_activity_of_an_entity_is_in_its_collection() -> None:
     pages = activity_calls.entity_activity("domain", "d/1", since="24h")
     assert (pages.first.path, pages.first.query) == ("domains/d%2F1/activity", {"limit": "100", "since": "24h"})

@@ -275,6 +275,7 @@ ANSWERS: dict[str, Document] = {
     ),
     "Marked": exact_object({"marked": COUNT}),
     "MarkedOne": exact_object({"id": ID, "read": {"const": True}}),
+    "FeedRevoked": exact_object({"id": TEXT, "revoked": {"const": True}}),
     "Unmuted": exact_object({"id": TEXT, "muted": {"const": False}}),
     "FollowedByLink": exact_object({"follows": FLAG}),
     "MutedByLink": exact_object({"muted": {"const": True}, "until": TIME}),

@@ -50,6 +50,7 @@ _TEXTS: dict[str, Document] = {
         "anyOf": [{"type": "object", "additionalProperties": True}, TEXT],
     },
     "Html": {"type": "string", "description": "A web page."},
+    "Atom": {"type": "string", "description": "An Atom document (RFC 4287)."},
 }
 _SUCCESS = {"200": "Done.", "201": "Created.", "202": "Not done yet.", "204": "Nothing to answer.", "302": "Go there."}
 _TAGGED = ("crud.read", "crud.read_by_name", "crud.patch", "crud.patch_by_name", "crud.create", "crud.create_or_update")

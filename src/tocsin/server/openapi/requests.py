@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from tocsin.model.activity_feed import FeedRequest
 from tocsin.model.alert_incident import REASONS
 from tocsin.model.change_kinds import KindOfChange
 from tocsin.model.change_request import (
@@ -73,6 +74,7 @@ _ALERT_WINDOW: Document = {
 
 MODELS: tuple[type[BaseModel], ...] = (
     MuteRequest,
+    FeedRequest,
     SearchRequest,
     SearchFollow,
     KindOfChange,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from sqlalchemy import CTE, ColumnElement, CompoundSelect, Connection, Engine, Select, literal, select, union, union_all
 
 from tocsin.flow.resolve.directory import NO_END
+from tocsin.model.activity_feed import FeedScope
 from tocsin.model.change import FOR_ALERTS, LoggedEvent
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Channel
@@ -33,14 +33,6 @@ _MOST_ENTITIES = 10_000
 """Entities whose events are looked at in one turn."""
 
 _Ids = Select[tuple[str]] | CompoundSelect[tuple[str]]
-
-
-class FeedScope(Enum):
-    """What a person's feed is about."""
-
-    FOLLOWING = "following"
-    OWNED = "owned"
-    ALL = "all"
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,10 @@ from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_default, own_facts
 from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.errors import Forbidden
+from tocsin.model.activity_feed import FeedScope
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
 from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import Read, visible_page
@@ -28,7 +30,7 @@ from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, Kind, PathId, QueryParameters, answer
 from tocsin.server.routes.events import parse_event_types
 from tocsin.store.database.page_bytes import BoundedList
-from tocsin.store.eventlog.activity import FeedPage, FeedScope
+from tocsin.store.eventlog.activity import FeedPage
 
 router = DeclaredRoutes(tags=["inbox"])
 of_entities = DeclaredRoutes(tags=["inbox"])
@@ -63,8 +65,7 @@ def list_activity(
     """
     if caller.actor.id != str(user_id) and not caller.actor.is_admin:
         raise Forbidden("Only the person and administrators may see this activity.")
-    activity = caller.parts.discussion.activity
-    return _feed_answer(lambda page: activity.of_person(str(user_id), page, scope), filters, caller, str(user_id))
+    return _feed_answer(feed_of_person(str(user_id), scope, caller), filters, caller, str(user_id))
 
 
 @of_entities.get("/{entity_id}/activity", openapi_extra=answers("ActivityPage"))
@@ -73,9 +74,19 @@ def list_entity_activity(
 ) -> Response:
     """Return what happened to an entity and what lies below it; of a domain, what is in it; of a team, what it owns."""
     visible_document(kind, Key.by_id(str(entity_id)), caller, include="all")
+    return _feed_answer(feed_of_entity(kind, str(entity_id), caller), filters, caller, caller.actor.id)
+
+
+def feed_of_person(user_id: str, scope: FeedScope, caller: Caller) -> Events:
+    """Return the feed of a person."""
+    return lambda page: caller.parts.discussion.activity.of_person(user_id, page, scope)
+
+
+def feed_of_entity(kind: EntityType, entity_id: str, caller: Caller) -> Events:
+    """Return the feed of a team, an asset or a domain."""
     activity = caller.parts.discussion.activity
     read = activity.of_team if kind.name == "team" else activity.of_entity
-    return _feed_answer(lambda page: read(str(entity_id), page), filters, caller, caller.actor.id)
+    return lambda page: read(entity_id, page)
 
 
 def _feed_answer(events: Events, filters: FeedFilters, caller: Caller, reader_id: str) -> Response:

@@ -36,6 +36,8 @@ class TokenKind(StrEnum):
     SESSION = "session"
     PERSONAL = "personal"
     BOT = "bot"
+    FEED = "feed"
+    """Of the address of an Atom feed: it opens this feed, and is no bearer token."""
     LOG_IN = "logIn"
     """Of a log-in that the provider has confirmed: its browser exchanges it, once, for a session's token."""
 

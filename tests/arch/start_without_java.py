@@ -87,7 +87,7 @@ async def deliver() -> tuple[list[str], object]:
 
 
 def late_imports() -> list[str]:
-    """Return the late libraries that are late_names."""
+    """Return the late libraries that this process has."""
     return sorted(LATE & sys.modules.keys())
 
 

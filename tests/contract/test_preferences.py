@@ -48,6 +48,8 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         ({"digestDay": "someday"}, "digestDay"),
         ({"workingDays": ["someday"]}, "workingDays"),
         ({"workingDays": []}, "workingDays"),
+        ({"away": {"start": 5, "until": 5}}, "away.until: must be later than away.start"),
+        ({"away": {"start": 5}}, "away.until"),
         ({"kinds": {"descriptions": {"Email": "daily"}}}, "kinds.descriptions: 'descriptions' is not a kind"),
         ({"kinds": {"description": {"Webhook": "daily"}}}, "kinds.description.Webhook: Webhook takes no preference"),
         ({"kinds": {"description": {"Fax": "daily"}}}, "kinds.description"),
@@ -78,6 +80,17 @@ def test_preferences_are_ones_own(served: Served, administrator: httpx.Client) -
         assert client_of_ann.get(f"/users/{ann}/preferences").json()["timezone"] == "Europe/Berlin"
     unknown = "00000000-0000-0000-0000-000000000000"
     assert administrator.get(f"/users/{unknown}/preferences").status_code == 404
+
+
+def test_one_is_away_by_oneself_and_the_server_is_not(served: Served, administrator: httpx.Client) -> None:
+    ann, client = served.person("ann")
+    _, client_of_bob = served.person("bob")
+    away = {"away": {"start": 1, "until": 4_000_000_000_000}}
+    with client, client_of_bob:
+        assert client.put(f"/users/{ann}/preferences", json=away).json() == DEFAULTS | away
+        assert client_of_bob.put(f"/users/{ann}/preferences", json={"away": None}).status_code == 403
+        assert client.put(f"/users/{ann}/preferences", json={"away": None}).json() == DEFAULTS
+    assert administrator.put("/system/preferences", json=away).status_code == 400
 
 
 def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(

@@ -21,7 +21,7 @@ from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.flow.track.attempts import Finished, hold, next_step
 from tocsin.model.message import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.mute import EVERYTHING_ID, FOR_GOOD_MS, Mute, MuteKind, actor_key, kind_key
-from tocsin.model.preferences import Preferences, Weekday
+from tocsin.model.preferences import Absence, Preferences, Weekday
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.tables import message, notification
 from tocsin.store.outbox.inbox import Inbox
@@ -36,8 +36,17 @@ from tocsin.store.upkeep.fsck.inspection import inspect
 _HOUR_MS = 3_600_000
 _SUBJECTS = [MuteKind.KIND, MuteKind.ACTOR, MuteKind.EVERYTHING]
 _WEEKS = CHOICES.map(lambda one: one.model_copy(update={"working_days": tuple(Weekday)[:5]}))
+_ABSENCES = st.builds(
+    lambda one, start, hours: one.model_copy(
+        update={"away": Absence(start=NIGHT_MS + start * _HOUR_MS, until=NIGHT_MS + (start + hours) * _HOUR_MS)}
+    ),
+    CHOICES,
+    *(st.integers(0, 60), st.integers(1, 90)),
+)
 _EVENTS = ["change", "send", "fail", "crash", "read", "unmute"]
-_STEP = st.sampled_from(_EVENTS) | CHOICES | _WEEKS | st.tuples(st.sampled_from(_SUBJECTS), st.integers(1, 50))
+_STEP = (
+    st.sampled_from(_EVENTS) | CHOICES | _WEEKS | _ABSENCES | st.tuples(st.sampled_from(_SUBJECTS), st.integers(1, 50))
+)
 _STEPS = st.lists(st.tuples(_STEP, st.integers(1, 700)), min_size=3, max_size=14)
 
 

@@ -12,7 +12,7 @@ from tests.store.test_preferences import HOUR_MS, MORNING_MS, NIGHT, NIGHT_MS, c
 
 from tocsin.flow.track.attempts import Finished, hold, next_step
 from tocsin.model.message import Attempt, Delivered, MessageStatus, OutcomeReason, Retry
-from tocsin.model.preferences import DefaultPreferences, Preferences
+from tocsin.model.preferences import Absence, DefaultPreferences, Preferences
 from tocsin.store.database.tables import attempt, message, notification
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.preferences import SqlPreferences
@@ -151,6 +151,25 @@ def test_a_crash_before_notifications_follow_their_held_message_loses_nothing(st
             select(message.c.status).where(message.c.id.in_(select(notification.c.message_id)))
         )
         assert set(statuses) == {MessageStatus.DELIVERED.value}
+
+
+def test_who_returns_gets_one_message_of_everything_and_who_returns_early_gets_it_then(store_engine: Engine) -> None:
+    company, sending = company_at_evening(store_engine)
+    preferences, until_ms = SqlPreferences(store_engine), NIGHT_MS + 100 * HOUR_MS
+    company.describe("orders", "before")
+    notify_all(store_engine, now_ms=EVENING_MS)
+    away = Preferences(away=Absence(start=EVENING_MS, until=until_ms), kinds={"description": {"Email": "daily"}})
+    preferences.put(company.ids["ana"], away, now_ms=EVENING_MS)
+    sending.run(EVENING_MS)  # what was due at once is held
+    for hour in (1, 30, 60):
+        company.describe("orders", f"after {hour} hours")
+        notify_all(store_engine, now_ms=NIGHT_MS + hour * HOUR_MS)
+    assert due(store_engine)["ana@example.com"] == [(until_ms, 4)]
+    preferences.put(company.ids["ana"], Preferences(), now_ms=NIGHT_MS + 70 * HOUR_MS)
+    assert due(store_engine)["ana@example.com"] == [(NIGHT_MS + 70 * HOUR_MS, 4)]
+    sent_ids = [*sending.run(NIGHT_MS + 70 * HOUR_MS), *sending.run(until_ms)]
+    assert len(sent_ids) == len(set(sent_ids))
+    assert inspect(store_engine).findings == []
 
 
 def test_many_held_messages_take_few_statements(store_engine: Engine) -> None:

@@ -6,12 +6,14 @@ Without a choice they show; with one they change what it names and keep the rest
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, time
 from typing import Annotated, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
 from tocsin.cli.assets import AsUser, find_user
-from tocsin.cli.output import AsJson, show_facts, show_rows
+from tocsin.cli.output import AsJson, moment_text, show_facts, show_rows
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
@@ -141,11 +143,20 @@ Often = Annotated[
 Reset = Annotated[bool, typer.Option("--reset", help="Back to the defaults: everything as it happens, at any time.")]
 
 
-def preferences(
+AwayUntil = Annotated[
+    str | None,
+    typer.Option(
+        "--away-until", help="The day of your return, such as 2026-12-07, in your time zone; none: you are back."
+    ),
+]
+
+
+def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     *,
     quiet: Quiet = None,
     timezone: Zone = None,
     working_days: WorkingDays = None,
+    away_until: AwayUntil = None,
     digest_at: DigestAt = None,
     notify: Often = None,
     reset: Reset = False,
@@ -166,6 +177,9 @@ def preferences(
     with Client() as client:
         who = find_user(client, user)
         scope = _Scope(client, who.id)
+        if away_until:
+            zone_name = timezone or client.preferences(who.id)["timezone"]
+            changes = changes | {"away": _absence(away_until, zone_name)}
         if not (changes or notify or reset):
             _show_effective(client.effective_preferences(who.id), as_json=as_json)
             return
@@ -241,6 +255,19 @@ def _change(
     if changes or frequencies:
         current = scope.write(_with_frequencies(current | changes, frequencies))
     show_facts(current if as_json else dict(_facts(current)), as_json=as_json)
+
+
+def _absence(text: str, zone_name: str) -> Document | None:
+    """Return an absence from now until a day begins in a time zone; None to end one."""
+    if text == _NONE:
+        return None
+    try:
+        returns_at = datetime.combine(date.fromisoformat(text), time(), ZoneInfo(zone_name))
+    except (ValueError, ZoneInfoNotFoundError) as error:
+        problem = f"--away-until must be a day such as 2026-12-07, or none, not {text!r}."
+        raise InvalidInput(problem, field="away") from error
+    now_ms = round(datetime.now(UTC).timestamp() * 1_000)
+    return {"start": now_ms, "until": round(returns_at.timestamp() * 1_000)}
 
 
 def _changed_times(
@@ -347,6 +374,7 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
     if "digestAt" in preferences:
         day = preferences.get("digestDay", "monday").title()
         yield "digests", f"at {preferences['digestAt']}; weekly ones on {day}s"
+    yield from _absence_facts(preferences)
     yield "changes", preferences.get("frequency", "as the server sets")
     for name, frequency in sorted(preferences.get("categories", {}).items()):
         yield f"{name} changes", frequency
@@ -355,6 +383,11 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
             yield f"{kind}, {_SHOWN_CHANNELS[channel]}", frequency
     if preferences.get("mandatory"):
         yield "mandatory", ", ".join(preferences["mandatory"])
+
+
+def _absence_facts(preferences: Document) -> Iterator[tuple[str, str]]:
+    if absence := preferences.get("away"):
+        yield "away until", moment_text(absence["until"], preferences["timezone"])
 
 
 _SHOWN_CHANNELS = {"ActivityFeed": "in the app", "Email": "mail", "Slack": "Slack", "MsTeams": "Teams", "GChat": "Chat"}

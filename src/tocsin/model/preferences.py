@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
 
+from tocsin.clock import LATEST_MS
 from tocsin.model.change_kinds import BOT, BREAKING, CHANGE_KINDS, EventKind, Frequency
 from tocsin.model.entity import Document, WireModel
 from tocsin.model.rhythm import RhythmText, parse_rhythm
@@ -113,6 +114,17 @@ class QuietHours(WireModel):
     end: TimeOfDay
 
 
+class Absence(WireModel):
+    """When a person is away: from a moment until another, epoch milliseconds."""
+
+    start: int = Field(default=0, ge=0, le=LATEST_MS)
+    until: int = Field(ge=0, le=LATEST_MS)
+
+    def ends_after(self, at_ms: int) -> int:
+        """Return ``at_ms``, or the end of the absence in which it lies (both epoch milliseconds)."""
+        return self.until if self.start <= at_ms < self.until else at_ms
+
+
 class Preferences(WireModel):
     """What a person prefers; ``timezone`` is an IANA name.
 
@@ -123,12 +135,13 @@ class Preferences(WireModel):
     ``digest_at``, weekly ones on ``digest_day``, hourly ones at each full hour. Days that are no ``working_days`` are
     quiet from midnight to midnight; without any, none is. Times that are unset are those of the teams or the server,
     too (``above``); quiet hours and working days that are set to null are none. ``leave_out_read``: what one has read
-    in the app is not sent.
+    in the app is not sent. While a person is ``away``, everything waits for their return, in one message per channel.
     """
 
     timezone: str = "UTC"
     quiet_hours: QuietHours | None = None
     working_days: WorkingDays | None = None
+    away: Absence | None = None
     digest_at: TimeOfDay = "09:00"
     digest_day: Weekday = Weekday.MONDAY
     leave_out_read: bool | None = None

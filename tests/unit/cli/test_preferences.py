@@ -109,6 +109,9 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
     assert request_of("--working-days", "all")["workingDays"] is None
     assert request_of("--digest-at", "unread 07:30") == SET | {"leaveOutRead": True, "digestAt": "07:30"}
     assert request_of("--digest-at", "all")["leaveOutRead"] is False
+    absence = request_of("--away-until", "2026-12-07")["away"]
+    assert (absence["until"], absence["start"] > 0) == (1_796_598_000_000, True)  # midnight in Berlin
+    assert request_of("--away-until", "none")["away"] is None
     assert request_of("--quiet", "none") == SET | {"quietHours": None}
     assert request_of("--timezone", "UTC", "--digest-at", "07:30") == SET | {"timezone": "UTC", "digestAt": "07:30"}
     assert request_of("--reset") == {}
@@ -117,7 +120,7 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
 def test_what_is_no_preference_is_refused_before_anything_is_sent(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
     small_server.answer("GET", PATH, SET)
-    for wrong in (("--quiet", "night"), ("--notify", "daily"), ("--working-days", "mon-fri")):
+    for wrong in (("--quiet", "night"), ("--notify", "daily"), ("--working-days", "mon-fri"), ("--away-until", "soon")):
         ended = run("preferences", *wrong)
         assert (ended.code, wrong[0] in ended.err) == (2, True)
     assert "PUT" not in [one.method for one in small_server.requests]

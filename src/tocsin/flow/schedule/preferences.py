@@ -20,6 +20,7 @@ from tocsin.model.notification_draft import EventHead, NotificationDraft
 from tocsin.model.preferences import (
     DEFAULT,
     IN_APP,
+    Absence,
     FrequencyChoice,
     Layer,
     Layers,
@@ -130,20 +131,28 @@ class FreeDays:
 
 @dataclass(frozen=True)
 class QuietTimes:
-    """When nothing is sent to a person: their quiet hours, and their free days."""
+    """When nothing is sent to a person: their quiet hours, their free days, and while they are away."""
 
     hours: QuietPeriod | None = None
     days: FreeDays | None = None
+    absence: Absence | None = None
 
     def ends_after(self, at_ms: int) -> int:
-        """Return ``at_ms``, or the first moment after it that is in neither (both epoch milliseconds)."""
-        end_ms = self._hours_end_ms(at_ms)
-        while self.days is not None and (free_end_ms := self.days.ends_after(end_ms)) != end_ms:
-            end_ms = self._hours_end_ms(free_end_ms)
+        """Return ``at_ms``, or the first moment after it that is in none (both epoch milliseconds)."""
+        end_ms = self._hours_end_ms(self.returns_ms(at_ms))
+        while (later_ms := self._days_end_ms(self.returns_ms(end_ms))) != end_ms:
+            end_ms = self._hours_end_ms(later_ms)
         return end_ms
+
+    def returns_ms(self, at_ms: int) -> int:
+        """Return ``at_ms``, or the end of the absence in which it lies (both epoch milliseconds)."""
+        return at_ms if self.absence is None else self.absence.ends_after(at_ms)
 
     def _hours_end_ms(self, at_ms: int) -> int:
         return at_ms if self.hours is None else self.hours.ends_after(at_ms)
+
+    def _days_end_ms(self, at_ms: int) -> int:
+        return at_ms if self.days is None else self.days.ends_after(at_ms)
 
 
 @dataclass(frozen=True)
@@ -154,7 +163,12 @@ class PreferredWait:
     digest: DailyTime | FullHour | None = None
 
     def due_at_ms(self, at_ms: int) -> int:
-        """Return the due time of a message that would otherwise be sent at ``at_ms`` (both epoch milliseconds)."""
+        """Return the due time of a message that would otherwise be sent at ``at_ms`` (both epoch milliseconds).
+
+        What comes while its reader is away is due when they return, whichever digest it is for.
+        """
+        if self.quiet is not None and self.quiet.returns_ms(at_ms) != at_ms:
+            return self.quiet.ends_after(at_ms)
         moment_ms = at_ms if self.digest is None else self.digest.next_ms(at_ms)
         return moment_ms if self.quiet is None else self.quiet.ends_after(moment_ms)
 
@@ -302,4 +316,4 @@ def quiet_times_of(preferences: Preferences) -> QuietTimes | None:
     )
     free_numbers = frozenset(range(7)).difference(day.number for day in working_days or Weekday)
     days = FreeDays(free_numbers, zone_named(zone_name, field="timezone")) if free_numbers else None
-    return QuietTimes(hours, days) if hours or days else None
+    return QuietTimes(hours, days, preferences.away) if hours or days or preferences.away else None

@@ -20,7 +20,16 @@ from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
 from tocsin.flow.schedule.preferences import Preferred, wait_of
 from tocsin.model.change_kinds import BOT, BREAKING, EventKind, Frequency
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import RECOMMENDED, FrequencyChoice, Layer, Preferences, QuietHours, Weekday, choose
+from tocsin.model.preferences import (
+    RECOMMENDED,
+    Absence,
+    FrequencyChoice,
+    Layer,
+    Preferences,
+    QuietHours,
+    Weekday,
+    choose,
+)
 from tocsin.model.subscription import Channel, Trigger
 
 pytestmark = pytest.mark.xdist_group("preferences")  # one worker has the clocks of all zones
@@ -66,6 +75,25 @@ def due(
 def test_quiet_hours_end_at_their_time_past_midnight_and_across_daylight_saving(now: str, expected: str) -> None:
     """Fault scenario 37."""
     assert due(draft_for(), NIGHT, ms_at(now)) == (ms_at(expected), now != expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "now", "expected"),
+    [
+        ({}, "2026-12-01T12:00", "2026-12-07T08:00"),
+        ({}, "2026-11-30T23:00", "2026-12-07T08:00"),  # the night before it begins ends while it lasts
+        ({}, "2026-12-07T00:00", "2026-12-07T08:00"),
+        ({}, "2026-12-07T08:00", "2026-12-07T08:00"),
+        ({}, "2026-11-30T19:00", "2026-11-30T19:00"),
+        ({"frequency": Frequency.WEEKLY, "digest_day": Weekday.FRIDAY}, "2026-12-01T12:00", "2026-12-07T08:00"),
+        ({"frequency": Frequency.WEEKLY, "digest_day": Weekday.FRIDAY}, "2026-11-30T19:00", "2026-12-07T08:00"),
+        ({"working_days": tuple(Weekday)[2:5]}, "2026-12-03T12:00", "2026-12-09T08:00"),
+    ],
+)
+def test_what_comes_while_one_is_away_waits_for_the_return(changes: dict[str, object], now: str, expected: str) -> None:
+    away = Absence(start=ms_at("2026-12-01T00:00"), until=ms_at("2026-12-07T00:00"))
+    preferences = NIGHT.model_copy(update={"away": away, **changes})
+    assert due(draft_for(), preferences, ms_at(now))[0] == ms_at(expected)
 
 
 WEEK = NIGHT.model_copy(update={"working_days": tuple(Weekday)[:5]})

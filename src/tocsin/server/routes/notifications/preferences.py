@@ -162,6 +162,9 @@ def _check(preferences: Preferences) -> None:
             if channel not in PREFERRED_CHANNELS:
                 message = f"{channel} takes no preference; it takes {', '.join(PREFERRED_CHANNELS)}"
                 raise InvalidInput(message, field=f"kinds.{name}.{channel}")
+    away = preferences.away
+    if away is not None and (away.until <= away.start or type(preferences) is not Preferences):
+        raise InvalidInput("must be later than away.start, and of a person", field="away.until")
     quiet = preferences.quiet_hours
     if quiet is not None and quiet.start == quiet.end:
         raise InvalidInput("must differ from start", field="quietHours.end")

@@ -23,9 +23,9 @@ def audience(event: EventId, *, as_json: AsJson = False) -> None:
     Example: tocsin audience 0195564e-6f0c-7a41-9c3e-2b1f7d90a5c4
     """
     with Client() as client:
-        answer, listeners = _read_whole(client, event)
+        answer, told_people = _read_whole(client, event)
         zone = own_zone(client, is_shown=not as_json)
-    show_rows((_row(one, zone) for one in listeners), as_json=as_json, answer=answer | {"data": listeners})
+    show_rows((_row(one, zone) for one in told_people), as_json=as_json, answer=answer | {"data": told_people})
     if not as_json:
         typer.echo(_summary(answer))
 
@@ -33,18 +33,18 @@ def audience(event: EventId, *, as_json: AsJson = False) -> None:
 def _read_whole(client: Client, event: str) -> tuple[Document, list[Document]]:
     """Return the last page, and the people and addresses of all pages."""
     answer = client.event_audience(event)
-    listeners = list(answer["data"])
+    told_people = list(answer["data"])
     while "after" in answer["paging"]:
         answer = client.event_audience(event, after=answer["paging"]["after"])
-        listeners += answer["data"]
-    return answer, listeners
+        told_people += answer["data"]
+    return answer, told_people
 
 
-def _row(listener: Document, zone: str) -> Document:
+def _row(told_person: Document, zone: str) -> Document:
     return {
-        "who": listener["name"],
-        "by": "; ".join(f"{one['type']}: {one['status']}" for one in listener["channels"]),
-        "read": moment_text(listener["readAt"], zone) if "readAt" in listener else "",
+        "who": told_person["name"],
+        "by": "; ".join(f"{one['type']}: {one['status']}" for one in told_person["channels"]),
+        "read": moment_text(told_person["readAt"], zone) if "readAt" in told_person else "",
     }
 
 

@@ -28,7 +28,7 @@ _MOST_UNOWNED = 20
 
 
 @dataclass(frozen=True)
-class _Listener:
+class _ToldPerson:
     """A person, or an address, and the notifications to them."""
 
     records: Sequence[NotificationRecord]
@@ -58,11 +58,14 @@ _CHANNEL: Shape[NotificationRecord] = {
     "type": (TEXT, lambda record: record.notification.channel),
     "status": (TEXT, _status_of),
 }
-_LISTENER: Shape[_Listener] = {
-    "userId": (nullable(ID), lambda listener: listener.records[0].notification.recipient_id),
-    "name": (TEXT, lambda listener: listener.name),
-    "channels": (array(schema_of(_CHANNEL)), lambda listener: [json_of(_CHANNEL, one) for one in listener.records]),
-    "readAt?": (TIME, lambda listener: listener.read_at_ms),
+_TOLD_PERSON: Shape[_ToldPerson] = {
+    "userId": (nullable(ID), lambda told_person: told_person.records[0].notification.recipient_id),
+    "name": (TEXT, lambda told_person: told_person.name),
+    "channels": (
+        array(schema_of(_CHANNEL)),
+        lambda told_person: [json_of(_CHANNEL, one) for one in told_person.records],
+    ),
+    "readAt?": (TIME, lambda told_person: told_person.read_at_ms),
 }
 
 
@@ -70,17 +73,17 @@ _LISTENER: Shape[_Listener] = {
 class _Audience:
     """Who was told of an event, as far as the caller may know, and what it affects that nobody owns."""
 
-    listeners: Sequence[_Listener]
-    page: Sequence[_Listener]
+    told_people: Sequence[_ToldPerson]
+    page: Sequence[_ToldPerson]
     incident: FailureIncident | None
     unowned: Sequence[Document]
     is_complete: bool
 
 
 AUDIENCE: Shape[_Audience] = {
-    "data": (array(schema_of(_LISTENER)), lambda audience: [json_of(_LISTENER, one) for one in audience.page]),
+    "data": (array(schema_of(_TOLD_PERSON)), lambda audience: [json_of(_TOLD_PERSON, one) for one in audience.page]),
     "isComplete": (FLAG, lambda audience: audience.is_complete),
-    "readCount": (COUNT, lambda audience: sum(one.read_at_ms is not None for one in audience.listeners)),
+    "readCount": (COUNT, lambda audience: sum(one.read_at_ms is not None for one in audience.told_people)),
     "incident?": (TEXT, lambda audience: audience.incident.name if audience.incident else None),
     "acknowledgedBy?": (TEXT, lambda audience: audience.incident.acknowledged_by if audience.incident else None),
     "unowned": (
@@ -95,17 +98,19 @@ def audience_of_event(logged: LoggedEvent, caller: Caller, *, limit: int, skip: 
     """Return the audience of an event that the caller may view, ``limit`` people and addresses after ``skip``."""
     records = list(caller.parts.alert_stores.records.of_event(logged.offset, limit=MOST_RECORDS).values())
     known_records = _records_known_to(caller, records)
-    by_listener: dict[str, list[NotificationRecord]] = defaultdict(list)
+    by_person: dict[str, list[NotificationRecord]] = defaultdict(list)
     for record in sorted(known_records, key=lambda one: one.notification.channel):
-        by_listener[record.notification.recipient_id or record.who].append(record)
-    listeners = sorted(map(_Listener, by_listener.values()), key=lambda one: (one.name, one.records[0].notification.id))
-    is_complete = caller.actor.is_admin and len(records) < MOST_RECORDS
-    page = listeners[skip : skip + limit]
-    audience = _Audience(
-        listeners, page, _incident_of(logged, caller), _unowned_assets(logged.event, caller), is_complete
+        by_person[record.notification.recipient_id or record.who].append(record)
+    told_people = sorted(
+        map(_ToldPerson, by_person.values()), key=lambda one: (one.name, one.records[0].notification.id)
     )
-    paging: Document = {"total": len(listeners)}
-    if limit and skip + limit < len(listeners):
+    is_complete = caller.actor.is_admin and len(records) < MOST_RECORDS
+    page = told_people[skip : skip + limit]
+    audience = _Audience(
+        told_people, page, _incident_of(logged, caller), _unowned_assets(logged.event, caller), is_complete
+    )
+    paging: Document = {"total": len(told_people)}
+    if limit and skip + limit < len(told_people):
         paging["after"] = str(skip + limit)
     return json_of(AUDIENCE, audience) | {"paging": paging}
 

@@ -88,7 +88,7 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
     ]
     events = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
     assert [one["semanticChanges"] is not None and one["entityId"] for one in events] == [case["id"]] * 2
-    again = administrator.put("/incidents/INC-1/assign", json=body)
+    again = administrator.put("/incidents/INC-1/assign", json=body | {"comment": "once more"})
     assert (again.status_code, "INC-1 is resolved" in again.json()["message"]) == (409, True)
 
 

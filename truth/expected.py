@@ -198,12 +198,12 @@ class _Judging:
         """Judge the events of a step, and do what it does to the catalogue and the alerts."""
         is_before = isinstance(step, Remove) and step.is_hard
         if not is_before:
-            left_domains = {step.key: self.world.principals_of(step.key, "domains")} if isinstance(step, Change) else {}
+            left = {step.key: self.world.governance_of(step.key)} if isinstance(step, Change) else {}
             self.world.apply(step)
-            self.world.left_domains = left_domains
+            self.world.left = left
         for event in events:
             self._judge(event, step)
-        self.world.left_domains = {}
+        self.world.left = {}
         for whole_event, parts in _wholes_of(step, events):
             self._tell_as_one(whole_event, parts)
         if is_before:

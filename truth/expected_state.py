@@ -62,6 +62,9 @@ ABOVE = {
 }
 """Type of the container of each type that has one."""
 
+ASSETS = frozenset({*ABOVE, *ABOVE.values()})
+"""Types of assets: what their owners and tags are followed for."""
+
 
 @dataclass
 class Entity:
@@ -123,8 +126,8 @@ class ExpectedState:
         """People who were deleted, softly or for good."""
         self.removed_people: set[str] = set()
         """Those who were by now; a pipeline that starts at the end finds all of them ``gone``."""
-        self.left_domains: dict[Key, list[Key]] = {}
-        """The domains that an entity leaves in the event that is judged."""
+        self.left: dict[Key, list[Key]] = {}
+        """The domains, tags and owners that an entity had before the event that is judged."""
         self.renamed: dict[str, str] = {}
         """The names that teams have now, by those that they had."""
         self.mutes: set[tuple[str, Key | str, str]] = set()
@@ -156,10 +159,20 @@ class ExpectedState:
             yield entity_type, fqn
 
     def followable_around(self, key: Key) -> list[Key]:
-        """Return what an entity lies in and its domains; but for a table, whose tests its followers hear of anyway."""
-        domains = [*self.principals_of(key, "domains"), *self.left_domains.get(key, ())]
-        around = [*(one for one in self.containers(key) if one[0] != "table"), *dict.fromkeys(domains)]
+        """Return what an entity lies in, its domains, tags and owners; people only if somebody has followed them.
+
+        A table is left out, whose tests its followers hear of anyway.
+        """
+        governance = [*self.governance_of(key), *self.left.get(key, ())]
+        around = [*(one for one in self.containers(key) if one[0] != "table"), *dict.fromkeys(governance)]
         return [one for one in around if one in self.entities]
+
+    def governance_of(self, key: Key) -> list[Key]:
+        """Return the domains, tags and owners of an entity; of a test none but what its table has."""
+        if key[0] not in ASSETS:
+            return []
+        labels = [("tag", one) for one in sorted(self.tags(key))]
+        return [*self.principals_of(key, "domains"), *labels, *self.principals_of(key, "owners")]
 
     def table_of(self, test: Key) -> Key:
         """Return the table of a test case; another writer tests columns as well."""
@@ -290,7 +303,7 @@ class ExpectedState:
 
     @apply.register
     def _follow(self, step: Follow) -> None:
-        followers = self.entities[step.key].followers
+        followers = self.entities.setdefault(step.key, Entity({})).followers
         followers.add(step.user) if step.begins else followers.discard(step.user)
 
     @apply.register

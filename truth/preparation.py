@@ -17,6 +17,7 @@ _PASSWORD = "a long password of {}"  # noqa: S105  of people who live for one re
 def prepare(caller: Caller, script: Script) -> None:
     """Make the people of a script and let those in who make calls; give everybody rights; define properties."""
     _names(caller)
+    caller.ask("PUT", "/system/preferences", json={})  # who prefers nothing is told everything at once
     writer = _role(caller, "Writer", [_rule("everything", "allow", ["All"], None)])
     hide = f"matchAnyTag('{HIDDEN}') || (matchAnyTag('{VAULT}') && !isOwner())"
     edit = {**_rule("alerts", "allow", ["All"], None), "resources": ["eventsubscription"]}

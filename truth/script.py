@@ -79,6 +79,8 @@ GUILD, CIRCLE = "guild", "circle"
 NAMES_NOW = {GUILD: CIRCLE}
 
 DIVISION, DEPARTMENT, GROUP, VAULT_GROUP = "Data", "Platform", "core", "vault"
+_UNFOLLOWED = frozenset({CAMPAIGN, "Campaign.Summer", GUILD, CIRCLE, *LEAVERS})
+"""Tags, teams and people whose name changes, or who go: what a reason calls them then depends on when it is read."""
 _FOLLOWED = ("table", "pipeline", "databaseSchema", "storedProcedure")
 
 
@@ -310,8 +312,16 @@ class _Writer:
         if key[0] == "table" and self._happens(0.05):
             yield from self._add_test(user, key)
         if not is_bot(user) and (around := self.world.followable_around(key)) and self._happens(0.04):
-            neighbour = self.random.choice(around)
-            yield Follow(user, user, neighbour, begins=user not in self.world.entities[neighbour].followers)
+            yield self._follow_or_not(user, self.random.choice(around))
+        if not is_bot(user) and self._happens(0.1):
+            governance = [one for one in self.world.governance_of(key) if one[1] not in _UNFOLLOWED]
+            if governance:
+                yield self._follow_or_not(user, self.random.choice(governance))
+
+    def _follow_or_not(self, user: str, key: Key) -> Follow:
+        """Return that a person follows something, or no longer if they do."""
+        is_followed = key in self.world and user in self.world.entities[key].followers
+        return Follow(user, user, key, begins=not is_followed)
 
     def _is_hidden(self, key: Key) -> bool:
         return bool({HIDDEN, VAULT} & self.world.tags(key))

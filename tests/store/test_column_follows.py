@@ -146,6 +146,24 @@ def test_events_that_are_counted_together_are_told_each(company: SmallCompany) -
     assert sorted(offset for one in counted for offset in one.log_offsets) == [changes[1].offset, changes[3].offset]
 
 
+def test_a_field_of_a_request_and_a_response_is_followed_until_neither_has_it(company: SmallCompany) -> None:
+    company.put("apiService", {"name": "rest", "serviceType": "Rest"})
+    company.put("apiCollection", {"name": "v1", "service": "rest", "endpointURL": "https://a.example"})
+    schema = {"schemaFields": [{"name": "key", "dataType": "STRING"}, {"name": "size", "dataType": "INT"}]}
+    schemas = {"requestSchema": schema, "responseSchema": schema}
+    endpoint = {"name": "get", "apiCollection": "rest.v1", "endpointURL": "https://a.example/get", **schemas}
+    company.put("apiEndpoint", endpoint)
+    cem, key = company.ids["cem"], company.ids["get"]
+    company.writes.follow("apiEndpoint", key, cem, actor=SYSTEM, column="key")
+    column_counts = []
+    for side in ("requestSchema", "responseSchema"):
+        removal = [{"op": "remove", "path": f"/{side}/schemaFields/0"}]
+        company.writes.patch("apiEndpoint", company.key("get"), removal, actor=SYSTEM)
+        follows = FollowedAssets(company.engine).of(cem)
+        column_counts.append(len([one for one in follows if one.column == "key"]))
+    assert column_counts == [1, 0]
+
+
 def test_a_column_is_followed_until_it_is_removed(company: SmallCompany) -> None:
     change_column(company, "cem")
     change = describe_column(company, 1, "addresses")

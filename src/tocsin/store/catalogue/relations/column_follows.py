@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert, select, text, update
 
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.change import ChangeEvent, EventType
-from tocsin.model.columns import removed_columns
+from tocsin.model.columns import column_fqns, path_below, removed_columns
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.follow_tables import column_follow
 
@@ -91,6 +91,9 @@ def _end_with_columns(connection: Connection, event: ChangeEvent, at: int) -> No
     change = event.change_description
     deleted_fields = [] if change is None else [(one.name, one.old_value) for one in change.fields_deleted]
     paths = removed_columns(event.entity_type, deleted_fields) if deleted_fields else set()
+    if paths and event.entity:  # an API endpoint may have it in its response still
+        fqn = event.entity_fully_qualified_name or ""
+        paths -= {path_below(one, fqn) for one in column_fqns(event.entity_type, fqn, event.entity)}
     is_gone = event.event_type is EventType.ENTITY_DELETED
     if not paths and not is_gone:
         return

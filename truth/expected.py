@@ -198,9 +198,9 @@ class _Judging:
         """Judge the events of a step, and do what it does to the catalogue and the alerts."""
         is_before = isinstance(step, Remove) and step.is_hard
         if not is_before:
-            left = {step.key: self.world.governance_of(step.key)} if isinstance(step, Change) else {}
+            former_places = {step.key: self.world.governance_of(step.key)} if isinstance(step, Change) else {}
             self.world.apply(step)
-            self.world.left = left
+            self.world.left = former_places
         for event in events:
             self._judge(event, step)
         self.world.left = {}

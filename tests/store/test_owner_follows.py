@@ -66,6 +66,28 @@ def test_who_follows_an_owner_hears_of_what_comes_until_it_leaves(
     assert reasons_for_change(company, "profit") == {}
 
 
+def test_what_is_created_with_an_owner_and_a_domain_never_belonged_to_those_of_its_schema(
+    company: SmallCompany,
+) -> None:
+    company.alert("bell", BELL, resources=("table",))
+    for name in ("Sales", "Finance"):
+        company.put("domain", {"name": name, "domainType": "Aggregate", "description": "x"})
+    put_owners(company, "databaseSchema", "public", DIA)
+    above = [{"op": "add", "path": "/domains", "value": [{"id": company.ids["Sales"], "type": "domain"}]}]
+    company.writes.patch("databaseSchema", company.key("public"), above, actor=SYSTEM)
+    for target in (DIA, ("domain", "Sales")):
+        follow(company, "cem", target)
+    own_fields = {"owners": [{"id": company.ids["ana"], "type": "user"}], "domains": ["Finance"]}
+    company.table("profit", **own_fields)
+    assert reasons_by_person(company, last_event(company)) == {}
+    company.table("loss")
+    creation = last_event(company)
+    put_owners(company, "table", "loss", ("user", "ana"))
+    reasons = [reasons_by_person(company, one) for one in (creation, last_event(company))]
+    domain_follow = "you follow the domain Sales, which contains it"
+    assert reasons == [{"cem": [domain_follow, *owner_follow(*DIA)]}] * 2, "it left the owner, and stays in the domain"
+
+
 def test_an_inherited_owner_counts_while_it_is_inherited(company: SmallCompany) -> None:
     company.table("profit")
     company.alert("bell", BELL, resources=("table",))

@@ -94,9 +94,12 @@ def _find_belongings(
     spans |= _owner_spans(connection, governance, chains, followed_ids.intersection(governance.targets(OWNING)))
     spans |= _label_spans(governance, followed_ids.intersection(governance.targets(SOURCES)))
     containers = _containers(connection, followed_ids, types, every_chain)
+    creations = _creations(connection, {asset_id for (asset_id, *_), ended in spans.items() if _has_ended(ended)})
     for (asset_id, container_id, relation), container_spans in spans.items():
         container = containers[container_id].model_copy(update={"relation": relation})
-        belongings[asset_id] += [Belonging(container, *span) for span in _with_last_events(container_spans)]
+        belongings[asset_id] += [
+            Belonging(container, *span) for span in _with_last_events(container_spans, creations.get(asset_id, 0))
+        ]
     return belongings
 
 
@@ -155,9 +158,24 @@ def _spans_above(asset_chain: AncestorChain, followed_ids: Collection[str]) -> I
                 yield ancestor.id, (since, end - 1)
 
 
-def _with_last_events(spans: Sequence[Span]) -> list[Span]:
-    """Return spans with the event that ends each, which is the last that is told."""
-    return join_spans((since, min(until + 1, NO_END)) for since, until in spans if since <= until)
+def _has_ended(spans: Sequence[Span]) -> bool:
+    return any(until < NO_END for _, until in spans)
+
+
+def _creations(connection: Connection, asset_ids: Collection[str]) -> dict[str, int]:
+    """Return the offset of the event that created each of these assets, as far as the log has it."""
+    query = select(_EVENT.entity_id, _EVENT.log_offset).where(_EVENT.event_type == EventType.ENTITY_CREATED.value)
+    return {row.entity_id: row.log_offset for row in rows_by_key(connection, query, _EVENT.entity_id, asset_ids)}
+
+
+def _with_last_events(spans: Sequence[Span], created_at: int) -> list[Span]:
+    """Return spans with the event that ends each, which is the last that is told.
+
+    A span that ends before the asset was there is none: what it would have inherited it never had.
+    """
+    return join_spans(
+        (since, min(until + 1, NO_END)) for since, until in spans if since <= until and until >= created_at
+    )
 
 
 def _containers(

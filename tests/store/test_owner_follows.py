@@ -183,7 +183,7 @@ def test_the_cost_depends_neither_on_what_else_is_owned_nor_on_owners_whom_nobod
     for number in range(30):
         company.table(f"more{number}", owners=[{"type": "user", "name": "dia"}])
     assert follower_count(company, among_many) == 1
-    assert len(among_many) == len(among_one) <= len(without_follow) + 3
+    assert len(among_many) == len(among_one) <= len(without_follow) + 9, "without a follow nothing of it is read"
 
 
 def test_what_cannot_be_followed_says_what_can(company: SmallCompany) -> None:

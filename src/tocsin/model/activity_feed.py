@@ -17,10 +17,10 @@ class FeedScope(StrEnum):
 
 
 class FeedRequest(BaseModel):
-    """Which feed to open: ``of`` oneself, or of the entity with this ``type`` and ``id``."""
+    """Which feed to open: ``of`` oneself (its scope), or of the entity with this ``type`` and ``id``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    of: FeedScope | None = None
+    scope: FeedScope | None = Field(default=None, alias="of")
     type: str | None = Field(default=None, max_length=40)
     id: UUID | None = None

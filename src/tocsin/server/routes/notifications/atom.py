@@ -105,8 +105,8 @@ def revoke_feed(owner: Owner, feed_id: Annotated[str, Path(max_length=40)], call
 def _name_of(request: FeedRequest, caller: Caller) -> str:
     """Return the stored name of a feed, of what its reader may view."""
     if request.type is None and request.id is None:
-        return (request.of or FeedScope.ALL).value
-    if request.type is None or request.id is None or request.of is not None:
+        return (request.scope or FeedScope.ALL).value
+    if request.type is None or request.id is None or request.scope is not None:
         raise InvalidInput("give either of, or type and id", field="of")
     kind = ENTITY_TYPES.get(request.type)
     if kind is None:
@@ -127,7 +127,7 @@ class OpenedFeed(NamedTuple):
     caller: Caller
 
 
-async def opened_feed(
+async def feed_at_address(
     token: Annotated[str, Path(max_length=100)], request: Request, parts: PartsHere
 ) -> AsyncIterator[OpenedFeed]:
     """Yield the feed that an address opens; it takes one of the person's slots.
@@ -150,7 +150,7 @@ def _find(secret: str, parts: Parts) -> tuple[str, Actor]:
 
 
 @open_router.get("/atom/{token}", openapi_extra=answers("Atom", media="application/atom+xml", refuses="429"))
-def read_feed(feed: Annotated[OpenedFeed, Depends(opened_feed)]) -> Response:
+def read_feed(feed: Annotated[OpenedFeed, Depends(feed_at_address)]) -> Response:
     """Return the newest events of a feed as Atom, as far as the person whose address it is may view them."""
     caller = feed.caller
     entity_type, _, entity_id = feed.name.partition(":")

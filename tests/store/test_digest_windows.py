@@ -1,4 +1,4 @@
-"""Digests whose person changes zone and rhythm in the middle of a window, while clocks change and workers crash."""
+"""Digests whose person changes zone and frequency in the middle of a window, while clocks change and workers crash."""
 
 from __future__ import annotations
 

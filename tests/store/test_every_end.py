@@ -51,7 +51,7 @@ _STEPS = st.lists(st.tuples(_STEP, st.integers(1, 700)), min_size=3, max_size=14
 
 
 @dataclass
-class _World:
+class _Scenario:
     """A company, workers that may lose what they claimed, and how the mails to Ana ended."""
 
     engine: Engine
@@ -100,8 +100,8 @@ def test_each_notification_is_sent_once_or_suppressed_with_a_reason(
     path = tmp_path_factory.mktemp("ends") / "tocsin.db"
     path.write_bytes(sqlite_template.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
-    world, now_ms, change_count = _World(engine, company_of(engine)), NIGHT_MS, 0
-    ana = world.company.ids["ana"]
+    scenario, now_ms, change_count = _Scenario(engine, company_of(engine)), NIGHT_MS, 0
+    ana = scenario.company.ids["ana"]
     for step, minutes in [*steps, ("unmute", 1), *[("send", 12 * 60)] * 40]:
         now_ms += minutes * 60_000
         match step:
@@ -109,24 +109,24 @@ def test_each_notification_is_sent_once_or_suppressed_with_a_reason(
                 SqlPreferences(engine).put(ana, step, now_ms=now_ms)
             case (MuteKind() as kind, int(hours)):
                 until_ms = FOR_GOOD_MS if hours > 40 else now_ms + hours * _HOUR_MS
-                Mutes(engine).put(Mute(ana, kind, world.keys()[kind], since_ms=now_ms, until_ms=until_ms))
+                Mutes(engine).put(Mute(ana, kind, scenario.keys()[kind], since_ms=now_ms, until_ms=until_ms))
             case "unmute":
-                for key in world.keys().values():
+                for key in scenario.keys().values():
                     Mutes(engine).remove(ana, key)
             case "change":
                 change_count += 1
-                world.company.clock.advance(now_ms - world.company.clock.now_ms())
-                world.company.describe("orders", f"text {change_count}")
+                scenario.company.clock.advance(now_ms - scenario.company.clock.now_ms())
+                scenario.company.describe("orders", f"text {change_count}")
                 notify_all(engine, now_ms=now_ms)
             case "read":
                 Inbox(engine).mark_all_read(ana, now_ms=now_ms)
             case str():
-                world.work(now_ms, step)
+                scenario.work(now_ms, step)
     with engine.connect() as connection:
         of_ana = (notification.c.recipient == "ana@example.com", notification.c.message_id.is_not(None))
         mail_ids = set(connection.scalars(select(notification.c.id).where(*of_ana)))
         open_states = set(connection.scalars(select(message.c.status).where(message.c.status != "delivered")))
-    ends = world.sent + world.suppressed
+    ends = scenario.sent + scenario.suppressed
     assert (set(ends), max(ends.values(), default=1), len(mail_ids)) == (mail_ids, 1, change_count)
     assert open_states <= {"failed"}
     off_count = sum(due_ms == NEVER_MS for due_ms, _ in in_app(engine, ana))

@@ -289,11 +289,11 @@ def test_an_hourly_kind_is_one_message_per_hour_and_none_for_an_empty_hour(store
 
 
 @pytest.mark.parametrize(
-    ("rhythm", "hours"), [("daily 17:30", 17.5), ("weekly", 9), ("weekly tuesday", 9), ("weekly tuesday 08:00", 8)]
+    ("frequency", "hours"), [("daily 17:30", 17.5), ("weekly", 9), ("weekly tuesday", 9), ("weekly tuesday 08:00", 8)]
 )
-def test_a_kind_comes_at_a_time_of_its_own_in_ones_zone(store_engine: Engine, rhythm: str, hours: float) -> None:
+def test_a_kind_comes_at_a_time_of_its_own_in_ones_zone(store_engine: Engine, frequency: str, hours: float) -> None:
     company, preferences = company_of(store_engine), SqlPreferences(store_engine)
-    document = {"kinds": {"description": {"Email": rhythm}}, "digestDay": "tuesday"}
+    document = {"kinds": {"description": {"Email": frequency}}, "digestDay": "tuesday"}
     preferences.put(company.ids["ana"], Preferences.model_validate(document), now_ms=1)
     preferences.put(company.ids["ben"], Preferences.model_validate(document | {"timezone": "Etc/GMT+1"}), now_ms=1)
     company.describe("orders", "text")

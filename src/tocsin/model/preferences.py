@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
@@ -15,8 +16,8 @@ from pydantic import AfterValidator, Field
 from tocsin.clock import LATEST_MS
 from tocsin.model.change_kinds import BOT, BREAKING, CHANGE_KINDS, EventKind, Frequency
 from tocsin.model.entity import Document, WireModel
-from tocsin.model.rhythm import RhythmText, parse_rhythm
 from tocsin.model.subscription import Channel
+from tocsin.model.timed_frequency import TimedFrequencyText, parse_timed_frequency
 
 _TIME = r"^([01][0-9]|2[0-3]):[0-5][0-9]$"
 
@@ -128,7 +129,7 @@ class Absence(WireModel):
 class Preferences(WireModel):
     """What a person prefers; ``timezone`` is an IANA name.
 
-    ``kinds`` are rhythms by kind of change (``model/change_kinds.py``) and channel, each perhaps with a time of its own
+    ``kinds`` are frequencies by kind of change (``model/change_kinds.py``) and channel, each perhaps with its own time
     (``daily 08:30``), which counts instead of ``digest_at`` and ``digest_day``. Where a kind has none,
     ``categories`` count for mails and direct messages, by category of changes (``conditions/changes.KNOWN_CATEGORIES``)
     or ``BREAKING``; then ``frequency``; then the defaults of one's teams, then those of the server. Digests come at
@@ -147,7 +148,7 @@ class Preferences(WireModel):
     leave_out_read: bool | None = None
     frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
-    kinds: Mapping[str, Mapping[Channel, RhythmText]] = Field(default_factory=dict)
+    kinds: Mapping[str, Mapping[Channel, TimedFrequencyText]] = Field(default_factory=dict)
 
     def above(self, defaults: Preferences) -> Preferences:
         """Return it with the times of ``defaults`` where its own are unset."""
@@ -160,7 +161,8 @@ class Preferences(WireModel):
 
     def has(self, frequency: Frequency) -> bool:
         """Return whether changes of any kind are notified so often, over any channel."""
-        by_kind = (parse_rhythm(one).frequency for channels in self.kinds.values() for one in channels.values())
+        texts = chain.from_iterable(channels.values() for channels in self.kinds.values())
+        by_kind = (parse_timed_frequency(text).frequency for text in texts)
         return frequency in (self.frequency, *self.categories.values(), *by_kind)
 
     def names_kinds(self) -> bool:
@@ -171,8 +173,8 @@ class Preferences(WireModel):
         """Return what is chosen here for a kind of an event over a channel; None if nothing is."""
         by_kind = self.kinds.get(kind.kind, {}).get(channel)
         if by_kind is not None:
-            rhythm = parse_rhythm(by_kind)
-            return FrequencyChoice(rhythm.frequency, kind.kind, layer, moment=rhythm.moment)
+            timed = parse_timed_frequency(by_kind)
+            return FrequencyChoice(timed.frequency, kind.kind, layer, moment=timed.moment)
         if channel is IN_APP:
             return None
         category = kind.category or kind.kind

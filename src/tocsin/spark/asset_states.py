@@ -98,8 +98,8 @@ def asset_states(
 def first_of_each_check(states: DataFrame, limit: int) -> DataFrame:
     """Return the first ``limit`` assets of each schedule: what fails, then the longest without success.
 
-    Rows and columns of ``FOUND_STATES``, with ``match_count``, the assets of the schedule, and ``limit``; its rows
-    are together and in order. Shuffles by schedule.
+    One row per asset and schedule, with the columns of ``FOUND_STATES``, ``match_count``, the assets of the schedule,
+    and ``limit``; rows of a schedule are together and in order. Shuffles by schedule.
     """
     of_schedule = Window.partitionBy("schedule_id")
     order = of_schedule.orderBy(F.desc("is_failing"), F.asc_nulls_last("since_ms"), "entity_id")

@@ -24,7 +24,7 @@ _COMPOSITION = BoundedSemaphore(2)
 
 
 def next_digests(user_id: str, caller: Caller) -> list[NextDigest]:
-    """Return what a person would be sent now of what waits for its time, the first due first."""
+    """Return what a person would be sent now of the messages that wait for their time, the first due first."""
     stores = caller.parts.alert_stores
     with _COMPOSITION:
         dispatches = stores.next_digests.of(user_id)

@@ -30,7 +30,7 @@ class NextDigests:
         self._engine, self._messages = engine, messages
 
     def of(self, user_id: str) -> list[Dispatch]:
-        """Return what waits to be sent to a person by mail or chat, the first due first; it changes nothing."""
+        """Return the messages to a person by mail or chat that wait, the first due first; it changes nothing."""
         is_waiting = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
         with reading(self._engine) as connection:
             is_theirs = message.c.recipient.in_(recipients_of(connection, user_id))

@@ -116,7 +116,7 @@ class SqlPreferences:
                 self._move(user_id, notification_ids, now_ms)
 
     def _move(self, user_id: str, notification_ids: Sequence[str], now_ms: int) -> None:
-        """Move what waits for a person's time by older preferences; of the app only these notifications."""
+        """Move notifications that wait for a person's time by older preferences; in the app only these."""
         with writing(self._engine) as connection:
             planned_ids = _plan_by_newest(connection, user_id, now_ms)
             for chunk in chunks_of(notification_ids):

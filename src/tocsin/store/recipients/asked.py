@@ -170,7 +170,7 @@ class AskedConsumers:
     def of_event(self, event: ChangeEvent, user_id: str) -> AskedFor:
         """Return what an event asks a person for, hidden or not; nothing if that is no request.
 
-        Its author is asked for nothing, but told why a consumer objects.
+        It asks its author for nothing, and says why a consumer objects.
         """
         if tells_author(event):
             return AskedFor(objection=self._objection(event, user_id))

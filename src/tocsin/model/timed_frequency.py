@@ -1,4 +1,4 @@
-"""Rhythms: how often a kind of change comes, and when, as preferences spell them: ``daily 08:30``, ``weekly friday``.
+"""Timed frequencies: how often a kind of change comes, and when, in preferences: ``daily 08:30``, ``weekly friday``.
 
 Next: ``model/preferences.py``.
 """
@@ -18,7 +18,7 @@ _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _PATTERN = rf"^(immediate|hourly|never|daily( {_TIME})?|weekly( ({_DAYS}))?( {_TIME})?)$"
 
 
-class Rhythm(NamedTuple):
+class TimedFrequency(NamedTuple):
     """How often something comes, and when if it names that: ``time`` as ``HH:MM``, ``day`` of the week."""
 
     frequency: Frequency
@@ -32,7 +32,7 @@ class Rhythm(NamedTuple):
 
 
 @lru_cache(maxsize=1_024)
-def parse_rhythm(text: str) -> Rhythm:
+def parse_timed_frequency(text: str) -> TimedFrequency:
     """Return what a text such as ``daily 08:30`` says.
 
     Raises
@@ -46,13 +46,13 @@ def parse_rhythm(text: str) -> Rhythm:
         )
     frequency, *words = text.split(" ")
     times = [word for word in words if ":" in word]
-    return Rhythm(Frequency(frequency), " ".join(word for word in words if ":" not in word), " ".join(times))
+    return TimedFrequency(Frequency(frequency), " ".join(word for word in words if ":" not in word), " ".join(times))
 
 
 def _check(text: str) -> str:
-    parse_rhythm(text)
+    parse_timed_frequency(text)
     return text
 
 
-RhythmText = Annotated[str, AfterValidator(_check), Field(json_schema_extra={"pattern": _PATTERN})]
+TimedFrequencyText = Annotated[str, AfterValidator(_check), Field(json_schema_extra={"pattern": _PATTERN})]
 """How often, and perhaps when; the pattern is for the OpenAPI document."""

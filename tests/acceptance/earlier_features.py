@@ -23,6 +23,7 @@ from tests.store.test_scheduled_checks import CEMS_MAIL, EIGHT, due_check, state
 
 from tocsin.jobs.expiry import ExpiryJob
 from tocsin.model.entity import Document
+from tocsin.model.preferences import DefaultPreferences
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog
@@ -30,6 +31,7 @@ from tocsin.store.database.engine import open_engine, reading
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import message, notification
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.scheduled_checks import LastCheck, ScheduledChecks
 
 DAY_MS = 86_400_000
@@ -40,6 +42,7 @@ def main(folder: Path) -> None:
     """Write the store and what is in it."""
     engine = open_engine(f"sqlite:///{folder / 'tocsin.db'}", synchronous="NORMAL")
     migrate(engine)
+    SqlPreferences(engine).put_defaults(DefaultPreferences(), now_ms=0)  # nothing waits for a digest of its reader
     company = SmallCompany(engine)
     handle_failures(company)
     check_what_has_no_owner(company)

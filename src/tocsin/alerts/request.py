@@ -26,7 +26,7 @@ from tocsin.alerts.named_filters import with_rules
 from tocsin.alerts.private import check_private
 from tocsin.alerts.remarks import remarks_on
 from tocsin.alerts.rules import check_alert_type, check_amount, check_event_types, check_rules
-from tocsin.alerts.saved_searches import with_search_rules
+from tocsin.alerts.saved_searches import SEARCH, with_search_rules
 from tocsin.conditions.relations import team_of
 from tocsin.delivery.channels.masking import changed_secret_paths, split_secrets
 from tocsin.errors import InvalidInput
@@ -240,7 +240,9 @@ def _normalize(request: Document, before: Document) -> Document:
     if request.get("provider") not in (None, provider):
         providers = ", ".join(shapes.enumeration("eventsubscription", "provider"))
         raise InvalidInput(f"is {provider} and cannot be changed (of {providers})", field="provider")
-    request = with_rules(with_search_rules(request, before), before)
+    if SEARCH in request:
+        request = with_search_rules(request, before)
+    request = with_rules(request, before)
     document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
     document["provider"] = provider
     if EXPIRES in document:

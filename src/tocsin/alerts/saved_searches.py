@@ -27,7 +27,7 @@ SEARCH = "search"
 
 
 def with_search_rules(request: Document, before: Document) -> Document:
-    """Return an alert's request with the rules of its search, if it has one; rules changed by hand take its place.
+    """Return the request of an alert of a search with its rules; rules changed by hand take its place.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.dispatch import Button, Dispatch
 from tocsin.delivery.wording.importance import ToldKind, kind_of
 from tocsin.delivery.wording.incidents import tells_of_incident
 from tocsin.delivery.wording.repeats import RepeatedChange
@@ -36,7 +36,17 @@ def fold_repeated(dispatch: Dispatch) -> Dispatch:
         groups[_group_of(entry, dispatch) or place].append(entry)
     if len(groups) == len(dispatch.entries):
         return dispatch
-    return replace(dispatch, entries=tuple(_fold(entries) for entries in groups.values()))
+    buttons = {
+        entries[-1].notification_id: group_buttons
+        for entries in groups.values()
+        if (group_buttons := _buttons_of(entries, dispatch))
+    }
+    return replace(dispatch, entries=tuple(_fold(entries) for entries in groups.values()), buttons=buttons)
+
+
+def _buttons_of(entries: Sequence[Entry], dispatch: Dispatch) -> tuple[Button, ...]:
+    """Return the buttons of notifications that are told as one, each once."""
+    return tuple(dict.fromkeys(one for entry in entries for one in dispatch.buttons.get(entry.notification_id, ())))
 
 
 def _group_of(entry: Entry, dispatch: Dispatch) -> Hashable:

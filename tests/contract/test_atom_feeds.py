@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 
 import httpx
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 from tests.contract.test_access import restrict
 from tests.serving import Json, Served, table
 
+from tocsin.store.database.engine import writing
 from tocsin.store.database.people_tables import issued_token
 
 _ATOM = {"a": "http://www.w3.org/2005/Atom"}
@@ -117,6 +118,27 @@ def test_a_feed_ends_with_its_person_and_nobody_makes_one_for_another(
     assert entries_of(address["url"]) == []
     assert administrator.delete(f"/users/{user_id}").is_success
     assert httpx.get(address["url"]).status_code == 404
+
+
+def test_a_feed_that_was_made_with_a_personal_token_ends_with_it(
+    served: Served, alice: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    user_id, client = alice
+    own_address = make(client, user_id)
+    addresses = []
+    for name in ("revoked", "expired"):
+        token = client.put("/users/security/token", json={"tokenName": name, "JWTTokenExpiry": "OneHour"}).json()
+        with served.client(token["jwtToken"]) as script:
+            addresses.append(make(script, user_id))
+        assert entries_of(addresses[-1]["url"]) == []
+        if name == "revoked":
+            client.put("/users/security/token/revoke", json={"tokenIds": [token["token"]]})
+            assert httpx.get(addresses[-1]["url"]).status_code == 404
+    is_it = issued_token.c.id == addresses[-1]["id"]
+    with writing(sqlite_engine) as connection:
+        connection.execute(update(issued_token).where(is_it).values(expires_at_ms=1))
+    assert httpx.get(addresses[-1]["url"]).status_code == 404
+    assert entries_of(own_address["url"]) == [], "made after a log-in, it stays"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Routes of Atom feeds: an address with a secret opens one feed, for feed readers, which have no log-in.
 
-Of the secret only a hash is stored, as a token that opens nothing else; it ends with its row, with the person, and with
-a new password, as all tokens do. Rights are those at each read. *Source:* RFC 4287. Next:
-``server/routes/notifications/activity.py``.
+Of the secret only a hash is stored, as a token that opens nothing else; it ends with its row, with the person, with a
+new password, and with the personal token that it was made with, as all tokens do. Rights are those at each read.
+*Source:* RFC 4287. Next: ``server/routes/notifications/activity.py``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 from uuid import UUID
 from xml.etree import ElementTree
@@ -34,9 +35,10 @@ from tocsin.server.http.errors import parse_as
 from tocsin.server.http.json_schema import TEXT, TIME, nullable
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, PartsHere, address_of, answer, list_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, PartsHere, TokenId, address_of, answer, list_answer
 from tocsin.server.routes.notifications.activity import FeedFilters, feed_of_entity, feed_of_person, page_of_feed
 from tocsin.server.routes.notifications.inbox import Owner
+from tocsin.server.routes.people.tokens import token_of_request
 from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
 MOST_FEEDS = 50
@@ -79,15 +81,20 @@ def list_feeds(owner: Owner, caller: Asked) -> Response:
 
 
 @router.post("", openapi_extra=answers("Feed", schema_of(FEED), reads="FeedRequest", never="409"))
-def open_feed(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
-    """Make an address of a feed, and return it once, as `url`: who has it reads the feed as this person."""
+def open_feed(owner: Owner, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
+    """Make an address of a feed, and return it once, as `url`: who has it reads the feed as this person.
+
+    Made with a personal token, it ends with that one.
+    """
     if owner != caller.actor.id or caller.actor.is_bot:
         raise Forbidden("Only people make addresses of feeds, each for themselves.")
     tokens, name = caller.parts.people.tokens, _name_of(parse_as(FeedRequest, body), caller)
     if len(tokens.of(owner, TokenKind.FEED)) >= MOST_FEEDS:
         raise InvalidInput(f"at most {MOST_FEEDS} feeds have addresses; revoke some", field="feed")
-    secret = secrets.token_urlsafe(32)
+    secret, request_token = secrets.token_urlsafe(32), token_of_request(token_id, caller)
     token = IssuedToken(_id_of(secret), owner, TokenKind.FEED, name, caller.parts.clock.now_ms(), None)
+    if request_token.kind is not TokenKind.SESSION:
+        token = replace(token, expires_at_ms=request_token.expires_at_ms, parent_id=request_token.id)
     tokens.add(token)
     return answer(json_of(FEED, FeedAddress(token, f"{caller.root}/api/v1/atom/{secret}")), 201)
 
@@ -134,7 +141,7 @@ async def feed_at_address(
 
     Raises
     ------
-    NotFound : the address is none, or was revoked, or its person is gone
+    NotFound : the address is none, has expired or was revoked, or its person is gone
     """
     name, actor = await run_in_threadpool(_find, token, parts)
     with await parts.traffic.shares.place_for(actor) as place:
@@ -145,6 +152,8 @@ def _find(secret: str, parts: Parts) -> tuple[str, Actor]:
     token_id = _id_of(secret)
     token, actor = parts.people.tokens.find(token_id), parts.people.tokens.holders([token_id]).get(token_id)
     if token is None or token.kind is not TokenKind.FEED or actor is None:
+        raise NotFound(_GONE)
+    if token.expires_at_ms is not None and token.expires_at_ms <= parts.clock.now_ms():
         raise NotFound(_GONE)
     return token.name, actor
 

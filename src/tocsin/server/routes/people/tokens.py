@@ -58,7 +58,7 @@ async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id
     With one's `password` it works for as long as it says. Without, it ends with the token of this request.
     """
     if "password" not in body:
-        return await run_in_threadpool(lambda: _make_own(body, caller, _token(token_id, caller)))
+        return await run_in_threadpool(lambda: _make_own(body, caller, token_of_request(token_id, caller)))
 
     address = client_address(request)
 
@@ -125,7 +125,7 @@ def issue_for_bot(user_id: str, body: Document, caller: Caller, token_id: str) -
     InvalidInput : the user is a person, or the expiry is none of those that there are
     """
     bot = _bot(user_id, caller)
-    lifetime_s, request_token = _lifetime_s(body), _token(token_id, caller)
+    lifetime_s, request_token = _lifetime_s(body), token_of_request(token_id, caller)
     caller.parts.people.tokens.revoke_all(bot.id)
     parent = None if request_token.kind is TokenKind.SESSION else request_token
     token = caller.parts.login.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s, parent=parent)
@@ -139,7 +139,7 @@ def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
 
 
 def _own_token(user_id: str, caller: Caller, token_id: str) -> Document:
-    bot, request_token = _bot(user_id, caller), _token(token_id, caller)
+    bot, request_token = _bot(user_id, caller), token_of_request(token_id, caller)
     issued = caller.parts.people.tokens.of(bot.id, TokenKind.BOT)
     if not issued:
         raise NotFound(f"The bot {bot.name} has no token.")
@@ -197,8 +197,13 @@ def _bot(user_id: str, caller: Caller) -> Person:
     return bot
 
 
-def _token(token_id: str, caller: Caller) -> IssuedToken:
-    """Return the token that a request was sent with."""
+def token_of_request(token_id: str, caller: Caller) -> IssuedToken:
+    """Return the token that a request was sent with.
+
+    Raises
+    ------
+    Unauthenticated : it was revoked meanwhile
+    """
     issued = caller.parts.people.tokens.find(token_id)
     if issued is None:
         raise Unauthenticated("This token was revoked; log in again.")

@@ -97,3 +97,11 @@ def test_a_text_of_a_person_never_becomes_a_part_of_the_condition(company: Small
     for query in (r"tag:x'\)||true", r"name:a'b description:\"||true", r"fqn:*'\)\|\|true*"):
         follow_search(company, query)
         assert reasons_by_person(company, put(company, "description", f"after {query}")) == {}
+
+
+def test_an_alert_of_a_search_that_tells_others_is_no_saved_search_of_theirs(company: SmallCompany) -> None:
+    search = {"name": "of yours. Log in at evil.example", "query": "profit", "index": "table"}
+    to_dia = [{"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["dia"]}}]
+    company.alert("Profit", to_dia, search=search, filteringRules=rules_of_search(search))
+    reasons = reasons_by_person(company, put(company, "description", "new"))
+    assert reasons == {"dia": ["the alert names you"]}

@@ -122,7 +122,7 @@ def _row(
         by_address=destination.type is Channel.EMAIL or _has_bot(destination),
         by_own_address=destination.uses_own_addresses and relation is not ReasonKind.EXTERNAL,
         bot=_bot(subscription, destination) if _has_bot(destination) else "",
-        search=subscription.search.name if subscription.search else "",
+        search=subscription.search.name if subscription.search and subscription.to_me_only else "",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 from sqlalchemy import Engine
-from tests.contract.test_access import create_entity
+from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_explain import describe
 from tests.contract.test_feed import hide
 from tests.contract.test_search import index_all
@@ -108,6 +108,8 @@ def test_what_cannot_be_saved_or_followed_says_why(served: Served, administrator
             ({"query": "name:("}, "column 7"),
             ({"query": "updatedAt:>=5"}, "a search by updatedAt cannot be followed"),
             ({"query": "a", "index": "user"}, "no type that can be followed"),
+            ({"query": "a", "index": "policy"}, "no type that can be followed"),
+            ({"query": " ".join(f"word{number}" for number in range(20))}, "query: has too many words to be followed"),
             ({"query": "a", "spoon": 1}, "spoon"),
         ):
             refusal = client.post(f"/users/{ann}/searches", json=body)
@@ -116,6 +118,37 @@ def test_what_cannot_be_saved_or_followed_says_why(served: Served, administrator
         assert client.post(f"/users/{ann}/searches", json={"query": "a"}).status_code == 409
     team = create_entity(administrator, "/teams", name="finance", teamType="Group")
     assert administrator.post(f"/users/{team['id']}/searches", json={"query": "a"}).status_code == 404
+
+
+def test_a_search_has_any_name_on_one_line_and_unnamed_that_of_its_query(served: Served) -> None:
+    ann, client = served.person("ann" * 21)
+    with client:
+        for search, name in (
+            ({"query": 'name:"a::b"\n c'}, 'name:"a::b"  c'),
+            ({"query": "a", "name": "two\n::\u202e lines\x07"}, "two ::  lines"),
+            ({"query": "a", "name": "n" * 200}, "n" * 200),
+            ({"query": " "}, "*"),
+            ({"query": "one two three four"}, "one two three four"),
+        ):
+            assert save(client, ann, **search)["search"]["name"] == name
+        assert len(client.get(f"/users/{ann}/searches").json()["data"]) == 5
+
+
+def test_a_search_of_everything_leaves_out_types_of_which_its_owner_may_view_nothing(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    restrict(administrator, ann, {"effect": "deny", "resources": ["dashboard"]})
+    index_all(sqlite_engine)
+    with client:
+        search = save(client, ann, query="orders", index="dataAsset", follows=True)
+        assert (search["found"], "table" in search["search"]["index"].split(",")) == (1, True)
+        assert "dashboard" not in search["search"]["index"].split(",")
+        describe(administrator, orders, "new")
+        notify_all(sqlite_engine)
+        assert sentences_to(client, ann) == ["it matches your saved search orders"]
+        refusal = client.post(f"/users/{ann}/searches", json={"query": "a", "index": "dashboard"})
+        assert refusal.status_code == 403
 
 
 def test_rules_changed_by_hand_take_the_place_of_the_search(served: Served) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 
 from pydantic import ValidationError
 
-from tocsin.errors import InvalidInput
+from tocsin.conditions.check import parse_and_check
+from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.logic import And, Constant, Formula, Not, Or
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -56,14 +57,23 @@ def rules_of_search(search: object) -> Document:
     except ValidationError as error:
         raise InvalidInput(describe_validation(error.errors(), SavedSearch), field=SEARCH) from error
     indexed_types = entity_types_of(saved_search.index)
-    types = [one for one in indexed_types or SEARCHED if ENTITY_TYPES[one].is_asset]
+    types = [one for one in (SEARCHED if indexed_types is None else indexed_types) if ENTITY_TYPES[one].is_asset]
     if not types:
         raise InvalidInput("names no type that can be followed", field="index")
-    formula = parse_terms(saved_search.query)
+    try:
+        formula = parse_terms(saved_search.query)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, field="query") from error
     now, before = _text(formula, _answers), _text(formula, _answers_before)
-    condition = now if now == before else f"({now}) || ({before})"
-    rule = [] if isinstance(formula, Constant) and formula.holds else [{"condition": condition, "effect": "include"}]
-    return {"resources": sorted(types), "rules": rule}
+    condition = before if _has_answered_before(formula) else f"({now}) || ({before})"
+    if isinstance(formula, Constant) and formula.holds:
+        return {"resources": sorted(types), "rules": []}
+    try:
+        parse_and_check(condition)
+    except InvalidCondition as error:  # too long, or of too many patterns
+        way_out = "leave some out, or look for them by fqn:*word*"
+        raise InvalidInput(f"has too many words to be followed; {way_out}", field="query") from error
+    return {"resources": sorted(types), "rules": [{"condition": condition, "effect": "include"}]}
 
 
 def _text(formula: Formula[Term], render: Callable[[Term], str]) -> str:
@@ -101,7 +111,7 @@ def _answers(term: Term) -> str:
 def _answers_before(term: Term) -> str:
     """Return what holds of an asset that a term found before the event."""
     field, now = _field_of(term), _answers(term)
-    if field in ("tags.tagFQN", "owners.name", "domains.fullyQualifiedName"):
+    if field in _SETS:
         value, category = _literal(_whole_value(term)), _CATEGORIES.get(field, "*")
         arrival, leaving = (
             f"matchAnyChange('{category}', '{operation}', '*', {value})" for operation in ("add", "remove")
@@ -120,9 +130,23 @@ def _answers_before(term: Term) -> str:
     return now
 
 
+def _has_answered_before(formula: Formula[Term]) -> bool:
+    """Return whether what a formula finds after an event it found before as well, as far as conditions say so."""
+    match formula:
+        case Not(operand=operand):
+            return _text(operand, _answers) == _text(operand, _answers_before)
+        case And(operands=operands) | Or(operands=operands):
+            return all(map(_has_answered_before, operands))
+        case Term():
+            return _field_of(formula) not in _FIELDS_OF_ARRIVALS
+    return True
+
+
 _SETS = {"tags.tagFQN": "tags", "owners.name": "owners", "domains.fullyQualifiedName": "domains"}
 _VALUES = {"tier.tagFQN": "tier", "service.name": "service", "entityType": "entityType"}
 _CATEGORIES = {"owners.name": "owner", "domains.fullyQualifiedName": "domain"}
+_FIELDS_OF_ARRIVALS = frozenset({*_SETS, "tier.tagFQN"})
+"""Fields of which an event says what has come: before it, that was not there."""
 _ANYWHERE = ""
 """The field of a word that is looked for everywhere."""
 _NAME_PATHS: Mapping[str, tuple[str, ...]] = {

@@ -9,13 +9,13 @@ from pydantic import ConfigDict, Field
 
 from tocsin.model.entity import WireModel
 
-_LONGEST_QUERY = 4_000
+LONGEST_NAME, _LONGEST_QUERY = 200, 4_000
 
 
 class SavedSearch(WireModel):
     """What an alert of a saved search looks for: the search of ``/search/query``, and what its owner calls it."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: str = Field(min_length=1, max_length=LONGEST_NAME)
     query: str = Field(max_length=_LONGEST_QUERY)
     index: str = Field(default="all", max_length=2_000)
 
@@ -28,7 +28,7 @@ class SearchRequest(WireModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str | None = Field(default=None, min_length=1, max_length=200)
+    name: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
     query: str | None = Field(default=None, min_length=1, max_length=_LONGEST_QUERY)
     index: str = Field(default="all", max_length=2_000)
     original: str | None = Field(default=None, max_length=36)

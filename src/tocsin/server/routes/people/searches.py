@@ -6,6 +6,7 @@ pipeline matches it as any other. Next: ``alerts/saved_searches.py``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import orjson
@@ -13,11 +14,14 @@ from fastapi import Response
 
 from tocsin.alerts.private import TO_ME_ONLY
 from tocsin.alerts.saved_searches import SEARCH
+from tocsin.delivery.lines import clean_line
 from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.logic import NEVER
 from tocsin.model.entity import Document
-from tocsin.model.saved_search import SavedSearch, SearchFollow, SearchRequest
+from tocsin.model.saved_search import LONGEST_NAME, SavedSearch, SearchFollow, SearchRequest
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import visible_document, visible_references
+from tocsin.search.indexes import SEARCHED, entity_types_of
+from tocsin.server.access.permissions import scope_on, visible_document, visible_references
 from tocsin.server.access.searches import narrowed_search
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
@@ -30,6 +34,7 @@ from tocsin.server.routes.alerts import subscriptions
 from tocsin.server.routes.people.followers import check_oneself, check_person
 from tocsin.server.routes.search import Asking
 
+_COLONS, _LONGEST_ALERT_NAME = re.compile(":{2,}"), 256
 _BELL = {"category": "Users", "type": "ActivityFeed"}
 _STATES: Shape[Document] = {
     "id": (ID, lambda alert: alert["id"]),
@@ -59,10 +64,10 @@ def save_search(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     check_oneself(owner_id, caller)
     check_person(owner_id, caller)
     search_request = parse_as(SearchRequest, body)
-    search = _search_of(search_request, caller)
+    search = _without_hidden_types(_search_of(search_request, caller), caller)
     owner = caller.parts.catalogue.reference("user", Key.by_id(owner_id)) or {}
     request: Document = {
-        "name": f"{owner.get('name')}: {search.name}",
+        "name": _alert_name(owner, search),
         "displayName": f"Saved search {search.name}",
         "alertType": "Notification",
         "owners": [{"id": owner_id, "type": "user"}],
@@ -113,6 +118,11 @@ def delete_search(search_id: PathId, caller: Asked) -> Response:
     return answer(_json(alert, caller))
 
 
+def _alert_name(owner: Document, search: SavedSearch) -> str:
+    """Return the name of the alert of a search: names of entities are one line without ``::``."""
+    return clean_line(f"{owner.get('name')}: {_COLONS.sub(':', search.name)}", limit=_LONGEST_ALERT_NAME)
+
+
 def _search_of(request: SearchRequest, caller: Caller) -> SavedSearch:
     """Return the search that is to be saved.
 
@@ -125,8 +135,23 @@ def _search_of(request: SearchRequest, caller: Caller) -> SavedSearch:
         raise InvalidInput("Send a query, or the id of a saved search.", field="query")
     if request.original is not None:
         copied_search = SavedSearch.model_validate(_alert_of(request.original, caller)[SEARCH])
-        return copied_search.model_copy(update={"name": request.name} if request.name else {})
-    return SavedSearch(name=request.name or str(request.query)[:200], query=str(request.query), index=request.index)
+        return copied_search.model_copy(update={"name": _name_of(request)} if request.name else {})
+    return SavedSearch(name=_name_of(request), query=str(request.query), index=request.index)
+
+
+def _without_hidden_types(search: SavedSearch, caller: Caller) -> SavedSearch:
+    """Return a search without the types of which the caller may view nothing, which no search finds either."""
+    indexed_types = entity_types_of(search.index)
+    types = SEARCHED if indexed_types is None else indexed_types
+    visible_types = [one for one in types if scope_on(caller, one) is not NEVER]
+    if not visible_types or len(visible_types) == len(types):
+        return search
+    return search.model_copy(update={"index": ",".join(visible_types)})
+
+
+def _name_of(request: SearchRequest) -> str:
+    """Return what the owner calls a search, on one line; unnamed, what it looks for."""
+    return clean_line(request.name or str(request.query), limit=LONGEST_NAME) or "*"
 
 
 def _alert_of(search_id: str, caller: Caller) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 import typer
 
+from tocsin.chunks import chunks_of
 from tocsin.cli.assets import AsUser, find_alert, find_entity, find_user
 from tocsin.cli.output import AsJson, moment_text, show_rows, show_text
 from tocsin.cli.own_zone import zone_of
@@ -21,7 +22,7 @@ from tocsin.clock import SystemClock
 from tocsin.delivery.wording.reports import span_text
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.inbox import Mark, SnoozeEnd, Tab
+from tocsin.model.inbox import MOST_RESTORED, Mark, SnoozeEnd, Tab
 from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import count_text
 from tocsin.server.alerts.time_arguments import moment
@@ -51,6 +52,7 @@ Search = Annotated[str | None, typer.Option("--search", metavar="WORDS", help="O
 
 ByAsset = Annotated[bool, typer.Option("--by-asset", help="List the assets, each with how many it has.")]
 _MOST_ASSETS = 100
+_STATES_AT_ONCE = 100
 
 
 def inbox(  # noqa: PLR0913  # each option of the command is a parameter
@@ -211,7 +213,7 @@ def mark(  # noqa: PLR0913  # each option of the command is a parameter
             show_text(_bulk_text(who.name, str(as_what), answer, is_dry_run=dry_run), answer=answer, as_json=as_json)
             return
         if undo is not None:
-            answer = client.restore_notifications(who.id, _undo_in(undo))
+            answer = _sum_of([client.restore_notifications(who.id, one) for one in _portions_of(_undo_in(undo))])
         else:
             answer = client.mark_notifications(who.id, str(as_what), ids or [], until=_end(until))
     text = f"{who.name} has {_result_text(answer, 'brought back' if undo else f'marked as {as_what}')}"
@@ -235,9 +237,16 @@ def _mark_all(client: Client, user_id: str, bulk: _Bulk) -> Document:
     while not answers or "after" in answers[-1]:
         place = {name: answers[-1][name] for name in ("after", "through")} if answers else {}
         answers.append(client.mark_matching_notifications(user_id, bulk.mark, **options, **place))
-    totals = {name: sum(one[name] for one in answers) for name in ("marked", "notificationCount", "matched")}
+    return _sum_of(answers) | {"missing": []}
+
+
+def _sum_of(answers: Sequence[Document]) -> Document:
+    """Return the last of several answers with the counts, states and missing ids of all together."""
+    count_names = answers[-1].keys() & {"marked", "notificationCount", "matched"}
+    totals = {name: sum(one[name] for one in answers) for name in count_names}
     states = [state for one in answers for state in one.get("undo", {"states": ()})["states"]]
-    return {**answers[-1], **totals, "missing": [], **({"undo": {"states": states}} if states else {})}
+    missing_ids = [one for answer in answers for one in answer["missing"]]
+    return {**answers[-1], **totals, "missing": missing_ids, **({"undo": {"states": states}} if states else {})}
 
 
 def _bulk_text(who: str, mark: str, answer: Document, *, is_dry_run: bool) -> str:
@@ -258,13 +267,29 @@ def _end(until: str | None) -> datetime | str | None:
     return until if until in tuple(SnoozeEnd) else end_after(until, "until", words=tuple(SnoozeEnd))
 
 
-def _undo_in(path: Path) -> Document:
+def _undo_in(path: Path) -> list[tuple[Document, list[str]]]:
+    """Return the states in a file, each without its ids and these."""
     try:
-        answer = orjson.loads(path.read_bytes())
-        undo: Document = answer["undo"]
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        states = orjson.loads(path.read_bytes())["undo"]["states"]
+        states_and_ids = [({key: state[key] for key in state.keys() - {"ids"}}, list(state["ids"])) for state in states]
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInput(f"{path} holds no answer with an undo.", field="undo") from error
-    return undo
+    if not any(ids for _, ids in states_and_ids):
+        raise InvalidInput(f"{path} holds no answer with an undo.", field="undo")
+    return states_and_ids
+
+
+def _portions_of(states: Sequence[tuple[Document, Sequence[str]]]) -> Iterator[Document]:
+    """Yield what brings states back, request by request: none has more than the server takes at once."""
+    portion: list[Document] = []
+    for state, ids in states:
+        for chunk in chunks_of(ids, MOST_RESTORED // _STATES_AT_ONCE):
+            portion.append({**state, "ids": list(chunk)})
+            if len(portion) == _STATES_AT_ONCE:
+                yield {"states": portion}
+                portion = []
+    if portion:
+        yield {"states": portion}
 
 
 def _failure_text(failure: Document | None, zone: str) -> str:

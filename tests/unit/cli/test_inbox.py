@@ -174,3 +174,19 @@ def test_all_that_a_filter_finds_is_marked_request_by_request(run: Run, small_se
     }
     output = run("mark", "done", "--by", "ben", "--dry-run").out
     assert "3 entries of ann would be marked as done; nothing has changed." in " ".join(output.split())
+
+
+def test_an_undo_of_more_than_a_request_takes_is_sent_in_portions(
+    run: Run, small_server: SmallServer, tmp_path: Path
+) -> None:
+    answer_marks(small_server, MARKED)
+    state = {"read": False, "seen": False, "done": False, "saved": False}
+    ids = {False: [f"a{number}" for number in range(20_150)], True: ["b"]}
+    states = [{**state, "seen": is_seen, "ids": many} for is_seen, many in ids.items()]
+    saved_answer = tmp_path / "answer.json"
+    saved_answer.write_text(json.dumps({"undo": {"states": states}}))
+    assert run("mark", "--undo", str(saved_answer)).out == "ann has brought back: 2 entries; 4 unread.\n"
+    portions = [request.body["states"] for request in small_server.requests if request.body]
+    assert [sum(len(one["ids"]) for one in portion) for portion in portions] == [20_000, 151]
+    sent_ids = [(one["seen"], each) for portion in portions for one in portion for each in one["ids"]]
+    assert sent_ids == [(is_seen, each) for is_seen, many in ids.items() for each in many]

@@ -132,6 +132,17 @@ def test_all_that_a_filter_finds_is_counted_then_marked_then_brought_back(reader
     assert (reader.names("tab=done"), len(reader.names("tab=unread"))) == ([], 4)
 
 
+def test_what_is_marked_as_read_request_by_request_is_counted_once(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tocsin.server.access.inbox.MOST_MARKED", 2)
+    body: Json = {"as": "read", "filter": {"kind": ["description"]}}
+    answers = [reader.mark(body)]
+    while "after" in answers[-1]:
+        answers.append(reader.mark(body | {name: answers[-1][name] for name in ("after", "through")}))
+    assert [sum(one[name] for one in answers) for name in ("matched", "marked")] == [3, 3]
+
+
 def test_what_has_come_since_it_was_counted_is_left_alone(
     reader: Reader, administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:

@@ -90,6 +90,7 @@ def test_pages_of_a_feed_are_the_log_of_its_assets(company: SmallCompany, limit:
     assert titles(list(pages_of(feed, limit))) == titles(logged_events)
     of_results = [one for one in logged_events if one.event.event_type is EventType.TEST_CASE_FAILURE]
     assert titles(list(pages_of(feed, limit, event_types=[EventType.TEST_CASE_FAILURE]))) == titles(of_results)
+    assert feed(FeedPage(limit=limit, below=0)) == [], "before the first event there is none"
     since_ms = logged_events[len(logged_events) // 2].event.timestamp
     recent = [one for one in logged_events if one.event.timestamp >= since_ms]
     assert titles(list(pages_of(feed, limit, since_ms=since_ms))) == titles(recent)

@@ -185,8 +185,11 @@ class InboxView:
     ) -> MatchingMarked:
         """Mark the next entries that a filter finds, ``MOST_MARKED`` at most, in portions; or only count them.
 
-        Each portion is a transaction of its own, so that others need not wait for all of them.
+        Each portion is a transaction of its own, so that others need not wait for all of them. As read only what is
+        unread is marked: once read, it would be found again, among what was read before.
         """
+        if mark is Mark.READ and kind.tab is Tab.ALL:
+            kind = replace(kind, tab=Tab.UNREAD)
         page = self.page(kind, place, MOST_MARKED)
         ids = [entry.id for entry in page.entries]
         results = [] if is_dry_run else [self.mark(chunk, mark, snooze) for chunk in chunks_of(ids, _MARKED_AT_ONCE)]

@@ -118,7 +118,7 @@ def _newest_offsets(connection: Connection, ids: _Ids, page: FeedPage) -> list[i
     is known only then, so that another turn may follow, of more entities.
     """
     offsets: list[int] = []
-    below, entity_count = page.below or NO_END, page.limit
+    below, entity_count = NO_END if page.below is None else page.below, page.limit
     while len(offsets) < page.limit:
         newest = _newest_of_each(ids, page.selective_conditions(), below).limit(entity_count)
         candidates = [row for row in connection.execute(newest) if row.log_offset is not None]

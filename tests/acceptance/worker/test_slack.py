@@ -72,7 +72,7 @@ async def test_changes_of_one_moment_are_one_message(sqlite_engine: Engine) -> N
         delivering(sqlite_engine, slack(url), sender_of, changes=30, poll_interval_s=60),
     ):
         await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
-    assert [one["text"] for one in workspace.messages] == ["2 changes: orders"]  # description added, then changed
+    assert [one["text"] for one in workspace.messages] == ["orders: description added, changed 30 times"]
 
 
 async def test_a_workspace_that_has_had_enough_gets_the_rest_later(sqlite_engine: Engine) -> None:

@@ -122,7 +122,7 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
         assert (click_answer.status_code, confirmation in click_answer.text) == (200, True)
         assert click_answer.headers["content-security-policy"].startswith("default-src 'none'")
         again = nobody.post(failing.link())
-        already = "INC-1 (not_null of orders.email), is already acknowledged."
+        already = "INC-1 (not_null of orders.email) is already acknowledged."
         assert (again.status_code, already in again.text) == (200, True)
         page = nobody.get(failing.link())
         assert (already in page.text, "<form" in page.text) == (True, False)

@@ -132,7 +132,8 @@ def acknowledge(name: str, caller: Caller, about: str = "") -> str:
 
 def state_of(incident: AlertIncident, about: str = "") -> str:
     """Return how far an incident is that is no longer open; ``about`` says of what it is."""
-    return f"{incident.name}{about}{',' if about else ''} is already {incident.status.value}."
+    comma = "," if about.startswith(",") else ""
+    return f"{incident.name}{about}{comma} is already {incident.status.value}."
 
 
 def asset_name_of(notification: Notification, parts: Parts) -> str:

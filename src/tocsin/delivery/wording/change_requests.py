@@ -11,7 +11,7 @@ from tocsin.clock import LATEST_MS
 from tocsin.delivery.lines import ADVICE, SHOWN_LIMIT, ChangeLine, clean_line, command_line, moment_text, quotation_of
 from tocsin.delivery.wording.assets import asset_of
 from tocsin.model import fqn
-from tocsin.model.change import CHANGE_REQUEST, ChangeEvent
+from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
 from tocsin.model.change_request import (
     AskedAsset,
     AskedFor,
@@ -87,6 +87,13 @@ def is_change_overdue(event: ChangeEvent) -> bool:
     changes = described.fields_updated if described else ()
     requests = (change.new_value for change in changes if change.name == CHANGE_REQUEST)
     return any(isinstance(request, dict) and request.get("status") == RequestStatus.DUE for request in requests)
+
+
+def is_change_ahead(event: ChangeEvent) -> bool:
+    """Say whether the event announces or moves a change, or reminds of it."""
+    if event.event_type not in (EventType.CHANGE_REQUEST_UPDATED, EventType.CHANGE_REQUEST_REMINDER):
+        return False
+    return (request_in(event) or {}).get("status") == RequestStatus.ANNOUNCED
 
 
 def is_objection(event: ChangeEvent) -> bool:

@@ -1,7 +1,7 @@
 """Importance of notifications in one message: what each counts as, the most important first.
 
-What broke or failed comes before what was deleted, then what is well again, what was added, and the rest. Next:
-``delivery/wording/content.py``.
+What broke or failed comes before what is announced, then what was deleted, what is well again, what was added, and the
+rest. Next: ``delivery/wording/content.py``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from enum import IntEnum
 
 from tocsin.delivery.wording.assets import type_text
-from tocsin.delivery.wording.change_requests import is_objection
+from tocsin.delivery.wording.change_requests import is_change_ahead, is_objection
 from tocsin.delivery.wording.tones import Tone, is_still_failing, tone_of
 from tocsin.model.change import STILL_WITHOUT_OWNER, ChangeEvent, EventType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -25,13 +25,14 @@ class ToldKind(IntEnum):
     STILL_FAILING = 2
     BREAKING = 3
     OBJECTION = 4
-    WARNING = 5
-    WITHOUT_OWNER = 6
-    DELETION = 7
-    RECOVERY = 8
-    ANSWER = 9
-    ADDITION = 10
-    CHANGE = 11
+    ANNOUNCED = 5
+    WARNING = 6
+    WITHOUT_OWNER = 7
+    DELETION = 8
+    RECOVERY = 9
+    ANSWER = 10
+    ADDITION = 11
+    CHANGE = 12
 
     @property
     def noun(self) -> tuple[str, str]:
@@ -49,6 +50,7 @@ _NOUNS = {
     ToldKind.STILL_FAILING: ("still failing", "still failing"),
     ToldKind.BREAKING: ("breaking change", "breaking changes"),
     ToldKind.OBJECTION: ("objection", "objections"),
+    ToldKind.ANNOUNCED: ("announced change", "announced changes"),
     ToldKind.WARNING: ("warning", "warnings"),
     ToldKind.WITHOUT_OWNER: ("asset without owner", "assets without owner"),
     ToldKind.DELETION: ("deletion", "deletions"),
@@ -62,6 +64,7 @@ _TITLES = {
     ToldKind.STILL_FAILING: "Still failing",
     ToldKind.BREAKING: "Breaking",
     ToldKind.OBJECTION: "Objections",
+    ToldKind.ANNOUNCED: "Announced",
     ToldKind.WARNING: "Needs attention",
     ToldKind.WITHOUT_OWNER: "Without owner",
     ToldKind.DELETION: "Deleted",
@@ -113,6 +116,8 @@ def _kind_counted(event: ChangeEvent) -> ToldKind:
         return ToldKind.BREAKING
     if event.event_type is EventType.CHANGE_REQUEST_ANSWERED:
         return ToldKind.OBJECTION if is_objection(event) else ToldKind.ANSWER
+    if is_change_ahead(event):
+        return ToldKind.ANNOUNCED
     if event.change_description and set(event.change_description.paths()) == {STILL_WITHOUT_OWNER}:
         return ToldKind.WITHOUT_OWNER
     tone = tone_of(event)

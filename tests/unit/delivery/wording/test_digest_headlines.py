@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.delivery.channels.kinds import KINDS
+from tests.unit.delivery.channels.kinds import KINDS, REMOVAL
 from tests.unit.delivery.events import addition_of, dispatch
 
 from tocsin.delivery.wording.content import digest_headline
-from tocsin.model.change import STILL_WITHOUT_OWNER, ChangeEvent, EventType
+from tocsin.model.change import CHANGE_REQUEST, STILL_WITHOUT_OWNER, ChangeEvent, EventType
 
 OBJECTION = KINDS["change_answered"]
+
+WITHDRAWAL = KINDS["change_announced"].model_copy(
+    update={"change_description": addition_of(CHANGE_REQUEST, REMOVAL | {"status": "withdrawn"})}
+)
 
 
 def answer_of(verdict: str) -> ChangeEvent:
@@ -40,6 +44,8 @@ def without_owner(entity_type: str, name: str) -> ChangeEvent:
         ([without_owner("table", "a"), without_owner("glossary", "b")], "2 assets without owner: a, b"),
         ([without_owner("glossary", "a"), without_owner("glossary", "b")], "2 glossaries without owner: a, b"),
         ([answer_of("canMove"), answer_of("objects"), answer_of("needsTime")], "1 objection, 2 answers: orders"),
+        ([KINDS["change_announced"], KINDS["change_reminder"]], "2 announced changes: orders"),
+        ([WITHDRAWAL, KINDS["change_announced"], OBJECTION], "1 objection, 1 announced change, 1 change: orders"),
     ],
 )
 def test_a_subject_names_what_it_counts(events: list[ChangeEvent], headline: str) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
+from tests.drafts import draft
 from tests.notifying import notify_all
 from tests.store.test_preferences import HOUR_MS, NIGHT_MS, company_of, due
 
@@ -46,3 +49,20 @@ def test_what_an_administrator_has_chosen_in_a_new_store_outlives_every_start(
     SqlPreferences(unmigrated_engine).put_defaults(choice, now_ms=1)
     migrate(unmigrated_engine)
     assert SqlPreferences(unmigrated_engine).defaults() == choice
+
+
+@pytest.mark.parametrize(("defaults", "count"), [(DefaultPreferences(), 1), (RECOMMENDED, 3)])
+def test_what_nobody_has_set_takes_no_statement_of_its_own(
+    store_engine: Engine, defaults: DefaultPreferences, count: int
+) -> None:
+    preferences, statements = SqlPreferences(store_engine), list[str]()
+    preferences.put_defaults(defaults, now_ms=1)
+
+    def note(*call: Any) -> None:  # Any: what SQLAlchemy hands over
+        statements.append(call[2])
+
+    event.listen(store_engine, "before_cursor_execute", note)
+    preferred = preferences.of_recipients([draft("Email", "a", recipient_id=f"person-{at}") for at in range(100)])
+    event.remove(store_engine, "before_cursor_execute", note)
+    assert preferred.is_empty == (defaults == DefaultPreferences())
+    assert len(statements) == count, "whether anybody has any; what holds; the kinds of the events"

@@ -88,7 +88,8 @@ class Storing:
             version, recipient_id = scheduled.slot.version, scheduled.draft.recipient_id
             if version is not None and recipient_id is not None:
                 earlier_version, ids = self.waiting.get(recipient_id, (version, []))
-                self.waiting[recipient_id] = (min(version, earlier_version), [*ids, scheduled.id])
+                ids.append(scheduled.id)
+                self.waiting[recipient_id] = (min(version, earlier_version), ids)
                 self.stored_at_ms = scheduled.created_at_ms
 
     def finish(

@@ -10,9 +10,9 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, exists, or_, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, Engine, and_, exists, or_, select, update
 
 from tocsin.chunks import chunks_of
 from tocsin.conditions.event_kinds import kinds_of
@@ -37,6 +37,7 @@ from tocsin.model.preferences import (
     TeamPreferences,
     times_of,
 )
+from tocsin.store.database.alert_tables import IS_BROAD, mute
 from tocsin.store.database.engine import insert_into, is_sqlite, reading, writing
 from tocsin.store.database.inbox_columns import IS_LATER
 from tocsin.store.database.keys import rows_by_key
@@ -47,13 +48,26 @@ from tocsin.store.recipients.mutes import broad_mutes_of
 
 _ROW, _EVENT = notification_preference.c, change_event.c
 
-_ANY = union_all(select(_ROW.user_id), select(team_preference.c.team_id)).limit(1)
+_PRESENCE = select(
+    exists(select(_ROW.user_id)).label("preferences"),
+    exists(select(team_preference.c.team_id)).label("teams"),
+    exists(select(mute.c.who).where(IS_BROAD)).label("mutes"),
+)
+"""What some person, or a team, has set at all: most stores have neither teams' defaults nor broad mutes."""
+
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
 
 
 WaitingFor = tuple[int, list[str]]
 """By which preferences notifications of a person wait (``Preferred.versions``), and their ids."""
+
+
+class RecentPreferences(NamedTuple):
+    """Preferences of people, and the steady time (seconds) just before they were read."""
+
+    preferred: Preferred
+    read_at_s: float
 
 
 class SqlPreferences:
@@ -131,10 +145,11 @@ class SqlPreferences:
         if not people:
             return NO_PREFERENCES
         with reading(self._engine) as connection:
-            mutes = broad_mutes_of(connection, people)
-            if not mutes and connection.scalar(_ANY) is None:
+            presence = connection.execute(_PRESENCE).one()
+            mutes = broad_mutes_of(connection, people) if presence.mutes else {}
+            if not (mutes or presence.preferences or presence.teams):
                 return NO_PREFERENCES
-            choices = replace(find_preferences(connection, people), mutes=mutes)
+            choices = replace(find_preferences(connection, people, has_teams=presence.teams), mutes=mutes)
             if choices.is_empty:
                 return NO_PREFERENCES
             choosing_people = people
@@ -145,10 +160,10 @@ class SqlPreferences:
             return replace(choices, kinds=kinds_of_events(connection, events))
 
 
-def find_preferences(connection: Connection, user_ids: Collection[str]) -> Preferred:
+def find_preferences(connection: Connection, user_ids: Collection[str], *, has_teams: bool = True) -> Preferred:
     """Return what holds for those of these people who prefer something or whose teams do, and for all others.
 
-    Times that are unset in a layer are those of the one beneath.
+    Times that are unset in a layer are those of the one beneath. ``has_teams``: teams may have defaults.
     """
     query = select(notification_preference)
     preference_rows = {row.user_id: row for row in rows_by_key(connection, query, _ROW.user_id, {*user_ids, EVERYBODY})}
@@ -156,7 +171,7 @@ def find_preferences(connection: Connection, user_ids: Collection[str]) -> Prefe
     beneath: Layers = ()
     if of_everybody is not None:
         beneath = ((Layer.SERVER, DefaultPreferences.model_validate_json(of_everybody.document)),)
-    layers = _layers_of_members(connection, user_ids, beneath)
+    layers = _layers_of_members(connection, user_ids, beneath) if has_teams else {}
     for user_id, row in preference_rows.items():
         lower_layers = layers.get(user_id, beneath)
         choices = Preferences.model_validate_json(row.document)

@@ -39,6 +39,7 @@ from tocsin.store.catalogue.relations import inheritance_filters
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import entity
 from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.mutes import Mutes
@@ -382,19 +383,23 @@ def test_what_many_messages_may_show_is_asked_ahead_in_few_statements_and_holds_
     shop = company(store_engine)
     event = shop.writes.create("domain", {"name": "shop", "description": "", "domainType": "Aggregate"}, actor=SYSTEM)
     assert event.event is not None
-    messages = {name: _dispatch_of(event.event, "", name) for name in ("ann", "bert", "carl", "dana")}
+    messages = {name: _dispatch_of(event.event, "", name) for name in ("ann", "bert", "carl", "dana", "emil")}
     Mutes(store_engine).put(Mute("bert", MuteKind.ASSET, event.event.entity_id))
     preferences = SqlPreferences(store_engine)
-    preferences.put("carl", Preferences(categories={"description": Frequency.NEVER}), now_ms=0)
+    preferences.put("carl", Preferences(frequency=Frequency.NEVER), now_ms=0)
+    preferences.put("emil", Preferences(categories={"description": Frequency.NEVER}), now_ms=0)
     preferences.put("dana", Preferences(frequency=Frequency.DAILY), now_ms=0)
     permissions.permitted_part(messages["ann"], now_ms=0)  # the policies are known
+    many_messages = [*messages.values()] * 10
+    quiet_times = SqlQuietTimes(store_engine, steady=lambda: now_s[0])
     statements: list[str] = []
     listener = ("before_cursor_execute", lambda _connection, _cursor, sql, *_values: statements.append(sql))
     events.listen(store_engine, *listener)
-    permissions.look_ahead([*messages.values()] * 10)
+    recent = quiet_times.look_ahead(many_messages)
+    permissions.look_ahead(many_messages, recent)
     events.remove(store_engine, *listener)
-    assert len(statements) <= 3, "mutes, preferences, and whether policies have changed"
-    assert [name for name, message in messages.items() if permissions.is_certain(message)] == ["ann", "dana"]
+    assert len(statements) <= 5, "preferences, those of teams, mutes, kinds of events, whether policies have changed"
+    assert [name for name, message in messages.items() if permissions.is_certain(message)] == ["ann", "dana", "emil"]
     assert remainder_of(permissions, messages["bert"]) == (None, [OutcomeReason.MUTED])
     assert remainder_of(permissions, messages["ann"]) == (messages["ann"], [])
     Mutes(store_engine).put(Mute("ann", MuteKind.ASSET, event.event.entity_id))

@@ -19,6 +19,7 @@ from tocsin.model.preferences import DefaultPreferences
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.recipients.mutes import Mutes
@@ -42,7 +43,7 @@ def dropped_mails(engine: Engine, now_ms: int) -> list[tuple[bool, list[str]]]:
     answers = list[tuple[bool, list[str]]]()
     for dispatch in dispatches:
         if dispatch.message.target == "ana@example.com":
-            permitted.look_ahead([dispatch])
+            permitted.look_ahead([dispatch], SqlQuietTimes(engine).look_ahead([dispatch]))
             part, drops = permitted.permitted_part(dispatch, now_ms=now_ms)
             answers.append((part is not None, [_says(one) for one in drops]))
     messages.release("worker", [one.message.id for one in dispatches])

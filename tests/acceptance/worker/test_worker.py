@@ -43,6 +43,7 @@ from tocsin.store.database.tables import attempt, entity, message
 from tocsin.store.database.vault import new_key, use_vault
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.preferences import RecentPreferences
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
@@ -618,7 +619,7 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
         def is_certain(self, dispatch: Dispatch) -> bool:
             return False
 
-        def look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
+        def look_ahead(self, dispatches: Sequence[Dispatch], recent: RecentPreferences) -> None:
             """Fail, which keeps nothing from being looked at."""
             raise OSError("the store is away")
 

@@ -163,8 +163,7 @@ class Attempts:
             return dispatches
 
         def ask() -> Sequence[Dispatch]:
-            self._parts.quiet_times.look_ahead(dispatches)
-            permissions.look_ahead(dispatches)
+            permissions.look_ahead(dispatches, self._parts.quiet_times.look_ahead(dispatches))
             self._parts.failing_rows.look_ahead(reporting)
             whole_dispatches = self._parts.failure_messages.with_contexts(dispatches, reporting)
             read_only = permissions.read_only(with_incidents)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, select
 
 from tocsin.clock import Steady, steady_s
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.flow.schedule.preferences import PREFERRED, QuietTimes, quiet_times_of
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, QuietTimes, quiet_times_of
 from tocsin.flow.track.attempts import Finished
 from tocsin.model.message import MessageStatus
 from tocsin.model.preferences import PREFERRED_CHANNELS, times_of
@@ -23,7 +23,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import message
-from tocsin.store.outbox.preferences import find_preferences, gather_into, versions_of
+from tocsin.store.outbox.preferences import RecentPreferences, find_preferences, gather_into, versions_of
 
 _SURE_FOR_S = 1.0
 
@@ -36,16 +36,25 @@ class SqlQuietTimes:
         self._subscriptions = Subscriptions(engine)
         self._read: dict[str, tuple[float, QuietTimes | None]] = {}
 
-    def look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
-        """Ask for the readers of all of these messages together; they will be sent soon."""
+    def look_ahead(self, dispatches: Sequence[Dispatch]) -> RecentPreferences:
+        """Ask for the readers of all of these messages together; they will be sent soon.
+
+        Returns
+        -------
+        the preferences of all people whom the messages are for, which permissions depend on as well
+        """
         now_s = self._steady()
-        people = set[str]().union(*map(_readers, dispatches))
-        fresh = {one: entry for one, entry in self._read.items() if now_s < entry[0] and one not in people}
+        recent = RecentPreferences(NO_PREFERENCES, now_s)
+        readers = set[str]().union(*map(_readers, dispatches))
+        fresh = {one: entry for one, entry in self._read.items() if now_s < entry[0] and one not in readers}
+        people = {entry.recipient_id for dispatch in dispatches for entry in dispatch.entries if entry.recipient_id}
         if people:
             with reading(self._engine) as connection:
-                quiet_times = _quiet_times(connection, people)
-            fresh |= {one: (now_s + _SURE_FOR_S, quiet_times.get(one)) for one in people}
+                recent = recent._replace(preferred=find_preferences(connection, people))
+            quiet_times = _quiet_times(recent.preferred, readers)
+            fresh |= {one: (now_s + _SURE_FOR_S, quiet_times.get(one)) for one in readers}
         self._read = fresh
+        return recent
 
     def are_known(self, dispatches: Sequence[Dispatch]) -> bool:
         """Return whether the quiet times of all readers of these messages were read a moment ago."""
@@ -65,7 +74,7 @@ class SqlQuietTimes:
         if not readers:
             return None
         with reading(self._engine) as connection:
-            quiet_times = _quiet_times(connection, readers)
+            quiet_times = _quiet_times(find_preferences(connection, readers), readers)
         end_ms = max(_end_ms(one, now_ms) for one in quiet_times.values())
         if end_ms == now_ms:
             return None
@@ -89,8 +98,7 @@ def _readers(dispatch: Dispatch) -> set[str]:
     return {one for one in readers if one} if None not in readers else set()
 
 
-def _quiet_times(connection: Connection, people: Collection[str]) -> Mapping[str, QuietTimes | None]:
-    choices = find_preferences(connection, people)
+def _quiet_times(choices: Preferred, people: Collection[str]) -> Mapping[str, QuietTimes | None]:
     return {one: quiet_times_of(times_of(choices.layers.get(one, choices.beneath))) for one in people}
 
 

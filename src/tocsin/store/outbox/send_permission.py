@@ -6,8 +6,10 @@ Next: ``delivery/worker/attempt.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, select
 
@@ -19,7 +21,7 @@ from tocsin.delivery.dispatch import Dispatch, Objection, narrow_dispatch
 from tocsin.delivery.lines import moment_text
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
-from tocsin.flow.schedule.preferences import NO_PREFERENCES
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.kind_words import refusal_text
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
@@ -34,7 +36,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import notification
-from tocsin.store.outbox.preferences import find_preferences, kinds_of_events
+from tocsin.store.outbox.preferences import RecentPreferences, find_preferences, kinds_of_events
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.mutes import broad_mutes_of, mutes_in, people_muting
 
@@ -46,6 +48,9 @@ SURE_FOR_S = 1.0
 """Seconds until the store is queried again whether everybody may view everything, and who has muted anything."""
 
 Viewers = Callable[[Entry, Reason], Sequence[Visibility]]
+_Place = tuple[str | None, str, str]
+"""What a message tells a person of: their id, the event's, and the channel."""
+_Key = TypeVar("_Key")
 
 
 class Permitted:
@@ -61,6 +66,7 @@ class Permitted:
         self._steady = steady
         self._open_until_s = float("-inf")
         self._silent_until_s: dict[str, float] = {}
+        self._wanted_until_s: dict[_Place, float] = {}
         self._zones: dict[str, str] = {}
         self.permission_cache = PermissionCache(SqlSubjects(engine))
         self._standing = SqlEntityStates(engine)
@@ -70,24 +76,24 @@ class Permitted:
     def is_certain(self, dispatch: Dispatch) -> bool:
         """Return whether a message may go out as it is, without asking the store.
 
-        So it is if everybody could view everything a moment ago, and nobody whom it is for could object to anything.
+        So it is if everybody could view everything a moment ago, and nobody whom it is for objected to it then.
         """
-        return self._steady() < self._open_until_s and self._are_silent(_addressees(dispatch))
+        return self._steady() < self._open_until_s and self._is_wanted(dispatch)
 
-    def look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
-        """Ask for all of these messages together what makes them certain; they will be sent soon."""
-        asked_at_s = self._steady()
+    def look_ahead(self, dispatches: Sequence[Dispatch], recent: RecentPreferences) -> None:
+        """Ask for all of these messages together what makes them certain; they will be sent soon.
+
+        ``recent`` are the preferences of all people whom they are for.
+        """
+        choices, asked_at_s = recent
         addressees = set[str]().union(*map(_addressees, dispatches))
         with reading(self._engine) as connection:
-            objecting_people = people_muting(connection, addressees)
-            choices = find_preferences(connection, addressees)
-        if _may_object(choices.beneath):
-            objecting_people |= addressees
-        objecting_people |= {person for person, layers in choices.layers.items() if _may_object(layers)}
-        self._silent_until_s = {
-            **{one: until_s for one, until_s in self._silent_until_s.items() if asked_at_s < until_s},
-            **dict.fromkeys(addressees - objecting_people, asked_at_s + SURE_FOR_S),
-        }
+            muting_people = people_muting(connection, addressees)
+            objecting_people = _people_who_may_object(dispatches, choices)
+            wanted_places = _wanted_places(connection, dispatches, choices, objecting_people - muting_people)
+        silent_addressees = addressees - muting_people - objecting_people
+        self._silent_until_s = _remember(self._silent_until_s, silent_addressees, asked_at_s)
+        self._wanted_until_s = _remember(self._wanted_until_s, wanted_places, asked_at_s)
         self._zones = {one: zone for one, zone in self._zones.items() if one not in addressees}
         self._zones |= {person: layers[0][1].timezone for person, layers in choices.layers.items()}
         self._read_policies(asked_at_s)
@@ -96,10 +102,18 @@ class Permitted:
         """Return the IANA zone that a person prefers, as ``look_ahead`` has found it; None for no preference."""
         return self._zones.get(person_id or "")
 
-    def _are_silent(self, addressees: set[str]) -> bool:
-        """Return whether none of these had muted anything, or wanted nothing of some kind, a moment ago."""
-        now_s, silent_until_s = self._steady(), self._silent_until_s
-        return all(now_s < silent_until_s.get(one, now_s) for one in addressees)
+    def _is_wanted(self, dispatch: Dispatch) -> bool:
+        """Return whether nobody whom a message is for had muted anything, or objected to its events, a moment ago."""
+        now_s, silent_until_s, wanted_until_s = self._steady(), self._silent_until_s, self._wanted_until_s
+        channel, people = dispatch.message.channel, {entry.recipient_id for entry in dispatch.entries}
+        if any(now_s >= silent_until_s.get(one, now_s) for one in _addressees(dispatch) - people):
+            return False
+        return all(
+            now_s < silent_until_s.get(entry.recipient_id, now_s)
+            or now_s < wanted_until_s.get((entry.recipient_id, entry.event.id, channel), now_s)
+            for entry in dispatch.entries
+            if entry.recipient_id
+        )
 
     def permitted_part(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
         """Return a message with the reasons that may be sent now, and the others; None when no reason may.
@@ -107,7 +121,7 @@ class Permitted:
         What no remaining reason lets its viewers see is taken out of the events. While everybody may view everything,
         no rights are looked up; mutes and preferences are, where a person has a way to set them.
         """
-        if self._are_silent(_addressees(dispatch)):
+        if self._is_wanted(dispatch):
             return self._visible_part(dispatch)
         unmuted_dispatch, muted_reasons = narrow_dispatch(dispatch, self._mute_objection(dispatch, now_ms))
         if unmuted_dispatch is None:
@@ -168,12 +182,16 @@ class Permitted:
             pairs_read = _read_by(connection, asking, offsets) if asking else set()
         channel = Channel(dispatch.message.channel)
         alerts = {reason.subscription_id for entry in dispatch.entries for reason in entry.reasons}
-        critical = set() if by_recipient.is_empty else self._subscriptions.critical_among(alerts)
+        critical_alerts = cache(lambda: self._subscriptions.critical_among(alerts))
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-            is_critical = any(one.is_personal and one.subscription_id in critical for one in entry.reasons)
-            if is_critical or not reason.is_personal:
+            refusal = refusal_of(entry) if reason.is_personal else None
+            if refusal is None:
                 return None
+            personal_alerts = {one.subscription_id for one in entry.reasons if one.is_personal}
+            return refusal if personal_alerts.isdisjoint(critical_alerts()) else None
+
+        def refusal_of(entry: Entry) -> tuple[OutcomeReason, str] | None:
             if (entry.recipient_id, entry.event.id) in pairs_read:
                 return OutcomeReason.HANDLED, _READ
             is_mentioned = any(one.kind is ReasonKind.MENTION for one in entry.reasons)
@@ -266,6 +284,44 @@ class Permitted:
             return [visibility_by_id[viewer_id] for viewer_id in ids]
 
         return viewers
+
+
+def _people_who_may_object(dispatches: Sequence[Dispatch], choices: Preferred) -> set[str]:
+    """Return those of the people whom these messages are for who leave out something, by what holds for them."""
+    people = {entry.recipient_id for dispatch in dispatches for entry in dispatch.entries if entry.recipient_id}
+    objecting_people = {person for person, layers in choices.layers.items() if _may_object(layers)}
+    return objecting_people | (people - choices.layers.keys() if _may_object(choices.beneath) else set())
+
+
+def _wanted_places(
+    connection: Connection, dispatches: Sequence[Dispatch], choices: Preferred, people: Collection[str]
+) -> set[_Place]:
+    """Return what these messages tell some of their people of that these want, whether they are mentioned or not.
+
+    Nothing is returned for who leaves out what they have read.
+    """
+    entries = {
+        (entry.recipient_id, entry.event.id, dispatch.message.channel): entry
+        for dispatch in dispatches
+        for entry in dispatch.entries
+        if entry.recipient_id in people
+    }
+    kinds = kinds_of_events(connection, {event_id for _, event_id, _ in entries})
+    choices = replace(choices, kinds=kinds)
+    reading_people = {one for one in people if _leaves_out_read(choices.layers.get(one, choices.beneath))}
+
+    def is_wanted(place: _Place, entry: Entry) -> bool:
+        person, head, channel = entry.recipient_id, _head_of(entry), Channel(place[2])
+        both = (choices.choice(person, head, channel, is_mentioned=is_mentioned) for is_mentioned in (False, True))
+        return person not in reading_people and all(choice.frequency is not Frequency.NEVER for choice in both)
+
+    return {place for place, entry in entries.items() if is_wanted(place, entry)}
+
+
+def _remember(until_s: Mapping[_Key, float], keys: Collection[_Key], asked_at_s: float) -> dict[_Key, float]:
+    """Return until when (steady seconds) something is sure, with these keys, of which it was read just now."""
+    fresh = {key: moment_s for key, moment_s in until_s.items() if asked_at_s < moment_s}
+    return fresh | dict.fromkeys(keys, asked_at_s + SURE_FOR_S)
 
 
 def _may_object(layers: Layers) -> bool:

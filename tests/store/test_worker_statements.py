@@ -1,0 +1,137 @@
+"""Tests of what a worker asks the store for the mails of a claim: nothing for a mail of its own, whatever is left out.
+
+The defaults of new stores leave out some kinds of change, so that everybody might object to a mail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Engine, event, update
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+from tests.store.test_independence import Collecting, yes
+from tests.store.test_preferences import NIGHT_MS, company_of
+from tests.workers import with_parts, worker_parts
+
+from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.worker.attempt import Attempts
+from tocsin.delivery.worker.parts import WorkerTime
+from tocsin.flow.track.attempts import Finished
+from tocsin.model.message import OutcomeReason
+from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Preferences
+from tocsin.model.subscription import Channel
+from tocsin.store.database.tables import notification
+from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.outbox.quiet_times import SqlQuietTimes
+from tocsin.store.outbox.send_permission import Permitted
+
+LATER_MS = 10**15
+OF_FOLLOWERS = DefaultPreferences.model_validate({"kinds": {"follower": {"Email": "never"}}})
+
+
+@dataclass
+class Claiming:
+    """A worker that claims all mails at once and sends them; its time stands still."""
+
+    engine: Engine
+    channel: Collecting = field(default_factory=Collecting)
+    now_s: float = 100.0
+
+    def __post_init__(self) -> None:
+        self.parts = with_parts(
+            worker_parts(self.engine, {Channel.EMAIL: self.channel}),
+            time=WorkerTime(steady=self._steady),
+            permitted=Permitted(self.engine, steady=self._steady),
+            quiet_times=SqlQuietTimes(self.engine, steady=self._steady),
+        )
+        self.parts.queue.sessions.begin("s", lease_ms=90_000, now_ms=0)
+        self.attempts = Attempts(self.parts.attempts, self.parts.time)
+
+    def _steady(self) -> float:
+        return self.now_s
+
+    async def claim(self) -> list[Dispatch]:
+        """Claim what is due and look ahead."""
+        messages = self.parts.queue.messages
+        return list(await self.attempts.look_ahead(messages.dispatches(messages.claim("s", 384, now_ms=LATER_MS))))
+
+    async def send(self, dispatches: list[Dispatch]) -> dict[str, list[OutcomeReason]]:
+        """Send; return by recipient why what is not sent is not."""
+        reasons: dict[str, list[OutcomeReason]] = {}
+        for dispatch in dispatches:
+            finished = await self.attempts.make(dispatch, yes)
+            assert isinstance(finished, Finished)
+            reasons.setdefault(dispatch.message.target, []).extend(one.because for one in finished.attempt.dropped)
+        return reasons
+
+
+def company_with_mails(engine: Engine, count: int) -> SmallCompany:
+    """Return a company with so many due mails to Ana, and to Ben, about descriptions."""
+    company = company_of(engine)
+    for number in range(count):
+        company.describe("orders", f"text {number}")
+    notify_all(engine, now_ms=NIGHT_MS)
+    return company
+
+
+async def statements_for(engine: Engine, count: int) -> int:
+    company_with_mails(engine, count)
+    SqlPreferences(engine).put_defaults(RECOMMENDED, now_ms=1)
+    statements, claiming = list[str](), Claiming(engine)
+
+    def note(*call: Any) -> None:  # Any: what SQLAlchemy hands over
+        statements.append(call[2])
+
+    event.listen(engine, "before_cursor_execute", note)
+    dispatches = await claiming.claim()
+    claimed_count = len(statements)
+    await claiming.send(dispatches)
+    event.remove(engine, "before_cursor_execute", note)
+    assert len(claiming.channel.sent) == len(dispatches) == 2 * count
+    assert len(statements) - claimed_count <= 8, "routes and templates, once for all"
+    return claimed_count
+
+
+async def test_a_mail_asks_nothing_of_its_own_where_the_defaults_leave_out_some_kinds(store_engine: Engine) -> None:
+    assert await statements_for(store_engine, 40) <= 16
+
+
+async def test_of_a_claim_what_a_kind_leaves_out_is_dropped_and_the_others_are_sent(store_engine: Engine) -> None:
+    company, claiming, preferences = company_of(store_engine), Claiming(store_engine), SqlPreferences(store_engine)
+    company.describe("orders", "text")
+    company.writes.follow("table", company.ids["orders"], company.ids["dia"], actor=company.actor("dia"))
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    preferences.put_defaults(OF_FOLLOWERS, now_ms=1)
+    of_ben = Preferences.model_validate({"kinds": {"follower": {"Email": "immediate"}}})
+    preferences.put(company.ids["ben"], of_ben, now_ms=1)
+    dispatches = await claiming.claim()
+    assert len(dispatches) == 4
+    reasons = await claiming.send(dispatches)
+    assert reasons == {"ana@example.com": [OutcomeReason.MUTED], "ben@example.com": []}
+    assert len(claiming.channel.sent) == 3
+
+
+async def test_what_is_left_out_after_the_look_ahead_is_dropped_a_second_later(store_engine: Engine) -> None:
+    company, claiming, preferences = (
+        company_with_mails(store_engine, 1),
+        Claiming(store_engine),
+        SqlPreferences(store_engine),
+    )
+    preferences.put_defaults(OF_FOLLOWERS, now_ms=1)
+    dispatches = await claiming.claim()
+    no_descriptions = Preferences.model_validate({"kinds": {"description": {"Email": "never"}}})
+    preferences.put(company.ids["ana"], no_descriptions, now_ms=2)
+    claiming.now_s += 1.0
+    assert await claiming.send(dispatches) == {"ana@example.com": [OutcomeReason.MUTED], "ben@example.com": []}
+
+
+async def test_who_leaves_out_what_they_have_read_is_asked_about_at_each_mail(store_engine: Engine) -> None:
+    company, claiming = company_with_mails(store_engine, 1), Claiming(store_engine)
+    leave_out = DefaultPreferences.model_validate({"leaveOutRead": True})
+    SqlPreferences(store_engine).put_defaults(leave_out, now_ms=1)
+    dispatches, inbox = await claiming.claim(), company.ids["ana"]
+    with store_engine.begin() as connection:
+        connection.execute(update(notification).where(notification.c.recipient_id == inbox).values(read_at_ms=NIGHT_MS))
+    assert await claiming.send(dispatches) == {"ana@example.com": [OutcomeReason.HANDLED], "ben@example.com": []}

@@ -80,8 +80,8 @@ def is_consequence(
     """Return whether a reason follows from others, all of which were announced."""
     if reason.kind not in _CONSEQUENCES or not announcements:
         return False
-    causes = (one for one in reasons if one.kind in ANNOUNCEABLE)
-    return all(announcement_of(one, announcements) for one in causes)
+    fields = {one.field for one in announcements}
+    return all(one.field in fields for one in reasons if one.kind in ANNOUNCEABLE)
 
 
 def words_of_announcement(

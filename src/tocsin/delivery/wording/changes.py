@@ -18,6 +18,7 @@ from tocsin.delivery.wording.assets import ChangedAsset, asset_of
 from tocsin.delivery.wording.code import CODE_KEYS, excerpts_of
 from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
+from tocsin.delivery.wording.members import MemberIndex
 from tocsin.delivery.wording.parameters import PARAMETERS, parameter_lines
 from tocsin.delivery.wording.paths import (
     EXTENSION,
@@ -351,6 +352,7 @@ def _located_lines(
         *((change, "removed") for change in described.fields_deleted),
     ]
     type_changes_by_path: dict[tuple[str, ...], list[FieldChange]] = {}
+    members = MemberIndex(entity)
     names = {change.name for change, _ in changes}
     is_of_alerts, is_still_failing = ALERT_INCIDENT in names, STILL_FAILING in names
     for change, verb in changes:
@@ -372,7 +374,7 @@ def _located_lines(
         else:
             yield from ((path, counted_line(line, change)) for line in _field_lines(path, verb, old, new, zone))
     for member, type_changes in type_changes_by_path.items():
-        line = _retyped_line(member, type_changes, _member_at(entity, member))
+        line = _retyped_line(member, type_changes, members.at(member))
         yield member, counted_line(line, *type_changes)
 
 
@@ -385,17 +387,6 @@ def _retyped_line(path: Sequence[str], changes: Sequence[FieldChange], member: D
     old, new = types_of(before, after)
     lead, name = words_of_path([*path]), column_in(path)
     return ChangeLine(f"{lead} {old or '?'}{ARROW}{new or '?'}", old or None, new or None, Rank.RETYPED, lead, name)
-
-
-def _member_at(entity: Document, path: Sequence[str]) -> Document:
-    """Return the member of an entity that a path leads to: nothing where it is not known."""
-    value: Value = entity
-    for step in path:
-        if isinstance(value, list):
-            value = next((one for one in value if isinstance(one, dict) and one.get("name") == step), None)
-        else:
-            value = value.get(step) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
 
 
 def _labels(event: ChangeEvent) -> Iterator[str]:

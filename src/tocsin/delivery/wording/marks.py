@@ -5,12 +5,12 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.values import TYPE_KEYS
 from tocsin.model import fqn
-from tocsin.model.announcement import words_of_announcement
+from tocsin.model.announcement import ANNOUNCEABLE, words_of_announcement
 from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeEvent, EventType
 
@@ -28,19 +28,20 @@ def marked_lines(located: Iterable[tuple[Sequence[str], ChangeLine]], event: Cha
 
     What happened as announced is marked as well.
     """
-    reasons, shown_paths = event.breaking_reasons or (), set[str]()
+    reasons, shown_paths, announcement_text = event.breaking_reasons or (), set[str](), _announcement_texts(event)
     broken_reasons = {reason.field: reason for reason in reversed(reasons) if reason.field}
     announcements = {one.field: one for one in event.announcements or () if one.field}
+    breaking_order, announced_order = (_order_of(fields) for fields in (broken_reasons, announcements))
     for path, line in located:
         places = {fqn.join(path), fqn.join([*path, line.name]) if line.name else ""}
         if path[-1] in _PARTS_OF_TYPES or path[-1] == _SCHEMA_TEXT:
             places.add(fqn.join(path[:-1]))
-        if place := next((one for one in broken_reasons if one in places), None):
+        if place := _first_of(breaking_order, places):
             shown_paths |= broken_reasons.keys() & places
             if broken_reasons[place].kind in _OF_TEXTS:
                 line = line._replace(text=broken_reasons[place].in_words(), lead="")
-            yield line.as_breaking(_announcement_text(broken_reasons[place], event))
-        elif place := next((one for one in announcements if one in places), None):
+            yield line.as_breaking(announcement_text(broken_reasons[place]))
+        elif place := _first_of(announced_order, places):
             yield line.with_mark(announcements[place].in_words())
         else:
             yield line
@@ -48,11 +49,29 @@ def marked_lines(located: Iterable[tuple[Sequence[str], ChangeLine]], event: Cha
         is_of_all = reason.kind is BreakingKind.DELETED_WHILE_READ or (not reason.field and event.event_type in _OF_ALL)
         if reason.field not in shown_paths and not is_of_all:
             is_told = reason.kind is BreakingKind.UNLIKE_ANNOUNCED
-            yield ChangeLine(reason.in_words()).as_breaking("" if is_told else _announcement_text(reason, event))
+            yield ChangeLine(reason.in_words()).as_breaking("" if is_told else announcement_text(reason))
 
 
-def _announcement_text(reason: BreakingReason, event: ChangeEvent) -> str:
-    return words_of_announcement(reason, event.breaking_reasons or (), event.announcements)
+def _order_of(fields: Iterable[str]) -> dict[str, int]:
+    return {field: order for order, field in enumerate(fields)}
+
+
+def _first_of(order: Mapping[str, int], places: Set[str]) -> str | None:
+    """Return that of these places which comes first in an order: there may be thousands in it."""
+    return min(order.keys() & places, key=order.__getitem__, default=None)
+
+
+def _announcement_texts(event: ChangeEvent) -> Callable[[BreakingReason], str]:
+    """Return what says of a reason how that was announced; it looks through the announcements once."""
+    announcements = event.announcements
+    by_field = {one.field: one for one in reversed(announcements or ())}
+
+    def announcement_text(reason: BreakingReason) -> str:
+        of_field = [by_field[reason.field]] if reason.field in by_field else []
+        relevant = of_field if announcements is not None and reason.kind in ANNOUNCEABLE else announcements
+        return words_of_announcement(reason, event.breaking_reasons or (), relevant)
+
+    return announcement_text
 
 
 def marks_of_whole(event: ChangeEvent) -> str:
@@ -62,5 +81,5 @@ def marks_of_whole(event: ChangeEvent) -> str:
         announcement = next((one for one in event.announcements or () if not one.field), None)
         return "" if announcement is None else f" {announcement.in_words()}"
     read = " while something reads it" if reason.kind is BreakingKind.DELETED_WHILE_READ else ""
-    announced = _announcement_text(reason, event)
+    announced = _announcement_texts(event)(reason)
     return f"{read}, {announced}" if announced else read

@@ -32,7 +32,7 @@ from tocsin.delivery.wording.paths import (
 from tocsin.delivery.wording.readers import with_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.renames import lines_with_renames
-from tocsin.delivery.wording.repeats import counted_line
+from tocsin.delivery.wording.repeats import UndoneChange, counted_line
 from tocsin.delivery.wording.reports import (
     REPORT_LINES,
     is_failure_report,
@@ -366,6 +366,8 @@ def _located_lines(
             continue  # that an alert has expired says it
         path = fqn.steps_of(change.name)
         old, new = parse_json(change.old_value), parse_json(change.new_value)
+        if isinstance(change, UndoneChange):
+            verb, new = change.first_verb, old
         report_lines = REPORT_LINES.get(path[-1]) if isinstance(new, dict) else None
         if report_lines and (reports := list(report_lines(old if isinstance(old, dict) else {}, new, entity, zone))):
             yield from ((path, line) for line in reports)

@@ -6,16 +6,21 @@ Next: ``delivery/wording/content.py``.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from itertools import chain
+from types import UnionType
 
 from tocsin.delivery.dispatch import Button, Dispatch
 from tocsin.delivery.wording.importance import ToldKind, kind_of
 from tocsin.delivery.wording.incidents import tells_of_incident
+from tocsin.delivery.wording.net_members import net_members
+from tocsin.delivery.wording.paths import EXTENSION, MEMBERS
 from tocsin.delivery.wording.repeats import RepeatedChange
 from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.values import parse_json
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model import fqn
+from tocsin.model.change import LINEAGE, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.message import Entry
 from tocsin.model.phrases import list_text
 from tocsin.model.thread import THREAD
@@ -89,9 +94,11 @@ def _fold_events(events: Sequence[ChangeEvent]) -> ChangeEvent:
 def _fold_changes(descriptions: Sequence[ChangeDescription]) -> ChangeDescription:
     """Return the changes of several events as one: a field that has one value from its first to its last.
 
-    Members that come or go, such as columns, and edges of lineage are changes of their own each time.
+    Members that come or go, such as columns, and edges of lineage are told by what became of each.
     """
-    changes = [change for one in descriptions for change in _all_changes(one) if not _is_apart(change)]
+    members = net_members([_with_changes(one, _is_of_member) for one in descriptions])
+    told_apart = [members, *(_with_changes(one, _is_apart) for one in descriptions)]
+    changes = [change for one in descriptions for change in _all_changes(one) if _is_of_value(change)]
     firsts = {change.name: change for change in reversed(changes)}
     lasts = {change.name: change for change in changes}
     times = Counter(change.name for change in changes)
@@ -100,9 +107,9 @@ def _fold_changes(descriptions: Sequence[ChangeDescription]) -> ChangeDescriptio
     departures = [one for one in across if one.old_value is not None and one.new_value is None]
     updates = [one for one in across if (one.old_value is None) == (one.new_value is None)]
     return ChangeDescription(
-        fields_added=(*_apart(one.fields_added for one in descriptions), *arrivals),
-        fields_updated=(*_apart(one.fields_updated for one in descriptions), *updates),
-        fields_deleted=(*_apart(one.fields_deleted for one in descriptions), *departures),
+        fields_added=(*chain.from_iterable(one.fields_added for one in told_apart), *arrivals),
+        fields_updated=(*chain.from_iterable(one.fields_updated for one in told_apart), *updates),
+        fields_deleted=(*chain.from_iterable(one.fields_deleted for one in told_apart), *departures),
     )
 
 
@@ -110,15 +117,34 @@ def _all_changes(description: ChangeDescription) -> tuple[FieldChange, ...]:
     return (*description.fields_added, *description.fields_updated, *description.fields_deleted)
 
 
-def _apart(changes: Iterable[Sequence[FieldChange]]) -> Iterator[FieldChange]:
-    return (change for some in changes for change in some if _is_apart(change))
+def _with_changes(description: ChangeDescription, is_kept: Callable[[FieldChange], bool]) -> ChangeDescription:
+    return ChangeDescription(
+        fields_added=tuple(filter(is_kept, description.fields_added)),
+        fields_updated=tuple(filter(is_kept, description.fields_updated)),
+        fields_deleted=tuple(filter(is_kept, description.fields_deleted)),
+    )
+
+
+def _is_of_member(change: FieldChange) -> bool:
+    """Return whether members of a list, such as columns, or an edge of lineage come or go."""
+    path = fqn.steps_of(change.name)
+    is_in_list = path[0] != EXTENSION and path[-1] in MEMBERS and _holds(change, list | tuple)
+    return not change.is_update() and (is_in_list or path == [LINEAGE])
 
 
 def _is_apart(change: FieldChange) -> bool:
     """Return whether a change is told each time: its name alone does not say of what it is."""
-    values = [parse_json(value) for value in (change.old_value, change.new_value)]
-    is_of_members = not change.is_update() and any(isinstance(value, list | tuple) for value in values)
-    return is_of_members or any(isinstance(value, dict) for value in values)
+    is_of_list = not change.is_update() and _holds(change, list | tuple)
+    return not _is_of_member(change) and (is_of_list or _holds(change, dict))
+
+
+def _holds(change: FieldChange, kind: type | UnionType) -> bool:
+    return any(isinstance(parse_json(value), kind) for value in (change.old_value, change.new_value))
+
+
+def _is_of_value(change: FieldChange) -> bool:
+    """Return whether a field that has one value changed."""
+    return not (_is_of_member(change) or _is_apart(change))
 
 
 def _across(first: FieldChange, last: FieldChange, times: int) -> FieldChange:

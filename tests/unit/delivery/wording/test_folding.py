@@ -84,13 +84,76 @@ def test_a_short_value_that_changed_several_times_stands_in_its_line() -> None:
     assert "- display name changed 3 times: A → D" in text
 
 
-def test_columns_that_come_and_go_are_told_each_time() -> None:
-    columns = [{"name": "email", "dataType": "TEXT"}]
-    departures = (FieldChange(name="columns", old_value=columns),)
-    events = [change_event(addition_of("columns", columns)), change_event(ChangeDescription(fields_deleted=departures))]
-    text = preview(message_of(*events), "https://t")["text"]
-    assert "- column email TEXT removed" in text
-    assert "- column email TEXT added" in text
+TIERS = [{"tagFQN": f"Tier.Tier{number}", "source": "Classification"} for number in (1, 2, 3)]
+SHOP, RENAMED_SHOP = ({"type": "team", "id": "s", "name": name, "displayName": name} for name in ("Shop", "Store"))
+EDGE = {"fromEntity": {"fullyQualifiedName": "a.raw"}, "toEntity": {"fullyQualifiedName": "a.orders"}}
+
+
+def column(name: str, data_type: str = "TEXT") -> dict[str, str]:
+    return {"name": name, "dataType": data_type}
+
+
+def exchange(key: str, old: Any, new: Any) -> ChangeEvent:
+    """Return an event in which members of a list went and came."""
+    departures = (FieldChange(name=key, old_value=old),) if old else ()
+    arrivals = (FieldChange(name=key, new_value=new),) if new else ()
+    return change_event(ChangeDescription(fields_added=arrivals, fields_deleted=departures))
+
+
+@pytest.mark.parametrize(
+    ("events", "lines"),
+    [
+        (
+            [exchange("columns", None, [column("a")]), exchange("columns", [column("a")], None)],
+            ["- column a TEXT added, and removed again"],
+        ),
+        (
+            [exchange("columns", [column("a")], None), exchange("columns", None, [column("a")])],
+            ["- column a TEXT removed, and added again"],
+        ),
+        (
+            [exchange("columns", [column("a")], None), exchange("columns", None, [column("a", "INT")])],
+            ["- column a TEXT removed", "- column a INT added"],
+        ),
+        (
+            [exchange("columns", None, [column("a"), column("b")]), exchange("columns", [column("a")], None)],
+            ["- column b TEXT added", "- column a TEXT added, and removed again"],
+        ),
+        (
+            [exchange("owners", [SHOP], None), exchange("owners", None, [RENAMED_SHOP])],
+            ["- owner Store removed, and added again"],
+        ),
+        (
+            [exchange("tags", TIERS[:1], TIERS[1:2]), exchange("tags", TIERS[1:2], TIERS[2:])],
+            ["- tier Tier1 → Tier3", "- tier Tier2 added, and removed again"],
+        ),
+        (
+            [exchange("tags", TIERS[:1], TIERS[1:2]), exchange("tags", TIERS[1:2], TIERS[:1])],
+            ["- tier Tier1 removed, and added again", "- tier Tier2 added, and removed again"],
+        ),
+        (
+            [exchange("columns.a.tags", None, TIERS[:1]), exchange("columns.a.tags", TIERS[:1], None)],
+            ["- tier Tier1 added to column a, and removed again"],
+        ),
+        (
+            [exchange("lineage", None, EDGE), exchange("lineage", EDGE, None)],
+            ["- lineage added: a.raw → a.orders, and removed again"],
+        ),
+        (
+            [exchange("extension.readers", None, ["ann", "ben"]), exchange("columns", None, [column("a")])],
+            ["- column a TEXT added", "- custom property readers added"],
+        ),
+    ],
+)
+def test_members_that_come_and_go_are_told_by_what_became_of_each(events: list[ChangeEvent], lines: list[str]) -> None:
+    text = preview(message_of(*events), "https://t")["text"].splitlines()
+    assert [one for one in text if one.startswith("- ")] == lines
+
+
+def test_an_asset_that_was_renamed_repeatedly_was_renamed_from_its_first_name_to_its_last() -> None:
+    names = (("A", "B"), ("B", "C"))
+    text = preview(message_of(*(change_event(update_of("name", *one)) for one in names)), "https://t")["text"]
+    assert "- renamed 2 times: A → C" in text
 
 
 def test_of_repeated_results_of_a_test_the_last_is_told_with_their_number() -> None:

@@ -30,9 +30,10 @@ _THREAD = "_thread.start_new_thread"
 _ON_BOTH = re.compile(
     "hidden|visible|may_not|may_see|may_view|secret|rights|race|racing|kill|crash|at_once|same_time"
     "|concurrent|beside|while|paus|lock|sort|order_|alphabet|unicode|null|cost|plan|index|lease|workers|arrives"
+    r"|_order\b|longest_due_first|polls|specially|spelling|encoded|CAF"
 )
 """Names of tests that prove on both stores, whatever others prove: rights, what happens at the same time, and where
-stores differ with the same statement: how texts are sorted, what is null, what it costs."""
+stores differ with the same statement: how texts are sorted and compared, what is null, what it costs."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from sqlalchemy import Engine, update
 from tests.company import SmallCompany
@@ -40,7 +42,13 @@ def hide_from_ben(company: SmallCompany, *resources: str) -> None:
         permit(company, name, *rules)
 
 
-async def send_all(company: SmallCompany, *, is_killed: bool = False) -> list[tuple[str, str | None]]:
+def keep_rights() -> None:
+    """Change nothing."""
+
+
+async def send_all(
+    company: SmallCompany, *, is_killed: bool = False, after_kill: Callable[[], None] = keep_rights
+) -> list[tuple[str, str | None]]:
     """Send what is due until nothing is; return recipients and assets. ``is_killed``: no first outcome is recorded."""
     channel = Collecting()
     parts = worker_parts(company.engine, {Channel.EMAIL: channel})
@@ -53,6 +61,7 @@ async def send_all(company: SmallCompany, *, is_killed: bool = False) -> list[tu
                 connection.execute(update(message).values(lease_owner=None))
             is_killed = False
             channel.sent.clear()
+            after_kill()
         else:
             messages.record("s", [one for one in outcomes if one is not None], now_ms=LATER_MS)
     return sorted(
@@ -69,6 +78,18 @@ async def test_who_may_no_longer_view_the_whole_is_told_of_the_parts_that_they_f
 ) -> None:
     hide_from_ben(company, "databaseSchema")
     assert await send_all(company, is_killed=is_killed) == [
+        ("ana@example.com", "pg.store.public"),
+        ("ben@example.com", "pg.store.public.orders"),
+        ("cem@example.com", "pg.store.public.orders"),
+    ]
+
+
+async def test_who_may_view_the_whole_again_after_its_parts_were_told_is_not_told_of_it_as_well(
+    company: SmallCompany,
+) -> None:
+    """The worker is killed after it stored the parts; the next one finds that nothing hides the whole."""
+    hide_from_ben(company, "databaseSchema")
+    assert await send_all(company, is_killed=True, after_kill=lambda: permit(company, "ben")) == [
         ("ana@example.com", "pg.store.public"),
         ("ben@example.com", "pg.store.public.orders"),
         ("cem@example.com", "pg.store.public.orders"),

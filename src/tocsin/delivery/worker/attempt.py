@@ -334,13 +334,22 @@ class MessageAttempt:
 
     async def _narrow_to_permitted(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
         """Return what rights and mutes allow to be sent now, and the reasons that they do not."""
-        if self._parts.permitted.is_certain(dispatch):
-            return dispatch, ()
         parts, now_ms = self._parts, self._clock.now_ms()
-        permitted_dispatch, refusals = await _ask_store(lambda: parts.permitted.permitted_part(dispatch, now_ms=now_ms))
+        untold_dispatch, told_reasons = await self._without_told_wholes(dispatch)
+        if untold_dispatch is None or parts.permitted.is_certain(untold_dispatch):
+            return untold_dispatch, told_reasons
+        permitted_dispatch, refusals = await _ask_store(
+            lambda: parts.permitted.permitted_part(untold_dispatch, now_ms=now_ms)
+        )
         if refusals:
-            await _ask_store(lambda: parts.hidden_wholes.tell_parts(dispatch, refusals, now_ms=now_ms))
-        return permitted_dispatch, refusals
+            await _ask_store(lambda: parts.hidden_wholes.tell_parts(untold_dispatch, refusals, now_ms=now_ms))
+        return permitted_dispatch, (*told_reasons, *refusals)
+
+    async def _without_told_wholes(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+        """Return a message without wholes whose parts an earlier attempt has told, and the reasons of these."""
+        if not any(entry.carried.is_recursive for entry in dispatch.entries):
+            return dispatch, ()
+        return await _ask_store(lambda: self._parts.hidden_wholes.without_told(dispatch))
 
     async def _addresses(self, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
         """Return the addresses of the owners whom the message can mention."""

@@ -14,10 +14,10 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, or_, select
 
 from tocsin.access.permission_cache import PermissionCache
-from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.dispatch import Dispatch, narrow_dispatch
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.pipeline import (
@@ -35,9 +35,12 @@ from tocsin.flow.pipeline import (
 from tocsin.flow.resolve.directory import EVERYBODY, Portion
 from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
+from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import notification
 from tocsin.store.outbox.notification_ids import read_ids
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.preferences import SqlPreferences
@@ -46,6 +49,8 @@ from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.holding import Holding
 from tocsin.store.recipients.roots import Roots
 from tocsin.store.recipients.wholes import Wholes
+
+_TOLD_BY_PARTS = "its parts were told instead, when a policy hid it"
 
 
 class HiddenWholes:
@@ -70,6 +75,47 @@ class HiddenWholes:
             for entry in dispatch.entries
             if entry.event.is_whole and entry.notification_id in alerts_by_notification
         )
+
+    def without_told(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+        """Return a message without the reasons of wholes whose parts were told to its recipients instead, and these.
+
+        So it is where rights come back before an attempt is repeated.
+        """
+        telling_alerts = self._alerts_telling_parts(dispatch)
+        if not telling_alerts:
+            return dispatch, ()
+
+        def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+            is_told = reason.subscription_id in telling_alerts.get((entry.recipient_id, entry.carried.id), ())
+            return (OutcomeReason.HANDLED, _TOLD_BY_PARTS) if is_told else None
+
+        return narrow_dispatch(dispatch, objection)
+
+    def _alerts_telling_parts(self, dispatch: Dispatch) -> dict[tuple[str | None, str], set[str]]:
+        """Return the alerts of a message that tell parts of its wholes, by recipient and whole.
+
+        An alert that waits for incidents may tell of a whole and of its parts (``flow/pipeline.py``): it is left out.
+        """
+        wholes = [entry for entry in dispatch.entries if entry.carried.is_recursive and entry.recipient_id]
+        if not wholes:
+            return {}
+        alert_ids = {reason.subscription_id for entry in wholes for reason in entry.reasons}
+        column = notification.c
+        query = select(column.recipient_id, column.whole_id, column.reasons).where(
+            column.recipient_id.in_({entry.recipient_id for entry in wholes}),
+            column.whole_id.in_({entry.carried.id for entry in wholes}),
+            column.channel == dispatch.message.channel,
+            or_(*(column.reasons.contains(alert_id) for alert_id in sorted(alert_ids))),
+        )
+        telling_alerts: dict[tuple[str | None, str], set[str]] = defaultdict(set)
+        with reading(self._engine) as connection:
+            for recipient_id, whole_id, reasons in connection.execute(query):
+                alerts = {reason.subscription_id for reason in parse_reasons(reasons)}
+                telling_alerts[recipient_id, whole_id] |= alerts & alert_ids
+        if telling_alerts:
+            depending_ids = {one.id for one in self._subscriptions.list_enabled(alert_ids) if one.depends_on}
+            telling_alerts = {place: alerts - depending_ids for place, alerts in telling_alerts.items()}
+        return telling_alerts
 
     def _tell(self, dispatch: Dispatch, entry: Entry, alert_ids: set[str], now_ms: int) -> int:
         alerts = _readable_alerts(self._subscriptions.list_enabled(alert_ids))

@@ -70,6 +70,15 @@ class CatalogueWriter:
         }
         created = self._client.post("/feed", json=request)
         assert created.status_code == 201, created.text
+        self._tell_of_last(user_id)
+
+    def give_to(self, user_id: str, owner_id: str, name: str) -> None:
+        """Create a table of that name, give it an owner, and notify the user of that."""
+        change = [{"op": "add", "path": "/owners", "value": [{"id": owner_id, "type": "user"}]}]
+        assert self._client.patch(f"/tables/{table(self._client, name)['id']}", json=change).is_success
+        self._tell_of_last(user_id)
+
+    def _tell_of_last(self, user_id: str) -> None:
         log = self._served.app.state.parts.log
         logged = log.read(log.readable_end() - 1, 1)[0]
         self._keep(user_id, logged.offset, logged.event, 0)
@@ -117,6 +126,21 @@ def test_a_notification_says_what_happened_and_why(alice: tuple[str, httpx.Clien
     assert shown_notification["reasons"][0]["sentence"] == "you follow it (alert ActivityFeedAlert)"
     assert page["counts"] == ALL_ZERO | {"unread": 1, "unseen": 1, "total": 1}
     assert page["paging"] == {"total": 1}
+
+
+def test_an_owner_is_called_as_in_mails_and_by_name_for_programs(
+    served: Served, alice: tuple[str, httpx.Client], teller: CatalogueWriter
+) -> None:
+    user_id, client = alice
+    owner_id, owner_client = served.person("bob", displayName="Bob Barker")
+    teller.give_to(user_id, owner_id, "customers")
+    with owner_client:
+        newest, *_ = owner_client.get(f"/users/{owner_id}/activity").json()["data"]
+    assert newest["title"] == "customers: owner Bob Barker (you) added"
+    (entry,) = client.get(f"/users/{user_id}/notifications").json()["data"]
+    assert (entry["title"], entry["changes"]) == ("customers: owner Bob Barker added", ["owner Bob Barker added"])
+    (meaning,) = entry["semanticChanges"]
+    assert (meaning["value"], meaning["text"]) == ("bob", "owner bob added")
 
 
 def test_times_are_in_the_zone_of_the_owner(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:

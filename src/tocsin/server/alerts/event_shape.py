@@ -268,10 +268,18 @@ def reason_json(reason: Reason, event: ChangeEvent, answerable: AskedFor = NOT_A
 
 
 def entry_json(
-    entry: InboxEntry, *, zone: str = UTC, details: EntryDetails = NO_DETAILS, answerable: AskedFor = NOT_ASKED
+    entry: InboxEntry,
+    event: ChangeEvent,
+    *,
+    zone: str = UTC,
+    details: EntryDetails = NO_DETAILS,
+    answerable: AskedFor = NOT_ASKED,
 ) -> Document:
-    """Return an entry of an inbox to its owner, with times in an IANA ``zone``."""
-    text = event_text(entry.event, entry.reasons, zone=zone, reader_id=entry.recipient_id)
+    """Return an entry of an inbox to its owner, with times in an IANA ``zone``.
+
+    ``event`` is its event with display names, which its words have; all other keys are as stored.
+    """
+    text = event_text(event, entry.reasons, zone=zone, reader_id=entry.recipient_id)
     if answerable.objection:
         text = text._replace(lines=[objection_line(answerable.objection), *text.lines])
     return json_of(INBOX_ENTRY, ListedEntry(entry, text, details, answerable))

@@ -30,7 +30,7 @@ from tocsin.server.alert_stores import AlertStores
 from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE
 from tocsin.store.outbox.failing_rows import FailedRowSamples, ResultPlace, is_failed_test
 from tocsin.store.outbox.failure_incidents import ReportPlace
-from tocsin.store.outbox.inbox import InboxEntry
+from tocsin.store.outbox.inbox import Inbox, InboxEntry
 from tocsin.store.recipients.asked import AskedConsumers
 
 SEVERITY, RUNBOOKS, FAILING_ROWS, FAILURE, INCIDENT = "severity", "runbooks", "failingRows", "failure", "incident"
@@ -69,6 +69,7 @@ def parse_details(text: str | None) -> frozenset[str]:
 class DetailReader:
     """Reads details for one reader."""
 
+    inbox: Inbox
     stores: AlertStores
     samples: FailedRowSamples
     reader_id: str

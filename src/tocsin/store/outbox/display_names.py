@@ -1,7 +1,8 @@
-"""Display names of now in messages for people, of the people, teams and tests that their events refer to.
+"""Display names of now, in what people read, of the people, teams and tests that events refer to.
 
 Events hold names for commands only, and days may pass before a message. One statement reads the display names for a
-whole claim, and says which owners are deleted by now. Next: ``delivery/wording/content.py``.
+whole claim, or a page of an inbox or a feed, and says which owners are deleted by now. Next:
+``delivery/wording/content.py``.
 """
 
 from __future__ import annotations
@@ -85,6 +86,12 @@ def with_display_names(connection: Connection, dispatches: Sequence[Dispatch]) -
     naming = _read_naming(connection, [carried.event for carried in carried_events.values()])
     named_events = {key: _carry(carried, naming) for key, carried in carried_events.items()}
     return [_with_events(one, named_events) if one.message.channel in WORDED else one for one in dispatches]
+
+
+def events_with_display_names(connection: Connection, events: Sequence[ChangeEvent]) -> list[ChangeEvent]:
+    """Return events, in the same order, with the display names of the people, teams and tests that they refer to."""
+    naming = _read_naming(connection, events)
+    return [naming.event_of(event) for event in events]
 
 
 def _read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> _Naming:

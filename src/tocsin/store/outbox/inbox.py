@@ -41,6 +41,7 @@ from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.outbox import inbox_marks
+from tocsin.store.outbox.display_names import events_with_display_names
 from tocsin.store.outbox.inbox_counts import tab_counts
 from tocsin.store.outbox.inbox_filters import may_match
 from tocsin.store.outbox.inbox_groups import (
@@ -202,6 +203,11 @@ class Inbox:
             texts = Texts(connection)
             entry_rows = list(rows_by_key(connection, query, notification.c.id, ids))
             return {row.id: _notified_entry(row, texts) for row in entry_rows}
+
+    def named_events(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent]:
+        """Return events, in the same order, with display names, as mails word them."""
+        with reading(self._engine) as connection:
+            return events_with_display_names(connection, events)
 
     def subject_assets(self, entity_ids: Collection[str]) -> dict[str, str]:
         """Return the asset that each of these tests and threads is about."""

@@ -94,14 +94,15 @@ def _feed_answer(events: Events, filters: FeedFilters, caller: Caller, reader_id
     page = page_of_feed(events, filters, caller)
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
     zone = caller.parts.alert_stores.preferences.of(reader_id).timezone
+    named_events = caller.parts.inbox.named_events([entry.event for entry in page.entries])
     data = [
         {
             "event": as_default(entry.event.as_wire()),
-            "title": event_text(entry.event, zone=zone, reader_id=reader_id).headline,
+            "title": event_text(event, zone=zone, reader_id=reader_id).headline,
             "semanticChanges": semantic_changes(entry.event),
             **own_facts(entry.event),
         }
-        for entry in page.entries
+        for entry, event in zip(page.entries, named_events, strict=True)
     ]
     return answer({"data": data, "paging": paging})
 

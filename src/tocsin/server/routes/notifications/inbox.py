@@ -225,14 +225,15 @@ def _entries_json(
 ) -> list[Document]:
     details = reader.of(entries, detail_names) if detail_names else {}
     answerable = answerable_of(entries, reader.visibility, reader.stores.asked_consumers)
+    named_events = reader.inbox.named_events([entry.event for entry in entries])
     return [
-        entry_json(entry, zone=zone, details=details.get(entry.id, NO_DETAILS), answerable=answerable[entry.id])
-        for entry in entries
+        entry_json(entry, event, zone=zone, details=details.get(entry.id, NO_DETAILS), answerable=answerable[entry.id])
+        for entry, event in zip(entries, named_events, strict=True)
     ]
 
 
 def _detail_reader(view: InboxView, sender: Actor, parts: Parts) -> DetailReader:
-    return DetailReader(parts.alert_stores, parts.reports.failed_rows, sender.id, view.visibility)
+    return DetailReader(parts.inbox, parts.alert_stores, parts.reports.failed_rows, sender.id, view.visibility)
 
 
 def view_of(owner: str, sender: Actor, parts: Parts) -> InboxView:

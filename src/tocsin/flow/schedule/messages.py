@@ -17,7 +17,7 @@ from tocsin.model.change_kinds import Frequency
 from tocsin.model.channels import GATHERINGS
 from tocsin.model.notification import ORDERED_IDS, NotificationIds, gathered_message_id, message_id
 from tocsin.model.notification_draft import NotificationDraft
-from tocsin.model.preferences import IN_APP, PREFERRED_CHANNELS, FrequencyChoice, Layer
+from tocsin.model.preferences import DEFAULT, IN_APP, PREFERRED_CHANNELS, FrequencyChoice, Layer
 from tocsin.model.subscription import Channel, EventSubscription, Gathering
 
 Timings = Mapping[str, Timing]
@@ -64,7 +64,8 @@ class ScheduledNotification(NamedTuple):
     @property
     def stored_choice(self) -> str | None:
         """Return the choice by which it has its time, as it is stored; None if nobody has made one."""
-        return self.slot.choice.to_text() or None
+        choice = self.slot.choice
+        return None if choice is DEFAULT else choice.to_text() or None
 
     @property
     def gathers(self) -> bool:

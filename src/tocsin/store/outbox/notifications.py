@@ -85,8 +85,10 @@ class Storing:
     def _note_waiting(self, notifications: Sequence[ScheduledNotification]) -> None:
         """Note by which preferences notifications wait, to look afterwards whether these have changed meanwhile."""
         for scheduled in notifications:
-            version, recipient_id = scheduled.slot.version, scheduled.draft.recipient_id
-            if version is not None and recipient_id is not None:
+            version = scheduled.slot.version
+            if version is None:
+                continue
+            if (recipient_id := scheduled.draft.recipient_id) is not None:
                 earlier_version, ids = self.waiting.get(recipient_id, (version, []))
                 ids.append(scheduled.id)
                 self.waiting[recipient_id] = (min(version, earlier_version), ids)

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 from tocsin.cli.alertfiles import file_label, text_of
-from tocsin.cli.yaml_documents import YamlDocument, read_yaml, to_yaml
+from tocsin.cli.yaml_documents import FilePlace, YamlDocument, read_yaml, to_yaml
 from tocsin.client import Client
 from tocsin.clock import moment_of, to_datetime
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, TocsinError
@@ -21,6 +22,7 @@ from tocsin.model.entity import Document
 from tocsin.model.validation_errors import field_of, mistakes_in
 
 _LIST_KEY = "changes"
+_IN_FILE = attrgetter("line", "column")
 _OPTIONAL = ("column", "newValue", "replacement")
 
 
@@ -45,8 +47,12 @@ class FiledChange:
 
     def where(self, field: str = "") -> str:
         """Return file, line and column of a field, or of the nearest around it that is there."""
-        place = self.yaml_document.place(f"{self.path}.{field}")
+        place = self.place(field)
         return f"{self.file}:{place.line}:{place.column}"
+
+    def place(self, field: str) -> FilePlace:
+        """Return the place of a field, or of the nearest around it that is there."""
+        return self.yaml_document.place(f"{self.path}.{field}")
 
     @property
     def subject(self) -> str:
@@ -207,11 +213,13 @@ def _changes_in(document: YamlDocument, file: str) -> Iterator[FiledChange]:
 
 
 def _with_places(error: TocsinError, change: FiledChange) -> TocsinError:
-    """Return an error with a line for each mistake, and its place in the file."""
-    is_input = isinstance(error, InvalidInput)
-    mistakes = mistakes_in(error.message) if is_input else [error.message]
-    default = "entity" if isinstance(error, NotFound) else ""
-    lines = [f"{change.where((is_input and field_of(one)) or default)}: {change.subject}: {one}" for one in mistakes]
+    """Return an error with a line for each mistake, and its place in the file, in the order of the file."""
+    if isinstance(error, InvalidInput):
+        mistakes = [(field_of(mistake) or "", mistake) for mistake in mistakes_in(error.message)]
+        mistakes.sort(key=lambda pair: _IN_FILE(change.place(pair[0])))
+    else:
+        mistakes = [("entity" if isinstance(error, NotFound) else "", error.message)]
+    lines = [f"{change.where(field)}: {change.subject}: {mistake}" for field, mistake in mistakes]
     placed = type(error)(lines[0])
     if lines[1:]:
         placed.add_note("\n".join(lines[1:]))

@@ -75,7 +75,7 @@ def test_what_was_withdrawn_is_not_announced_again(run: Run, small_server: Small
 
 
 def test_each_mistake_has_a_line_with_its_place(run: Run, small_server: SmallServer, change_file: str) -> None:
-    message = "column: orders has no column emial; did you mean email?; date: must be in the future"
+    message = "date: must be in the future; column: orders has no column emial; did you mean email?"
     small_server.answer("POST", API, {"code": 400, "message": message}, status=400)
     ended = run("changes", "announce", "-f", change_file)
     places = ["changes.yaml:4:5", "changes.yaml:6:5", "changes.yaml:10:5", "changes.yaml:12:5"]

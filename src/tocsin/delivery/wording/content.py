@@ -24,9 +24,9 @@ from tocsin.delivery.wording.importance import ToldKind, kind_of, nouns_of, sort
 from tocsin.delivery.wording.incidents import INCIDENT_LABEL, tells_of_incident
 from tocsin.delivery.wording.readers import YOU, names_reader
 from tocsin.delivery.wording.reasons import why_text
-from tocsin.delivery.wording.reports import is_report
+from tocsin.delivery.wording.reports import is_recovery, is_report
 from tocsin.delivery.wording.spans import spans_of
-from tocsin.delivery.wording.surroundings import FAILURE_ADVICE, STREAKS, with_failure_advice
+from tocsin.delivery.wording.surroundings import ENDED_ADVICE, FAILURE_ADVICE, STREAKS, with_failure_advice
 from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
@@ -202,6 +202,7 @@ class MessageContent:
 def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: str, lines_each: int) -> MessageContent:
     """Return what a message says that shows these of its notifications, and of each so many changes."""
     sections: list[Section] = []
+    recovery_offsets = _recovery_offsets(dispatch) if len(dispatch.entries) > 1 else {}
     for entry in entries:
         event, failure = entry.carried.event, dispatch.failure
         if dispatch.incidents or dispatch.streaks:
@@ -210,8 +211,10 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         reader_id = entry.recipient_id if names_reader(event, entry.recipient_id) else None
         buttons = dispatch.buttons.get(entry.notification_id, ())
         incident = dispatch.incidents.get(entry.notification_id)
+        is_over = bool(recovery_offsets) and entry.log_offset < recovery_offsets.get(_place_of(event), 0)
         is_plain = failure is None and not (buttons or dispatch.guidance)
         advice = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
+        advice = ENDED_ADVICE if is_over else advice
         is_templated = entry.notification_id in dispatch.texts
         manner = (kinds, failure, dispatch.zone, reader_id, advice, incident is None, entry.told_count)
         variant = None if is_templated else manner
@@ -245,6 +248,17 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     left_count = _told_count(dispatch.entries) - _told_count(entries)
     headline = digest_headline(dispatch.entries)
     return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
+
+
+def _recovery_offsets(dispatch: Dispatch) -> dict[tuple[str, str], int]:
+    """Return where in the log a message tells of the last success of each test or run that had failed."""
+    recoveries = (entry for entry in dispatch.entries if kind_of(entry) is ToldKind.RECOVERY)
+    offsets = sorted((entry.log_offset, _place_of(entry.event)) for entry in recoveries if is_recovery(entry.event))
+    return {place: offset for offset, place in offsets}
+
+
+def _place_of(event: ChangeEvent) -> tuple[str, str]:
+    return event.entity_type, event.entity_id
 
 
 def _grouped_sections(entries: Sequence[Entry], sections: Sequence[Section]) -> list[Section]:

@@ -52,6 +52,7 @@ _STATES = frozenset({SILENCE, STILL_FAILING, STILL_STALE})
 _TIERS = {"Tier1": "1, the highest", **{f"Tier{number}": str(number) for number in range(2, 6)}}
 _LOOK = "find out whether it still runs, and why nothing has succeeded"
 REPAIR_ADVICE = "repair it"
+ENDED_ADVICE = "nothing: it is well again"
 FAILURE_ADVICE = f"{REPAIR_ADVICE}, or acknowledge its incident, so that others know who is looking into it"
 """What helps against a failure whose incident is open, and nobody has acknowledged."""
 

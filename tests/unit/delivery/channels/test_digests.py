@@ -139,3 +139,12 @@ def test_ten_thousand_changes_are_one_short_message(channel: Channel, event: Cal
 
 def test_each_kind_has_a_noun_and_a_title() -> None:
     assert all(one.noun and one.title for one in ToldKind)
+
+
+@pytest.mark.parametrize("channel", PREVIEWS)
+@pytest.mark.parametrize("names", [("test_failure", "recovery"), ("recovery", "test_failure")])
+def test_nobody_is_advised_to_repair_what_is_well_again(channel: Channel, names: tuple[str, str]) -> None:
+    texts = " ".join(texts_of(message_of(*(samples.EVENTS[name] for name in names), channel=channel)))
+    is_over = names[-1] == "recovery"
+    assert ("nothing: it is well again" in texts) is is_over
+    assert ("repair it" in texts) is not is_over

@@ -14,7 +14,7 @@ from tocsin.clock import SystemClock
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.message import DroppedReason
 from tocsin.model.mute import EVERYTHING_ID, FOR_GOOD_MS, Mute, MuteKind, actor_key, kind_key
-from tocsin.model.people import Actor
+from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.preferences import DefaultPreferences
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.outbox.messages import Messages
@@ -97,6 +97,20 @@ def test_a_muted_bot_stays_muted_when_it_is_renamed_and_others_are_heard(store_e
     company.describe("orders", "by a person")
     notify_all(store_engine, now_ms=NIGHT_MS)
     assert sorted(due_ms == NEVER_MS for due_ms, _ in in_app(store_engine, company.ids["ana"])) == [False, True, True]
+
+
+def test_what_tocsin_itself_changes_is_judged_by_mutes_of_others_and_of_everything(store_engine: Engine) -> None:
+    """Its id is no UUID; one person's mute must not stop the notifications of all."""
+    company = company_of(store_engine)
+    put_mute(company, MuteKind.ACTOR, actor_key(company.ids["dia"]))
+    for number in range(2):
+        text = [{"op": "add", "path": "/description", "value": f"by Tocsin {number}"}]
+        company.writes.patch("table", company.key("orders"), text, actor=SYSTEM)
+        notify_all(store_engine, now_ms=NIGHT_MS)
+        mute_everything(company)
+    assert sorted(due_ms for due_ms, _ in in_app(store_engine, company.ids["ana"])) == [NIGHT_MS, NEVER_MS]
+    assert [one for one, _ in in_app(store_engine, company.ids["ben"])] == [NIGHT_MS, NIGHT_MS]
+    assert [may for may, _ in dropped_mails(store_engine, NIGHT_MS)] == [False, False]
 
 
 def test_a_muted_actor_is_no_muted_asset(store_engine: Engine) -> None:

@@ -48,8 +48,11 @@ def kind_key(name: str) -> str:
 
 
 def actor_key(user_id: str) -> str:
-    """Return as what a muted person or bot is stored: not their id, which stands for them as an asset."""
-    return f"{_OF_ACTOR}{UUID(user_id).hex}"
+    """Return as what a muted person or bot is stored: not their id, which stands for them as an asset.
+
+    The id of who made a change need be no UUID: that of Tocsin itself is ``system``.
+    """
+    return f"{_OF_ACTOR}{user_id.replace('-', '').lower()}"
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,8 @@ def _keys_of(subject: str) -> Iterator[str]:
         yield subject if subject == EVERYTHING_ID else kind_key(subject)
         return
     with suppress(ValueError):
-        yield from (str(UUID(subject)), actor_key(subject))
+        subject_id = str(UUID(subject))
+        yield from (subject_id, actor_key(subject_id))
 
 
 def _names(mutes: list[Mute], caller: Caller) -> dict[str, Document]:

@@ -115,6 +115,10 @@ class QuietHours(WireModel):
     end: TimeOfDay
 
 
+_LATEST_RETURN_MS = LATEST_MS - 366 * 24 * 3_600_000
+"""After it there is still a morning, and a working day, in every time zone: a calendar ends with the year 9999."""
+
+
 class Absence(WireModel):
     """When a person is away: from a moment until another, epoch milliseconds."""
 
@@ -123,7 +127,8 @@ class Absence(WireModel):
 
     def ends_after(self, at_ms: int) -> int:
         """Return ``at_ms``, or the end of the absence in which it lies (both epoch milliseconds)."""
-        return self.until if self.start <= at_ms < self.until else at_ms
+        end_ms = min(self.until, _LATEST_RETURN_MS)
+        return end_ms if self.start <= at_ms < end_ms else at_ms
 
 
 class Preferences(WireModel):

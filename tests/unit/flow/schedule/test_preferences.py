@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.drafts import EVENT, draft
 
+from tocsin.clock import LATEST_MS
 from tocsin.conditions.event_kinds import remaining_kind
 from tocsin.flow.schedule.decide import Timing
 from tocsin.flow.schedule.messages import next_slot, scheduled_notifications
@@ -94,6 +95,18 @@ def test_what_comes_while_one_is_away_waits_for_the_return(changes: dict[str, ob
     away = Absence(start=ms_at("2026-12-01T00:00"), until=ms_at("2026-12-07T00:00"))
     preferences = NIGHT.model_copy(update={"away": away, **changes})
     assert due(draft_for(), preferences, ms_at(now))[0] == ms_at(expected)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "America/New_York"])
+@pytest.mark.parametrize("digest", list(Frequency))
+def test_who_is_away_until_the_calendar_ends_stops_nobodys_notifications(zone: str, digest: Frequency) -> None:
+    away = Absence(until=LATEST_MS)
+    times = {"timezone": zone, "quiet_hours": NIGHT.quiet_hours, "working_days": (Weekday.MONDAY,)}
+    preferences = Preferences(**times, away=away, frequency=digest)
+    wait = wait_of(preferences, FrequencyChoice(digest))
+    assert wait is not None
+    due_ms = wait.due_at_ms(ms_at("2026-12-01T00:00"))
+    assert ms_at("2026-12-01T00:00") < due_ms < wait.following_ms(due_ms) < LATEST_MS
 
 
 WEEK = NIGHT.model_copy(update={"working_days": tuple(Weekday)[:5]})

@@ -172,6 +172,44 @@ def test_who_returns_gets_one_message_of_everything_and_who_returns_early_gets_i
     assert inspect(store_engine).findings == []
 
 
+def test_a_retry_that_is_held_comes_at_once_to_who_returns_early(store_engine: Engine) -> None:
+    company, sending = company_at_evening(store_engine)
+    preferences, until_ms = SqlPreferences(store_engine), NIGHT_MS + 1_000 * HOUR_MS
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=EVENING_MS)
+    sending.run(EVENING_MS, fails=True)
+    away = Preferences(away=Absence(start=EVENING_MS, until=until_ms))
+    preferences.put(company.ids["ana"], away, now_ms=EVENING_MS + 1)
+    sending.run(EVENING_MS + 2 * HOUR_MS)
+    assert states(store_engine) == [("awaitingRetry", until_ms, 1)]
+    preferences.put(company.ids["ana"], Preferences(), now_ms=NIGHT_MS)
+    assert states(store_engine) == [("awaitingRetry", NIGHT_MS, 1)]
+    assert len(sending.run(NIGHT_MS)) == 1
+    assert sending.run(until_ms) == []
+    assert inspect(store_engine).findings == []
+
+
+@pytest.mark.parametrize("fails_before", [False, True])
+def test_who_returns_while_a_worker_holds_a_message_does_not_wait_for_the_end_of_the_absence(
+    store_engine: Engine, *, fails_before: bool
+) -> None:
+    company, sending = company_at_evening(store_engine)
+    preferences, until_ms = SqlPreferences(store_engine), NIGHT_MS + 1_000 * HOUR_MS
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=EVENING_MS)
+    if fails_before:
+        sending.run(EVENING_MS, fails=True)
+    away = Preferences(away=Absence(start=EVENING_MS, until=until_ms))
+    preferences.put(company.ids["ana"], away, now_ms=EVENING_MS + 1)
+    claimed_dispatches = sending.messages.dispatches(sending.messages.claim("worker", 9, now_ms=NIGHT_MS))
+    held_attempts = [hold(one.message, one.entries, until_ms=until_ms, now_ms=NIGHT_MS) for one in claimed_dispatches]
+    preferences.put(company.ids["ana"], Preferences(), now_ms=NIGHT_MS + 1)
+    sending.messages.record("worker", held_attempts, now_ms=NIGHT_MS + 2)
+    assert due(store_engine)["ana@example.com"] == [(NIGHT_MS + 2, 1)]
+    assert len(sending.run(NIGHT_MS + 2)) == 2  # Ben's, too
+    assert inspect(store_engine).findings == []
+
+
 def test_many_held_messages_take_few_statements(store_engine: Engine) -> None:
     company, sending = company_at_evening(store_engine)
     for number in range(40):

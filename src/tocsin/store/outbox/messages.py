@@ -58,7 +58,7 @@ from tocsin.store.outbox.current_state import with_answered_reasons, with_incide
 from tocsin.store.outbox.display_names import with_display_names
 from tocsin.store.outbox.failing_rows import may_show_rows
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
-from tocsin.store.outbox.preferences import follow
+from tocsin.store.outbox.preferences import SqlPreferences, WaitingFor, follow
 from tocsin.store.outbox.quiet_times import gather_held
 from tocsin.store.outbox.replays import count_replayed, is_sent
 from tocsin.store.outbox.sessions import UNCLAIMED
@@ -212,7 +212,7 @@ class Messages:
 
         Messages that another session has claimed by now are skipped.
         """
-        moved_ids = list[str]()
+        moved_ids, waiting = list[str](), dict[str, WaitingFor]()
         with writing(self._engine) as connection:
             claimed_ids = _lock_claimed(connection, session_id, (one.message.id for one in finished))
             own_attempts = [one for one in finished if one.message.id in claimed_ids]
@@ -223,10 +223,11 @@ class Messages:
                 count_in(connection, own_attempts, now_ms=now_ms)
                 count_replayed(connection, own_attempts, now_ms)
             if held_attempts := [one for one in own_attempts if one.is_held]:
-                moved_ids = gather_held(connection, held_attempts, now_ms=now_ms)
+                moved_ids, waiting = gather_held(connection, held_attempts, now_ms=now_ms)
         if moved_ids:
             with writing(self._engine) as connection:  # apart: who writes notifications locks both, in another order
                 follow(connection, moved_ids)
+            SqlPreferences(self._engine).move_late(waiting, now_ms=now_ms)
         return claimed_ids
 
 

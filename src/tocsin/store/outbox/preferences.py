@@ -56,6 +56,9 @@ _PRESENCE = select(
 """What some person, or a team, has set at all: most stores have neither teams' defaults nor broad mutes."""
 
 _FREE = (message.c.status == MessageStatus.PENDING.value, message.c.lease_owner.is_(None))
+RETRY_STATES = (MessageStatus.AWAITING_RETRY.value, MessageStatus.AWAITING_REPLAY.value)
+RETRY = ":retry"
+"""What the grouping keys of retries end with that wait for their recipient's time; nothing is gathered into them."""
 _SAME = ("channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id")
 
 
@@ -213,18 +216,28 @@ def versions_of(connection: Connection, user_ids: Collection[str]) -> dict[str, 
 def plan_again(connection: Connection, user_id: str, grouping_key: str, *, due_at_ms: int, now_ms: int) -> list[str]:
     """Move messages that wait for a person's time to another time: one message per channel, under this key.
 
+    Retries that wait for it are moved as they are.
+
     Returns
     -------
     the ids of the messages that are due then; the notifications in them follow in a transaction of their own
     """
     recipients, key = recipients_of(connection, user_id), message.c.grouping_key
-    is_waiting = key.startswith(PREFERRED, autoescape=True) & (key != grouping_key)
-    query = select(message).where(message.c.recipient.in_(recipients), is_waiting, *_FREE).order_by(message.c.id)
+    is_waiting = key.startswith(PREFERRED, autoescape=True) & key.not_in((grouping_key, f"{grouping_key}{RETRY}"))
+    is_retry = message.c.status.in_(RETRY_STATES) & message.c.lease_owner.is_(None) & key.endswith(RETRY)
+    is_theirs = message.c.recipient.in_(recipients)
+    query = select(message).where(is_theirs, is_waiting, or_(and_(*_FREE), is_retry)).order_by(message.c.id)
     groups: dict[tuple[str, str], list[Any]] = defaultdict(list)  # Any: rows of SQLAlchemy's
-    for row in connection.execute(query.with_for_update()):
-        groups[row.channel, row.recipient].append(row)
-    due_columns = {"due_at_ms": due_at_ms, "wait_ms": max(0, due_at_ms - now_ms)}
     planned_ids: list[str] = []
+    for row in connection.execute(query.with_for_update()):
+        if row.status in RETRY_STATES:
+            planned_ids.append(row.id)
+        else:
+            groups[row.channel, row.recipient].append(row)
+    due_columns = {"due_at_ms": due_at_ms, "wait_ms": max(0, due_at_ms - now_ms)}
+    for chunk in chunks_of(planned_ids):
+        retry_columns = {**due_columns, "grouping_key": f"{grouping_key}{RETRY}"}
+        connection.execute(update(message).where(message.c.id.in_(chunk)).values(retry_columns))
     for group in groups.values():
         ids = [row.id for row in group]
         for chunk in chunks_of(ids):

@@ -11,19 +11,26 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, bindparam, select, update
 
 from tocsin.clock import Steady, steady_s
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.flow.schedule.preferences import NO_PREFERENCES, PREFERRED, Preferred, QuietTimes, quiet_times_of
+from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred, QuietTimes, quiet_times_of
 from tocsin.flow.track.attempts import Finished
-from tocsin.model.message import MessageStatus
+from tocsin.model.message import Entry, MessageStatus
 from tocsin.model.preferences import PREFERRED_CHANNELS, times_of
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import message
-from tocsin.store.outbox.preferences import RecentPreferences, find_preferences, gather_into, versions_of
+from tocsin.store.outbox.preferences import (
+    RETRY,
+    RETRY_STATES,
+    RecentPreferences,
+    WaitingFor,
+    find_preferences,
+    gather_into,
+)
 
 _SURE_FOR_S = 1.0
 
@@ -86,6 +93,13 @@ class SqlQuietTimes:
         return entry if entry is not None and self._steady() < entry[0] else None
 
 
+_PLAN = (
+    update(message)
+    .where(message.c.id == bindparam("held_id"))
+    .values(due_at_ms=bindparam("at_ms"), wait_ms=bindparam("length_ms"), grouping_key=bindparam("key"))
+)
+
+
 def _end_ms(quiet_times: QuietTimes | None, now_ms: int) -> int:
     return now_ms if quiet_times is None else quiet_times.ends_after(now_ms)
 
@@ -94,33 +108,50 @@ def _readers(dispatch: Dispatch) -> set[str]:
     """Return the people for whom a message is; none for one that also reaches an address that an alert names."""
     if dispatch.message.channel not in PREFERRED_CHANNELS:
         return set()
-    readers = {entry.recipient_id for entry in dispatch.entries}
-    return {one for one in readers if one} if None not in readers else set()
+    is_for_people = all(entry.recipient_id is not None for entry in dispatch.entries)
+    return _people_of(dispatch.entries) if is_for_people else set()
+
+
+def _people_of(entries: Sequence[Entry]) -> set[str]:
+    return {entry.recipient_id for entry in entries if entry.recipient_id}
 
 
 def _quiet_times(choices: Preferred, people: Collection[str]) -> Mapping[str, QuietTimes | None]:
     return {one: quiet_times_of(times_of(choices.layers.get(one, choices.beneath))) for one in people}
 
 
-def gather_held(connection: Connection, held_attempts: Sequence[Finished], *, now_ms: int) -> list[str]:
-    """Move messages that were held before they were ever tried into one per reader, channel and time.
+def gather_held(
+    connection: Connection, held_attempts: Sequence[Finished], *, now_ms: int
+) -> tuple[list[str], dict[str, WaitingFor]]:
+    """Let messages wait for the end of quiet times as they are now; those never tried in one per reader and channel.
 
-    Their claims have been given back in this transaction. Retries stay messages of their own.
+    Their claims have been given back in this transaction. Preferences may have changed since a message was held: its
+    time and its key are of those that are read here. Retries stay messages of their own.
 
     Returns
     -------
-    the ids of all of them that are left; the notifications in them follow in a transaction of their own
+    the ids of all of them that are left, and by which preferences their readers wait; the notifications follow in a
+    transaction of their own
     """
-    first_attempts = (each for each in held_attempts if each.message.attempt_count == 0)
-    readers = {attempt.message.id: attempt.entries[0].recipient_id or "" for attempt in first_attempts}
-    versions = versions_of(connection, set(readers.values()))
+    readers = {each.message.id: sorted(_people_of(each.entries)) for each in held_attempts}
+    people = set[str]().union(*readers.values())
+    choices = find_preferences(connection, people)
+    end_by_reader = {one: _end_ms(quiet, now_ms) for one, quiet in _quiet_times(choices, people).items()}
     groups: dict[tuple[str, str, str, int], list[Any]] = defaultdict(list)  # Any: rows of SQLAlchemy's
-    query = select(message).where(message.c.status == MessageStatus.PENDING.value).order_by(message.c.id)
-    for row in rows_by_key(connection, query, message.c.id, readers):
-        groups[readers[row.id], row.channel, row.recipient, row.due_at_ms].append(row)
-    moved_ids = list[str]()
+    planned_rows: list[dict[str, object]] = []
+    query = select(message).where(message.c.status.in_((MessageStatus.PENDING.value, *RETRY_STATES)))
+    for row in rows_by_key(connection, query.order_by(message.c.id), message.c.id, readers):
+        (reader, *_), due_at_ms = readers[row.id], max(end_by_reader[one] for one in readers[row.id])
+        is_retry = row.status != MessageStatus.PENDING.value
+        key = f"{choices.grouping_key(reader)}{RETRY if is_retry else ''}"
+        planned_rows.append({"held_id": row.id, "at_ms": due_at_ms, "length_ms": due_at_ms - now_ms, "key": key})
+        if not is_retry:
+            groups[reader, row.channel, row.recipient, due_at_ms].append(row)
+    if planned_rows:
+        connection.execute(_PLAN, planned_rows)
+    moved_ids = list(readers)
     for (reader, _, _, due_at_ms), group in groups.items():
-        columns = {"grouping_key": f"{PREFERRED}{versions.get(reader, 0)}", "updated_at_ms": now_ms}
-        columns |= {"due_at_ms": due_at_ms, "wait_ms": group[0].wait_ms}
-        moved_ids += [*(row.id for row in group), *gather_into(connection, group, columns)]
-    return moved_ids
+        columns = {"grouping_key": choices.grouping_key(reader), "updated_at_ms": now_ms}
+        columns |= {"due_at_ms": due_at_ms, "wait_ms": due_at_ms - now_ms}
+        moved_ids += gather_into(connection, group, columns)
+    return moved_ids, {one: (choices.versions.get(one, 0), []) for one in end_by_reader}

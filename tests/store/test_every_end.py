@@ -19,7 +19,7 @@ from tests.store.test_preferences import CHOICES, NIGHT_MS, company_of, in_app
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.flow.track.attempts import Finished, hold, next_step
-from tocsin.model.message import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.message import SUPPRESSED, Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.mute import EVERYTHING_ID, FOR_GOOD_MS, Mute, MuteKind, actor_key, kind_key
 from tocsin.model.preferences import Absence, Preferences, Weekday
 from tocsin.store.database.engine import open_engine
@@ -58,6 +58,7 @@ class _Scenario:
     company: SmallCompany
     sent: Counter[str] = field(default_factory=Counter)
     suppressed: Counter[str] = field(default_factory=Counter)
+    explained: set[str] = field(default_factory=set)
     workers: count[int] = field(default_factory=count)
 
     def keys(self) -> dict[MuteKind, str]:
@@ -78,7 +79,8 @@ class _Scenario:
         until_ms = SqlQuietTimes(self.engine).held_until_ms(dispatch, now_ms=now_ms)
         if until_ms is not None:
             return hold(dispatch.message, dispatch.entries, until_ms=until_ms, now_ms=now_ms)
-        part, _ = Permitted(self.engine).permitted_part(dispatch, now_ms=now_ms)
+        part, drops = Permitted(self.engine).permitted_part(dispatch, now_ms=now_ms)
+        self.explained |= {one.notification_id for one in drops if one.because in SUPPRESSED and one.says}
         outcome: Outcome = Rejected(OutcomeReason.MUTED) if part is None else Delivered()
         if part is not None and fails:
             outcome = Retry(OutcomeReason.MAIL_DEFERRED)
@@ -128,6 +130,7 @@ def test_each_notification_is_sent_once_or_suppressed_with_a_reason(
         open_states = set(connection.scalars(select(message.c.status).where(message.c.status != "delivered")))
     ends = scenario.sent + scenario.suppressed
     assert (set(ends), max(ends.values(), default=1), len(mail_ids)) == (mail_ids, 1, change_count)
+    assert set(scenario.suppressed) <= scenario.explained
     assert open_states <= {"failed"}
     off_count = sum(due_ms == NEVER_MS for due_ms, _ in in_app(engine, ana))
     assert all(choice and " never " in choice for due_ms, choice in in_app(engine, ana) if due_ms == NEVER_MS)

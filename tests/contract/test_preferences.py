@@ -90,7 +90,10 @@ def test_one_is_away_by_oneself_and_the_server_is_not(served: Served, administra
         assert client.put(f"/users/{ann}/preferences", json=away).json() == DEFAULTS | away
         assert client_of_bob.put(f"/users/{ann}/preferences", json={"away": None}).status_code == 403
         assert client.put(f"/users/{ann}/preferences", json={"away": None}).json() == DEFAULTS
-    assert administrator.put("/system/preferences", json=away).status_code == 400
+    team = make_team(administrator, "buyers", [ann])
+    for path in ("/system/preferences", f"/teams/{team}/preferences"):
+        refusal = administrator.put(path, json=away)
+        assert (refusal.status_code, "is for a person" in refusal.json()["message"]) == (400, True), refusal.text
 
 
 def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
@@ -275,6 +278,8 @@ def test_a_teams_defaults_are_set_by_its_owners_and_administrators_alone(
         assert (off.status_code, "kinds.deletion: is mandatory" in off.json()["message"]) == (400, True)
         assert client_of_bob.get(f"/users/{ann}/preferences/effective").status_code == 403
     unknown = "00000000-0000-0000-0000-000000000000"
+    root = administrator.get("/teams/name/Organization").json()["id"]
+    assert "of the server" in administrator.put(f"/teams/{root}/preferences", json=weekly).json()["message"]
     assert administrator.put(f"/teams/{unknown}/preferences", json={}).status_code == 404
     assert administrator.get(f"/teams/{ann}/preferences").status_code == 404
 

@@ -14,7 +14,11 @@ from tests.store.test_preferences import HOUR_MS, NIGHT_MS, company_of, due, in_
 
 from tocsin.model.preferences import DefaultPreferences, Layer, Preferences, TeamPreferences
 from tocsin.store.database.engine import reading
+from tocsin.store.outbox.inbox import Inbox
+from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.preferences import SqlPreferences, find_preferences
+from tocsin.store.outbox.send_permission import Permitted
+from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.team_preferences import SqlTeamPreferences
 from tocsin.store.upkeep.fsck.inspection import inspect
 
@@ -112,6 +116,32 @@ def test_a_team_that_sets_nothing_any_more_has_no_row(store_engine: Engine) -> N
     put_defaults(company, "shop", of_kind("description", Email="daily"))
     put_defaults(company, "shop", Preferences.model_validate({"kinds": {}, "categories": {}}))
     assert SqlPreferences(store_engine).layers_of(company.ids["ana"]) == ()
+
+
+def test_a_team_without_quiet_hours_has_none_where_the_server_has_some(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    night = {"quietHours": {"start": "22:00", "end": "08:00"}}
+    SqlPreferences(store_engine).put_defaults(DefaultPreferences.model_validate(night), now_ms=1)
+    put_defaults(company, "tills", Preferences.model_validate({"quietHours": None}))
+    assert SqlTeamPreferences(store_engine).of(company.ids["tills"]).to_stored() == {"quietHours": None}
+    due_by_recipient = due_after_a_change(company)
+    assert due_by_recipient["ana@example.com"] == [(NIGHT_MS + 8 * HOUR_MS, 1)]
+    assert due_by_recipient["ben@example.com"] == [(NIGHT_MS, 1)]
+
+
+def test_what_a_member_has_read_in_the_app_is_left_out_if_their_team_wants_that(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    put_defaults(company, "shop", Preferences.model_validate({"leaveOutRead": True}))
+    put_defaults(company, "tills", Preferences.model_validate({"leaveOutRead": False}))
+    due_after_a_change(company)
+    Sessions(store_engine).begin("worker", lease_ms=90_000, now_ms=1)
+    messages, permitted = Messages(store_engine), Permitted(store_engine)
+    for name in ("ana", "ben"):
+        Inbox(store_engine).mark_all_read(company.ids[name], now_ms=NIGHT_MS)
+    dispatches = messages.dispatches(messages.claim("worker", 9, now_ms=NIGHT_MS))
+    parts = {one.message.target: permitted.permitted_part(one, now_ms=NIGHT_MS)[0] for one in dispatches}
+    assert parts["ana@example.com"] is None
+    assert parts["ben@example.com"] is None, "shop is before tills"
 
 
 def test_the_defaults_of_fifty_teams_of_a_thousand_people_take_as_many_statements_as_one_teams(

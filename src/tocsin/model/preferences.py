@@ -205,7 +205,7 @@ class NamedTeam(NamedTuple):
 class TeamPreferences(Preferences):
     """What the teams of a person have chosen for their members: of several choices for one kind the soonest.
 
-    Of times that several teams set, those of the first by name count.
+    Of times that several teams set, and of whether what is read is left out, those of the first by name count.
     """
 
     teams: tuple[NamedTeam, ...] = ()
@@ -216,7 +216,8 @@ class TeamPreferences(Preferences):
         ordered_teams = tuple(sorted(teams, key=lambda team: (team.name.casefold(), team.id)))
         times: Document = {}
         for team in reversed(ordered_teams):
-            times |= {name: getattr(team.defaults, name) for name in _TIMES if name in team.defaults.model_fields_set}
+            names = [name for name in (*_TIMES, "leave_out_read") if name in team.defaults.model_fields_set]
+            times |= {name: getattr(team.defaults, name) for name in names}
         return cls.model_construct(_fields_set=set(times), **times, teams=ordered_teams)
 
     def has(self, frequency: Frequency) -> bool:

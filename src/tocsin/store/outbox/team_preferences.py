@@ -20,6 +20,9 @@ from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.people_tables import team_preference
 from tocsin.store.database.tables import entity, membership
 
+_FREQUENCIES = frozenset(("frequency", "categories", "kinds"))
+"""What sets nothing where it is empty; a time that is null is one: none, whatever the server has."""
+
 _ROW, _ENTITY, _MEMBER = team_preference.c, entity.c, membership.c
 
 
@@ -40,7 +43,7 @@ class SqlTeamPreferences:
         document = defaults.to_stored()
         row = {"document": json.dumps(document), "updated_at_ms": now_ms}
         with writing(self._engine) as connection:
-            if not any(document.values()):
+            if defaults.model_fields_set <= _FREQUENCIES and not any(document.values()):
                 connection.execute(team_preference.delete().where(_ROW.team_id == team_id))
                 return
             insert = insert_into(connection, team_preference).values({"team_id": team_id, **row})

@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from fastapi import Response
 
+from tocsin.access.subject import ORGANIZATION
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.schedule.wall_clock import check_zone
@@ -82,11 +83,14 @@ def put_team_preferences(team_id: PathId, body: DocumentBody, caller: Asked) -> 
 
     They count from the next notification on, where a member has chosen nothing.
     """
-    require(caller, Operation.EDIT_USERS, _TEAM, visible_document(_TEAM, Key.by_id(str(team_id)), caller))
+    team = visible_document(_TEAM, Key.by_id(str(team_id)), caller)
+    require(caller, Operation.EDIT_USERS, _TEAM, team)
+    if team["name"] == ORGANIZATION:
+        raise InvalidInput("is everybody, whose defaults are those of the server", field="team_id")
     if caller.actor.is_bot and not caller.actor.is_admin:
         raise Forbidden("Only people may set the defaults of a team: its owners and administrators.")
     store, defaults = caller.parts.alert_stores.team_preferences, parse_as(Preferences, body)
-    _check(defaults)
+    _check_of_many(defaults)
     mandatory = caller.parts.alert_stores.preferences.defaults().mandatory
     _check_mandatory(defaults, store.of(str(team_id)), mandatory)
     store.put(str(team_id), defaults, now_ms=caller.parts.clock.now_ms())
@@ -117,7 +121,7 @@ def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
     if not caller.actor.is_admin:
         raise Forbidden("Only administrators may set default preferences.")
     defaults = _preset(body) if _PRESET in body else parse_as(DefaultPreferences, body)
-    _check(defaults)
+    _check_of_many(defaults)
     for name in defaults.mandatory:
         _check_kind(name, "mandatory")
     caller.parts.alert_stores.preferences.put_defaults(defaults, now_ms=caller.parts.clock.now_ms())
@@ -163,11 +167,17 @@ def _check(preferences: Preferences) -> None:
                 message = f"{channel} takes no preference; it takes {', '.join(PREFERRED_CHANNELS)}"
                 raise InvalidInput(message, field=f"kinds.{name}.{channel}")
     away = preferences.away
-    if away is not None and (away.until <= away.start or type(preferences) is not Preferences):
-        raise InvalidInput("must be later than away.start, and of a person", field="away.until")
+    if away is not None and away.until <= away.start:
+        raise InvalidInput("must be later than away.start", field="away.until")
     quiet = preferences.quiet_hours
     if quiet is not None and quiet.start == quiet.end:
         raise InvalidInput("must differ from start", field="quietHours.end")
+
+
+def _check_of_many(defaults: Preferences) -> None:
+    _check(defaults)
+    if defaults.away is not None:
+        raise InvalidInput("is for a person: teams and servers are never away", field="away")
 
 
 def _check_kind(name: str, field: str) -> None:

@@ -11,8 +11,11 @@ from sqlalchemy import Engine, select, update
 from tests.contract.test_access import restrict
 from tests.serving import Json, Served, table
 
+from tocsin.model.change import LoggedEvent
 from tocsin.store.database.engine import writing
+from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.people_tables import issued_token
+from tocsin.store.eventlog.activity import Activity, FeedPage
 
 _ATOM = {"a": "http://www.w3.org/2005/Atom"}
 HOSTILE = '<script>alert("&amp;")</script> \\u0007 ]]>'
@@ -171,3 +174,24 @@ def test_the_feed_of_an_asset_is_readable_with_other_events(administrator: httpx
     describe(administrator, unrelated_table, "elsewhere")
     address = make(administrator, me, type="table", id=orders["id"])
     assert all(text_of(one, "title").startswith("orders") for one in entries_of(address["url"]))
+
+
+def test_a_feed_of_which_hardly_anything_may_be_seen_is_read_in_few_steps(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_id, client = alice
+    for number in range(12):
+        describe(administrator, orders, f"text {number}")
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["table"]})
+    pages: list[FeedPage] = []
+    read = Activity.of_entity
+
+    def read_and_note(activity: Activity, entity_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
+        pages.append(page)
+        return read(activity, entity_id, page)
+
+    monkeypatch.setattr(Activity, "of_entity", read_and_note)
+    schema_id = orders["databaseSchema"]["id"]
+    page = client.get(f"/databaseSchemas/{schema_id}/activity?limit=1").json()
+    assert {one["event"]["entityType"] for one in page["data"]} <= {"databaseSchema"}
+    assert len(pages) == 1

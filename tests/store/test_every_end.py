@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 from tests.company import SmallCompany
@@ -19,6 +19,7 @@ from tests.store.test_preferences import CHOICES, NIGHT_MS, company_of, in_app
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.flow.track.attempts import Finished, hold, next_step
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import SUPPRESSED, Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.mute import EVERYTHING_ID, FOR_GOOD_MS, Mute, MuteKind, actor_key, kind_key
 from tocsin.model.preferences import Absence, Preferences, Weekday
@@ -43,6 +44,8 @@ _ABSENCES = st.builds(
     CHOICES,
     *(st.integers(0, 60), st.integers(1, 90)),
 )
+_AWAY = Preferences(away=Absence(start=NIGHT_MS, until=NIGHT_MS + 90 * _HOUR_MS))
+_DAILY = Preferences(frequency=Frequency.DAILY)
 _EVENTS = ["change", "send", "fail", "crash", "read", "unmute"]
 _STEP = (
     st.sampled_from(_EVENTS) | CHOICES | _WEEKS | _ABSENCES | st.tuples(st.sampled_from(_SUBJECTS), st.integers(1, 50))
@@ -89,11 +92,16 @@ class _Scenario:
             self.sent.update(sent_ids)
             self.suppressed.update({entry.notification_id for entry in dispatch.entries} - sent_ids)
         attempt = Attempt(dispatch.message.id, dispatch.message.attempt_count + 1, now_ms, 0, outcome)
-        return Finished(dispatch.message, attempt, next_step(attempt, retries=99, wait_s=600))
+        return Finished(dispatch.message, attempt, next_step(attempt, retries=99, wait_s=600), dispatch.entries)
 
 
 @settings(max_examples=150 if SOAK else 10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_STEPS)
+@example([("change", 1), (_AWAY, 1), ("send", 1), ("change", 1), ("send", 60), ("send", 100 * 60)])  # held, gathered
+@example([("change", 1), ("fail", 1), (_AWAY, 1), ("send", 60), (Preferences(), 60), ("send", 1)])  # a held retry
+@example([(_DAILY, 1), ("change", 1), ("change", 1), ("crash", 12 * 60), ("send", 1)])  # a digest
+@example([((MuteKind.EVERYTHING, 50), 1), ("change", 1), ("send", 1)])
+@example([((MuteKind.KIND, 50), 1), ("change", 1), ("send", 1), (_DAILY, 1), ("change", 1), ("read", 1)])
 def test_each_notification_is_sent_once_or_suppressed_with_a_reason(
     sqlite_template: Path,
     tmp_path_factory: pytest.TempPathFactory,

@@ -12,7 +12,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_preferences import HOUR_MS, NIGHT_MS, company_of, due, in_app, of_kind
 
-from tocsin.model.preferences import DefaultPreferences, Layer, Preferences, TeamPreferences
+from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Layer, Preferences, TeamPreferences, zone_of
 from tocsin.store.database.engine import reading
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.messages import Messages
@@ -142,6 +142,19 @@ def test_what_a_member_has_read_in_the_app_is_left_out_if_their_team_wants_that(
     parts = {one.message.target: permitted.permitted_part(one, now_ms=NIGHT_MS)[0] for one in dispatches}
     assert parts["ana@example.com"] is None
     assert parts["ben@example.com"] is None, "shop is before tills"
+
+
+def test_a_team_that_names_no_zone_leaves_times_in_the_zone_of_the_alert(store_engine: Engine) -> None:
+    company, preferences = company_of(store_engine), SqlPreferences(store_engine)
+    ben = company.ids["ben"]
+    preferences.put_defaults(RECOMMENDED, now_ms=1)
+    assert zone_of(preferences.layers_of(ben)) is None
+    put_defaults(company, "tills", of_kind("description", Email="immediate"))
+    assert zone_of(preferences.layers_of(ben)) is None
+    put_defaults(company, "shop", Preferences(timezone="Asia/Tokyo"))
+    assert zone_of(preferences.layers_of(ben)) == "Asia/Tokyo"
+    preferences.put(ben, Preferences(timezone="Europe/Berlin"), now_ms=1)
+    assert zone_of(preferences.layers_of(ben)) == "Europe/Berlin"
 
 
 def test_the_defaults_of_fifty_teams_of_a_thousand_people_take_as_many_statements_as_one_teams(

@@ -256,6 +256,17 @@ def times_of(layers: Layers) -> Preferences:
     return layers[0][1] if layers else Preferences()
 
 
+def zone_of(layers: Layers) -> str | None:
+    """Return the IANA zone that a person reads times in: their own, or that of a team that names one; else None."""
+    if not layers or layers[0][0] is Layer.SERVER:
+        return None
+    times = layers[0][1]
+    is_named = not isinstance(times, TeamPreferences) or any(
+        "timezone" in team.defaults.model_fields_set for team in times.teams
+    )
+    return times.timezone if is_named else None
+
+
 _NO_KIND = EventKind("", "")
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Engine, select
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Message, MessageStatus
+from tocsin.model.preferences import zone_of
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import message
 from tocsin.store.outbox.messages import Messages
@@ -43,5 +44,4 @@ class NextDigests:
     def zone_of(self, user_id: str) -> str | None:
         """Return the IANA zone that a person prefers; None for no preference."""
         with reading(self._engine) as connection:
-            layers = find_preferences(connection, [user_id]).layers.get(user_id)
-        return layers[0][1].timezone if layers else None
+            return zone_of(find_preferences(connection, [user_id]).layers.get(user_id, ()))

@@ -28,7 +28,7 @@ from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import EventHead
-from tocsin.model.preferences import IN_APP, Layer, Layers
+from tocsin.model.preferences import IN_APP, Layer, Layers, zone_of
 from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
@@ -95,7 +95,8 @@ class Permitted:
         self._silent_until_s = _remember(self._silent_until_s, silent_addressees, asked_at_s)
         self._wanted_until_s = _remember(self._wanted_until_s, wanted_places, asked_at_s)
         self._zones = {one: zone for one, zone in self._zones.items() if one not in addressees}
-        self._zones |= {person: layers[0][1].timezone for person, layers in choices.layers.items()}
+        zones = {person: zone_of(layers) for person, layers in choices.layers.items()}
+        self._zones |= {person: zone for person, zone in zones.items() if zone is not None}
         self._read_policies(asked_at_s)
 
     def zone_of(self, person_id: str | None) -> str | None:

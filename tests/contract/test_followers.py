@@ -231,7 +231,8 @@ def test_activity_lists_the_changes_of_what_one_follows_newest_first(
     activity = client.get(f"/users/{user_id}/activity?eventType=entityUpdated&limit=2").json()
     assert [one["event"]["currentVersion"] for one in activity["data"]] == [0.3, 0.2]
     assert activity["data"][0]["title"].startswith("orders: description")
-    assert "after" in activity["paging"]
+    assert activity["paging"] == {}, "there are no more"
+    assert "after" in client.get(f"/users/{user_id}/activity?eventType=entityUpdated&limit=1").json()["paging"]
     all_entries = client.get(f"/users/{user_id}/activity").json()["data"]
     for since, expected_events in (
         ("24h", all_entries),

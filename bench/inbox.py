@@ -6,17 +6,16 @@ is the bare look-up of as many notifications by their ids. SQLite, and PostgreSQ
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 
 from sqlalchemy import Engine, select
-from tests.postgres import binaries, running_cluster
 
 from bench.filling import event_id, fill_log, hurrying
 from bench.measured import Measurement, Report, p95, scale_count
+from bench.running import empty_stores
 from tocsin.model.inbox import Tab
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
@@ -50,7 +49,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     count, reads = scale_count(NOTIFICATION_COUNT, scale, least=2_000), scale_count(READ_COUNT, scale, least=20)
     measurements: list[Measurement] = []
     with ExitStack() as stack:
-        for store, url in _stores(stack):
+        for store, url in empty_stores(stack):
             engine = open_engine(url)
             stack.callback(engine.dispose)
             migrate(engine)
@@ -69,15 +68,6 @@ def fill_inbox(engine: Engine) -> None:
     with hurrying(engine) as run:
         run(_FILL.format(**values))
         run("ANALYZE")
-
-
-def _stores(stack: ExitStack) -> Iterator[tuple[str, str]]:
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tocsin-bench-"))
-    yield "SQLite", f"sqlite:///{folder}/store.db"
-    if programs := binaries():
-        cluster = stack.enter_context(running_cluster(programs, durable=True))
-        cluster.run("CREATE DATABASE bench")
-        yield "PostgreSQL", cluster.url("bench")
 
 
 def _reads(inbox: Inbox, count: int) -> Iterator[tuple[str, Callable[[], object]]]:

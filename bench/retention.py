@@ -6,18 +6,16 @@ the bare deletion of rows, in portions of the same size. SQLite, and PostgreSQL 
 
 from __future__ import annotations
 
-import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
 from sqlalchemy import Engine, delete, insert, select
-from tests.postgres import binaries, running_cluster
 from tests.store.large import store_bytes
 
 from bench.filling import FIRST_MS, fill_log
 from bench.measured import Measurement, Report, scale_count
+from bench.running import empty_stores
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.eventlog.retention import Expiry
 from tocsin.store.database.engine import open_engine, writing
@@ -38,21 +36,12 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     count = scale_count(EVENT_COUNT, scale, least=5_000)
     measurements: list[Measurement] = []
     with ExitStack() as stack:
-        for store, url in _stores(stack):
+        for store, url in empty_stores(stack):
             engine = open_engine(url)
             stack.callback(engine.dispose)
             migrate(engine)
             measurements += _measure_store(engine, store, count, report)
     return measurements
-
-
-def _stores(stack: ExitStack) -> Iterator[tuple[str, str]]:
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tocsin-bench-"))
-    yield "SQLite", f"sqlite:///{folder}/store.db"
-    if programs := binaries():
-        cluster = stack.enter_context(running_cluster(programs, durable=True))
-        cluster.run("CREATE DATABASE bench")
-        yield "PostgreSQL", cluster.url("bench")
 
 
 def _measure_store(engine: Engine, store: str, count: int, report: Report) -> list[Measurement]:

@@ -11,14 +11,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 from sqlalchemy import Engine
+from tests.postgres import binaries, running_cluster
 
 import tocsin
 from tocsin.cli.ports import LOOPBACK, any_free_port
@@ -222,3 +224,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)  # its session holds only it and what it started
     process.wait()
+
+
+def empty_stores(stack: ExitStack) -> Iterator[tuple[str, str]]:
+    """Yield name and address of an empty store of each kind: SQLite, and PostgreSQL where it is installed."""
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tocsin-bench-"))
+    yield "SQLite", f"sqlite:///{folder}/store.db"
+    if programs := binaries():
+        cluster = stack.enter_context(running_cluster(programs, durable=True))
+        cluster.run("CREATE DATABASE bench")
+        yield "PostgreSQL", cluster.url("bench")

@@ -6,7 +6,6 @@ A table of 2.5 MB on SQLite, and on PostgreSQL if it is installed. Next: ``bench
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,11 +13,11 @@ from functools import partial
 
 import orjson
 from sqlalchemy import Engine, func, select
-from tests.postgres import binaries, running_cluster
 from tests.store.catalogues import SCHEMA, Company, company
 from tests.store.large import change_word, create, store_bytes
 
 from bench.measured import Measurement, Report, p50, p95, scale_count
+from bench.running import empty_stores
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities.history import History
 from tocsin.store.database.engine import open_engine
@@ -34,21 +33,12 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure on each store that is there."""
     measurements: list[Measurement] = []
     with ExitStack() as stack:
-        for name, url in _stores(stack):
+        for name, url in empty_stores(stack):
             engine = open_engine(url)
             stack.callback(engine.dispose)
             migrate(engine)
             measurements += _Large(engine, name, scale, report).measurements()
     return measurements
-
-
-def _stores(stack: ExitStack) -> Iterator[tuple[str, str]]:
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tocsin-bench-"))
-    yield "SQLite", f"sqlite:///{folder}/store.db"
-    if programs := binaries():
-        cluster = stack.enter_context(running_cluster(programs, durable=True))
-        cluster.run("CREATE DATABASE bench")
-        yield "PostgreSQL", cluster.url("bench")
 
 
 class _Large:

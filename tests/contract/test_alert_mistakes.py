@@ -208,7 +208,8 @@ def test_many_owners_that_there_are_not_are_looked_up_together_and_counted(admin
     statements: list[object] = []
 
     def note(*arguments: object) -> None:
-        statements.append(arguments[2])
+        if "nobody" in str(arguments[3]):  # the server asks the store for other things meanwhile
+            statements.append(arguments[2])
 
     def message_of(count: int) -> str:
         owners: list[Json] = [{"type": "user", "name": "admin"}]

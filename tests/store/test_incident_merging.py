@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine
@@ -18,9 +19,13 @@ from tocsin.delivery.wording.changes import event_text
 from tocsin.errors import Conflict
 from tocsin.flow.capture.write import Record
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
+from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Written
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter, AlertIncidentLog
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 
+_TAKEN_OVER = (StepKind.ACKNOWLEDGED, StepKind.ASSIGNED)
 OPEN, ACKNOWLEDGED, RESOLVED = IncidentStatus.OPEN, IncidentStatus.ACKNOWLEDGED, IncidentStatus.RESOLVED
 ACKNOWLEDGE, RESOLVE = Handling(StepKind.ACKNOWLEDGED), Handling(StepKind.RESOLVED)
 
@@ -67,6 +72,13 @@ def split_incident(company: SmallCompany, part: str) -> Written:
     return act(company, lambda record: split(record, part_id))
 
 
+def acknowledger(company: SmallCompany, name: str) -> str | None:
+    """Return by whom messages say that an incident is acknowledged."""
+    place = ReportPlace(incident(company, name).entity_id, incident(company, name).opened_offset)
+    with company.engine.connect() as connection:
+        return incidents_at(connection, [place])[place].acknowledged_by
+
+
 def kinds(company: SmallCompany, name: str) -> list[str]:
     return [step.kind.value for step in AlertIncidentLog(company.engine).steps(incident(company, name).id)]
 
@@ -90,6 +102,30 @@ def test_what_is_done_to_an_incident_is_done_to_its_parts_and_not_the_reverse(co
     company.run("p3", "Failed")
     notify_all(company.engine)
     assert states(company)[3:] == [(OPEN, None)]
+
+
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["there", "deleted"])
+def test_a_part_names_who_acknowledged_and_assigned_and_not_who_merged(
+    company: SmallCompany, *, is_deleted: bool
+) -> None:
+    handle_incident(company, "INC-1", ACKNOWLEDGE, by="ana")
+    handle_incident(company, "INC-1", replace(ACKNOWLEDGE, comment="me, too"), by="dia")
+    handle_incident(company, "INC-1", Handling(StepKind.ASSIGNED, assignee={"type": "user", "name": "dia"}), by="ben")
+    merge_incident(company, "INC-3", "INC-2")
+    if is_deleted:
+        company.writes.delete("user", company.key("ana"), hard=True, actor=SYSTEM)
+    before = EventLog(company.engine).highest_offset()
+    merge_incident(company, "INC-2", "INC-1")
+    for part in ("INC-2", "INC-3"):
+        split_incident(company, part)
+        steps = AlertIncidentLog(company.engine).steps(incident(company, part).id)
+        assert [(one.kind.value, one.user_name) for one in steps if one.kind in _TAKEN_OVER] == [
+            ("acknowledged", "ana"),
+            ("assigned", "ben"),
+        ]
+        assert acknowledger(company, part) == "ana"
+    events = [one.event for one in EventLog(company.engine).read(before, 99)]
+    assert [one.user_name for one in events] == ["dia", *["ana"] * 2, *["ben"] * 2, *["dia"] * 3]
 
 
 def test_the_parts_of_a_part_move_along_and_a_split_undoes_a_merge(company: SmallCompany) -> None:

@@ -16,6 +16,7 @@ from tests.notifying import notify_all
 from tests.soak import SOAK
 from tests.waiting import until
 
+from tocsin.alerts.incident_merging import merge, split
 from tocsin.alerts.incidents import Handling, handle, take_step_for_all
 from tocsin.catalogue.observations.silences import Silence, add_silence
 from tocsin.delivery.wording.changes import event_text
@@ -263,6 +264,18 @@ def test_what_people_do_before_the_pipeline_opens_an_incident_is_done_to_it(comp
     ]
     resolved_case = case_after(company, "fail", "record resolve", "notify", "fail", "notify")
     assert [one.status for one in resolved_case.incidents()] == [IncidentStatus.RESOLVED, IncidentStatus.OPEN]
+
+
+def test_the_record_of_a_part_names_who_acknowledged_what_it_was_merged_into(company: SmallCompany) -> None:
+    lead, part = (case_after(company, "fail", "notify") for _ in range(2))
+    lead.do("record ack", "ben")
+    (lead_incident,), (incident,) = lead.incidents(), part.incidents()
+    for work in (partial(merge, part_id=incident.id, target_id=lead_incident.id), partial(split, part_id=incident.id)):
+        company.clock.advance(1_000)
+        company.writes.within(work, actor=company.actor("ana"))
+    part.check()
+    assert [(one[KIND], one["updatedBy"]["name"]) for one in part.last_steps()[1:]] == [("Ack", "ben")]
+    assert part.acknowledger(incident) == "ben"
 
 
 @pytest.mark.parametrize(

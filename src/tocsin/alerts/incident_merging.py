@@ -11,7 +11,8 @@ from dataclasses import replace
 from tocsin.alerts.incidents import Handling, handle, note_step
 from tocsin.errors import Conflict, NotFound
 from tocsin.flow.capture.write import Record
-from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind
+from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
+from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Written
 
 _UNCHANGED = Written({}, None)
@@ -57,14 +58,22 @@ def split(record: Record, part_id: str, *, comment: str | None = None) -> Writte
 
 
 def _join(record: Record, part: AlertIncident, target: AlertIncident, comment: str | None) -> Written:
-    """Make an incident part of the target, with what people have done to that one."""
+    """Make an incident part of the target, with what people have done to that one, in their names."""
+    steps = record.transaction.alert_incidents
     handling = Handling(StepKind.MERGED, comment, other_id=target.id)
     written = note_step(record, part, replace(part, part_of=target.id), handling)
     if target.status is IncidentStatus.ACKNOWLEDGED and part.status is IncidentStatus.OPEN:
-        handle(record, part.id, Handling(StepKind.ACKNOWLEDGED))
+        acknowledgement = steps.first_step(target.id, StepKind.ACKNOWLEDGED)
+        handle(_in_the_name(record, acknowledgement), part.id, Handling(StepKind.ACKNOWLEDGED))
     if target.assignee is not None and target.assignee != part.assignee:
-        handle(record, part.id, Handling(StepKind.ASSIGNED, assignee=target.assignee))
+        assignment = steps.last_step(target.id, StepKind.ASSIGNED)
+        handle(_in_the_name(record, assignment), part.id, Handling(StepKind.ASSIGNED, assignee=target.assignee))
     return written
+
+
+def _in_the_name(record: Record, step: AlertIncidentStep | None) -> Record:
+    """Return a record of who took a step: who merges has acknowledged nothing."""
+    return record if step is None else replace(record, actor=Actor(step.user_id, step.user_name))
 
 
 def _check_may_be_joined(part: AlertIncident, target: AlertIncident) -> None:

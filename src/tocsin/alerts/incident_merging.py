@@ -6,6 +6,7 @@ well, but not the reverse. Merges and splits take turns. Next: ``alerts/incident
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tocsin.alerts.incidents import Handling, handle, note_step
@@ -59,21 +60,22 @@ def split(record: Record, part_id: str, *, comment: str | None = None) -> Writte
 
 def _join(record: Record, part: AlertIncident, target: AlertIncident, comment: str | None) -> Written:
     """Make an incident part of the target, with what people have done to that one, in their names."""
-    steps = record.transaction.alert_incidents
     handling = Handling(StepKind.MERGED, comment, other_id=target.id)
     written = note_step(record, part, replace(part, part_of=target.id), handling)
+    steps = record.transaction.alert_incidents.steps(target.id)
     if target.status is IncidentStatus.ACKNOWLEDGED and part.status is IncidentStatus.OPEN:
-        acknowledgement = steps.first_step(target.id, StepKind.ACKNOWLEDGED)
-        handle(_in_the_name(record, acknowledgement), part.id, Handling(StepKind.ACKNOWLEDGED))
+        acknowledgements = [step for step in steps if step.kind is StepKind.ACKNOWLEDGED]
+        handle(_in_the_name(record, acknowledgements[:1]), part.id, Handling(StepKind.ACKNOWLEDGED))
     if target.assignee is not None and target.assignee != part.assignee:
-        assignment = steps.last_step(target.id, StepKind.ASSIGNED)
-        handle(_in_the_name(record, assignment), part.id, Handling(StepKind.ASSIGNED, assignee=target.assignee))
+        assignments = [step for step in steps if step.kind is StepKind.ASSIGNED]
+        handling = Handling(StepKind.ASSIGNED, assignee=target.assignee)
+        handle(_in_the_name(record, assignments[-1:]), part.id, handling)
     return written
 
 
-def _in_the_name(record: Record, step: AlertIncidentStep | None) -> Record:
-    """Return a record of who took a step: who merges has acknowledged nothing."""
-    return record if step is None else replace(record, actor=Actor(step.user_id, step.user_name))
+def _in_the_name(record: Record, steps: Sequence[AlertIncidentStep]) -> Record:
+    """Return a record of who took the step of another incident: who merges has done nothing to that."""
+    return next((replace(record, actor=Actor(step.user_id, step.user_name)) for step in steps), record)
 
 
 def _check_may_be_joined(part: AlertIncident, target: AlertIncident) -> None:

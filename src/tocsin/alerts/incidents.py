@@ -105,9 +105,9 @@ def handle(record: Record, incident_id: str, handling: Handling) -> Written:
 
 def _has_just_said(record: Record, incident: AlertIncident, handling: Handling) -> bool:
     """Return whether the newest step of an incident is this one, by the same person: the request was sent again."""
-    last = record.transaction.alert_incidents.last_step(incident.id)
+    last_steps = record.transaction.alert_incidents.steps(incident.id)[-1:]
     step = (handling.kind, record.actor.id, handling.comment, handling.reason)
-    return last is not None and step == (last.kind, last.user_id, last.comment, last.reason)
+    return any(step == (last.kind, last.user_id, last.comment, last.reason) for last in last_steps)
 
 
 def note_step(record: Record, before: AlertIncident, after: AlertIncident, handling: Handling) -> Written:

@@ -16,7 +16,7 @@ from typing import Protocol
 from tocsin.errors import Conflict
 from tocsin.flow.capture.change_request_ports import ChangeRequests
 from tocsin.flow.capture.reminder_ports import IncidentReminders
-from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentPlace, StepKind
+from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentPlace
 from tocsin.model.entity import Document
 from tocsin.model.ingested import IngestedEvent
 from tocsin.model.inheritance import Heritage
@@ -181,11 +181,8 @@ class AlertIncidents(Protocol):
     def take(self, after: AlertIncident, step: AlertIncidentStep) -> None:
         """Replace an incident's state and add the step that led to it."""
 
-    def first_step(self, identity: str, kind: StepKind) -> AlertIncidentStep | None:
-        """Return the oldest step of a kind of an incident; None if there is none."""
-
-    def last_step(self, identity: str, kind: StepKind | None = None) -> AlertIncidentStep | None:
-        """Return the newest step of an incident, or of a kind of it; None if nobody has done that to it."""
+    def steps(self, identity: str) -> list[AlertIncidentStep]:
+        """Return what people have done to an incident, in order."""
 
 
 class AlertEditors(Protocol):

@@ -301,18 +301,10 @@ class SqlAlertIncidents:
         step_row = {key: value for key, value in vars(step).items() if key != "assignee"}
         self._run(insert(alert_incident_step), step_row | assignee_columns(step.assignee))
 
-    def first_step(self, identity: str, kind: StepKind) -> AlertIncidentStep | None:
-        """Return the oldest step of a kind of an incident; None if there is none."""
-        query = select(alert_incident_step).where(_STEP.incident_id == identity, _STEP.kind == kind.value)
-        step_rows = self._run(query.order_by(_STEP.at_ms, _STEP.id).limit(1))
-        return next(iter(steps_of(step_rows)), None)
-
-    def last_step(self, identity: str, kind: StepKind | None = None) -> AlertIncidentStep | None:
-        """Return the newest step of an incident, or of a kind of it; None if nobody has done that to it."""
+    def steps(self, identity: str) -> list[AlertIncidentStep]:
+        """Return what people have done to an incident, in order."""
         query = select(alert_incident_step).where(_STEP.incident_id == identity)
-        query = query if kind is None else query.where(_STEP.kind == kind.value)
-        step_rows = self._run(query.order_by(_STEP.at_ms.desc(), _STEP.id.desc()).limit(1))
-        return next(iter(steps_of(step_rows)), None)
+        return steps_of(self._run(query.order_by(_STEP.at_ms, _STEP.id)))
 
 
 def assignee_columns(assignee: Document | None) -> Document:

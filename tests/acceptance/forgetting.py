@@ -24,13 +24,13 @@ Set = Callable[[object, str, object], None]
 
 SEARCH = "search_stream"
 _WAIT_S = 120
-_HELD = relations_over_time._relations_held
+_HELD = relations_over_time.relations_held
 _ADVANCE = Notifications.advance
 
 
 def recipients_of_now(replace: Set = setattr) -> None:
     """Take the offsets away between which relations held."""
-    replace(relations_over_time, "_relations_held", _rows_of_now)
+    replace(relations_over_time, "relations_held", _rows_of_now)
 
 
 def letting_go(replace: Set = setattr) -> None:

@@ -77,7 +77,8 @@ class Followed(WireModel):
 
     ``id`` and FQN are None where it is hidden from the reader, the FQN also where it is gone and nobody kept its name.
     ``relation`` is ``owner`` where it owns the asset, ``label`` where the asset carries it, ``column``
-    where it is one of its columns (the id and type are then the asset's), None where it contains it.
+    where it is one of its columns (the id and type are then the asset's), ``shown`` where it is a dashboard that shows
+    the asset, ``used`` where it is one that uses the asset, None where it contains it.
     """
 
     type: str
@@ -97,6 +98,10 @@ class Followed(WireModel):
                 return f"{self.in_words}, {'who' if self.type == 'user' else 'which'} owns {asset}"
             case "label":
                 return f"{self.in_words}, which {asset} carries"
+            case "shown":
+                return f"{self.in_words}, which shows {asset}"
+            case "used":
+                return f"{self.in_words}, which uses {asset}"
             case "column":
                 name = fqn.steps_of(self.fully_qualified_name)[-1] if self.fully_qualified_name else None
                 return f"{f'the column {name}' if name else 'a column'} of {asset}"

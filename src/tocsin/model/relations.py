@@ -84,3 +84,6 @@ BOTH_WAYS: dict[str, dict[str, Relation]] = {
     "dashboard": {"charts": Relation(("chart",), "dashboards")},
 }
 """Keys that a document has itself, to which those are added who say the same from the other side."""
+
+SHOWN_FIELDS = ("charts", "dataModels")
+"""Keys under which a dashboard names what its page shows."""

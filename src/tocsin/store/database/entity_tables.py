@@ -17,8 +17,9 @@ entity_reference = Table(
 )
 """One row per (entity, list, entity it names there): domains, reviewers, experts, charts and so on.
 
-Domains and data products know the log offset of the event since which they are named; 0 where that is not known, and of
-all else. Owners and memberships have tables of their own in ``store/database/tables.py``.
+Domains, data products, and charts and data models of dashboards know the log offset of the event since which they are
+named; 0 where that is not known, and of all else. Owners and memberships have tables of their own in
+``store/database/tables.py``.
 """
 
 former_name = Table(

@@ -1,4 +1,4 @@
-"""What assets belong to over the log: what they lie in, their domains and data products, their owners, their labels.
+"""What assets belong to over the log: what they lie in, their domains, data products, owners, labels, dashboards.
 
 Who follows one of these follows what belongs to it. The cost depends on the assets of some events, never on how
 many assets there are in what they belong to. Next: ``store/recipients/directory.py``.
@@ -23,7 +23,8 @@ from tocsin.store.catalogue.relations.ancestry import Ancestor
 from tocsin.store.catalogue.relations.past import LABEL
 from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.tables import change_event, entity, follow, past_relation
-from tocsin.store.recipients.followed_types import AROUND, GATHERING, TOLD_AS_ITSELF
+from tocsin.store.recipients.dashboard_parts import find_dashboards
+from tocsin.store.recipients.followed_types import AROUND, GATHERING, SHOWING, TOLD_AS_ITSELF
 from tocsin.store.recipients.relations_over_time import (
     AncestorChain,
     Governance,
@@ -55,13 +56,15 @@ class KnownBelongings:
 
     def __init__(self, memory: KnownRelations) -> None:
         self._memory = memory
-        self._belongings: dict[str, Sequence[Belonging]] = {}
+        self._belongings: dict[str, list[Belonging]] = {}
 
     def of(self, connection: Connection, asset_ids: Collection[str]) -> Mapping[str, Sequence[Belonging]]:
         """Return what each of these belongs to that is followed; the others have an empty list."""
         unknown_ids = [one for one in asset_ids if one not in self._belongings]
         if unknown_ids:
             self._belongings.update(_find_belongings(connection, unknown_ids, self._memory))
+            for asset_id, belonging in _find_shown(connection, unknown_ids, self._memory):
+                self._belongings[asset_id].append(belonging)
         return {one: self._belongings[one] for one in asset_ids}
 
 
@@ -94,13 +97,37 @@ def _find_belongings(
     spans |= _owner_spans(connection, governance, chains, followed_ids.intersection(governance.targets(OWNING)))
     spans |= _label_spans(governance, followed_ids.intersection(governance.targets(SOURCES)))
     containers = _containers(connection, followed_ids, types, every_chain)
+    for asset_id, belonging in _belongings_in(connection, spans, containers):
+        belongings[asset_id].append(belonging)
+    return belongings
+
+
+def _find_shown(
+    connection: Connection, asset_ids: Collection[str], memory: KnownRelations
+) -> Iterator[tuple[str, Belonging]]:
+    """Yield when each of these was shown or used by a dashboard that people follow or did."""
+    if SHOWING not in memory.followed_types(connection):
+        return
+    types = {asset_id: chain.entity_type for asset_id, chain in memory.chains_of(connection, asset_ids).items()}
+    displays = list(find_dashboards(connection, types, memory.from_offset))
+    followed_ids = _find_followed(connection, {one[1] for one in displays}, memory.from_offset)
+    spans: _Spans = defaultdict(list)
+    for asset_id, dashboard_id, relation, span in displays:
+        if dashboard_id in followed_ids:
+            spans[asset_id, dashboard_id, relation].append(span)
+    containers = _containers(connection, followed_ids, dict.fromkeys(followed_ids, SHOWING), ())
+    yield from _belongings_in(connection, spans, containers)
+
+
+def _belongings_in(
+    connection: Connection, spans: _Spans, containers: Mapping[str, Followed]
+) -> Iterator[tuple[str, Belonging]]:
+    """Yield each asset with what it belongs to, as long as these spans and the event that ends each."""
     creations = _creations(connection, {asset_id for (asset_id, *_), ended in spans.items() if _has_ended(ended)})
     for (asset_id, container_id, relation), container_spans in spans.items():
         container = containers[container_id].model_copy(update={"relation": relation})
-        belongings[asset_id] += [
-            Belonging(container, *span) for span in _with_last_events(container_spans, creations.get(asset_id, 0))
-        ]
-    return belongings
+        for span in _with_last_events(container_spans, creations.get(asset_id, 0)):
+            yield asset_id, Belonging(container, *span)
 
 
 def _owner_spans(

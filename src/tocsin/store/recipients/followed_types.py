@@ -24,6 +24,9 @@ _PARENTS = {parent for row in ENTITY_TYPES.values() for place in row.places for 
 GATHERING = frozenset({*_PARENTS, *AROUND, *OWNING, *SOURCES} - {TOLD_AS_ITSELF})
 """Types of what assets belong to."""
 
+SHOWING = "dashboard"
+"""The type of what covers what its page shows and uses (``dashboard_parts.py``)."""
+
 _MOST_ENDED = 1_000
 """Ended relations that are looked at: beyond, a follow is taken to be among them."""
 

@@ -81,7 +81,9 @@ _OWNERS = (_current(ownership, "entity_id", "owner_id", "owner_type"),)
 _LABELS = (labels_carried().add_columns(literal(NO_END), entity.c.fqn), entity_tag.c.entity_id)
 _AROUND = (_current_references({"domains": "domain", "dataProducts": "dataProduct"}),)
 _MEMBERS = (_current(membership, "team_id", "member_id", "member_type"),)
-_EDGES = (_current(lineage_edge, "from_id", "to_id", "to_type"),)
+EDGES = (_current(lineage_edge, "from_id", "to_id", "to_type"),)
+"""The lineage edges of entities to what lies downstream."""
+
 _ENDED = select(
     _PAST.entity_id, _PAST.other_id, _PAST.other_type, _PAST.since_offset, _PAST.until_offset, _PAST.other_fqn
 )
@@ -99,7 +101,7 @@ def owners(
     def find_owners(ids: Collection[str]) -> _Relations:
         if memory is not None:
             return _of_types(memory.relations_of(connection, ids), OWNING)
-        return _relations_held(connection, _OWNERS, (OWNER,), ids, from_offset)
+        return relations_held(connection, _OWNERS, (OWNER,), ids, from_offset)
 
     def find_chains(ids: Collection[str]) -> Mapping[str, AncestorChain]:
         return _chains_of(connection, ids, from_offset) if memory is None else memory.chains_of(connection, ids)
@@ -191,7 +193,7 @@ def members(
     teams_below: dict[str, list[_Held]] = {}
     frontier = set(team_ids)
     while frontier:
-        memberships = _relations_held(connection, _MEMBERS, (MEMBER,), frontier, from_offset)
+        memberships = relations_held(connection, _MEMBERS, (MEMBER,), frontier, from_offset)
         teams_below |= {team: memberships.get(team, []) for team in frontier}
         frontier = {
             relation.target[0] for many in memberships.values() for relation in many if relation.target[1] == "team"
@@ -220,7 +222,7 @@ def reach(
         frontier[start].append((root, (0, NO_END)))
         yield root, start, 0, (0, NO_END), None
     for level in range(1, depth + 1):
-        edges = _relations_held(connection, _EDGES, (DOWNSTREAM,), frontier, from_offset)
+        edges = relations_held(connection, EDGES, (DOWNSTREAM,), frontier, from_offset)
         edges = _live(connection, edges) if only_live else edges
         next_nodes: dict[str, list[tuple[str, Span]]] = defaultdict(list)
         for root, node, span, fqn in _first_arrivals(frontier, edges, spans_by_pair):
@@ -342,7 +344,7 @@ class KnownRelations:
                 current, names = [*_AROUND, *current], [DOMAIN, PRODUCT, *names]
             if followed_types.intersection(SOURCES):
                 current, names = [*current, _LABELS], [*names, LABEL]
-            relations = _relations_held(connection, current, names, unknown_ids, self.from_offset)
+            relations = relations_held(connection, current, names, unknown_ids, self.from_offset)
             relations = _without_namesakes(connection, relations)
             self._relations |= {one: relations.get(one, ()) for one in unknown_ids}
         return {one: self._relations[one] for one in node_ids}
@@ -410,7 +412,7 @@ def deleted_spans(connection: Connection, ids: Collection[str]) -> dict[str, lis
     }
 
 
-def _relations_held(
+def relations_held(
     connection: Connection, current: Sequence[_Current], names: Sequence[str], ids: Collection[str], from_offset: int
 ) -> _Relations:
     """Return the relations of each of these entities that hold now, and those that held at ``from_offset`` or later."""

@@ -21,6 +21,7 @@ from sqlalchemy import (
     func,
     insert,
     literal,
+    or_,
     select,
     tuple_,
     update,
@@ -33,6 +34,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry
 from tocsin.model.labels import SOURCES
 from tocsin.model.notification import ReasonKind
+from tocsin.model.relations import SHOWN_FIELDS
 from tocsin.model.stored import Stored
 from tocsin.store.catalogue.relations.ancestry import ancestor_entities
 from tocsin.store.catalogue.relations.projections import Rows, members, owners
@@ -61,6 +63,9 @@ ABOVE = "above"
 DOMAIN, PRODUCT = "domain", "product"
 """To a domain or data product that an asset names itself."""
 
+SHOWN = "shown"
+"""From a chart or data model to a dashboard that names it."""
+
 LABEL = "label"
 """To a tag or glossary term that an asset or a member of it carries."""
 
@@ -80,7 +85,7 @@ _NAMES = ("entity_id", "relation", "other_id", "other_type", "since_offset")
 class _Rows(NamedTuple):
     """How the rows of a table map to relations: from the column ``key`` to the column ``other_key``.
 
-    ``field`` is the list of references whose rows they are, where the table has those of several.
+    ``fields`` are the lists of references whose rows they are, where the table has those of several.
     """
 
     relation: str
@@ -88,24 +93,26 @@ class _Rows(NamedTuple):
     key: str
     other_key: str
     other_type: ColumnElement[str]
-    field: str | None = None
+    fields: tuple[str, ...] = ()
 
     def where(self, *conditions: ColumnElement[bool]) -> tuple[ColumnElement[bool], ...]:
         """Return the conditions that rows of this relation meet besides these."""
-        return conditions if self.field is None else (*conditions, self.table.c.field == self.field)
+        is_of_field = (self.table.c.field == field for field in self.fields)
+        return (*conditions, or_(*is_of_field)) if self.fields else conditions
 
 
 _OWNERS = _Rows(OWNER, ownership, "entity_id", "owner_id", ownership.c.owner_type)
 _FOLLOWERS = _Rows(FOLLOWER, follow, "entity_id", "user_id", literal("user"))
 _MEMBERS = _Rows(MEMBER, membership, "team_id", "member_id", membership.c.member_type)
 _EDGES = _Rows(DOWNSTREAM, lineage_edge, "from_id", "to_id", lineage_edge.c.to_type)
-_DOMAINS = _Rows(DOMAIN, entity_reference, "entity_id", "target_id", literal("domain"), "domains")
-_PRODUCTS = _Rows(PRODUCT, entity_reference, "entity_id", "target_id", literal("dataProduct"), "dataProducts")
+_DOMAINS = _Rows(DOMAIN, entity_reference, "entity_id", "target_id", literal("domain"), ("domains",))
+_PRODUCTS = _Rows(PRODUCT, entity_reference, "entity_id", "target_id", literal("dataProduct"), ("dataProducts",))
+_SHOWN = _Rows(SHOWN, entity_reference, "target_id", "entity_id", literal("dashboard"), SHOWN_FIELDS)
 _LABELS = _Rows(LABEL, entity_tag, "entity_id", "tag_fqn", literal(""))
 """These name what they lead to; ``labels_carried`` finds it."""
-_SOURCES = {one.relation: one for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES, _DOMAINS, _PRODUCTS, _LABELS)}
+_SOURCES = {one.relation: one for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES, _DOMAINS, _PRODUCTS, _SHOWN, _LABELS)}
 _BY_TABLE = {one.table: one.relation for one in (_OWNERS, _FOLLOWERS, _MEMBERS, _EDGES)}
-_OF_ASSETS = (_DOMAINS, _PRODUCTS)
+_OF_ASSETS = (_DOMAINS, _PRODUCTS, _SHOWN)
 """Relations that are kept of what people can follow alone."""
 
 _INNATE = frozenset((DOMAIN, PRODUCT, LABEL))
@@ -226,7 +233,7 @@ def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[st
         places = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(chunk))
         entries = {row.id: (row.entity_type, row.fqn) for row in connection.execute(places)}
         asset_ids = [one for one, (entity_type, _) in entries.items() if _is_asset(entity_type)]
-        of_assets = (*(_relations(one, "entity_id", asset_ids) for one in _OF_ASSETS), _label_relations(asset_ids))
+        of_assets = (*(_relations(one, one.key, asset_ids) for one in _OF_ASSETS), _label_relations(asset_ids))
         for query in (*_outgoing_relations(chunk), *of_assets):
             for row in connection.execute(query):
                 relations[row.entity_id].append(dict(row._mapping))
@@ -246,7 +253,9 @@ def relations_to(connection: Connection, erased: Stored) -> list[Relation]:
         ways = ((_OWNERS, "owner_id"), (_FOLLOWERS, "user_id"), (_MEMBERS, "team_id"), (_MEMBERS, "member_id"))
         queries += [_relations(source, by, [erased.id]) for source, by in ways]
     if erased.entity_type in (DOMAIN, "dataProduct"):
-        queries += [_relations(one, "target_id", [erased.id]) for one in _OF_ASSETS]
+        queries += [_relations(one, "target_id", [erased.id]) for one in (_DOMAINS, _PRODUCTS)]
+    if erased.entity_type == "dashboard":
+        queries.append(_relations(_SHOWN, "entity_id", [erased.id]))
     relations = [dict(row._mapping) for query in queries for row in connection.execute(query)]
     return [{**row, "other_fqn": erased.fqn} if row["relation"] == DOWNSTREAM else row for row in relations]
 
@@ -380,11 +389,20 @@ def _references_in(field: str, other_type: str) -> Callable[[Stored], Rows]:
     return rows_of
 
 
+def _parts_shown(dashboard: Stored) -> Rows:
+    """Return the relations of charts and data models to a dashboard that names them."""
+    if dashboard.entity_type != "dashboard":
+        return frozenset()
+    references = (one for field in SHOWN_FIELDS for one in dashboard.document.get(field) or ())
+    return frozenset((one["id"], dashboard.id, "dashboard") for one in references if "id" in one)
+
+
 _BY_DOCUMENT: tuple[tuple[str, Callable[[Stored], Rows]], ...] = (
     (OWNER, owners),
     (MEMBER, members),
     (DOMAIN, _references_in("domains", "domain")),
     (PRODUCT, _references_in("dataProducts", "dataProduct")),
+    (SHOWN, _parts_shown),
     (LABEL, _labels),
 )
 """The relations that documents say, and what gives those of one."""

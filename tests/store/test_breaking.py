@@ -45,7 +45,7 @@ def delete(shop: Company, entity_type: str, fqn: str, *, hard: bool = False, rec
 def test_reasons_are_kept_with_the_event_and_what_has_none_says_nothing(shop: Company) -> None:
     shop.patch(("replace", "/columns/0/dataType", "INT"))
     narrowed = last_event(shop)
-    assert words(narrowed.event) == ["column id narrowed: BIGINT → INT"]
+    assert words(narrowed.event) == ["column id BIGINT → INT"]
     assert (narrowed.derived[IS_BREAKING], str(narrowed.event.current_version)) == (True, "1.1")
     shop.patch(("replace", "/columns/0/dataType", "BIGINT"))
     widened = last_event(shop)
@@ -56,7 +56,7 @@ def test_reasons_are_kept_with_the_event_and_what_has_none_says_nothing(shop: Co
 
 def test_a_key_that_changes_raises_the_version_by_one(shop: Company) -> None:
     shop.patch(("add", "/tableConstraints", [{"constraintType": "PRIMARY_KEY", "columns": ["id"]}]))
-    assert words(last_event(shop).event) == ["primary or unique key changed: PRIMARY_KEY (id)"]
+    assert words(last_event(shop).event) == ["constraint PRIMARY KEY (id) added"]
     assert str(last_event(shop).event.current_version) == "1.1"
     shop.patch(("add", "/columns/1/constraint", "NOT_NULL"))
     assert words(last_event(shop).event) == ["column email made NOT NULL"]

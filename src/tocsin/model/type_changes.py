@@ -82,7 +82,7 @@ class ColumnType(NamedTuple):
         if name in _BOUNDED and self.length is not None:
             return f"{name}({self.length})"
         if name in _EXACT and self.precision is not None:
-            return f"{name}({self.precision})" if self.scale is None else f"{name}({self.precision}, {self.scale})"
+            return f"{name}({self.precision})" if self.scale is None else f"{name}({self.precision},{self.scale})"
         return f"{name}<{self.element}>" if self.element else name
 
 

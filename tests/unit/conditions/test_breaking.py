@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.conditions.breaking import MOST_REASONS, breaking_reasons, reasons_of_event, reasons_of_version
+from tocsin.delivery.wording.changes import version_lines
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.version import is_major_upstream
 from tocsin.model.breaking import BreakingKind, BreakingReason
@@ -33,6 +34,13 @@ def _words(old: Document, new: Document, entity_type: str = "table") -> list[str
     return [reason.in_words() for reason in _reasons(old, new, entity_type)]
 
 
+def _lines(old: Document, new: Document, entity_type: str = "table") -> list[str]:
+    """Return what messages and histories say of the change."""
+    change = diff(entity_type, old, new).since(Decimal("0.1"))
+    version = new | {"id": "1", "version": 1.1, "changeDescription": change.to_wire()}
+    return version_lines(entity_type, version, reasons_of_version(entity_type, version))
+
+
 def _topic(text: str | None = None, *fields: Document, **properties: Any) -> Document:
     schema = {"schemaType": "Avro", "schemaText": text, "schemaFields": list(fields)}
     return {"name": "t", "messageSchema": {key: value for key, value in schema.items() if value}, **properties}
@@ -52,58 +60,59 @@ _REST = _column("rest")
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (_table(_column(dataLength=20), _REST), _table(_REST), "column a removed (VARCHAR(20))"),
+        (_table(_column(dataLength=20), _REST), _table(_REST), "column a VARCHAR(20) removed"),
         (
             _table(_column("s", "STRUCT", children=[_column(), _REST])),
             _table(_column("s", "STRUCT", children=[_REST])),
-            "column s.a removed (VARCHAR)",
+            "column a VARCHAR removed from column s",
         ),
         (
             _table(_column("a.b", dataLength=20)),
             _table(_column("a.b", "INT", dataLength=1)),
-            'column "a.b" narrowed: VARCHAR(20) → INT',
+            "column a.b VARCHAR(20) → INT",
         ),
         (
             _table(_column(dataLength=20)),
             _table(_column(dataLength=10)),
-            "column a shortened: VARCHAR(20) → VARCHAR(10)",
+            "column a VARCHAR(20) → VARCHAR(10)",
         ),
         (
             _table(_column(data_type="DECIMAL", precision=10, scale=2)),
             _table(_column(data_type="DECIMAL", precision=10, scale=4)),
-            "column a holds less: DECIMAL(10, 2) → DECIMAL(10, 4)",
+            "column a DECIMAL(10,2) → DECIMAL(10,4)",
         ),
         (
             _table(_column(data_type="ARRAY", arrayDataType="BIGINT")),
             _table(_column(data_type="ARRAY", arrayDataType="INT")),
-            "column a narrowed: ARRAY<BIGINT> → ARRAY<INT>",
+            "column a ARRAY<BIGINT> → ARRAY<INT>",
         ),
         (
             _table(_column("s", "STRUCT", children=[_column(data_type="ARRAY", arrayDataType="STRING")])),
             _table(_column("s", "STRUCT", children=[_column(data_type="ARRAY", arrayDataType="INT")])),
-            "column s.a narrowed: ARRAY<STRING> → ARRAY<INT>",
+            "column s.a ARRAY<STRING> → ARRAY<INT>",
         ),
         (_table(_column(constraint="NULL")), _table(_column(constraint="NOT_NULL")), "column a made NOT NULL"),
         (_table(_column()), _table(_column(constraint="NOT_NULL")), "column a made NOT NULL"),
         (
             _table(_column(constraint="PRIMARY_KEY")),
             _table(_column()),
-            "primary or unique key changed at column a: PRIMARY_KEY removed",
+            "constraint PRIMARY KEY removed from column a",
         ),
         (
             _table(_column()),
             _table(_column(), _column("id", constraint="PRIMARY_KEY")),
-            "primary or unique key changed at column id: PRIMARY_KEY",
+            "constraint PRIMARY KEY added to column id",
         ),
         (
             _table(_column(), tableConstraints=[_key("PRIMARY_KEY", "id"), _key("SORT_KEY", "a")]),
             _table(_column(), tableConstraints=[_key("PRIMARY_KEY", "id", "region")]),
-            "primary or unique key changed: PRIMARY_KEY (id) → PRIMARY_KEY (id, region)",
+            "constraint PRIMARY KEY (id) → PRIMARY KEY (id, region)",
         ),
     ],
 )
 def test_a_table_that_breaks_its_readers_says_why(old: Document, new: Document, words: str) -> None:
     assert _words(old, new) == [words]
+    assert f"breaking: {words}" in _lines(old, new)
 
 
 _AVRO = '{"type": "record", "name": "O", "fields": [{"name": "a", "type": "%s"}]}'
@@ -112,9 +121,9 @@ _AVRO = '{"type": "record", "name": "O", "fields": [{"name": "a", "type": "%s"}]
 @pytest.mark.parametrize(
     ("entity_type", "old", "new", "words"),
     [
-        ("topic", _topic(None, _column(), _REST), _topic(None, _REST), "field a removed (VARCHAR)"),
+        ("topic", _topic(None, _column(), _REST), _topic(None, _REST), "field a VARCHAR removed from the messages"),
         ("topic", _topic(None, _column()), {"name": "t"}, "schema of the messages removed"),
-        ("topic", _topic(partitions=3), _topic(partitions=6), "partitions changed: 3 → 6"),
+        ("topic", _topic(partitions=3), _topic(partitions=6), "partitions 3 → 6"),
         (
             "topic",
             _topic(_AVRO % "int"),
@@ -125,23 +134,23 @@ _AVRO = '{"type": "record", "name": "O", "fields": [{"name": "a", "type": "%s"}]
             "apiEndpoint",
             {"responseSchema": {"schemaFields": [_column(), _REST]}},
             {"responseSchema": {"schemaFields": [_REST]}},
-            "field a of the response removed (VARCHAR)",
+            "field a VARCHAR removed from the response",
         ),
         (
             "searchIndex",
             {"fields": [_column("a", "LONG")]},
             {"fields": [_column("a", "SHORT")]},
-            "field a narrowed: LONG → SHORT",
+            "field a LONG → SHORT",
         ),
         (
             "container",
             {"dataModel": {"columns": [_column(), _REST]}},
             {"dataModel": {"columns": [_REST]}},
-            "column a removed (VARCHAR)",
+            "column a VARCHAR removed from the data model",
         ),
-        ("mlmodel", {"algorithm": "tree"}, {"algorithm": "forest"}, "algorithm changed: tree → forest"),
+        ("mlmodel", {"algorithm": "tree"}, {"algorithm": "forest"}, "algorithm tree → forest"),
         ("mlmodel", {"server": "http://u:p@a"}, {"server": "http://u:p@b"}, "server changed"),
-        ("mlmodel", {"target": "churn"}, {}, "target removed (churn)"),
+        ("mlmodel", {"target": "churn"}, {}, "target removed: was churn"),
         (
             "storedProcedure",
             _procedure("CREATE OR REPLACE PROCEDURE pay(a INT, b DECIMAL(10, 2))\nAS $$ SELECT 1 $$"),
@@ -154,6 +163,8 @@ def test_other_assets_that_break_their_readers_say_why(
     entity_type: str, old: Document, new: Document, words: str
 ) -> None:
     assert _words(old, new, entity_type) == [words]
+    line = next(one for one in _lines(old, new, entity_type) if one.startswith("breaking: "))
+    assert line.startswith(f"breaking: {words}") or words == "server changed"  # reasons do not repeat addresses
 
 
 def test_a_request_is_judged_by_who_writes_it() -> None:
@@ -247,7 +258,7 @@ def test_an_event_of_an_earlier_release_is_judged_when_it_is_read() -> None:
         change_description=change,
         entity=after,
     )
-    assert [one.in_words() for one in reasons_of_event(event)] == ["column a removed (VARCHAR)"]
+    assert [one.in_words() for one in reasons_of_event(event)] == ["column a VARCHAR removed"]
     assert not reasons_of_event(event.model_copy(update={"event_type": EventType.ENTITY_CREATED}))
     recorded_reasons = (BreakingReason(kind=BreakingKind.DELETED_WHILE_READ),)
     read_back = ChangeEvent.model_validate_json(

@@ -57,7 +57,7 @@ from tocsin.delivery.wording.values import (
 from tocsin.delivery.wording.wholes import below_text, import_lines
 from tocsin.model import fqn
 from tocsin.model.announcement import Announcement
-from tocsin.model.breaking import BreakingReason
+from tocsin.model.breaking import BreakingReason, constraint_phrase
 from tocsin.model.change import (
     ALERT_INCIDENT,
     EXPIRY,
@@ -89,11 +89,12 @@ _MEMBER_RANKS = {
 }
 """Ranks of members that come or go; of all others, such as columns, that of what came or went."""
 
+_CONSTRAINT = "constraint"
 _FIELD_RANKS = {
     "deleted": Rank.DELETED,
     "entityStatus": Rank.REMOVED,
     "deprecated": Rank.REMOVED,
-    **dict.fromkeys((*TYPE_KEYS, "constraint"), Rank.RETYPED),
+    **dict.fromkeys((*TYPE_KEYS, _CONSTRAINT), Rank.RETYPED),
     **dict.fromkeys(("name", "displayName", "fullyQualifiedName"), Rank.RENAMED),
     "owner": Rank.OWNER,
     **dict.fromkeys(("tags", "tier", "domain", "certification"), Rank.LABEL),
@@ -437,6 +438,9 @@ def _part(structure: Value, name: str) -> Value:
 
 def _value_line(path: list[str], verb: str, rank: Rank, values: tuple[Value, Value], zone: str) -> ChangeLine:
     """Return the line of a field that holds a value; short values before and after stand in the sentence."""
+    if path[-1] == _CONSTRAINT and len(path) > 1:
+        old, new = (None if one is None else str(one) for one in values)
+        return ChangeLine(constraint_phrase(words_of_path(path[:-1]), old, new), rank=rank, name=column_in(path))
     is_renamed = path == ["name"] and verb == "changed"
     lead, name = "renamed" if is_renamed else words_of_path(path), column_in(path)
     if path[-1] in CODE_KEYS and (excerpts := excerpts_of(*values)) is not None:

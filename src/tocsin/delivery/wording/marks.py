@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from tocsin.delivery.lines import ChangeLine
+from tocsin.delivery.wording.paths import MEMBERS
 from tocsin.delivery.wording.values import TYPE_KEYS
 from tocsin.model import fqn
 from tocsin.model.announcement import ANNOUNCEABLE, words_of_announcement
@@ -16,6 +17,7 @@ from tocsin.model.change import ChangeEvent, EventType
 
 _PARTS_OF_TYPES = frozenset((*TYPE_KEYS, "constraint"))
 _SCHEMA_TEXT = "schemaText"
+_CONSTRAINTS = "tableConstraints"
 _OF_TEXTS = frozenset({BreakingKind.SCHEMA_INCOMPATIBLE, BreakingKind.SIGNATURE_CHANGED})
 """Reasons that say what breaks in a text, of which its line says only that it has changed."""
 
@@ -36,10 +38,15 @@ def marked_lines(located: Iterable[tuple[Sequence[str], ChangeLine]], event: Cha
         places = {fqn.join(path), fqn.join([*path, line.name]) if line.name else ""}
         if path[-1] in _PARTS_OF_TYPES or path[-1] == _SCHEMA_TEXT:
             places.add(fqn.join(path[:-1]))
-        if place := _first_of(breaking_order, places):
+        place = _first_of(breaking_order, places)
+        if place and line.name and broken_reasons[place].kind is BreakingKind.KEY_CHANGED and path[-1] in MEMBERS:
+            yield line  # of a column that is new; what breaks readers is that it is a key
+        elif place:
             shown_paths |= broken_reasons.keys() & places
             if broken_reasons[place].kind in _OF_TEXTS:
                 line = line._replace(text=broken_reasons[place].in_words(), lead="")
+            elif path[-1] == _CONSTRAINTS and line.old is not None:
+                line = line._replace(text=broken_reasons[place].in_words(), lead="", old=None, new=None)
             yield line.as_breaking(announcement_text(broken_reasons[place]))
         elif place := _first_of(announced_order, places):
             yield line.with_mark(announcements[place].in_words())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tocsin.delivery.lines import clean_line
-from tocsin.model.breaking import SCHEMAS, SIDES
+from tocsin.model.breaking import HOLDERS, SCHEMAS, SIDES
 from tocsin.model.phrases import in_words
 
 EXTENSION = "extension"
@@ -52,7 +52,6 @@ TYPED_MEMBERS = frozenset({"columns", "children", "fields", "schemaFields", "mlF
 """The lists of columns and fields, whose members have types."""
 
 
-_HOLDERS = SIDES | {"messageSchema": "the messages", "dataModel": "the data model"}
 _NESTED, _TESTED = "children", "entityLink"
 
 
@@ -77,7 +76,7 @@ def _words_in_schema(schema: str, steps: list[str]) -> str:
     if steps[0] in MEMBERS and len(steps) > 1:
         words = _words_of_member(steps[0], steps[1:])
         return f"{words} of {SIDES[schema]}" if schema in SIDES else words
-    return clean_line(f"{in_words(' '.join(steps))} of {_HOLDERS[schema]}")
+    return clean_line(f"{in_words(' '.join(steps))} of {HOLDERS[schema]}")
 
 
 def _words_of_member(list_name: str, steps: list[str]) -> str:
@@ -92,8 +91,8 @@ def _words_of_member(list_name: str, steps: list[str]) -> str:
 
 def place_of_list(path: list[str]) -> str:
     """Return what holds the list at a path, in words: ``column address``, ``the request``; empty for the asset."""
-    if len(path) == 2 and path[0] in _HOLDERS:
-        return _HOLDERS[path[0]]
+    if len(path) == 2 and path[0] in HOLDERS:
+        return HOLDERS[path[0]]
     return words_of_path(path[:-1]) if len(path) > 1 else ""
 
 

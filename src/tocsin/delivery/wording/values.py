@@ -16,6 +16,7 @@ from tocsin.clock import LATEST_MS
 from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, UTC, clean_line, moment_text
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
+from tocsin.model.breaking import constraint_name
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.phrases import count_text, in_words
@@ -146,6 +147,7 @@ def name_of(member: Document) -> str | None:
     """Return what people call an object, or a constraint, ``UNIQUE (email)``; None where nothing names it."""
     if isinstance(kind := member.get("constraintType"), str):
         columns = member.get("columns")
+        kind = constraint_name(kind)
         return f"{kind} ({', '.join(map(str, columns))})" if isinstance(columns, list) else kind
     return next((str(member[key]) for key in IDENTITIES if isinstance(member.get(key), str) and member[key]), None)
 

@@ -117,12 +117,12 @@ MANY = ChangeDescription(
         (update_of("columns.status.dataType", "INT", "BIGINT"), ["column status INT → BIGINT"]),
         (
             update_of("columns.status.constraint", "NULL", "NOT_NULL"),
-            ["breaking: constraint of column status NULL → NOT_NULL"],
+            ["breaking: column status made NOT NULL"],
         ),
         (deletion_of("columns.at.children", [{"name": "zip"}]), ["breaking: column zip removed from column at"]),
         (
             addition_of("tableConstraints", [{"constraintType": "PRIMARY_KEY", "columns": ["id"]}]),
-            ["breaking: constraint PRIMARY_KEY (id) added"],
+            ["breaking: constraint PRIMARY KEY (id) added"],
         ),
         (
             MANY,

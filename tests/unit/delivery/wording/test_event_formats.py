@@ -114,7 +114,7 @@ def test_only_our_own_form_and_attributes_say_that_a_change_breaks_readers() -> 
                 "field": "columns.a",
                 "before": "TEXT",
                 "after": "INT",
-                "text": "column a narrowed: TEXT → INT",
+                "text": "column a TEXT → INT",
             }
         ],
     )

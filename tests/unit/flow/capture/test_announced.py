@@ -70,7 +70,7 @@ def words(verdict: Judgement) -> tuple[list[str], list[str], list[tuple[str, str
 
 
 _ID, _NO_EMAIL = _BEFORE["columns"][0], with_columns(_BEFORE["columns"][0], _ADDRESS)
-_REMOVED = "column email removed (VARCHAR(20))"
+_REMOVED = "column email VARCHAR(20) removed"
 
 
 def test_a_column_gone_on_the_date_is_as_announced_and_breaks_nobody() -> None:
@@ -122,7 +122,7 @@ def test_another_type_than_announced_breaks_and_the_request_stands() -> None:
     narrower = with_columns(_ID, {"name": "email", "dataType": "INT"}, _ADDRESS)
     verdict = verdict_of(narrower, request())
     assert words(verdict) == (
-        ["column email narrowed: VARCHAR(20) → INT"],
+        ["column email VARCHAR(20) → INT"],
         ["otherwise than CR-12 announced"],
         [],
     )
@@ -139,7 +139,11 @@ def test_a_type_that_loses_nothing_but_comes_early_breaks() -> None:
 def test_a_column_in_a_column_is_its_own() -> None:
     after = with_columns(_ID, _EMAIL, _ADDRESS | {"children": []})
     assert words(verdict_of(after, request(column_path="address.zip")))[2] == [("CR-12", "asAnnounced")]
-    assert words(verdict_of(after, request(column_path="address"))) == (["column address.zip removed (INT)"], [], [])
+    assert words(verdict_of(after, request(column_path="address"))) == (
+        ["column zip INT removed from column address"],
+        [],
+        [],
+    )
 
 
 def test_the_asset_as_a_whole_is_deleted_or_renamed() -> None:

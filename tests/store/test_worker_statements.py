@@ -5,6 +5,8 @@ The defaults of new stores leave out some kinds of change, so that everybody mig
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,19 +78,29 @@ def company_with_mails(engine: Engine, count: int) -> SmallCompany:
     return company
 
 
-async def statements_for(engine: Engine, count: int) -> int:
-    company_with_mails(engine, count)
-    SqlPreferences(engine).put_defaults(RECOMMENDED, now_ms=1)
-    statements, claiming = list[str](), Claiming(engine)
+@contextmanager
+def statements_in(engine: Engine) -> Iterator[list[str]]:
+    """Yield the statements of the block, as they are executed."""
+    statements = list[str]()
 
     def note(*call: Any) -> None:  # Any: what SQLAlchemy hands over
         statements.append(call[2])
 
     event.listen(engine, "before_cursor_execute", note)
-    dispatches = await claiming.claim()
-    claimed_count = len(statements)
-    await claiming.send(dispatches)
-    event.remove(engine, "before_cursor_execute", note)
+    try:
+        yield statements
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+
+
+async def statements_for(engine: Engine, count: int) -> int:
+    company_with_mails(engine, count)
+    SqlPreferences(engine).put_defaults(RECOMMENDED, now_ms=1)
+    claiming = Claiming(engine)
+    with statements_in(engine) as statements:
+        dispatches = await claiming.claim()
+        claimed_count = len(statements)
+        await claiming.send(dispatches)
     assert len(claiming.channel.sent) == len(dispatches) == 2 * count
     assert len(statements) - claimed_count <= 8, "routes and templates, once for all"
     return claimed_count
@@ -125,6 +137,47 @@ async def test_what_is_left_out_after_the_look_ahead_is_dropped_a_second_later(s
     preferences.put(company.ids["ana"], no_descriptions, now_ms=2)
     claiming.now_s += 1.0
     assert await claiming.send(dispatches) == {"ana@example.com": [OutcomeReason.MUTED], "ben@example.com": []}
+
+
+async def statements_of_late(engine: Engine, *, waits_s: float) -> tuple[int, int]:
+    """Send 80 mails that wait so long before the first, together; return statements, and how many were sent."""
+    company_with_mails(engine, 40)
+    SqlPreferences(engine).put_defaults(RECOMMENDED, now_ms=1)
+    claiming = Claiming(engine)
+    dispatches = await claiming.claim()
+    claiming.now_s += waits_s
+    with statements_in(engine) as statements, ExitStack() as stack:
+        for dispatch in dispatches:
+            stack.enter_context(claiming.attempts.waiting(dispatch))
+        await claiming.send(dispatches)
+    return len(statements), len(claiming.channel.sent)
+
+
+async def test_mails_that_have_waited_for_others_are_judged_again_in_portions_that_double(store_engine: Engine) -> None:
+    statement_count, sent_count = await statements_of_late(store_engine, waits_s=1.0)
+    assert sent_count == 80
+    assert statement_count <= 64, "eight routes and templates; of two lanes seven portions each, four statements"
+
+
+async def test_what_is_left_out_while_mails_wait_for_others_is_dropped_from_all_of_them(store_engine: Engine) -> None:
+    company, claiming, preferences = (
+        company_with_mails(store_engine, 4),
+        Claiming(store_engine),
+        SqlPreferences(store_engine),
+    )
+    dispatches = await claiming.claim()
+    by_reader = sorted(dispatches, key=lambda one: one.message.target)
+    no_descriptions = Preferences.model_validate({"kinds": {"description": {"Email": "never"}}})
+    with ExitStack() as stack:
+        for dispatch in by_reader:
+            stack.enter_context(claiming.attempts.waiting(dispatch))
+        claiming.now_s += 1.0
+        reasons = [await claiming.send(by_reader[:2])]  # the third is judged with them
+        preferences.put(company.ids["ana"], no_descriptions, now_ms=2)
+        claiming.now_s += 1.0
+        reasons.append(await claiming.send(by_reader[2:]))
+    two_mutes = [OutcomeReason.MUTED] * 2
+    assert reasons == [{"ana@example.com": []}, {"ana@example.com": two_mutes, "ben@example.com": []}]
 
 
 async def test_who_leaves_out_what_they_have_read_is_asked_about_at_each_mail(store_engine: Engine) -> None:

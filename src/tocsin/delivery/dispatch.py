@@ -196,7 +196,7 @@ class Dispatch:
     None: nobody asked yet. Times are said in an IANA ``zone``:
     a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the failing rows that
     it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers. ``judged_at_s`` is the
-    steady time at which its incidents and answers were found, None where it has none.
+    steady time at which its incidents and answers were found, and its rights and preferences looked ahead for.
     """
 
     message: Message

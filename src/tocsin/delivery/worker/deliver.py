@@ -279,7 +279,8 @@ class Worker:
                 self._probes.pop(sent_message.id, None)
                 await self._end(session_id, as_probe(finished) if is_probe else finished)
 
-        await self._lanes.through(sent_message, send, is_probe=is_probe)
+        with self._attempts.waiting(dispatch):
+            await self._lanes.through(sent_message, send, is_probe=is_probe)
 
     async def _end(self, session_id: str, finished: Finished) -> None:
         """Let an outcome be recorded; a failure keeps its lane until then, when its destination may be paused."""

@@ -40,16 +40,16 @@ Opened = tuple[int, OpenIncident]
 
 
 class CurrentStates:
-    """What messages say of the state of now, asked again for one that has waited in a worker."""
+    """What messages say of the state of now, asked again for those that have waited in a worker."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def judge_again(self, dispatch: Dispatch) -> Dispatch:
-        """Return a claimed message with the incidents and answers of now; what depends on them is to be asked again."""
+    def judge_again(self, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+        """Return claimed messages with the incidents and answers of now; what depends on them is to be asked again."""
         with reading(self._engine) as connection:
-            (current,) = with_incidents(connection, with_answered_reasons(connection, [dispatch]))
-        return replace(current, failure=None, read_only=None)
+            current_dispatches = with_incidents(connection, with_answered_reasons(connection, dispatches))
+        return [replace(one, failure=None, read_only=None) for one in current_dispatches]
 
 
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from tocsin.conditions.asset_states import with_own_states
 from tocsin.delivery.rich_text import RichText
 from tocsin.model.change import ChangeEvent, EventType
-from tocsin.model.change_request import AskedFor, is_past_reminder
+from tocsin.model.change_request import AskedFor, RequestNow, is_past_reminder
 from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.severity import Severity
@@ -192,11 +192,12 @@ class Dispatch:
     resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents
     and to answer change requests, by the id of a notification, and so are ``guidance``, what change requests ask for
     (``answerable``), and in a digest the ``incidents`` that its failures belong to, and their ``streaks``: since when,
-    and how often in a row. ``read_only`` are the notifications whose recipients may not acknowledge their incidents,
-    None: nobody asked yet. Times are said in an IANA ``zone``:
-    a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the failing rows that
-    it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers. ``judged_at_s`` is the
-    steady time at which its incidents and answers were found, and its rights and preferences looked ahead for.
+    and how often in a row. ``requests`` are these change requests by their ids, as they are now. ``read_only`` are the
+    notifications whose recipients may not acknowledge their incidents, None: nobody asked yet. Times are said in an
+    IANA ``zone``: a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the
+    failing rows that it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers.
+    ``judged_at_s`` is the steady time at which its incidents and answers were found, and its rights and
+    preferences looked ahead for.
     """
 
     message: Message
@@ -212,6 +213,7 @@ class Dispatch:
     reaches_recipient: bool = True
     payer: RenderingAccount = NOBODY
     answerable: Mapping[str, AskedFor] = field(default_factory=dict)
+    requests: Mapping[str, RequestNow] = field(default_factory=dict)
     read_only: frozenset[str] | None = None
     answers: Answered | None = None
     failure: FailureContext | None = None

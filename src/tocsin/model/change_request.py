@@ -364,6 +364,19 @@ class AskedFor(NamedTuple):
 NOT_ASKED = AskedFor()
 
 
+class RequestNow(NamedTuple):
+    """A request when a message about it is sent: who announced it, its date, and if it takes no answers, why."""
+
+    author_id: str
+    due_at_ms: int
+    ended: RequestStatus | None = None
+
+    def at(self, now_ms: int) -> RequestNow:
+        """Return it as it is at a time: due from its date on."""
+        is_due = self.ended is None and self.due_at_ms <= now_ms
+        return self._replace(ended=RequestStatus.DUE) if is_due else self
+
+
 def tells_author(event: ChangeEvent) -> bool:
     """Say whether the event concerns only the author of a change request: an answer, or that its date has come."""
     if event.event_type is EventType.CHANGE_REQUEST_ANSWERED:

@@ -102,7 +102,35 @@ async def test_a_mail_to_a_person_who_is_asked_has_the_link_of_that_person_and_n
     }
     assert whys.keys() == {"dia", "cem"}
     pages = {receiver.partition("@")[0] for receiver, mail in mails.items() if PAGE in text_of(mail)}
-    assert pages == {"list"}, "who may be anybody logs in"
+    assert pages == {"ben", "list"}, "who is not asked may look at it"
+    commands = {
+        name: "changes answer" if "changes answer" in text_of(mail, "plain") else "changes show"
+        for receiver, mail in mails.items()
+        for name in [receiver.partition("@")[0]]
+    }
+    assert commands == {"cem": "changes answer", "dia": "changes answer", "ben": "changes show", "list": "changes show"}
+
+
+async def test_the_mail_that_announces_a_request_withdrawn_since_says_so_without_a_link_to_answer(
+    sqlite_engine: Engine,
+) -> None:
+    mailbox = Mailbox()
+    company, request = asking_company(sqlite_engine, {"category": "Assignees", "type": "Email"})
+    withdraw = partial(withdraw_request, request_id=request.id, comment="you are right")
+    company.writes.within(withdraw, actor=company.actor("ana"))
+    notify_all(sqlite_engine, now_ms=company.clock.now_ms())
+    async with (
+        mail_server(mailbox) as port,
+        EmailSender(MailServer("127.0.0.1", port), SENDER) as channel,
+        working(sqlite_engine, senders={"Email": channel}, **LINKS),
+    ):
+        await until(lambda: len(mailbox.mails) == 2)
+    texts = sorted(text_of(read_mail(content), "plain") for _, content in mailbox.mails)
+    assert [("CR-1 announced" in text, "Since then: withdrawn" in text) for text in texts] == [
+        (True, True),
+        (False, False),
+    ]
+    assert not any(TOKEN_IN_MAIL.findall(text) or "changes answer" in text for text in texts)
 
 
 @pytest.mark.parametrize("to", [bot("Assignees", **SIGNED), bot("External", channel="#alerts", **SIGNED)])

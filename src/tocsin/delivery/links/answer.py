@@ -1,4 +1,4 @@
-"""Buttons to answer a change request, in messages that ask people for it.
+"""Buttons to answer a change request, in messages that ask people for it; to look at it, in others.
 
 A mail to a person has a link by a signed token, which names the person and the request: it works until the date that
 the request has when it is used. Elsewhere others may read the message: the link leads to the request's page, which asks
@@ -50,23 +50,43 @@ class AnswerPress(NamedTuple):
 
 
 def answer_buttons_of(dispatch: Dispatch, links: LinkSigner, *, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
-    """Return the buttons of a message, by the ids of the notifications in it: one for each request that is open."""
-    buttons: dict[str, tuple[Button, ...]] = {}
-    request_ids: set[str] = set()
+    """Return the buttons of a message, by the ids of the notifications in it: one for each request that is open.
+
+    The last notification of a request has it, of those that ask the reader if there are any.
+    """
+    last_entries: dict[str, tuple[Entry, Document]] = {}
+    asking_entries: dict[str, Entry] = {}
     for entry in dispatch.entries:
-        request = _open_request(entry, now_ms)
-        if request is not None and request["id"] not in request_ids:
-            request_ids.add(request["id"])
-            buttons[entry.notification_id] = (_button(entry, request, dispatch, links),)
-    return buttons
+        request = request_in(entry.event) if entry.event.event_type in _ASKING else None
+        if request is not None:
+            last_entries[request["id"]] = (entry, request)
+            asking_entries |= {request["id"]: entry} if _is_asked(entry, dispatch) else {}
+    return {
+        entry.notification_id: (
+            _button(asking_entries[identity], request, dispatch, links)
+            if identity in asking_entries
+            else Button(f"Look at {request['name']}", _page_of(request, links), ""),
+        )
+        for identity, (entry, request) in last_entries.items()
+        if _is_open(request, dispatch, now_ms)
+    }
 
 
-def _open_request(entry: Entry, now_ms: int) -> Document | None:
-    """Return the request that a notification asks its reader to answer; None if it asks for nothing, or too late."""
-    is_asked = entry.recipient_id is None or any(one.kind is ReasonKind.ASKED for one in entry.reasons)
-    request = request_in(entry.event) if is_asked and entry.event.event_type in _ASKING else None
-    is_open = request is not None and request.get("status") == RequestStatus.ANNOUNCED and now_ms < request["date"]
-    return request if is_open else None
+def _is_asked(entry: Entry, dispatch: Dispatch) -> bool:
+    """Return whether a notification asks its reader for an answer: in a chat that others read, who reads it there."""
+    is_in_chat = entry.recipient_id is None and dispatch.message.channel != Channel.EMAIL
+    return is_in_chat or any(one.kind is ReasonKind.ASKED for one in entry.reasons)
+
+
+def _is_open(request: Document, dispatch: Dispatch, now_ms: int) -> bool:
+    """Return whether a request takes answers, as it is now, or else as its event says."""
+    if (now := dispatch.requests.get(request["id"])) is not None:
+        return now.at(now_ms).ended is None
+    return request.get("status") == RequestStatus.ANNOUNCED and now_ms < int(request["date"])
+
+
+def _page_of(request: Document, links: LinkSigner) -> str:
+    return f"{links.base_url}/#/changes/{request['name']}"
 
 
 def _button(entry: Entry, request: Document, dispatch: Dispatch, links: LinkSigner) -> Button:
@@ -74,7 +94,7 @@ def _button(entry: Entry, request: Document, dispatch: Dispatch, links: LinkSign
     if channel == Channel.EMAIL and entry.recipient_id and links.key and dispatch.reaches_recipient:
         token = token_of(AnswerLink(entry.recipient_id, request["id"]), links.key)
         return Button(text, f"{links.base_url}/api/v1/answer/{token}", token)
-    address = f"{links.base_url}/#/changes/{request['name']}"
+    address = _page_of(request, links)
     if channel != Channel.SLACK or not links.key or not entry.reasons:
         return Button(text, address, "")
     destination_key = min(one.destination_key for one in entry.reasons)

@@ -5,22 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tocsin.clock import LATEST_MS
 from tocsin.delivery.lines import ADVICE, SHOWN_LIMIT, ChangeLine, clean_line, command_line, moment_text, quotation_of
 from tocsin.delivery.wording.assets import asset_of
 from tocsin.model import fqn
-from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
+from tocsin.model.change import CHANGE_REQUEST, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.change_request import (
     AskedAsset,
     AskedFor,
     ConsumerVerdict,
     ObjectionReason,
+    RequestNow,
     RequestStatus,
     request_in,
 )
 from tocsin.model.entity import Document
+from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import count_text, list_text
 
 _VERBS: Mapping[str, tuple[str, str]] = {
@@ -30,6 +33,18 @@ _VERBS: Mapping[str, tuple[str, str]] = {
     ConsumerVerdict.OBJECTS: ("objects", "object"),
 }
 _MOMENTS = range(LATEST_MS + 1)
+_STILL_OPEN = "is still open"
+_ENDED = "ended, as the asset is deleted permanently"
+_ENDS: Mapping[RequestStatus, str] = {
+    RequestStatus.WITHDRAWN: "withdrawn",
+    RequestStatus.DONE: "ended",
+    RequestStatus.DUE: "its date has come",
+}
+SINCE_THEN = "since then"
+"""The label of the line that says what has become of it."""
+
+_ACTS, _TEXTS = "acts", "texts"
+"""Keys of a request in an event that stands for several: what happened, and what people said, each with its label."""
 
 
 def announced_in_words(request: Document, zone: str) -> str:
@@ -109,31 +124,124 @@ def objection_line(objection: ObjectionReason) -> ChangeLine:
 
 
 def change_request_lines(before: Document, after: Document, _entity: Document, zone: str) -> Iterator[ChangeLine]:
-    """Yield what is announced, moved, withdrawn, ended or due, and the command that answers it."""
+    """Yield what is announced, moved, withdrawn, ended or due, and what the author of one that is due can do."""
     name, announcement = clean_line(str(after.get("name"))), announced_in_words(after, zone)
-    if after.get("status") == "withdrawn":
+    if isinstance(after.get(_TEXTS), tuple):  # of several events: JSON has no tuples
+        yield from _folded_lines(name, after, zone)
+        return
+    if after.get("status") == RequestStatus.WITHDRAWN:
         yield _line(f"{name} withdrawn: {_kept_in_words(after)}")
         yield from _text_lines(after, ("comment", "comment"))
         return
     if after.get("status") == RequestStatus.DONE:
-        yield _line(f"{name} ended, as the asset is deleted permanently: {announcement}")
+        yield _line(f"{name} {_ENDED}: {announcement}")
         return
     if after.get("status") == RequestStatus.DUE:
         yield _line(f"{name} is due and not done: {announcement}")
         yield ChangeLine("make the change, or move or withdraw the request", label=ADVICE)
-        yield command_line(f"tocsin changes move {name} --on DATE", label="to move it")
-        yield command_line(f"tocsin changes withdraw {name}", label="to withdraw it")
+        yield from _author_commands(name)
         return
     if "answered" in after:
         yield from _answer_lines(after, zone)
         return
-    act = "announced" if not before else "is still open" if before.get("date") == after.get("date") else "moved"
-    yield _line(f"{name} {act}: {announcement}")
+    yield _line(f"{name} {acts_in_words([(before, after)])}: {announcement}")
     yield from _text_lines(after, ("comment", "comment"), ("reason", "why"), ("instead", "replacement"))
-    answer, *other_answers = ConsumerVerdict
-    command = f"tocsin changes answer {name} {answer}"
-    line = ChangeLine(f"{command} (or {', '.join(other_answers)})", name=command)
-    yield line._replace(label="to answer for a consumer")
+
+
+def acts_in_words(requests: Sequence[tuple[Document, Document]]) -> str:
+    """Return what happened to a request, from what it was before and after each event: ``announced and moved twice``.
+
+    That it was still open is said of nothing else.
+    """
+    acts = [_act_of(before, after) for before, after in requests]
+    counts = Counter(act for act in acts if act != _STILL_OPEN)
+    texts = [
+        act if times == 1 else f"{act} {'twice' if times == 2 else f'{times:,} times'}" for act, times in counts.items()
+    ]
+    return list_text(texts) or _STILL_OPEN
+
+
+def _act_of(before: Document, after: Document) -> str:
+    if after.get("status") == RequestStatus.WITHDRAWN:
+        return "withdrawn"
+    if after.get("status") == RequestStatus.DONE:
+        return _ENDED
+    return "announced" if not before else _STILL_OPEN if before.get("date") == after.get("date") else "moved"
+
+
+def fold_requests(events: Sequence[ChangeEvent]) -> ChangeEvent:
+    """Return several events about one change request as one: how it is in the end, and what happened until then."""
+    values = [(_value_before(event), request_in(event) or {}) for event in events]
+    texts = [
+        (label, text)
+        for event, (_, after) in zip(events, values, strict=True)
+        for label, text in (("comment", after.get("comment")), ("reason", event.reason))
+        if text
+    ]
+    acts = {_ACTS: acts_in_words(values), _TEXTS: tuple(dict.fromkeys(texts))}
+    change = FieldChange(name=CHANGE_REQUEST, old_value=values[0][0] or None, new_value={**values[-1][1], **acts})
+    names = dict.fromkeys(event.user_name for event in events if event.user_name)
+    return events[-1].model_copy(
+        update={
+            "change_description": ChangeDescription(fields_updated=(change,)),
+            "user_name": list_text(list(names)) or None,
+            "reason": None,
+        }
+    )
+
+
+def _value_before(event: ChangeEvent) -> Document:
+    described = event.change_description
+    changes = described.fields_updated if described else ()
+    values = (one.old_value for one in changes if one.name == CHANGE_REQUEST)
+    return next((value for value in values if isinstance(value, dict)), {})
+
+
+def _folded_lines(name: str, after: Document, zone: str) -> Iterator[ChangeLine]:
+    """Yield what happened to a request in several events, how it is in the end, and what people said of it."""
+    is_withdrawn = after.get("status") == RequestStatus.WITHDRAWN
+    yield _line(f"{name} {after[_ACTS]}: {_kept_in_words(after) if is_withdrawn else announced_in_words(after, zone)}")
+    yield from (_line(text)._replace(label=label) for label, text in after[_TEXTS])
+    if not is_withdrawn:
+        yield from _text_lines(after, ("reason", "why"), ("instead", "replacement"))
+
+
+def request_commands(
+    event: ChangeEvent, kinds: Collection[ReasonKind], *, is_author: bool, now: RequestNow | None = None
+) -> list[ChangeLine]:
+    """Return with which commands readers of an announced change can answer, change the request, or look at it.
+
+    People whom it asks answer, and its author moves or withdraws it, unless it takes no answers ``now``.
+    """
+    if not is_change_ahead(event):
+        return []
+    name = clean_line(str((request_in(event) or {}).get("name")))
+    is_over = now is not None and now.ended is not None
+    lines: list[ChangeLine] = []
+    if ReasonKind.ASKED in kinds and not is_over:
+        answer, *other_answers = ConsumerVerdict
+        command = f"tocsin changes answer {name} {answer}"
+        line = ChangeLine(f"{command} (or {', '.join(other_answers)})", name=command)
+        lines.append(line._replace(label="to answer for a consumer"))
+    if is_author and not is_over:
+        lines += _author_commands(name)
+    return lines or [command_line(f"tocsin changes show {name}", label="to look at it")]
+
+
+def state_lines(event: ChangeEvent, now: RequestNow, zone: str) -> list[ChangeLine]:
+    """Return what has become of an announced change since an event: that it was withdrawn, moved, made, or is due."""
+    if not is_change_ahead(event):
+        return []
+    is_moved = now.due_at_ms != (request_in(event) or {}).get("date")
+    text = _ENDS[now.ended] if now.ended else f"moved to {moment_text(now.due_at_ms, zone)}" if is_moved else ""
+    return [ChangeLine(text, label=SINCE_THEN)] if text else []
+
+
+def _author_commands(name: str) -> list[ChangeLine]:
+    return [
+        command_line(f"tocsin changes move {name} --on DATE", label="to move it"),
+        command_line(f"tocsin changes withdraw {name}", label="to withdraw it"),
+    ]
 
 
 def _answer_lines(request: Document, zone: str) -> Iterator[ChangeLine]:

@@ -15,6 +15,7 @@ from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.delivery.dispatch import FailureContext
 from tocsin.delivery.lines import ARROW, HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, Rank, clean_line
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
+from tocsin.delivery.wording.change_requests import request_commands
 from tocsin.delivery.wording.code import CODE_KEYS, excerpts_of
 from tocsin.delivery.wording.incidents import INCIDENT, STEPS, tells_of_incident, with_incident
 from tocsin.delivery.wording.marks import marked_lines, marks_of_whole
@@ -184,6 +185,9 @@ def event_text(
     report = lines[0] if lines and _is_said_by_headline(event, headline, lines) else None
     lines = sorted((*(lines[1:] if report else lines), *surroundings), key=_rank_of)
     lines = _with_reason(event, [*lines, *advice_lines(event, description, failure)])
+    if event.event_type in OF_CHANGE_REQUESTS:
+        is_author = reader_id is not None and reader_id == event.user_id
+        lines += request_commands(event, {reason.kind for reason in reasons}, is_author=is_author)
     return EventText(asset, headline, lines, why_text(event, reasons), report)
 
 

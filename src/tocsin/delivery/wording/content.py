@@ -16,7 +16,7 @@ from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, Fail
 from tocsin.delivery.lines import ADVICE, PURPOSE, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
-from tocsin.delivery.wording.change_requests import objection_line
+from tocsin.delivery.wording.change_requests import SINCE_THEN, objection_line, request_commands, state_lines
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block
@@ -31,8 +31,9 @@ from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
-from tocsin.model.change_request import NOT_ASKED
+from tocsin.model.change_request import NOT_ASKED, RequestNow, request_in
 from tocsin.model.message import Entry
+from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import count_text
 from tocsin.model.thread import THREAD
 
@@ -54,7 +55,7 @@ _MOST_LINES_EACH, _MOST_LINES = 3, 20
 Of what a template says it shows as many blocks, twice as many of a single one.
 """
 
-_ALWAYS_TOLD = frozenset({ADVICE, *STREAKS})
+_ALWAYS_TOLD = frozenset({ADVICE, SINCE_THEN, *STREAKS})
 """Labels of lines that no message leaves out to be short."""
 
 _DONE = {
@@ -207,7 +208,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         event, failure = entry.carried.event, dispatch.failure
         if dispatch.incidents or dispatch.streaks:
             failure = failure or _failure_in_digest(entry, dispatch)
-        kinds = frozenset(one.kind for one in entry.reasons) if event.entity_type == THREAD else None
+        kinds, request = _kinds_that_word(entry), _request_read(entry, dispatch)
         reader_id = entry.recipient_id if names_reader(event, entry.recipient_id) else None
         buttons = dispatch.buttons.get(entry.notification_id, ())
         incident = dispatch.incidents.get(entry.notification_id)
@@ -216,13 +217,15 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         advice = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
         advice = ENDED_ADVICE if is_over else advice
         is_templated = entry.notification_id in dispatch.texts
-        manner = (kinds, failure, dispatch.zone, reader_id, advice, incident is None, entry.told_count)
+        manner = (kinds, request, failure, dispatch.zone, reader_id, advice, incident is None, entry.told_count)
         variant = None if is_templated else manner
         texts = entry.carried.texts if variant else {}
         if (key := (Section, base_url, lines_each, variant)) not in texts:
             text = event_text(event, entry.reasons, failure, zone=dispatch.zone, reader_id=reader_id)
             template_text = dispatch.texts.get(entry.notification_id)
             lines = text.lines if advice == FAILURE_ADVICE else list(with_failure_advice(text.lines, advice))
+            if request is not None:
+                lines = _request_lines(lines, entry, request, dispatch.zone)
             lines = [line for line in lines if incident is None or line.label != INCIDENT_LABEL]  # a note links to it
             section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
             section = _with_owners(section, event, reader_id) if not text.asset.full_name else section
@@ -248,6 +251,35 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     left_count = _told_count(dispatch.entries) - _told_count(entries)
     headline = digest_headline(dispatch.entries)
     return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
+
+
+class _RequestRead(NamedTuple):
+    """The change request that a notification tells of as it is now, and whether its author reads that."""
+
+    now: RequestNow
+    is_author: bool
+
+
+def _kinds_that_word(entry: Entry) -> frozenset[ReasonKind] | None:
+    """Return the kinds of reasons, where the words for an event depend on these; None where they do not."""
+    is_addressed = entry.event.entity_type == THREAD or entry.event.event_type in OF_CHANGE_REQUESTS
+    return frozenset(one.kind for one in entry.reasons) if is_addressed else None
+
+
+def _request_read(entry: Entry, dispatch: Dispatch) -> _RequestRead | None:
+    is_of_request = dispatch.requests and entry.event.event_type in OF_CHANGE_REQUESTS
+    request = request_in(entry.event) if is_of_request else None
+    now = dispatch.requests.get(str(request.get("id"))) if request else None
+    return None if now is None else _RequestRead(now, entry.recipient_id == now.author_id)
+
+
+def _request_lines(lines: Sequence[ChangeLine], entry: Entry, request: _RequestRead, zone: str) -> list[ChangeLine]:
+    """Return the lines of a change request with what has become of it, and what its reader can do now."""
+    event, kinds = entry.event, {reason.kind for reason in entry.reasons}
+    if not (commands := request_commands(event, kinds, is_author=request.is_author, now=request.now)):
+        return [*lines]
+    facts = [line for line in lines if not line.label.startswith(PURPOSE)]
+    return [*facts, *state_lines(event, request.now, zone), *commands]
 
 
 def _recovery_offsets(dispatch: Dispatch) -> dict[tuple[str, str], int]:

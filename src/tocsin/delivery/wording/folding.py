@@ -12,6 +12,7 @@ from itertools import chain
 from types import UnionType
 
 from tocsin.delivery.dispatch import Button, Dispatch
+from tocsin.delivery.wording.change_requests import fold_requests
 from tocsin.delivery.wording.importance import ToldKind, kind_of
 from tocsin.delivery.wording.incidents import tells_of_incident
 from tocsin.delivery.wording.net_members import net_members
@@ -21,11 +22,13 @@ from tocsin.delivery.wording.reports import is_report
 from tocsin.delivery.wording.values import parse_json
 from tocsin.model import fqn
 from tocsin.model.change import LINEAGE, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change_request import RequestStatus, request_in
 from tocsin.model.message import Entry
 from tocsin.model.phrases import list_text
 from tocsin.model.thread import THREAD
 
 _UPDATES = frozenset({EventType.ENTITY_UPDATED, EventType.ENTITY_FIELDS_CHANGED})
+_OF_REQUESTS = frozenset({EventType.CHANGE_REQUEST_UPDATED, EventType.CHANGE_REQUEST_REMINDER})
 _CHANGES = frozenset({ToldKind.BREAKING, ToldKind.CHANGE})
 
 
@@ -33,8 +36,9 @@ def fold_repeated(dispatch: Dispatch) -> Dispatch:
     """Return a message in which the changes of an asset are one notification, and so are results of one test.
 
     Changes are folded field by field; of results, only the last one is told. Each says of how many notifications it is
-    (``Entry.told_count``). Changes of another kind (``ToldKind``), that have another reason, were announced otherwise
-    or have other guidance, stay apart, and so does what a template words.
+    (``Entry.told_count``). A change request is one as well: how it is in the end, and what happened to it. Changes of
+    another kind (``ToldKind``), that have another reason, were announced otherwise or have other guidance, stay apart,
+    and so does what a template words.
     """
     groups: dict[Hashable, list[Entry]] = defaultdict(list)
     for place, entry in enumerate(dispatch.entries):
@@ -63,6 +67,12 @@ def _group_of(entry: Entry, dispatch: Dispatch) -> Hashable:
     if is_report(event):
         number = entry.incident.number if entry.incident else None
         return kind, event.entity_id, event.event_type, guidance, dispatch.incidents.get(identity), number
+    if (
+        event.event_type in _OF_REQUESTS
+        and (request := request_in(event))
+        and request.get("status") != RequestStatus.DUE
+    ):
+        return event.entity_id, request.get("id"), guidance
     is_worded_otherwise = event.is_import or entry.carried.is_recursive or tells_of_incident(event)
     if kind not in _CHANGES or event.event_type not in _UPDATES or event.entity is None or is_worded_otherwise:
         return None
@@ -75,7 +85,10 @@ def _fold(entries: Sequence[Entry]) -> Entry:
     if len(entries) == 1:
         return last
     reasons = tuple(dict.fromkeys(reason for entry in entries for reason in entry.reasons))
-    folded = last if is_report(last.event) else last.with_event(_fold_events([entry.event for entry in entries]))
+    events = [entry.event for entry in entries]
+    if last.event.event_type in _OF_REQUESTS:
+        return replace(last.with_event(fold_requests(events)), reasons=reasons)
+    folded = last if is_report(last.event) else last.with_event(_fold_events(events))
     return replace(folded, reasons=reasons, told_count=sum(entry.told_count for entry in entries))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tocsin.delivery.wording.facts import Value
 from tocsin.delivery.wording.incidents import is_assigned_to, with_assignee
-from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
+from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 
 YOU = "you"
@@ -16,13 +16,14 @@ _PEOPLE = frozenset({"owners", "reviewers", "experts"})
 
 
 def names_reader(event: ChangeEvent, reader_id: str | None) -> bool:
-    """Say whether a message about the event names a person as owner of the asset, in its changes, or as assignee."""
+    """Say whether a message about the event names a person as owner, assignee or author, or in its changes."""
     if reader_id is None:
         return False
     is_owner = any(one.get("id") == reader_id for one in _objects_in((event.entity or {}).get("owners")))
     described = event.change_description
     return (
         is_owner
+        or (event.event_type in OF_CHANGE_REQUESTS and event.user_id == reader_id)
         or is_assigned_to(described, reader_id)
         or any(_names(one, reader_id) for one in _all_changes(described))
     )

@@ -354,6 +354,7 @@ class MessageAttempt:
             addresses=await self._addresses(permitted, route.destination),
             answers=await self._answers(permitted, route.destination),
             answerable=await self._answerable(permitted),
+            requests={identity: request.at(now_ms) for identity, request in permitted.requests.items()},
             read_only=await self._read_only(permitted),
             failure=await self._failure(permitted),
         )

@@ -1,7 +1,7 @@
-"""State of now in messages: the open incidents of failures, and answered change requests.
+"""State of now in messages: the open incidents of failures, change requests, and their answers.
 
 Days may pass between an event and its message. Incidents are found for all messages of a claim at once, and asked only
-where one tells of a failure; likewise answers, where one reminds of a request.
+where one tells of a failure; likewise requests, where one tells of any, and answers, where one reminds of a request.
 Next: ``delivery/links/acknowledge.py``.
 """
 
@@ -19,7 +19,7 @@ from tocsin.delivery.wording.incidents import tells_of_incident
 from tocsin.delivery.wording.reports import belongs_to_incident, is_recovery, is_reminder
 from tocsin.delivery.wording.surroundings import tells_of_failure
 from tocsin.model.alert_incident import HandledAt, IncidentStatus, OpenIncident
-from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
 from tocsin.model.change_request import request_in
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
@@ -29,7 +29,7 @@ from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
 from tocsin.store.outbox.failure_messages import incident_told, streaks_of
-from tocsin.store.recipients.asked import people_who_answered, requests_that_ask
+from tocsin.store.recipients.asked import people_who_answered, requests_now, requests_that_ask
 
 _MOST_STREAKS = 100
 """Of so many failures a digest says since when: chats show fewer."""
@@ -48,7 +48,7 @@ class CurrentStates:
     def judge_again(self, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
         """Return claimed messages with the incidents and answers of now; what depends on them is to be asked again."""
         with reading(self._engine) as connection:
-            current_dispatches = with_incidents(connection, with_answered_reasons(connection, dispatches))
+            current_dispatches = with_incidents(connection, with_requests(connection, dispatches))
         return [replace(one, failure=None, read_only=None) for one in current_dispatches]
 
 
@@ -169,7 +169,28 @@ def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIn
     return None
 
 
-def with_answered_reasons(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+def with_requests(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+    """Return these messages with the change requests that they tell of, and what of them asks nobody any more."""
+    requests = {
+        dispatch.message.id: {
+            str(request["id"])
+            for entry in dispatch.entries
+            if entry.event.event_type in OF_CHANGE_REQUESTS and (request := request_in(entry.event))
+        }
+        for dispatch in dispatches
+        if dispatch.message.channel in WORDED
+    }
+    request_ids = set[str]().union(*requests.values())
+    current = requests_now(connection, request_ids) if request_ids else {}
+    return [
+        replace(
+            dispatch, requests={one: current[one] for one in requests.get(dispatch.message.id, ()) if one in current}
+        )
+        for dispatch in _with_answered_reasons(connection, dispatches)
+    ]
+
+
+def _with_answered_reasons(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
     """Return these messages, reminders of change requests with the reasons for which these no longer ask anybody."""
     requests = {
         entry.carried.id: request["id"]

@@ -22,6 +22,8 @@ from tocsin.model.change_request import (
     Basis,
     ConsumerVerdict,
     ObjectionReason,
+    RequestNow,
+    RequestStatus,
     RequestStepKind,
     request_in,
     tells_author,
@@ -126,6 +128,17 @@ def requests_that_ask(connection: Connection, request_ids: Collection[str]) -> s
     query = select(_ROW.id).where(_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
     query = query.where(select(_CONSUMER.consumer_id).where(*is_open).exists())
     return {row.id for row in rows_by_key(connection, query, _ROW.id, request_ids)}
+
+
+def requests_now(connection: Connection, request_ids: Collection[str]) -> dict[str, RequestNow]:
+    """Return these requests as they are stored, by their ids."""
+    query = select(_ROW.id, _ROW.author_id, _ROW.due_at_ms, _ROW.withdrawn_at_ms, _ROW.done_at_ms)
+    requests: dict[str, RequestNow] = {}
+    for row in rows_by_key(connection, query, _ROW.id, request_ids):
+        end = None if row.done_at_ms is None else RequestStatus.DONE
+        end = end if row.withdrawn_at_ms is None else RequestStatus.WITHDRAWN
+        requests[row.id] = RequestNow(row.author_id, row.due_at_ms, end)
+    return requests
 
 
 def people_who_answered(connection: Connection, request_ids: Collection[str]) -> dict[str, set[str]]:

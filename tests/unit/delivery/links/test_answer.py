@@ -23,7 +23,7 @@ from tocsin.delivery.links.answer import (
 )
 from tocsin.delivery.links.tokens import sign_token
 from tocsin.model.change import CHANGE_REQUEST, EventType
-from tocsin.model.change_request import ConsumerVerdict
+from tocsin.model.change_request import ConsumerVerdict, RequestNow, RequestStatus
 from tocsin.model.message import CarriedEvent
 from tocsin.model.notification import ReasonKind
 
@@ -66,7 +66,6 @@ def test_a_mail_to_a_person_knows_them_and_every_other_message_leads_to_the_requ
     for message, links in (
         (answer_request("Slack"), LINKS),
         (answer_request("MsTeams", None), LINKS),
-        (answer_request("Email", None), LINKS),
         (replace(answer_request(), reaches_recipient=False), LINKS),
         (answer_request(), LINKS._replace(key=b"")),
     ):
@@ -121,11 +120,38 @@ def test_what_takes_no_answers_has_no_button(request_: dict[str, Any]) -> None:
     assert buttons(answer_request(**request_), now_ms=5) == []
 
 
-def test_who_is_not_asked_has_no_button() -> None:
-    message = answer_request()
-    owned = replace(message, entries=(replace(message.first, reasons=(OWNER,)),))
-    assert buttons(owned) == []
+@pytest.mark.parametrize(
+    ("channel", "recipient_id", "text"),
+    [
+        ("Email", "u", "Look at CR-12"),
+        ("Email", None, "Look at CR-12"),
+        ("Slack", "u", "Look at CR-12"),
+        ("Slack", None, "Answer CR-12"),
+        ("MsTeams", None, "Answer CR-12"),
+    ],
+)
+def test_who_is_not_asked_looks_at_it_and_where_others_read_they_answer_on_its_page(
+    channel: str, recipient_id: str | None, text: str
+) -> None:
+    message = answer_request(channel, recipient_id)
+    (button,) = buttons(replace(message, entries=(replace(message.first, reasons=(OWNER,)),)))
+    assert (button.text, button.address, button.token) == (text, "https://t.example/#/changes/CR-12", "")
     assert buttons(dispatch()) == []
+
+
+def test_a_request_is_answered_from_a_message_only_if_it_still_takes_answers() -> None:
+    message = answer_request()
+    withdrawn = RequestNow("a", 1_000, RequestStatus.WITHDRAWN)
+    for now, now_ms, texts in (
+        (RequestNow("a", 1_000), 999, ["Answer CR-12"]),
+        (RequestNow("a", 1_000), 1_000, []),
+        (RequestNow("a", 2_000), 1_500, ["Answer CR-12"]),  # moved since
+        (withdrawn, 0, []),
+    ):
+        assert [one.text for one in buttons(replace(message, requests={"r": now}), now_ms=now_ms)] == texts
+    withdrawal = answer_request(status="withdrawn").first
+    both = replace(message, entries=(message.first, replace(withdrawal, notification_id="n2")))
+    assert buttons(both) == []
 
 
 def test_a_message_has_one_button_for_each_request() -> None:
@@ -133,6 +159,6 @@ def test_a_message_has_one_button_for_each_request() -> None:
     entries = tuple(replace(one, notification_id=f"n{at}") for at, one in enumerate((first, first, second), start=1))
     offered = answer_buttons_of(replace(dispatch(), entries=entries), LINKS, now_ms=0)
     assert {key: [one.text for one in many] for key, many in offered.items()} == {
-        "n1": ["Answer CR-12"],
+        "n2": ["Answer CR-12"],
         "n3": ["Answer CR-13"],
     }

@@ -14,6 +14,7 @@ from tocsin.delivery.dispatch import Button, Dispatch, FailureContext, FailureIn
 from tocsin.delivery.wording.content import message_content, sort_by_importance
 from tocsin.delivery.wording.surroundings import FAILURE_ADVICE, REPAIR_ADVICE
 from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
+from tocsin.model.notification import ReasonKind
 from tocsin.model.severity import Severity
 
 
@@ -70,8 +71,9 @@ def test_a_person_without_a_button_is_not_advised_to_acknowledge(recipient_id: s
 
 def test_mails_show_commands_below_their_buttons() -> None:
     request = {"name": "CR-12", "kind": "removal", "column": "email", "date": 1_760_000_000_000, "why": "unused"}
+    request |= {"status": "announced"}
     event = change_event(addition_of(CHANGE_REQUEST, request), event_type=EventType.CHANGE_REQUEST_UPDATED)
-    message = dispatch(event, reasons=(OWNER,))
+    message = dispatch(event, reasons=(OWNER.model_copy(update={"kind": ReasonKind.ASKED}),))
     message = replace(message, buttons={message.first.notification_id: (Button("Answer CR-12", "https://x", "t"),)})
     texts = preview(message, "https://t")
     for text in (texts["text"], texts["html"]):

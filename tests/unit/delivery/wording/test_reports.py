@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.unit.delivery.channels.samples import EVENTS, REFUSED
-from tests.unit.delivery.events import addition_of, change_event, update_of
+from tests.unit.delivery.events import OWNER, addition_of, change_event, update_of
 
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ProbableCause, ToldPeople
 from tocsin.delivery.lines import ChangeLine
@@ -33,8 +33,10 @@ from tocsin.model.change import (
     SUITE_SUMMARY,
     VIOLATION,
     ChangeDescription,
+    EventType,
     FieldChange,
 )
+from tocsin.model.notification import ReasonKind
 from tocsin.model.severity import Severity
 
 
@@ -153,10 +155,14 @@ _REQUEST = {"name": "CR-12", "kind": "removal", "status": "announced", "date": 1
 def test_a_change_request_says_what_changes_when_and_why(
     before: dict[str, Any] | None, fields: dict[str, Any], text: str
 ) -> None:
-    first, *further_lines = event_text(change_event(update_of(CHANGE_REQUEST, before, _REQUEST | fields))).all_lines
+    event = change_event(
+        update_of(CHANGE_REQUEST, before, _REQUEST | {"status": "announced"} | fields),
+        event_type=EventType.CHANGE_REQUEST_UPDATED,
+    )
+    first, *further_lines = event_text(event).all_lines
     assert first.text == text
     instead = [f"instead: {fields['replacement']}"] if "replacement" in fields else []
-    answer = "to answer for a consumer: tocsin changes answer CR-12 ready (or notAffected, needsTime, objects)"
+    show = "to look at it: tocsin changes show CR-12"
     due = [
         "what to do: make the change, or move or withdraw the request",
         "to move it: tocsin changes move CR-12 --on DATE",
@@ -164,9 +170,31 @@ def test_a_change_request_says_what_changes_when_and_why(
     ]
     comment = [f"comment: {fields['comment']}"] if "comment" in fields else []
     advice = {"withdrawn": comment, "done": [], "due": due}.get(
-        fields.get("status", ""), [*comment, "reason: unused", *instead, answer]
+        fields.get("status", ""), [*comment, "reason: unused", *instead, show]
     )
     assert [line.labelled_text for line in further_lines] == advice
+
+
+@pytest.mark.parametrize("kind", [EventType.CHANGE_REQUEST_UPDATED, EventType.CHANGE_REQUEST_REMINDER])
+@pytest.mark.parametrize(
+    ("kinds", "reader", "commands"),
+    [
+        ([ReasonKind.ASKED, ReasonKind.OWNER], "ben", ["to answer for a consumer"]),
+        ([ReasonKind.ASKED], "ann", ["to answer for a consumer", "to move it", "to withdraw it"]),
+        ([ReasonKind.USER], "ann", ["to move it", "to withdraw it"]),
+        ([ReasonKind.USER, ReasonKind.OWNER], "ben", ["to look at it"]),
+        ([ReasonKind.EXTERNAL], None, ["to look at it"]),
+        ([], None, ["to look at it"]),
+    ],
+)
+def test_only_who_is_asked_is_told_how_to_answer_and_the_author_how_to_move_it(
+    kinds: list[ReasonKind], reader: str | None, commands: list[str], kind: EventType
+) -> None:
+    request = _REQUEST | {"status": "announced", "column": "email"}
+    event = change_event(update_of(CHANGE_REQUEST, request, request), event_type=kind, user_id="ann")
+    reasons = [OWNER.model_copy(update={"kind": one}) for one in kinds]
+    lines = event_text(event, reasons, reader_id=reader).lines
+    assert [line.label for line in lines if line.label.startswith("to ")] == commands
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ def drop_columns_after_0056(connection: Connection) -> None:
     connection.exec_driver_sql("DROP TABLE column_follow")
     connection.exec_driver_sql("DROP INDEX ix_follow_entity_type")
     connection.exec_driver_sql("DROP INDEX ix_mute_broad")
+    for name in ("ends_by", "ends_of", "ends_after", "until_offset"):
+        connection.exec_driver_sql(f"ALTER TABLE mute DROP COLUMN {name}")
     connection.exec_driver_sql("ALTER TABLE alert_incident DROP COLUMN state_id")
     connection.exec_driver_sql("ALTER TABLE notification DROP COLUMN preferred")
     for name in ("entity_reference", "entity_tag"):

@@ -30,12 +30,14 @@ _NOTIFICATIONS = text(
     "SELECT n.event_id, n.channel, n.recipient, n.reasons"
     " FROM notification n JOIN change_event e ON e.id = n.event_id"
     " WHERE (e.event_type IN ('alertNarrowed', 'lagExceeded', 'lagRecovered')) = :of_a_job"
+    " AND substr(coalesce(n.preferred, ''), 1, 5) <> 'mute '"
 )
 _PLANNED = text(
     "SELECT n.event_id, e.timestamp_ms, n.channel, n.recipient, n.recipient_id, n.reasons, n.created_at_ms,"
     " n.due_at_ms, m.id AS message_id, m.grouping_key"
     " FROM notification n JOIN change_event e ON e.id = n.event_id JOIN message m ON m.id = n.message_id"
     " WHERE e.event_type NOT IN ('alertNarrowed', 'lagExceeded', 'lagRecovered')"
+    " AND substr(coalesce(n.preferred, ''), 1, 5) <> 'mute '"
 )
 _INCIDENTS = text("SELECT id, number, entity_id, opened_event_id, recovered_event_id FROM alert_incident")
 _WATCHERS = text("SELECT incident_id, subscription_id FROM incident_watcher")
@@ -162,7 +164,7 @@ def names_of(caller: Caller, script: Script) -> Names:
 
 
 def read_notifications(engine: Engine, names: Names, *, of_a_job: bool = False) -> Notifications:
-    """Return every stored notification of an event of a step, or of a job, with names instead of ids."""
+    """Return every stored notification of an event of a step, or of a job, that no mute keeps back, by names."""
     reasons_by_address: dict[Address, frozenset[Reason]] = {}
     with engine.connect() as connection:
         for row in connection.execute(_NOTIFICATIONS, {"of_a_job": of_a_job}):
@@ -174,7 +176,7 @@ def read_notifications(engine: Engine, names: Names, *, of_a_job: bool = False) 
 
 
 def read_planned(engine: Engine, names: Names) -> Iterator[Planned]:
-    """Yield every stored notification that a message carries, with its times."""
+    """Yield every stored notification that a message carries and no mute keeps back, with its times."""
     with engine.connect() as connection:
         for row in connection.execute(_PLANNED):
             reasons = frozenset(map(names.reason, json.loads(row.reasons)))

@@ -33,8 +33,14 @@ def test_an_asset_is_muted_listed_and_heard_again(
             None,
         )
         assert client.get(f"/users/{ann}/mutes").json()["data"] == [mute_row]
-        describe(administrator, orders, "quiet")
-        assert notify_all(sqlite_engine) == 0
+        event = describe(administrator, orders, "quiet")
+        notify_all(sqlite_engine)
+        explanation = explanation_of(client, event, user="ann")
+        assert "you muted the asset until" in explanation["answer"]
+        assert {one["preference"]["from"] for one in explanation["notified"]["data"]} == {"mute"}
+        assert explanation["disagreements"] == []
+        inbox_page = client.get(f"/users/{ann}/notifications").json()["data"]
+        assert event not in {one["eventId"] for one in inbox_page}
         assert client.delete(f"/users/{ann}/mutes/{orders['id']}").json() == {"id": orders["id"], "muted": False}
         assert client.delete(f"/users/{ann}/mutes/{orders['id']}").status_code == 404
         assert client.get(f"/users/{ann}/mutes").json() == {"data": [], "paging": {"total": 0}}
@@ -114,7 +120,8 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     second = describe(administrator, orders, "two")
     notify_all(sqlite_engine)
     answer = explanation_of(administrator, second, subscription="Mail", user="ann")
-    assert [one["channel"] for one in answer["notified"]["data"]] == ["ActivityFeed"]
+    origins = {one["channel"]: (one["preference"] or {}).get("from") for one in answer["notified"]["data"]}
+    assert origins == {"ActivityFeed": None, "Email": "mute"}
     obstacles = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
     assert [one["says"] for one in obstacles if one] == ["ann unsubscribed from this alert by a link in a mail"]
 
@@ -217,8 +224,10 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
             assert nobody.get(f"/mute/{wrong}").status_code == 404, wrong
             assert nobody.post(f"/mute/{wrong}").status_code == 404, wrong
         assert nobody.get(f"/unsubscribe/{link}").status_code == 404
-    describe(administrator, orders, "two")
-    assert notify_all(sqlite_engine) == 0
+    second = describe(administrator, orders, "two")
+    notify_all(sqlite_engine)
+    entries = explanation_of(administrator, second, subscription="Mail")["notified"]["data"]
+    assert {one["preference"]["from"] for one in entries} == {"mute"}
 
 
 def test_mutes_are_ones_own(served: Served, administrator: httpx.Client, orders: Json) -> None:
@@ -254,3 +263,30 @@ def test_a_broken_mute_is_refused(served: Served, administrator: httpx.Client, o
     assert (answer.status_code, "code" in answer.json()) == (400, True)
     alert_mute = {"kind": "alert", "id": orders["id"]}
     assert administrator.put(f"/users/{me}/mutes", json=alert_mute).status_code == 404
+
+
+def test_a_mute_ends_with_a_change_or_an_incident_and_says_so(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    assign_owners(administrator, orders, ann)
+    path, asset = f"/users/{ann}/mutes", {"kind": "asset", "type": "table", "id": orders["id"]}
+    with client:
+        for wrong, says in (
+            ({"kind": "everything", "ends": "changed"}, "is for an asset or an alert"),
+            ({"kind": "everything", "ends": "resolved"}, "only an asset has its own"),
+            ({**asset, "ends": "resolved"}, "has none that is not resolved"),
+            ({**asset, "ends": "changed", "incident": "INC-1"}, "say ends: resolved"),
+            ({**asset, "ends": "whenever"}, "ends"),
+            ({**asset, "ends": "resolved", "incident": "😀" * 41}, "incident"),
+        ):
+            answer = client.put(path, json=wrong)
+            assert (answer.status_code, says in answer.text) == (400, True), answer.text
+        assert client.put(path, json={**asset, "ends": "resolved", "incident": "INC-9"}).status_code == 404
+        row = client.put(path, json={**asset, "ends": "changed", "until": 4_000_000_000_000}).json()
+        assert (row["ends"], row["incident"], row["until"]) == ("changed", None, 4_000_000_000_000)
+        assert client.get(path).json()["data"] == [row]
+        event = describe(administrator, orders, "told")
+        notify_all(sqlite_engine)
+        assert "you muted" not in explanation_of(client, event, user="ann")["answer"]
+        assert client.get(path).json()["data"] == [], "it has ended"

@@ -241,7 +241,8 @@ def test_what_people_muted_is_not_told_and_what_is_told_is_counted(
     notifications = stored_notifications(sqlite_engine)
     assert notifications == expected_notifications(company)
     bells = {company.ids["ana"], company.ids["ben"]}
-    assert {row[2] for row in notifications.values()} == {*bells, "ben@example.com"}
+    muted_recipients = {company.ids["cem"], "ana@example.com"}
+    assert {row[2] for row in notifications.values()} == {*bells, "ben@example.com", *muted_recipients}
     tallies = Firings(sqlite_engine).tallies(0)
     assert {one: (tallies[one].notified_count, tallies[one].app_count) for one in (bell, mail)} == {
         bell: (2, 2),

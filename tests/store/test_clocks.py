@@ -7,6 +7,7 @@ from sqlalchemy import Engine, select
 from tests.company import STARTED_MS, SmallCompany
 from tests.notifying import notify_all
 
+from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
@@ -29,11 +30,12 @@ def company(store_engine: Engine) -> SmallCompany:
 
 
 def recipients_of(company: SmallCompany, event: Document | None) -> set[str]:
-    """Return the names of an event's recipients, once everything is processed."""
+    """Return the names of an event's recipients whom no mute stops, once everything is processed."""
     notify_all(company.engine)
     assert event is not None
     names = {identity: name for name, identity in company.ids.items()}
     query = select(notification.c.recipient_id).where(notification.c.event_id == event["id"])
+    query = query.where(notification.c.due_at_ms < NEVER_MS)
     with company.engine.connect() as connection:
         return {names[one] for one in connection.execute(query).scalars()}
 

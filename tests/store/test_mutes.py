@@ -5,17 +5,22 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Engine, func, select, text
 from tests.company import SmallCompany
-from tests.notifying import dependencies_of
+from tests.notifying import dependencies_of, notify_all
+from tests.store.test_broad_mutes import dropped_mails
+from tests.store.test_preferences import NIGHT_MS, company_of, in_app
 from tests.stores import drop_newest_tables
 
 from tocsin.flow.once import notifications_for
-from tocsin.model.mute import Mute, MuteKind
+from tocsin.flow.schedule.preferences import NEVER_MS
+from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.people import SYSTEM
+from tocsin.model.preferences import DefaultPreferences, Layer
 from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import quota_use
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.mutes import Mutes
 
@@ -32,7 +37,7 @@ def company(store_engine: Engine) -> SmallCompany:
 
 
 def notify_of_change(company: SmallCompany, table: str = "orders") -> set[tuple[str, str, tuple[str, ...]]]:
-    """Change a table; return (channel, recipient, alerts) of its notifications."""
+    """Change a table; return (channel, recipient, alerts) of its notifications that no mute keeps back."""
     event = company.describe(table, f"at {company.clock.now_ms()}")
     assert event is not None
     engine = company.engine
@@ -41,7 +46,8 @@ def notify_of_change(company: SmallCompany, table: str = "orders") -> set[tuple[
     alerts = Subscriptions(engine).list_enabled()
     dependencies = dependencies_of(engine, alerts, company.clock)
     names = {identity: name for name, identity in company.ids.items()}
-    drafts = [scheduled.draft for scheduled in notifications_for(logged_event, alerts, dependencies)]
+    scheduled_notifications = notifications_for(logged_event, alerts, dependencies)
+    drafts = [one.draft for one in scheduled_notifications if one.slot.choice.layer is not Layer.MUTE]
     return {
         (draft.channel, names.get(draft.key, draft.key), tuple(r.subscription_name for r in draft.reasons.in_order))
         for draft in drafts
@@ -143,3 +149,38 @@ def test_an_upgrade_deletes_the_mutes_of_users_erased_before_and_keeps_those_of_
     migrate(company.engine)
     assert Mutes(company.engine).counts([company.ids["bell"]], now_ms) == {company.ids["bell"]: (2, 0)}
     assert len(Mutes(company.engine).of("out@example.com", now_ms)) == 1
+
+
+def test_a_mandatory_kind_comes_through_mutes_of_asset_and_alert_and_the_rest_is_stored_with_its_mute(
+    store_engine: Engine,
+) -> None:
+    company = company_of(store_engine)
+    ana, preferences = company.ids["ana"], SqlPreferences(store_engine)
+    preferences.put_defaults(DefaultPreferences(mandatory=("name",)), now_ms=0)
+    Mutes(store_engine).put(Mute(ana, MuteKind.ASSET, company.ids["orders"], since_ms=company.clock.now_ms()))
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert in_app(store_engine, ana) == [(NEVER_MS, f"mute never asset|{company.ids['orders']}|{FOR_GOOD_MS}")]
+    assert dropped_mails(store_engine, NIGHT_MS) == [(False, ["muted: the recipient muted the asset permanently"])]
+    name = [{"op": "add", "path": "/displayName", "value": "Orders"}]
+    company.writes.patch("table", company.key("orders"), name, actor=company.actor("dia"))
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    assert sorted(due_ms for due_ms, _ in in_app(store_engine, ana)) == [NIGHT_MS, NEVER_MS]
+    assert sorted(may for may, _ in dropped_mails(store_engine, NIGHT_MS)) == [False, True]
+    preferences.put_defaults(DefaultPreferences(), now_ms=0)
+    assert [may for may, _ in dropped_mails(store_engine, NIGHT_MS)] == [False, False], "no longer mandatory"
+
+
+def test_what_was_muted_when_it_happened_stays_so_after_the_mute_has_ended(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    until_ms = company.clock.now_ms() + 60_000
+    mute(company, "ana", "orders", until_ms=until_ms)
+    company.describe("orders", "while")
+    notify_all(store_engine, now_ms=company.clock.now_ms())
+    company.clock.advance(120_000)
+    company.describe("orders", "after")
+    notify_all(store_engine, now_ms=company.clock.now_ms())
+    assert sorted(due_ms != NEVER_MS for due_ms, _ in in_app(store_engine, company.ids["ana"])) == [False, True]
+    assert sorted(may for may, _ in dropped_mails(store_engine, company.clock.now_ms())) == [False, True]
+    Mutes(store_engine).remove(company.ids["ana"], company.ids["orders"])
+    assert [may for may, _ in dropped_mails(store_engine, company.clock.now_ms())] == [True, True], "nothing is lost"

@@ -44,6 +44,11 @@ MutedKind = Annotated[str | None, typer.Option("--kind", help="A kind of change:
 OfActor = Annotated[str | None, typer.Option("--actor", help="Name of a person or bot whose changes are meant.")]
 Everything = Annotated[bool, typer.Option("--everything", help="Everything.")]
 Length = Annotated[str | None, typer.Option("--for", help="For how long: 8h, 7d, 2w. Default: permanently.")]
+UntilChange = Annotated[bool, typer.Option("--until-change", help="Until the asset or alert changes again.")]
+UntilResolved = Annotated[bool, typer.Option("--until-resolved", help="Until its incident is resolved.")]
+OfIncident = Annotated[
+    str | None, typer.Option("--incident", help="Which incident, such as INC-7. Default: that of the asset.")
+]
 OnlyMail = Annotated[bool, typer.Option("--mail", help="Mute mail only; in-app notifications continue.")]
 
 
@@ -55,6 +60,9 @@ def mute(  # noqa: PLR0913  # each option of the command is a parameter
     actor: OfActor = None,
     everything: Everything = False,
     length: Length = None,
+    until_change: UntilChange = False,
+    until_resolved: UntilResolved = False,
+    incident: OfIncident = None,
     only_mail: OnlyMail = False,
     user: AsUser = None,
     entity_type: OfType = None,
@@ -62,18 +70,25 @@ def mute(  # noqa: PLR0913  # each option of the command is a parameter
 ) -> None:
     """Mute an asset, an alert, a kind of change, a person or bot, or everything, for a time or permanently.
 
-    A kind, an actor and everything do not suppress mandatory kinds, nor what alerts tagged Critical send.
+    Mandatory kinds come all the same; what alerts tagged Critical send is muted by asset or alert only. With --for and
+    --until-change or --until-resolved, it ends with whichever is first.
 
     Examples: tocsin mute postgres_prod.ecommerce.public.orders --for 7d · tocsin mute --alert NightlyTests --mail
     · tocsin mute --kind usage --for 2w · tocsin mute --actor ingestion-bot · tocsin mute --everything --for 8h
+    · tocsin mute orders --until-resolved
     """
     until = end_after(length)
+    if until_change and (until_resolved or incident is not None):
+        raise InvalidInput("Give one of --until-change and --until-resolved.", field="until-change")
+    ends = "changed" if until_change else "resolved" if until_resolved or incident is not None else None
     with Client() as client:
         who = find_user(client, user)
         about = _subject_of(client, (asset, alert, kind, actor, everything or None), entity_type)
         zone = zone_of(client, who.id, is_shown=until is not None and not as_json)
-        answer = client.mute(who.id, about, until=until, channel="Email" if only_mail else None)
-    end = f"until {moment_text(round(until.timestamp() * 1_000), zone)}" if until else "permanently"
+        channel = "Email" if only_mail else None
+        answer = client.mute(who.id, about, until=until, channel=channel, ends=ends, incident=incident)
+    until_ms = round(until.timestamp() * 1_000) if until else None
+    end = _end_of({**answer, "ends": ends, "until": until_ms}, zone)
     text = f"{who.name} has muted {_name_of(about)}{' for mail' if only_mail else ''} {end}."
     show_text(text, answer=answer, as_json=as_json)
 
@@ -152,5 +167,13 @@ def _row(mute: Document, zone: str) -> Document:
         "what": mute["kind"],
         "name": mute["fullyQualifiedName"] or mute["name"] or mute["id"],
         "over": mute["channel"] or "all",
-        "until": moment_text(mute["until"], zone) if mute["until"] else "permanently",
+        "until": _end_of(mute, zone).removeprefix("until "),
     }
+
+
+def _end_of(mute: Document, zone: str) -> str:
+    """Return when a mute ends: ``until it changes``, ``permanently``."""
+    incident = f"until {mute.get('incident') or 'its incident'} is resolved"
+    ends = {"changed": "until it changes", "resolved": incident}.get(mute.get("ends") or "")
+    until = f"until {moment_text(mute['until'], zone)}" if mute["until"] else None
+    return f"{ends} ({until} at the latest)" if ends and until else ends or until or "permanently"

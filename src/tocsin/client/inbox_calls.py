@@ -70,14 +70,22 @@ def mutes(user_id: str) -> ApiCall[Document]:
     return ApiCall("GET", f"users/{quote(user_id, safe='')}/mutes", _document)
 
 
-def mute(
-    user_id: str, about: Entity | str, *, until: datetime | None = None, channel: str | None = None
+def mute(  # each fact of a mute is a parameter
+    user_id: str,
+    about: Entity | str,
+    *,
+    until: datetime | None = None,
+    channel: str | None = None,
+    ends: str | None = None,
+    incident: str | None = None,
 ) -> ApiCall[Document]:
     """Mute an alert, an asset, a person or bot, a kind of change (by its name) or ``"everything"`` for a user.
 
-    Until a time or for good; ``channel`` is one, or None for all. A user is muted as who makes changes.
+    Until a time or for good; ``channel`` is one, or None for all. A user is muted as who makes changes. ``ends`` ends
+    it before: ``"changed"``, or ``"resolved"`` with an ``incident`` (its name or id; None: that of the asset).
     """
-    body: Document = {"channel": channel} | _subject_of(about)
+    end = {"ends": ends, "incident": incident}
+    body: Document = {"channel": channel} | _subject_of(about) | {key: one for key, one in end.items() if one}
     body |= {"until": int(until.timestamp() * 1000)} if until else {}
     return ApiCall("PUT", f"users/{quote(user_id, safe='')}/mutes", _document, body=body)
 

@@ -97,7 +97,8 @@ class Count:
             context = self._context(resolving)
             batch = run((*MATCHING, *NOTIFYING), Batch(events), context)
             for draft in chain.from_iterable(drafts_of(batch, context)):
-                yield [draft], [draft.event.offset]
+                if draft.mute is None:
+                    yield [draft], [draft.event.offset]
 
     def _context(self, resolving: Resolving) -> Context:
         """Return what the stages share: rights as of now, incidents as they were."""

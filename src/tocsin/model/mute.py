@@ -1,8 +1,8 @@
 """Mutes: suppression of notifications on one channel or all, until a given time.
 
-Those of an alert or asset are applied when recipients are determined (``flow/resolve/candidates.py``); those of a kind
-of change, of what a person or bot changes, and of everything when a notification is written
-(``flow/schedule/preferences.py``).
+Those of an alert or asset are found when recipients are determined (``flow/resolve/candidates.py``); those of a kind
+of change, of what a person or bot changes, and of everything when a notification is written. There all of them are
+choices of never (``flow/schedule/preferences.py``).
 """
 
 from __future__ import annotations
@@ -38,8 +38,16 @@ class MuteKind(StrEnum):
         return self not in (MuteKind.ALERT, MuteKind.ASSET)
 
 
+class MuteEnd(StrEnum):
+    """What ends a mute, besides a time: its asset or alert changes, or an incident is resolved."""
+
+    CHANGED = "changed"
+    RESOLVED = "resolved"
+
+
 EVERYTHING_ID = "everything"
 _OF_KIND, _OF_ACTOR = "kind:", "act:"
+_BY_LINK = "link"
 
 
 def kind_key(name: str) -> str:
@@ -68,6 +76,10 @@ class Mute:
     until_ms : events from then on, by their own time, are notified again
     unsubscribed : it was made by the link in a mail
     since_offset : the first event that it applies to
+    ends_by : what ends it, if it is not its time alone
+    ends_of : id of the asset or alert that has to change, or of the incident
+    ends_after : the first event that may end it
+    until_offset : the event that has ended it, and is notified again; None while there is none
     """
 
     who: str
@@ -78,12 +90,14 @@ class Mute:
     until_ms: int = FOR_GOOD_MS
     unsubscribed: bool = False
     since_offset: int = 0
+    ends_by: MuteEnd | None = None
+    ends_of: str = ""
+    ends_after: int = 0
+    until_offset: int | None = None
 
     def silences(self, about_ids: tuple[str, ...], channel: str, at: tuple[int, int]) -> bool:
         """Return whether it keeps quiet what happened to one of these, over this channel: at an offset and a moment."""
-        is_meant = self.about_id in about_ids and self.channel in ("", channel)
-        offset, at_ms = at
-        return is_meant and self.since_offset <= offset and at_ms < self.until_ms
+        return self.about_id in about_ids and self.holds(channel, at)
 
     @property
     def subject(self) -> str:
@@ -95,17 +109,21 @@ class Mute:
     def holds(self, channel: str, at: tuple[int, int]) -> bool:
         """Return whether it holds over this channel for what happened at an offset and a moment."""
         offset, at_ms = at
-        return self.channel in ("", channel) and self.since_offset <= offset and at_ms < self.until_ms
+        is_over = at_ms >= self.until_ms or (self.until_offset is not None and offset >= self.until_offset)
+        return self.channel in ("", channel) and self.since_offset <= offset and not is_over
 
     def to_text(self) -> str:
-        """Return a broad mute as notifications keep it that it has suppressed, without a space."""
-        return f"{self.kind}|{self.about_id}|{self.until_ms}"
+        """Return a mute as notifications keep it that it has suppressed, without a space."""
+        end = _BY_LINK if self.unsubscribed else self.ends_by
+        return "|".join((self.kind, self.about_id, str(self.until_ms), *([end] if end else [])))
 
     @classmethod
     def from_text(cls, text: str) -> Mute:
         """Return the mute that a notification keeps, as far as it says; nobody's."""
-        kind, about_id, until_ms = text.split("|")
-        return cls("", MuteKind(kind), about_id, until_ms=int(until_ms))
+        kind, about_id, until_ms, *ends = text.split("|")
+        is_by_link = _BY_LINK in ends
+        ends_by = MuteEnd(ends[0]) if ends and not is_by_link else None
+        return cls("", MuteKind(kind), about_id, until_ms=int(until_ms), unsubscribed=is_by_link, ends_by=ends_by)
 
     def in_words(self, moment: Callable[[int], str]) -> str:
         """Return what it says: ``muted this alert until …``; ``moment`` words a time, epoch milliseconds."""
@@ -113,8 +131,15 @@ class Mute:
             return f"unsubscribed from {self._subject_text()} by a link in a mail"
         subject = self._subject_text()
         channel = f" over {self.channel}" if self.channel else ""
-        end = "permanently" if self.until_ms >= FOR_GOOD_MS else f"until {moment(self.until_ms)}"
-        return f"muted {subject}{channel} {end}"
+        return f"muted {subject}{channel} {self.end_in_words(moment)}"
+
+    def end_in_words(self, moment: Callable[[int], str]) -> str:
+        """Return when it ends: ``until it changes``, ``permanently``; ``moment`` words a time, epoch milliseconds."""
+        is_timed = self.until_ms < FOR_GOOD_MS
+        if self.ends_by is None:
+            return f"until {moment(self.until_ms)}" if is_timed else "permanently"
+        end = "until it changes" if self.ends_by is MuteEnd.CHANGED else "until the incident is resolved"
+        return f"{end}, at the latest until {moment(self.until_ms)}" if is_timed else end
 
     def _subject_text(self) -> str:
         match self.kind:
@@ -133,7 +158,8 @@ class Mute:
 class MuteRequest(BaseModel):
     """What to mute; ``type`` is the asset's, ``until`` epoch milliseconds (left out: for good).
 
-    ``id`` is that of an alert, an asset, or an actor; ``name`` that of a kind of change.
+    ``id`` is that of an alert, an asset, or an actor; ``name`` that of a kind of change. ``ends`` ends it before
+    ``until``; ``incident`` is the id or number of the one to be resolved: left out, that of the asset.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -144,3 +170,5 @@ class MuteRequest(BaseModel):
     type: str | None = Field(default=None, max_length=40)
     until: int | None = Field(default=None, ge=0, le=LATEST_MS)
     channel: Literal[Channel.ACTIVITY_FEED, Channel.EMAIL, Channel.SLACK] | None = None
+    ends: MuteEnd | None = None
+    incident: str | None = Field(default=None, max_length=40)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from tocsin.model.change import LoggedEvent
+from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.subscription import Channel
 
@@ -56,7 +57,7 @@ class NotificationDraft(NamedTuple):
 
     ``key`` is notified once (``flow/resolve/merge.Recipient``), ``target`` is where it goes. ``recipient_id`` is None
     for an address that an alert names. ``assets_by_group`` holds, by grouping key, the asset that alerts group it under
-    in place of the event's own (``flow/schedule/roots.py``).
+    in place of the event's own (``flow/schedule/roots.py``). ``mute`` is the recipient's that keeps all reasons quiet.
     """
 
     event: EventHead
@@ -66,6 +67,7 @@ class NotificationDraft(NamedTuple):
     recipient_id: str | None
     reasons: Reasons
     assets_by_group: Mapping[str, str] = MappingProxyType({})
+    mute: Mute | None = None
 
 
 @lru_cache(maxsize=10_000)

@@ -11,7 +11,7 @@ from tocsin.model.change_kinds import Frequency
 from tocsin.model.message import DroppedReason
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.own_address import shown_target
-from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice
+from tocsin.model.preferences import DEFAULT, IN_APP, FrequencyChoice, Layer
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class NotificationRecord:
         """Return whether it is kept but not shown in the app, as its recipient prefers."""
         is_in_app = self.notification.channel == IN_APP.value
         return is_in_app and self.choice.frequency is Frequency.NEVER
+
+    @property
+    def is_muted(self) -> bool:
+        """Return whether a mute of its recipient kept it back when it was written."""
+        return self.choice.layer is Layer.MUTE
 
     @property
     def who(self) -> str:

@@ -80,3 +80,14 @@ def test_what_is_muted_is_listed(run: Run, small_server: SmallServer) -> None:
         ["asset", "a.orders", "all", "permanently"],
     ]
     assert json.loads(run("mutes", "--json").out) == [MUTED]
+
+
+def test_a_mute_until_a_change_or_an_incident_says_its_end(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", ME)
+    small_server.answer("GET", f"{API}/tables/name/orders", {"id": "t", "name": "orders"})
+    small_server.answer("PUT", f"{API}/users/u/mutes", MUTED)
+    assert run("mute", "orders", "--until-change").out == "ann has muted orders until it changes.\n"
+    assert small_server.requests[-1].body["ends"] == "changed"
+    small_server.answer("PUT", f"{API}/users/u/mutes", {**MUTED, "incident": "INC-7"})
+    assert run("mute", "orders", "--incident", "INC-7").out == "ann has muted orders until INC-7 is resolved.\n"
+    assert run("mute", "orders", "--until-change", "--until-resolved").code == 2

@@ -208,7 +208,8 @@ class Explanation:
         due = {(recipient.channel, recipient.key) for recipient in trace.reached if recipient.is_due}
         for record in self.notified if trace.is_whole else ():
             notification = record.notification
-            if record.names(alert) and (notification.channel, notification.recipient) not in due:
+            is_due = (notification.channel, notification.recipient) in due
+            if record.names(alert) and not (is_due or record.is_muted):
                 name_of_record = record.user_name or named_target(
                     record.who, trace.destination_names(notification.reasons)
                 )

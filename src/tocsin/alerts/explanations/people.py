@@ -198,7 +198,8 @@ def _possible_recipient(
 
     def obstacle(candidate: Candidate) -> Obstacle | None:
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
-        stood = candidate.stop in _OF_NOW and _place(candidate.reason) in notified_because
+        is_passed_mute = candidate.stop is Stop.MUTED and not (stored_record and stored_record.is_muted)
+        stood = (candidate.stop in _OF_NOW or is_passed_mute) and _place(candidate.reason) in notified_because
         return None if stood else _obstacle(candidate, *closed_and_answers, inputs.reader) or view_objection or part
 
     paths = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))

@@ -83,7 +83,8 @@ def _count_in(
     by_event = not is_only and any(rule.questions for rule in event_rules)
     changes = _Changes.of(audience, events.first.head.entity_id, event_rules)
     for head, log_offsets in _groups(events, changes, by_event=by_event):
-        if recipients := list(merge_candidates(audience.candidates(head, event_rules, accepted))):
+        ways = merge_candidates(audience.candidates(head, event_rules, accepted))
+        if recipients := [recipient for recipient in ways if recipient.mute is None]:
             yield CountedRecipients(head, recipients, log_offsets)
 
 
@@ -127,6 +128,7 @@ class _Changes:
                 if mute.about_id in about_ids:
                     self.log_offsets.add(mute.since_offset)
                     self.times_ms.add(mute.until_ms)
+                    self.log_offsets.add(mute.since_offset if mute.until_offset is None else mute.until_offset)
 
     def _add_principals(self, principals: Sequence[Principal], audience: IndexedAudience) -> None:
         for principal in principals:

@@ -39,7 +39,8 @@ def telling_alerts_of(drafts: Iterable[NotificationDraft]) -> TellingAlerts:
     """Return whom these notifications of wholes tell of them."""
     telling_alerts: dict[str, dict[tuple[Channel, str], Collection[str]]] = {}
     for draft in drafts:
-        telling_alerts.setdefault(draft.event.event_id, {})[draft.channel, draft.key] = draft.reasons.alert_ids
+        if draft.mute is None:
+            telling_alerts.setdefault(draft.event.event_id, {})[draft.channel, draft.key] = draft.reasons.alert_ids
     return telling_alerts
 
 

@@ -73,9 +73,14 @@ class ScheduledNotification(NamedTuple):
         return any(slot.grouping_key is not None for slot in self.slots)
 
     @property
+    def is_muted(self) -> bool:
+        """Return whether a mute of its recipient keeps it back: then it is stored, and counts for no alert."""
+        return self.slot.choice.layer is Layer.MUTE
+
+    @property
     def offset_and_alerts(self) -> tuple[int, tuple[str, ...]]:
         """Return what it counts for: the offset of its event, and the alerts that share it."""
-        return self.draft.event.offset, self.draft.reasons.alert_ids
+        return self.draft.event.offset, () if self.is_muted else self.draft.reasons.alert_ids
 
     @property
     def sender(self) -> tuple[str, str]:
@@ -100,7 +105,7 @@ class Schedule:
         slots, depend_on_asset = cached_slots
         if depend_on_asset:
             slots = tuple(_by_asset(slot, draft) for slot in slots)
-        if draft.recipient_id is not None and not self._preferred.is_empty:
+        if draft.recipient_id is not None and not (self._preferred.is_empty and draft.mute is None):
             slots = self._as_preferred(slots, draft, draft.recipient_id)
         return slots
 
@@ -113,17 +118,19 @@ class Schedule:
     def _as_preferred(self, slots: tuple[Slot, ...], draft: NotificationDraft, recipient_id: str) -> tuple[Slot, ...]:
         """Return when alerts would send a notification to a person with preferences.
 
-        Preferences are for mails, direct messages and the app, and not for what is critical.
+        Preferences are for mails, direct messages and the app, and not for what is critical; mutes of an alert or asset
+        are for everything.
         """
-        if draft.channel not in PREFERRED_CHANNELS:
+        mute_choice = self._preferred.choice_of_mute(draft)
+        if mute_choice is None and draft.channel not in PREFERRED_CHANNELS:
             return slots
-        choice = self._preferred.choice_for(draft)
+        choice = mute_choice or self._preferred.choice_for(draft)
         wait, version = self._preferred.wait(draft, choice), self._preferred.versions.get(recipient_id, 0)
         if wait is None and choice.layer is Layer.NOBODY:
             return slots
         return tuple(
             slot
-            if self._timings.get(slot.subscription_id, IMMEDIATE).is_critical
+            if mute_choice is None and self._timings.get(slot.subscription_id, IMMEDIATE).is_critical
             else _preferred_slot(slot, choice, wait, (draft.channel, version, self._now_ms))
             for slot in slots
         )

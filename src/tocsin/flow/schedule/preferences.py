@@ -224,6 +224,18 @@ class Preferred:
             cached_choice = self._choices[key] = choose(layers, kinds, channel)
         return cached_choice
 
+    def choice_of_mute(self, draft: NotificationDraft) -> FrequencyChoice | None:
+        """Return the choice of never that a mute of an alert or asset is; None without one, or of a mandatory kind."""
+        is_mentioned = ReasonKind.MENTION in draft.reasons.kinds
+        if draft.mute is None or self.has_mandatory_kind(draft.recipient_id, draft.event, is_mentioned=is_mentioned):
+            return None
+        return FrequencyChoice(Frequency.NEVER, draft.mute.to_text(), Layer.MUTE)
+
+    def has_mandatory_kind(self, recipient_id: str | None, event: EventHead, *, is_mentioned: bool) -> bool:
+        """Return whether an event is of a kind that nobody may switch off."""
+        kinds = self._kinds_of(event, is_mentioned=is_mentioned)
+        return mandatory_kind(self._layers_of(recipient_id), kinds) is not None
+
     def _kinds_of(self, event: EventHead, *, is_mentioned: bool) -> Sequence[EventKind]:
         kinds = self.kinds.get(event.event_id, ())
         if is_mentioned or len(kinds) < 2:

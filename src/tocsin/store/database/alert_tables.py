@@ -180,11 +180,16 @@ mute = Table(
     Column("until_ms", BigInteger, nullable=False),
     Column("unsubscribed", Boolean, nullable=False, default=False),
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("ends_by", String(10)),
+    Column("ends_of", ID),
+    Column("ends_after", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("until_offset", BigInteger),
     Index(None, "about_id"),
 )
 """One row per (user or address, what is muted, channel); no ``channel``: all of them.
 
-``about_id`` is the id of an alert or asset; of what is broad, a key that is no id (``model/mute.py``).
+``about_id`` is the id of an alert or asset; of what is broad, a key that is no id (``model/mute.py``). ``ends_by`` says
+which event of ``ends_of`` ends it, from ``ends_after`` on; ``until_offset`` is that event, once a job has found it.
 """
 
 IS_BROAD = mute.c.kind.in_(("kind", "actor", "everything"))

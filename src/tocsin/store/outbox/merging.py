@@ -85,7 +85,8 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
         )
         named_alerts = {reason.subscription_id for reason in reasons}
         text = _text([reason for reason in new if reason.subscription_id not in named_alerts])
-        additions.append((draft.event.offset, text, draft.channel.value, draft.recipient_id))
+        if not notification.is_muted:
+            additions.append((draft.event.offset, text, draft.channel.value, draft.recipient_id))
     if moved_messages:
         add_messages(connection, [notification for _, notification in moved_messages])
     if merges:

@@ -36,7 +36,13 @@ _NOTIFICATIONS = BulkInsert(
         *("id", "event_id", "log_offset", "channel", "recipient_id", "reasons", "due_at_ms", "created_at_ms"),
         *("recipient", "message_id", "whole_id", "preferred"),
     ),
-    counted=("log_offset", "reasons", "channel", "recipient_id IS NOT NULL"),
+    counted=(
+        "log_offset",
+        "reasons",
+        "channel",
+        "recipient_id IS NOT NULL",
+        "left(preferred, 5) = 'mute '",
+    ),
 )
 _id = itemgetter(0)
 
@@ -128,12 +134,13 @@ class Storing:
         if (is_sqlite(self._connection) or len(unknown_notifications) == len(notifications)) and insert_new(
             self._connection, work
         ):
-            self._firings.add(map(_firing_of, unknown_notifications))
+            self._firings.add(_firing_of(one) for one in unknown_notifications if not one.is_muted)
             return len(unknown_notifications)
         counts = _NOTIFICATIONS.run(self._connection, notification_rows)
         MESSAGES.run(self._connection, message_rows)
-        for *firing_key, count in counts:
-            self._firings.add_kind(tuple(firing_key), count)
+        for *firing_key, is_muted, count in counts:
+            if not is_muted:
+                self._firings.add_kind(tuple(firing_key), count)
         return sum(count for *_, count in counts)
 
     def _find_wholes(self, notifications: Sequence[ScheduledNotification]) -> None:

@@ -144,7 +144,8 @@ class SqlPreferences:
 
     def of_recipients(self, drafts: Sequence[NotificationDraft]) -> Preferred:
         """Return the preferences of those who get mails, direct messages, or notifications in the app."""
-        people = {draft.recipient_id for draft in drafts if draft.recipient_id and draft.channel in PREFERRED_CHANNELS}
+        choosing_drafts = (one for one in drafts if one.mute is not None or one.channel in PREFERRED_CHANNELS)
+        people = {draft.recipient_id for draft in choosing_drafts if draft.recipient_id}
         if not people:
             return NO_PREFERENCES
         with reading(self._engine) as connection:

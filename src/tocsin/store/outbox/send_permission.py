@@ -211,7 +211,10 @@ class Permitted:
         return objection
 
     def _mute_objection(self, dispatch: Dispatch, now_ms: int) -> Objection:
-        """Return the objection of people who muted the alert, the asset, or an asset or container that reaches them."""
+        """Return the objection of people who muted the alert, the asset, or an asset or container that reaches them.
+
+        A mute counts that held when the event happened, or holds now; none of what is of a mandatory kind.
+        """
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
         people = _addressees(dispatch)
         with reading(self._engine) as connection:
@@ -225,16 +228,24 @@ class Permitted:
         about = {entry.event.entity_id for entry in dispatch.entries} | {reason.subscription_id for reason in reasons}
         with reading(self._engine) as connection:
             mutes = list(mutes_in(connection, people, about | followed_ids | set(ids.values())))
+            choices = find_preferences(connection, people) if mutes else NO_PREFERENCES
+            events = {entry.event.id for entry in dispatch.entries} if choices.layers or choices.beneath else set()
+            choices = replace(choices, kinds=kinds_of_events(connection, events))
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-            concerned = entry.recipient_id if reason.is_personal else target
+            owner_of_mute = entry.recipient_id if reason.is_personal else target
             followed_id = (reason.through.id if reason.through else None) or ""
             place = (reason.subscription_id, entry.event.entity_id, ids.get(reason.via or "", ""), followed_id)
+            moments = ((entry.log_offset, entry.event.timestamp), (NO_END, now_ms))
             silencing = (
-                mute for mute in mutes if mute.who == concerned and mute.silences(place, channel, (NO_END, now_ms))
+                mute
+                for mute in mutes
+                if mute.who == owner_of_mute and any(mute.silences(place, channel, at) for at in moments)
             )
             mute = next(silencing, None)
-            return None if mute is None else (OutcomeReason.MUTED, f"the recipient {mute.in_words(moment_text)}")
+            if mute is None or (reason.is_personal and _is_mandatory(entry, choices)):
+                return None
+            return OutcomeReason.MUTED, f"the recipient {mute.in_words(moment_text)}"
 
         return objection
 
@@ -341,6 +352,11 @@ def _read_by(connection: Connection, people: Collection[str], offsets: Collectio
         column.recipient_id.in_(people), column.channel == IN_APP.value, column.read_at_ms.is_not(None)
     )
     return {(row.recipient_id, row.event_id) for row in rows_by_key(connection, query, column.log_offset, offsets)}
+
+
+def _is_mandatory(entry: Entry, choices: Preferred) -> bool:
+    is_mentioned = any(one.kind is ReasonKind.MENTION for one in entry.reasons)
+    return choices.has_mandatory_kind(entry.recipient_id, _head_of(entry), is_mentioned=is_mentioned)
 
 
 def _head_of(entry: Entry) -> EventHead:

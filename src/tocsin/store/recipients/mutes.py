@@ -6,21 +6,23 @@ Next: ``flow/resolve/candidates.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, or_, select, update
 
 from tocsin.model.entity import Document
-from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.mute import Mute, MuteEnd, MuteKind
 from tocsin.store.database.alert_tables import IS_BROAD, mute
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import present_keys, rows_by_key
-from tocsin.store.database.tables import entity
+from tocsin.store.database.tables import change_event, entity
 from tocsin.store.eventlog.log import announce_write
+from tocsin.store.recipients.mute_ends import key_of, open_incidents, with_ends
 from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
+_END_COLUMNS = ("until_ms", "unsubscribed", "ends_by", "ends_of", "ends_after", "until_offset")
 _FindSubjects = Callable[[Connection, Collection[str]], SubjectAssets]
 
 
@@ -35,17 +37,20 @@ class Mutes:
         query = select(mute).where(mute.c.who == who, mute.c.until_ms > now_ms)
         with reading(self._engine) as connection:
             mutes = connection.execute(query.order_by(mute.c.since_ms.desc(), mute.c.about_id, mute.c.channel))
-            return [_mute(row) for row in mutes]
+            own_mutes = with_ends(connection, [_mute(row) for row in mutes])
+        return [one for one in own_mutes if one.until_offset is None]
 
     def put(self, new_mute: Mute) -> None:
-        """Mute; what was muted before keeps its start and takes the new end."""
+        """Mute; what was muted before, and has not ended, keeps its start and takes the new end."""
         row = asdict(new_mute)
         with writing(self._engine) as connection:
-            row["since_offset"] = announce_write(connection) + 1
-            end_columns = {"until_ms": row["until_ms"], "unsubscribed": row["unsubscribed"]}
+            row["since_offset"] = row["ends_after"] = announce_write(connection) + 1
+            end_columns = {name: row[name] for name in _END_COLUMNS}
             keys = ["who", "about_id", "channel"]
-            fresh = delete(mute).where(mute.c.who == new_mute.who, mute.c.about_id == new_mute.about_id)
-            connection.execute(fresh.where(mute.c.channel == new_mute.channel, mute.c.until_ms <= new_mute.since_ms))
+            same = (mute.c.who == new_mute.who, mute.c.about_id == new_mute.about_id, mute.c.channel == row["channel"])
+            earlier_mutes = with_ends(connection, [_mute(one) for one in connection.execute(select(mute).where(*same))])
+            if any(one.until_ms <= new_mute.since_ms or one.until_offset is not None for one in earlier_mutes):
+                connection.execute(delete(mute).where(*same))
             connection.execute(
                 insert_into(connection, mute).values(row).on_conflict_do_update(index_elements=keys, set_=end_columns)
             )
@@ -61,6 +66,48 @@ class Mutes:
         query = select(*names, entity.c.fqn.label("fullyQualifiedName"))
         with reading(self._engine) as connection:
             return [dict(row._mapping) for row in rows_by_key(connection, query, entity.c.id, set(ids))]
+
+    def open_incidents(self, asset_id: str) -> list[str]:
+        """Return the ids of the unresolved incidents of an asset, and of the tests of a table."""
+        with reading(self._engine) as connection:
+            return open_incidents(connection, asset_id)
+
+    def settle(self, through_offset: int) -> int:
+        """Write down which mutes events up to an offset have ended; return how many. All of these events are stored.
+
+        Later events only are looked at for the others from then on.
+        """
+        with reading(self._engine) as connection:
+            query = select(mute).where(mute.c.ends_by.is_not(None), mute.c.until_offset.is_(None))
+            waiting = [_mute(row) for row in connection.execute(query.where(mute.c.ends_after <= through_offset))]
+            ends = {key_of(one): one.until_offset for one in with_ends(connection, waiting)}
+        ended_count = 0
+        for earlier in waiting:
+            place = ends[key_of(earlier)]
+            is_over = place is not None and place <= through_offset
+            columns = {"until_offset": place} if is_over else {"ends_after": through_offset + 1}
+            is_same = (
+                mute.c.who == earlier.who,
+                mute.c.about_id == earlier.about_id,
+                mute.c.channel == earlier.channel,
+            )
+            is_unchanged = (mute.c.ends_after == earlier.ends_after, mute.c.ends_of == earlier.ends_of)
+            with writing(self._engine) as connection:
+                count = connection.execute(update(mute).where(*is_same, *is_unchanged).values(columns)).rowcount
+            ended_count += count if is_over else 0
+        return ended_count
+
+    def purge(self, through_offset: int, *, before_ms: int) -> int:
+        """Delete the mutes that ended before a moment and before what is still to be read; return how many."""
+        unread = select(change_event.c.timestamp_ms).where(change_event.c.log_offset > through_offset)
+        ended_at = select(change_event.c.timestamp_ms).where(change_event.c.log_offset == mute.c.until_offset)
+        with writing(self._engine) as connection:
+            unread_ms = connection.scalar(unread.order_by(change_event.c.log_offset).limit(1))
+            limit_ms = before_ms if unread_ms is None else min(before_ms, unread_ms)
+            is_ended = mute.c.until_offset <= through_offset
+            ended_ms = func.coalesce(ended_at.correlate(mute).scalar_subquery(), 0)
+            is_old = or_(mute.c.until_ms <= limit_ms, and_(is_ended, ended_ms <= before_ms))
+            return connection.execute(delete(mute).where(is_old)).rowcount
 
     def counts(self, alert_ids: Collection[str], now_ms: int) -> dict[str, tuple[int, int]]:
         """Return per alert how many have muted it now, and how many of them by the link in a mail."""
@@ -87,18 +134,15 @@ def mutes_in(
 
     Most people have muted nothing, and are asked for it by themselves first.
     """
-    own_mutes = (
-        list(rows_by_key(connection, select(mute), mute.c.who, user_ids)) if len(user_ids) <= len(about_ids) else None
-    )
+    own_mutes = _mutes_by(connection, mute.c.who, user_ids) if len(user_ids) <= len(about_ids) else None
     if own_mutes == []:
         return
     about: dict[str, list[str]] = {}
     for part_id, asset_id in find_subjects(connection, about_ids).items():
         about.setdefault(asset_id, []).append(part_id)
     ids = {*about_ids, *about}
-    for row in rows_by_key(connection, select(mute), mute.c.about_id, ids) if own_mutes is None else own_mutes:
-        if row.who in user_ids and row.about_id in ids:
-            asset_mute = _mute(row)
+    for asset_mute in _mutes_by(connection, mute.c.about_id, ids) if own_mutes is None else own_mutes:
+        if asset_mute.who in user_ids and asset_mute.about_id in ids:
             yield from (
                 replace(asset_mute, about_id=muted_id)
                 for muted_id in (asset_mute.about_id, *about.get(asset_mute.about_id, ()))
@@ -110,10 +154,18 @@ def broad_mutes_of(connection: Connection, user_ids: Collection[str]) -> dict[st
     if connection.scalar(select(mute.c.who).where(IS_BROAD).limit(1)) is None:
         return {}
     mutes: dict[str, list[Mute]] = defaultdict(list)
-    for row in rows_by_key(connection, select(mute).where(IS_BROAD), mute.c.who, user_ids):
-        mutes[row.who].append(_mute(row))
+    for broad_mute in _mutes_by(connection, mute.c.who, user_ids, IS_BROAD):
+        mutes[broad_mute.who].append(broad_mute)
     return dict(mutes)
 
 
+def _mutes_by(
+    connection: Connection, column: ColumnElement[str], keys: Collection[str], *conditions: ColumnElement[bool]
+) -> Sequence[Mute]:
+    mute_rows = rows_by_key(connection, select(mute).where(*conditions), column, keys)
+    return with_ends(connection, [_mute(row) for row in mute_rows])
+
+
 def _mute(row: Row[Any]) -> Mute:  # Any: a column's value
-    return Mute(**{**row._mapping, "kind": MuteKind(row.kind)})
+    ends_by = None if row.ends_by is None else MuteEnd(row.ends_by)
+    return Mute(**{**row._mapping, "kind": MuteKind(row.kind), "ends_by": ends_by, "ends_of": row.ends_of or ""})

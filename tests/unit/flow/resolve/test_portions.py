@@ -61,7 +61,7 @@ def _event(rng: random.Random, sample: Company, number: int, questions: dict[str
 def recipients_in_portions(case: Case, people_at_once: int) -> Notified:
     reasons_by_recipient: Notified = {}
     for head, recipients in resolve_events(case.events, case.rules, case.company, people_at_once=people_at_once):
-        for recipient in recipients:
+        for recipient in (one for one in recipients if one.mute is None):
             key = (head.event_id, recipient.channel.value, recipient.key)
             assert key not in reasons_by_recipient, "two portions notify one recipient"
             reasons = _facts_of_reasons(recipient.reasons)

@@ -1,0 +1,144 @@
+"""Tests of mutes that end with a change or an incident, on both stores: by places in the log, whoever asks and when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+from tests.store.test_alert_incidents import handle_incident
+from tests.store.test_preferences import in_app
+
+from tocsin.alerts.incidents import Handling
+from tocsin.flow.schedule.preferences import NEVER_MS
+from tocsin.jobs.mutes import KEPT_MS, MutesJob
+from tocsin.model.alert_incident import StepKind
+from tocsin.model.mute import Mute, MuteEnd, MuteKind
+from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
+from tocsin.store.database.alert_tables import mute
+from tocsin.store.outbox.inbox import Inbox
+from tocsin.store.recipients.mutes import Mutes
+
+OWNERS = [{"category": "Owners", "type": "ActivityFeed"}]
+FAILED, WELL = "Failed", "Successful"
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    small_company = SmallCompany(store_engine)
+    small_company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
+    small_company.clock.advance(1_000)
+    small_company.alert("failed", OWNERS, "pipelineStatus == 'Failed'", resources=("pipeline",))
+    small_company.alert("all", OWNERS)
+    notify_all(store_engine)
+    return small_company
+
+
+def put_mute(company: SmallCompany, ends_by: MuteEnd | None, ends_of: str = "", **options: Any) -> None:
+    row = Mute(company.ids["ana"], MuteKind.ASSET, company.ids["etl"], since_ms=company.clock.now_ms())
+    Mutes(company.engine).put(replace(row, ends_by=ends_by, ends_of=ends_of, **options))
+
+
+def heard(company: SmallCompany, who: str = "ana") -> list[bool]:
+    """Return of each notification in the app of a person, in order of the log, whether it is shown."""
+    return [due_ms != NEVER_MS for due_ms, _ in in_app(company.engine, company.ids[who])]
+
+
+def text(company: SmallCompany, words: str) -> None:
+    company.clock.advance(1_000)
+    patch = [{"op": "add", "path": "/description", "value": words}]
+    company.writes.patch("pipeline", company.key("etl"), patch, actor=company.actor("dia"))
+
+
+def incident_id(company: SmallCompany) -> str:
+    incident = AlertIncidentLog(company.engine).find("INC-1")
+    assert incident is not None
+    return incident.id
+
+
+@pytest.mark.parametrize("settles", [False, True], ids=["not settled", "settled"])
+def test_until_it_changes_runs_are_not_told_and_the_change_is(company: SmallCompany, settles: bool) -> None:
+    put_mute(company, MuteEnd.CHANGED, company.ids["etl"])
+    steps = [FAILED, WELL, "a text", FAILED, "more"]
+    for step in steps:
+        company.run("etl", step) if step in (FAILED, WELL) else text(company, step)
+        if settles:
+            notify_all(company.engine)
+            MutesJob(company.engine, company.clock).look()
+    notify_all(company.engine)
+    assert heard(company) == [False, False, True, True, True]
+    assert Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms()) == []
+
+
+def test_until_the_incident_is_resolved_the_success_is_told_again(company: SmallCompany) -> None:
+    company.run("etl", FAILED)
+    notify_all(company.engine)
+    put_mute(company, MuteEnd.RESOLVED, incident_id(company))
+    for status in (FAILED, FAILED, WELL, FAILED):
+        company.run("etl", status)
+    notify_all(company.engine)
+    assert heard(company) == [True, False, False, True, True]
+
+
+def test_an_incident_that_a_person_resolves_ends_a_mute_there(company: SmallCompany) -> None:
+    company.run("etl", FAILED)
+    notify_all(company.engine)
+    put_mute(company, MuteEnd.RESOLVED, incident_id(company))
+    company.run("etl", FAILED)
+    notify_all(company.engine)
+    handle_incident(company, "INC-1", Handling(StepKind.ACKNOWLEDGED))
+    notify_all(company.engine)
+    handle_incident(company, "INC-1", Handling(StepKind.RESOLVED))
+    company.run("etl", FAILED)
+    notify_all(company.engine)
+    assert heard(company) == [True, False, True]
+
+
+def test_a_mute_that_has_ended_begins_anew_and_one_under_way_takes_the_new_end(company: SmallCompany) -> None:
+    put_mute(company, MuteEnd.CHANGED, company.ids["etl"])
+    text(company, "ends it")
+    notify_all(company.engine)
+    put_mute(company, MuteEnd.CHANGED, company.ids["etl"])
+    company.run("etl", FAILED)
+    put_mute(company, None)
+    text(company, "no longer ends it")
+    notify_all(company.engine)
+    assert heard(company) == [True, False, False]
+
+
+def test_what_a_time_and_a_change_may_end_ends_with_the_first(company: SmallCompany) -> None:
+    put_mute(company, MuteEnd.CHANGED, company.ids["etl"], until_ms=company.clock.now_ms() + 1)
+    company.clock.advance(5_000)
+    company.run("etl", FAILED, after_s=600)
+    notify_all(company.engine)
+    assert heard(company) == [True]
+
+
+def test_mutes_that_ended_a_month_ago_are_deleted_once_the_pipeline_has_read_so_far(company: SmallCompany) -> None:
+    engine, now_ms = company.engine, company.clock.now_ms()
+    put_mute(company, MuteEnd.CHANGED, company.ids["etl"])
+    put_mute(company, None, about_id=company.ids["orders"], until_ms=now_ms + 1)
+    put_mute(company, None, about_id=company.ids["revenue"])
+    text(company, "ends it")
+
+    def about() -> set[str]:
+        with engine.connect() as connection:
+            names = {identity: name for name, identity in company.ids.items()}
+            return {names[one] for one in connection.scalars(select(mute.c.about_id))}
+
+    job = MutesJob(engine, company.clock)
+    job.look()
+    assert about() == {"etl", "orders", "revenue"}
+    company.clock.advance(KEPT_MS + 60_000)
+    job.look()
+    assert about() == {"etl", "revenue"}, "the event that ended the first is not read yet"
+    notify_all(engine)
+    job.look()
+    assert about() == {"revenue"}
+    company.clock.advance(-2 * KEPT_MS)
+    job.look()
+    assert about() == {"revenue"}
+    assert Inbox(engine).counts(company.ids["ana"], now_ms).total_count == 1

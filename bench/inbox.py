@@ -16,7 +16,8 @@ from sqlalchemy import Engine, select
 from bench.filling import event_id, fill_log, hurrying
 from bench.measured import Measurement, Report, p95, scale_count
 from bench.running import empty_stores
-from tocsin.model.inbox import Tab
+from tocsin.model.causes import gather_causes
+from tocsin.model.inbox import MOST_COUNTED, Tab
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import notification
@@ -75,8 +76,16 @@ def _reads(inbox: Inbox, count: int) -> Iterator[tuple[str, Callable[[], object]
         yield f"page of {tab}", partial(inbox.page, OWNER, _NOW_MS, limit=_PAGE_LENGTH, kind=PageOf(tab))
     deep = InboxCursor(read=True, log_offset=count // 3)
     yield "page of all, far down", partial(inbox.page, OWNER, _NOW_MS, limit=_PAGE_LENGTH, after=deep)
+    yield "page of causes", partial(_page_of_causes, inbox)
     yield "counts", partial(inbox.counts, OWNER, _NOW_MS)
     yield "what is snoozed and due", partial(inbox.wake, _NOW_MS, [OWNER])
+
+
+def _page_of_causes(inbox: Inbox) -> None:
+    """Gather the first entries by cause, and read the documents of as many as a page shows."""
+    heads = inbox.heads(OWNER, _NOW_MS, limit=MOST_COUNTED, kind=PageOf())
+    gather_causes(head.facts for head in heads)
+    inbox.led_entries_of(OWNER, _NOW_MS, [head.id for head in heads[:_PAGE_LENGTH]])
 
 
 def _bare_page(engine: Engine, count: int) -> None:

@@ -50,8 +50,14 @@ Before = Annotated[str | None, typer.Option("--before", help="Only what happened
 Search = Annotated[str | None, typer.Option("--search", metavar="WORDS", help="Only what says all these words.")]
 
 
+OfCause = Annotated[
+    str | None, typer.Option("--cause", metavar="ID", help="Only what this cause had (tocsin inbox --by-cause).")
+]
+ByCause = Annotated[
+    bool, typer.Option("--by-cause", help="List the causes: runs, edits of neighbours, failures with what is below.")
+]
 ByAsset = Annotated[bool, typer.Option("--by-asset", help="List the assets, each with how many it has.")]
-_MOST_ASSETS = 100
+_MOST_GROUPS = 100
 _STATES_AT_ONCE = 100
 
 
@@ -67,6 +73,8 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     since: Since = None,
     before: Before = None,
     search: Search = None,
+    cause: OfCause = None,
+    by_cause: ByCause = False,
     by_asset: ByAsset = False,
     limit: MostNotices = 20,
     user: AsUser = None,
@@ -77,15 +85,20 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     Of failures it says how bad they are, since when and how often in a row, their incident, what is to be done, and
     which rows failed a test, as far as you may see them.
 
-    Examples: tocsin inbox --kind testFailure --since 7d · tocsin inbox --asset postgres_prod.ecommerce.public.orders
+    Examples: tocsin inbox --by-cause · tocsin inbox --kind testFailure --since 7d
+    · tocsin inbox --asset postgres_prod.ecommerce.public.orders
     """
     shown_tab = Tab.UNREAD if unread else tab
     with Client() as client:
         who = find_user(client, user).id
         zone = zone_of(client, who, is_shown=not as_json)
-        filters = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search))
+        filters = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search, cause))
+        if by_cause:
+            causes = client.notification_causes(who, tab=shown_tab.value, limit=min(limit, _MOST_GROUPS), **filters)
+            show_rows((_cause_row(one, zone) for one in causes["data"]), answer=causes, as_json=as_json)
+            return
         if by_asset:
-            assets = client.notified_assets(who, tab=shown_tab.value, limit=min(limit, _MOST_ASSETS), **filters)
+            assets = client.notified_assets(who, tab=shown_tab.value, limit=min(limit, _MOST_GROUPS), **filters)
             show_rows((_asset_row(one, zone) for one in assets["data"]), answer=assets, as_json=as_json)
             return
         notices = list(islice(client.notifications(who, tab=shown_tab.value, fields=_DETAILS, **filters), limit))
@@ -104,6 +117,18 @@ def _asset_row(asset: Document, zone: str) -> Document:
     }
 
 
+def _cause_row(cause: Document, zone: str) -> Document:
+    leading: Document = cause["leading"]
+    return {
+        "time": moment_text(cause["timestamp"], zone),
+        "what": cause["title"],
+        "above all": leading["title"] if leading["title"] != cause["title"] else "",
+        "notifications": cause["count"],
+        "unread": cause["unread"],
+        "cause": cause["id"],
+    }
+
+
 class _Choice(NamedTuple):
     """The options of a command that choose notifications."""
 
@@ -115,6 +140,7 @@ class _Choice(NamedTuple):
     since: str | None
     before: str | None
     search: str | None
+    cause: str | None
 
 
 def _filter_of(client: Client, choice: _Choice) -> dict[str, Filter]:
@@ -128,6 +154,7 @@ def _filter_of(client: Client, choice: _Choice) -> dict[str, Filter]:
         "start_ts": _moment_ms(choice.since, "since"),
         "end_ts": _moment_ms(choice.before, "before"),
         "q": choice.search,
+        "cause": choice.cause,
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -191,6 +218,7 @@ def mark(  # noqa: PLR0913  # each option of the command is a parameter
     since: Since = None,
     before: Before = None,
     search: Search = None,
+    cause: OfCause = None,
     dry_run: DryRun = False,
     user: AsUser = None,
     as_json: AsJson = False,
@@ -205,7 +233,7 @@ def mark(  # noqa: PLR0913  # each option of the command is a parameter
         raise InvalidInput("Say what to mark and which, or give --undo.", field="mark")
     with Client() as client:
         who = find_user(client, user)
-        criteria = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search))
+        criteria = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search, cause))
         if criteria or tab:
             if ids or undo:
                 raise InvalidInput("Give ids, a filter, or --undo.", field="mark")

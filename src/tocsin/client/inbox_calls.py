@@ -37,6 +37,15 @@ def notified_assets(user_id: str, **filters: Filter) -> ApiCall[Document]:
     return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/assets", _document, query_of(filters))
 
 
+def notification_causes(user_id: str, **filters: Filter) -> ApiCall[Document]:
+    """Return the causes of a user's notifications (``data``): runs, edits of neighbours, failures, single events.
+
+    Each has an ``id``, a ``title``, ``count``, ``unread``, and the notification that is ``leading``. Filters are those
+    of ``notifications``, which with ``cause``, an id, has the entries of one; ``after`` from ``paging`` goes on.
+    """
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/causes", _document, query_of(filters))
+
+
 def mark_matching_notifications(
     user_id: str,
     mark: str,

@@ -12,6 +12,7 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tocsin.clock import LATEST_MS
+from tocsin.model.causes import MOST_TOKEN
 from tocsin.model.change_kinds import BOT, CHANGE_KINDS
 from tocsin.model.notification import ReasonKind
 
@@ -39,6 +40,7 @@ class EntryFilter(BaseModel):
     asset : what happened to this asset, its tests, or in a conversation about it
     alert : this alert told of it
     actor : this person or bot did it
+    cause : it is one of the events that a cause had when it was listed: the ``id`` of the cause
     start_ms, end_ms : when it happened, epoch milliseconds, both inclusive
     words : all of these words, as they are, stand in what the entry says; upper and lower case are the same
     """
@@ -52,6 +54,7 @@ class EntryFilter(BaseModel):
     asset: UUID | None = None
     alert: UUID | None = None
     actor: str | None = Field(default=None, min_length=1, max_length=256)
+    cause: str | None = Field(default=None, max_length=MOST_TOKEN)
     start_ms: _Moment | None = Field(default=None, alias="startTs")
     end_ms: _Moment | None = Field(default=None, alias="endTs")
     words: str | None = Field(default=None, alias="q", max_length=MOST_WORDS)

@@ -67,6 +67,7 @@ from tocsin.server.routes.notifications import (
     follow_links,
     inbox,
     inbox_assets,
+    inbox_causes,
     inbox_marks,
     mute_links,
     mutes,
@@ -301,7 +302,7 @@ _OF_FOLLOWERS = (followers, follows, searches)
 _BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
 _OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
 _OF_ENTITIES = (samples.of_asset, followers.of_asset, activity.of_entities)
-_OF_INBOXES = (inbox, inbox_assets, inbox_marks, mutes, preferences, activity, atom)
+_OF_INBOXES = (inbox, inbox_assets, inbox_causes, inbox_marks, mutes, preferences, activity, atom)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,

@@ -190,3 +190,24 @@ def test_an_undo_of_more_than_a_request_takes_is_sent_in_portions(
     assert [sum(len(one["ids"]) for one in portion) for portion in portions] == [20_000, 151]
     sent_ids = [(one["seen"], each) for portion in portions for one in portion for each in one["ids"]]
     assert sent_ids == [(is_seen, each) for is_seen, many in ids.items() for each in many]
+
+
+def test_causes_are_listed_with_what_leads_them(run: Run, small_server: SmallServer) -> None:
+    cause = {
+        "id": "0123456789abcdef.1.9",
+        "title": "dbt run 7: 2 changes to 2 tables by dbt",
+        "count": 2,
+        "unread": 1,
+        "timestamp": 0,
+        "leading": {"title": "cart removed"},
+    }
+    alone = {**cause, "title": "cart removed", "count": 1}
+    answer_inbox(small_server)
+    page = {"data": [cause, alone], "paging": {"total": 2}}
+    small_server.answer("GET", f"{API}/users/u/notifications/causes", page)
+    lines = run("inbox", "--by-cause", "--cause", "0123456789abcdef.1.9", "--json").out
+    assert json.loads(lines) == page
+    assert small_server.requests[-1].query["cause"] == "0123456789abcdef.1.9"
+    text = " ".join(run("inbox", "--by-cause").out.split())
+    assert text.count("cart removed") == 1
+    assert "dbt run 7: 2 changes to 2 tables by dbt" in text

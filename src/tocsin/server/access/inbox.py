@@ -12,6 +12,7 @@ from functools import partial
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.chunks import chunks_of
+from tocsin.model.causes import CauseToken, parse_token
 from tocsin.model.inbox import (
     MOST_COUNTED,
     MOST_MARKED,
@@ -24,6 +25,7 @@ from tocsin.model.inbox import (
     sum_of_marks,
 )
 from tocsin.model.inbox_filter import NO_FILTER, EntryFilter
+from tocsin.server.access.cause_heads import with_visible_roots
 from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import Read, visible_page
 from tocsin.server.inbox.entry_filters import is_match
@@ -126,10 +128,18 @@ class InboxView:
         visible_entries = self.visible_entries_of(entries)
         entity_ids = {entry.event.entity_id for entry in visible_entries if entry is not None}
         subjects = self.inbox.subject_assets(entity_ids) if entry_filter.asset is not None else {}
-        return [
+        matching_entries = [
             entry if entry is not None and is_match(entry, entry_filter, subjects) else None
             for entry in visible_entries
         ]
+        token = parse_token(entry_filter.cause or "")
+        return matching_entries if token is None else self._entries_of_cause(token, matching_entries)
+
+    def _entries_of_cause(self, token: CauseToken, entries: Sequence[InboxEntry | None]) -> list[InboxEntry | None]:
+        """Return these entries, and None of those that a cause did not have when it was listed."""
+        heads = self.inbox.heads_of([entry.id for entry in entries if entry is not None])
+        ids = {head.id for head in with_visible_roots(heads, self.visibility) if token.names(head.facts)}
+        return [entry if entry is not None and entry.id in ids else None for entry in entries]
 
     def _visible_parts_of(self, visibly_led: Sequence[InboxEntry | None]) -> list[InboxEntry | None]:
         """Return entries with what may be seen of their events and reasons."""

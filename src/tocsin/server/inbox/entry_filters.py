@@ -12,18 +12,21 @@ from tocsin.conditions.event_kinds import kinds_of
 from tocsin.conditions.fields import derive
 from tocsin.delivery.wording.changes import event_text
 from tocsin.errors import InvalidInput
+from tocsin.model.causes import parse_token
 from tocsin.model.change import ChangeEvent
 from tocsin.model.inbox_filter import FILTER_KINDS, EntryFilter
 from tocsin.store.outbox.inbox import InboxEntry
 
 
 def check_filter(entry_filter: EntryFilter) -> None:
-    """Refuse a filter by kinds that there are not.
+    """Refuse a filter by kinds or a cause that there are not.
 
     Raises
     ------
-    InvalidInput : a kind is none, or none that an entry shows
+    InvalidInput : a kind is none, or none that an entry shows; a cause is none
     """
+    if entry_filter.cause is not None and parse_token(entry_filter.cause) is None:
+        raise InvalidInput("is the id of a cause, as the list of causes has it", field="cause")
     if unknown := [kind for kind in entry_filter.kinds if kind not in FILTER_KINDS]:
         raise InvalidInput(f"unknown: {', '.join(unknown)}; there are {', '.join(FILTER_KINDS)}", field="kind")
 

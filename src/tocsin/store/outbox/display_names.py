@@ -7,7 +7,7 @@ whole claim, or a page of an inbox or a feed, and says which owners are deleted 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from tocsin.model.message import CarriedEvent
 from tocsin.model.pointers import Json, is_reference, references_in
 from tocsin.store.database.dialects import json_text
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import entity
+from tocsin.store.database.tables import entity, person
 
 _OWNERS, _DISPLAY_NAME = "owners", "displayName"
 _NAMED_TYPES = frozenset({"user", "team", "testCase"})
@@ -86,6 +86,12 @@ def with_display_names(connection: Connection, dispatches: Sequence[Dispatch]) -
     naming = _read_naming(connection, [carried.event for carried in carried_events.values()])
     named_events = {key: _carry(carried, naming) for key, carried in carried_events.items()}
     return [_with_events(one, named_events) if one.message.channel in WORDED else one for one in dispatches]
+
+
+def display_names_of_actors(connection: Connection, names: Collection[str]) -> dict[str, str]:
+    """Return what people and bots of these names are called by now; of who has no other name, nothing."""
+    query = select(person.c.name, person.c.display_name).where(person.c.display_name.is_not(None))
+    return {row.name: row.display_name for row in rows_by_key(connection, query, person.c.name, names)}
 
 
 def events_with_display_names(connection: Connection, events: Sequence[ChangeEvent]) -> list[ChangeEvent]:

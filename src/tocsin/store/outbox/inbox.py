@@ -41,7 +41,7 @@ from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.outbox import inbox_marks
-from tocsin.store.outbox.display_names import events_with_display_names
+from tocsin.store.outbox.display_names import display_names_of_actors, events_with_display_names
 from tocsin.store.outbox.inbox_counts import tab_counts
 from tocsin.store.outbox.inbox_filters import may_match
 from tocsin.store.outbox.inbox_groups import (
@@ -57,6 +57,7 @@ from tocsin.store.outbox.inbox_groups import (
     member_counts,
     members_of,
 )
+from tocsin.store.outbox.inbox_heads import InboxHead, heads_of_ids, heads_of_queries, select_heads
 from tocsin.store.outbox.inbox_waking import due_rows
 from tocsin.store.recipients.subject_assets import find_subject_assets
 
@@ -129,7 +130,11 @@ class PageOf:
     def place_of(self, entry: InboxEntry) -> InboxCursor:
         """Return where a page that ends with an entry ended."""
         is_other = entry.state.is_read or entry.state.snooze is not None
-        return InboxCursor(read=self.has_two_parts and is_other, log_offset=entry.log_offset)
+        return self.place_at(entry.log_offset, is_other=is_other)
+
+    def place_at(self, log_offset: int, *, is_other: bool) -> InboxCursor:
+        """Return where a page ended whose last entry is at an offset of the log, among the others or not."""
+        return InboxCursor(read=self.has_two_parts and is_other, log_offset=log_offset)
 
 
 EVERYTHING = PageOf()
@@ -204,10 +209,33 @@ class Inbox:
             entry_rows = list(rows_by_key(connection, query, notification.c.id, ids))
             return {row.id: _notified_entry(row, texts) for row in entry_rows}
 
+    def led_entries_of(self, user_id: str, now_ms: int, ids: Collection[str]) -> dict[str, InboxEntry]:
+        """Return the entries of these notifications by their ids, each with how many it leads."""
+        entries = BoundedList(self.entries_of(user_id, now_ms, ids).values())
+        return {entry.id: entry for entry in self._with_counts(user_id, now_ms, entries)}
+
+    def heads(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[InboxHead]:
+        """Return the heads of the first entries of a tab, as ``page`` has them without a filter."""
+        newest_first = select_heads().order_by(notification.c.log_offset.desc())
+        parts = PARTS[kind.tab]
+        queries = [newest_first.where(one.is_shown_to(user_id, now_ms), leads(user_id, now_ms, one)) for one in parts]
+        with reading(self._engine) as connection:
+            return heads_of_queries(connection, queries, limit)
+
+    def heads_of(self, ids: Sequence[str]) -> list[InboxHead]:
+        """Return the heads of these notifications, in the same order."""
+        with reading(self._engine) as connection:
+            return heads_of_ids(connection, ids)
+
     def named_events(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent]:
         """Return events, in the same order, with display names, as mails word them."""
         with reading(self._engine) as connection:
             return events_with_display_names(connection, events)
+
+    def actor_names(self, names: Collection[str]) -> dict[str, str]:
+        """Return the display names of these people and bots, by their names, where they have one."""
+        with reading(self._engine) as connection:
+            return display_names_of_actors(connection, names)
 
     def subject_assets(self, entity_ids: Collection[str]) -> dict[str, str]:
         """Return the asset that each of these tests and threads is about."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import ColumnElement, and_, or_
 
+from tocsin.model.causes import parse_token
 from tocsin.model.inbox_filter import EntryFilter
 from tocsin.model.thread import THREAD
 from tocsin.store.database.tables import change_event, notification
@@ -34,6 +35,8 @@ def _conditions_of(entry_filter: EntryFilter) -> Iterator[ColumnElement[bool]]:
         yield or_(*(_ROW.reasons.contains(f'"{reason.value}"') for reason in entry_filter.reasons))
     if entry_filter.actor is not None:
         yield _EVENT.user_name == entry_filter.actor
+    if entry_filter.cause is not None and (token := parse_token(entry_filter.cause)) is not None:
+        yield _ROW.log_offset.between(token.first, token.last)
     if entry_filter.start_ms is not None:
         yield _EVENT.timestamp_ms >= entry_filter.start_ms
     if entry_filter.end_ms is not None:

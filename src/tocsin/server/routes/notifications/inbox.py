@@ -18,6 +18,7 @@ from tocsin.access.person_visibility import Visibility
 from tocsin.delivery.lines import UTC
 from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
+from tocsin.model.causes import MOST_TOKEN
 from tocsin.model.entity import Document
 from tocsin.model.inbox import Tab, TabCounts
 from tocsin.model.inbox_filter import MOST_WORDS, NO_FILTER, EntryFilter
@@ -65,6 +66,21 @@ def asked_tab(
     return Tab.UNREAD if unread else tab
 
 
+def asked_times(
+    start_ts: Annotated[Timestamp | None, Query(alias="startTs", description="Not before, epoch ms.")] = None,
+    end_ts: Annotated[Timestamp | None, Query(alias="endTs", description="Not after, epoch ms.")] = None,
+) -> Document:
+    """Return the filter by times of a request."""
+    return {"startTs": start_ts, "endTs": end_ts}
+
+
+def asked_cause(
+    cause: Annotated[str | None, Query(max_length=MOST_TOKEN, description="Only what this cause had.")] = None,
+) -> Document:
+    """Return the filter by cause of a request."""
+    return {"cause": cause}
+
+
 def asked_filter(
     kind: Annotated[str | None, Query(max_length=1_000, description="Comma list of kinds of change.")] = None,
     reason: Annotated[str | None, Query(max_length=200, description="Comma list of kinds of reasons.")] = None,
@@ -72,15 +88,15 @@ def asked_filter(
     asset: Annotated[UUID | None, Query(description="Only of this asset, its tests and conversations.")] = None,
     alert: Annotated[UUID | None, Query(description="Only what this alert told of.")] = None,
     actor: Annotated[str | None, Query(max_length=256, description="Only what this person or bot did.")] = None,
-    start_ts: Annotated[Timestamp | None, Query(alias="startTs", description="Not before, epoch ms.")] = None,
-    end_ts: Annotated[Timestamp | None, Query(alias="endTs", description="Not after, epoch ms.")] = None,
+    times: Annotated[Document, Depends(asked_times)],
+    of_cause: Annotated[Document, Depends(asked_cause)],
     words: Annotated[
         str | None, Query(alias="q", max_length=MOST_WORDS, description="Words that all stand in the entry.")
     ] = None,
 ) -> EntryFilter:
     """Return the filter of a request; none of it is a pattern."""
-    names = {"kind": kind, "reason": reason, "asset": asset, "alert": alert, "actor": actor}
-    values = {**names, "startTs": start_ts, "endTs": end_ts, "q": words}
+    names = {"kind": kind, "reason": reason, "asset": asset, "alert": alert, "actor": actor, "q": words}
+    values = {**names, **times, **of_cause}
     return parse_filter({name: value for name, value in values.items() if value is not None})
 
 

@@ -1,0 +1,109 @@
+"""Route of an inbox by cause: one run, one person's edits of neighbours, one failure with what fails below it.
+
+Next: ``server/access/inbox_causes.py``; ``model/causes.py`` has the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple
+
+from fastapi import Query, Response
+
+from tocsin.delivery.wording.causes import CauseActor, cause_title
+from tocsin.model.causes import CauseKind
+from tocsin.model.entity import Document
+from tocsin.model.people import Actor
+from tocsin.server.access.inbox import InboxView
+from tocsin.server.access.inbox_causes import CauseEntries, causes_of_inbox, leading_entries
+from tocsin.server.build import Parts
+from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
+from tocsin.server.http.json_schema import COUNT, TEXT, TIME, array, either, exact_object, nullable, ref
+from tocsin.server.http.routing import DeclaredRoutes
+from tocsin.server.openapi.operations import answers
+from tocsin.server.request import PartsHere, RequestActor, answer
+from tocsin.server.routes.notifications.inbox import (
+    AskedKind,
+    Owner,
+    inbox_cursor,
+    parse_cursor,
+    shown_entries,
+    view_of,
+)
+
+router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
+
+
+class _ShownCause(NamedTuple):
+    """A cause, who did it, and the entry that leads it as a list shows it."""
+
+    entries: CauseEntries
+    actor: CauseActor | None
+    leading: Document
+
+    @property
+    def title(self) -> str:
+        """Return it in words."""
+        return cause_title(self.entries.group, str(self.leading["title"]), self.actor)
+
+
+_CAUSE: Shape[_ShownCause] = {
+    "id": (TEXT, lambda cause: str(cause.entries.group.token)),
+    "kind": (either(*CauseKind), lambda cause: cause.entries.group.kind.value),
+    "title": (TEXT, lambda cause: cause.title),
+    "userName": (nullable(TEXT), lambda cause: cause.actor.name if cause.actor else None),
+    "count": (COUNT, lambda cause: len(cause.entries.heads)),
+    "assetCount": (COUNT, lambda cause: len({head.facts.entity_id for head in cause.entries.heads})),
+    "unread": (COUNT, lambda cause: sum(not head.is_read for head in cause.entries.heads)),
+    "firstTimestamp": (TIME, lambda cause: min(head.facts.timestamp_ms for head in cause.entries.heads)),
+    "timestamp": (TIME, lambda cause: max(head.facts.timestamp_ms for head in cause.entries.heads)),
+    "leading": (ref("Notification"), lambda cause: cause.leading),
+}
+_PAGE = exact_object({"data": array(schema_of(_CAUSE)), "paging": ref("Paging")})
+
+
+@router.get("/causes", openapi_extra=answers("CausesOfInbox", _PAGE))
+def list_causes(
+    owner: Owner,
+    sender: RequestActor,
+    parts: PartsHere,
+    page_of: AskedKind,
+    *,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    after: Annotated[str | None, Query(max_length=100)] = None,
+) -> Response:
+    """Return the causes of the first 1,000 entries of a tab, each where the first of its entries is.
+
+    A cause is one run (what one bot or person did and says to be one), one person's edits of neighbours without a pause
+    of more than an hour, one failure with what fails below it, or a single event. ``leading`` is its most important
+    entry. Filters are those of the list; with ``cause``, the ``id`` of one, lists and marks have its entries.
+    """
+    parts.inbox.wake(parts.clock.now_ms(), [owner])
+    view, place = view_of(owner, sender, parts), parse_cursor(after) if after else None
+    causes = causes_of_inbox(view, page_of)
+    following = [one for one in causes if place is None or one.is_after(page_of, place)]
+    page = following[:limit]
+    paging: Document = {"total": len(causes)}
+    if len(following) > limit:
+        paging["after"] = inbox_cursor(page[-1].place(page_of))
+    data = [json_of(_CAUSE, one) for one in _shown_causes(page, view, sender, parts)]
+    return answer({"data": data, "paging": paging})
+
+
+def _shown_causes(causes: Sequence[CauseEntries], view: InboxView, sender: Actor, parts: Parts) -> list[_ShownCause]:
+    """Return causes as a list shows them, but for those whose leading entry has gone meanwhile."""
+    entries = leading_entries(view, causes)
+    documents = dict(zip(entries, shown_entries(list(entries.values()), view, sender, parts), strict=True))
+    names = view.inbox.actor_names({cause.group.key.actor for cause in causes} - {""})
+    return [
+        _ShownCause(cause, _actor_of(cause, names), documents[cause.leading_head.id])
+        for cause in causes
+        if cause.leading_head.id in documents
+    ]
+
+
+def _actor_of(cause: CauseEntries, names: Mapping[str, str]) -> CauseActor | None:
+    """Return who did it; of a failure, nobody: several may have reported it."""
+    events = cause.group.events
+    name = events[0].actor if len(events) == 1 else cause.group.key.actor
+    return CauseActor(name, names.get(name)) if name else None

@@ -1,0 +1,89 @@
+"""Incidents that began the failures of which events report: by hand, the one that stands for it; else by lineage.
+
+An incident farther upstream that is found later, or a merge by people, makes it the root of what it has begun.
+Next: ``store/outbox/inbox_heads.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, or_, select
+
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.model.alert_incident import AlertIncident
+from tocsin.store.catalogue.alerts.incidents import ended_offset
+from tocsin.store.database.alert_tables import alert_incident
+from tocsin.store.database.keys import rows_by_key
+from tocsin.store.outbox.failure_incidents import ReportPlace
+from tocsin.store.recipients.related_incidents import FailureTime, causes_of
+
+_ROW = alert_incident.c
+
+
+class FailureRoot(NamedTuple):
+    """An incident that may have begun a failure, and what it is of."""
+
+    incident_id: str
+    entity_type: str
+    entity_id: str
+
+
+def roots_at(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, tuple[FailureRoot, ...]]:
+    """Return what may have begun the failure that each of these reports is about: the farthest first, its own last.
+
+    A report that belongs to no incident has no entry.
+    """
+    incidents = _incidents_at(connection, places)
+    if not incidents:
+        return {}
+    failures = {place: _failure_of(row) for place, row in incidents.items()}
+    causes = causes_of(connection, set(failures.values()))
+    leads = _leads(connection, {row.part_of for row in incidents.values() if row.part_of})
+    roots: dict[ReportPlace, tuple[FailureRoot, ...]] = {}
+    for place, row in incidents.items():
+        upstream = [_root_of(cause.incident) for cause in causes[failures[place]]]
+        own_roots = [FailureRoot(row.id, row.entity_type, row.entity_id)]
+        roots[place] = (*([leads[row.part_of]] if row.part_of in leads else ()), *upstream, *own_roots)
+    return roots
+
+
+def _incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, Row[Any]]:
+    """Return the incident that each of these reports belongs to, those of failures and of the success that ends it."""
+    columns = (
+        _ROW.id,
+        _ROW.entity_type,
+        _ROW.entity_id,
+        _ROW.part_of,
+        _ROW.opened_offset,
+        ended_offset().label("ended"),
+    )
+    query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
+    offsets = defaultdict[str, list[int]](list)
+    for place in places:
+        offsets[place.entity_id].append(place.offset)
+    if not offsets:
+        return {}
+    first = min(place.offset for place in places)
+    query = query.where(or_(_ROW.recovered_offset.is_(None), _ROW.recovered_offset >= first))
+    return {
+        ReportPlace(row.entity_id, offset): row
+        for row in rows_by_key(connection, query, _ROW.entity_id, offsets)
+        for offset in offsets[row.entity_id]
+        if row.opened_offset <= offset <= (row.ended or NO_END)
+    }
+
+
+def _root_of(incident: AlertIncident) -> FailureRoot:
+    return FailureRoot(incident.part_of or incident.id, incident.entity_type, incident.entity_id)
+
+
+def _failure_of(row: Row[Any]) -> FailureTime:
+    return FailureTime(row.entity_id, row.opened_offset, row.ended or NO_END)
+
+
+def _leads(connection: Connection, ids: Collection[str]) -> dict[str, FailureRoot]:
+    query = select(_ROW.id, _ROW.entity_type, _ROW.entity_id)
+    return {row.id: FailureRoot(*row) for row in rows_by_key(connection, query, _ROW.id, ids)} if ids else {}

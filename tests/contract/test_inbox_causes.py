@@ -1,0 +1,173 @@
+"""Tests of an inbox by cause, by HTTP: runs, sessions, failures; what is hidden joins nothing and is never counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import create_entity, restrict
+from tests.notifying import notify_all
+from tests.serving import Json, Served, table
+
+_ALERT = {
+    "alertType": "Notification",
+    "filteringRules": {"resources": ["table", "testCase"]},
+    "destinations": [{"category": "Followers", "type": "ActivityFeed"}],
+}
+_WHY = "X-Tocsin-Why"
+
+
+def change_description(client: httpx.Client, table_id: str, words: str, *, why: str | None = None) -> None:
+    headers = {"Content-Type": "application/json-patch+json"} | ({_WHY: why} if why else {})
+    change = [{"op": "add", "path": "/description", "value": words}]
+    answer = client.patch(f"/tables/{table_id}", json=change, headers=headers)
+    assert answer.status_code == 200, answer.text
+
+
+class CauseReader:
+    """A person who follows tables, one of them secret, and reads an inbox by cause."""
+
+    def __init__(self, served: Served, administrator: httpx.Client, engine: Engine) -> None:
+        self.id, self.client = served.person("mallory")
+        self.engine, self.administrator = engine, administrator
+        create_entity(self.client, "/events/subscriptions", name="mine", **_ALERT)
+        self.tables: dict[str, str] = {}
+        for name in ("aa", "bb", "secret"):
+            tags = [{"tagFQN": "Tier.Tier1"}] if name == "secret" else []
+            self.tables[name] = table(administrator, name, tags=tags)["id"]
+            assert self.client.put(f"/tables/{self.tables[name]}/followers/{self.id}").is_success
+        notify_all(engine)
+
+    def edit(self, *names: str, client: httpx.Client | None = None, why: str | None = None) -> None:
+        for name in names:
+            self.words = getattr(self, "words", 0) + 1
+            words = f"words {self.words}"
+            change_description(client or self.administrator, self.tables[name], words, why=why)
+        notify_all(self.engine)
+
+    def causes(self, query: str = "") -> list[Json]:
+        return list(self.page(query)["data"])
+
+    def page(self, query: str = "", *, status: int = 200) -> Json:
+        answer = self.client.get(f"/users/{self.id}/notifications/causes?{query}")
+        assert answer.status_code == status, answer.text
+        return dict(answer.json())
+
+    def titles(self, query: str = "") -> list[str]:
+        return [one["title"] for one in self.causes(query)]
+
+    def names_of(self, cause: Json, query: str = "") -> list[str]:
+        answer = self.client.get(f"/users/{self.id}/notifications?cause={cause['id']}&limit=100&{query}")
+        assert answer.status_code == 200, answer.text
+        return [one["entityFullyQualifiedName"].rpartition(".")[2] for one in answer.json()["data"]]
+
+    def mark(self, body: Json) -> Json:
+        answer = self.client.post(f"/users/{self.id}/notifications/marks", json=body)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+
+@pytest.fixture
+def reader(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Iterator[CauseReader]:
+    reader = CauseReader(served, administrator, sqlite_engine)
+    yield reader
+    reader.client.close()
+
+
+def test_edits_of_neighbours_are_a_row_which_opens_to_them(reader: CauseReader) -> None:
+    reader.edit("aa", "bb", "secret", "aa")
+    (cause,) = reader.causes()
+    assert (cause["kind"], cause["userName"]) == ("session", "admin")
+    assert cause["title"] == "Administrator changed 3 tables in warehouse.shop.public"
+    assert (cause["count"], cause["assetCount"], cause["unread"]) == (4, 3, 4)
+    assert cause["firstTimestamp"] <= cause["timestamp"] == cause["leading"]["timestamp"]
+    assert reader.names_of(cause) == ["aa", "secret", "bb", "aa"]
+
+
+def test_a_run_is_a_row_and_another_who_claims_it_is_another(reader: CauseReader, served: Served) -> None:
+    _, eve = served.person("eve", isAdmin=True)
+    with eve:
+        reader.edit("aa", "bb", why="dbt run 4711")
+        reader.edit("aa", why="dbt run 4711", client=eve)
+        reader.edit("bb", "aa", why="dbt run 4711", client=eve)
+        reader.edit("secret")
+        reader.edit("secret", why="dbt run 4711")
+    assert reader.titles() == [
+        "dbt run 4711: 3 changes to 3 tables by Administrator",
+        "secret: description added",
+        "dbt run 4711: 3 changes to 2 tables by eve",
+    ]
+    kinds = [(one["kind"], one["userName"]) for one in reader.causes()]
+    assert kinds == [("run", "admin"), ("single", "admin"), ("run", "eve")]
+
+
+def test_a_cause_is_marked_by_its_id_and_back_and_what_comes_later_is_unread(reader: CauseReader) -> None:
+    reader.edit("aa", "bb", why="run 1")
+    reader.edit("secret")
+    run_cause, _ = reader.causes()[::-1]
+    reader.edit("aa", why="run 1")  # after the list was shown
+    answer = reader.mark({"as": "read", "filter": {"cause": run_cause["id"]}})
+    assert (answer["marked"], answer["matched"]) == (2, 2)
+    (longer_cause, *_) = reader.causes()
+    assert (longer_cause["count"], longer_cause["unread"]) == (3, 1)
+    assert (reader.names_of(longer_cause), reader.names_of(longer_cause, "tab=unread")) == (["aa", "bb", "aa"], ["aa"])
+    assert [one["count"] for one in reader.causes("tab=unread")] == [1, 1]
+    reader.mark(answer["undo"])
+    assert [one["unread"] for one in reader.causes()] == [3, 1]
+    answer = reader.mark({"as": "done", "filter": {"cause": longer_cause["id"]}})
+    assert (answer["marked"], [one["kind"] for one in reader.causes()]) == (3, ["single"])
+    assert [one["count"] for one in reader.causes("tab=done")] == [3]
+
+
+def test_what_is_hidden_is_in_no_cause_and_joins_none(reader: CauseReader, administrator: httpx.Client) -> None:
+    reader.edit("secret", "aa", "secret", "bb", "secret", why="run 1")
+    (before,) = reader.causes()
+    assert before["count"] == 5
+    restrict(administrator, reader.id, {"effect": "deny", "condition": "matchAnyTag('Tier.Tier1')"})
+    (cause,) = reader.causes()
+    assert cause["title"] == "run 1: 2 changes to 2 tables by Administrator"
+    assert (cause["count"], cause["assetCount"], cause["unread"]) == (2, 2, 2)
+    assert reader.names_of(before) == reader.names_of(cause) == ["bb", "aa"]
+    assert "secret" not in str(reader.page())
+    answer = reader.mark({"as": "read", "filter": {"cause": before["id"]}})
+    assert (answer["marked"], answer["matched"]) == (2, 2)
+
+
+def test_pages_and_filters_of_causes(reader: CauseReader, served: Served) -> None:
+    _, eve = served.person("eve", isAdmin=True)
+    with eve:
+        reader.edit("aa", "bb")
+        reader.edit("aa", "bb", client=eve)
+    reader.edit("secret", why="run 2")
+    titles, after = [], ""
+    while True:
+        page = reader.page(f"limit=1{after}")
+        titles += [one["title"] for one in page["data"]]
+        assert page["paging"]["total"] == 3
+        if "after" not in page["paging"]:
+            break
+        after = f"&after={page['paging']['after']}"
+    assert titles == reader.titles() and len(titles) == 3
+    assert reader.titles("actor=eve") == ["eve changed 2 tables in warehouse.shop.public"]
+    assert [one["count"] for one in reader.causes(f"asset={reader.tables['aa']}")] == [1, 1]
+
+
+@pytest.mark.parametrize("cause", ["x", "0123456789abcdef.1", "", "0" * 81])
+def test_what_is_no_id_of_a_cause_is_refused(reader: CauseReader, cause: str) -> None:
+    assert reader.client.get(f"/users/{reader.id}/notifications?cause={cause}").status_code in (400, 422)
+    answer = reader.client.post(
+        f"/users/{reader.id}/notifications/marks", json={"as": "read", "filter": {"cause": cause}}
+    )
+    assert answer.status_code in (400, 422)
+
+
+def test_others_read_no_causes_and_a_forged_id_finds_nothing(reader: CauseReader, served: Served) -> None:
+    reader.edit("aa", "bb")
+    (cause,) = reader.causes()
+    bob_id, bob = served.person("bob")
+    with bob:
+        assert bob.get(f"/users/{reader.id}/notifications/causes").status_code == 403
+        assert bob.get(f"/users/{bob_id}/notifications?cause={cause['id']}").json()["data"] == []
+    assert reader.names_of({"id": "0123456789abcdef.1.999999999999999999"}) == []

@@ -9,6 +9,7 @@ from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_explain import Person, alert, alert_in, assign_owners, describe, explanation_of, person
 from tests.notifying import notify_all
 from tests.serving import Json
+from tests.verified import verify_addresses
 
 from tocsin.store.database.tables import message, notification
 
@@ -18,9 +19,10 @@ SLACK = {"slack": {"endpoint": "https://hooks.slack.com/services/T01/B02/secret"
 OWNERS = [{"category": "Owners", "type": "Slack"}]
 
 
-def give(client: httpx.Client, path: str, addresses: Json = SLACK) -> None:
-    set_ = send_patch(client, path, {"op": "add", "path": "/profile", "value": {"subscription": addresses}})
+def give(client: httpx.Client, path: str, engine: Engine, by: str) -> None:
+    set_ = send_patch(client, path, {"op": "add", "path": "/profile", "value": {"subscription": SLACK}})
     assert set_.status_code == 200, set_.text
+    verify_addresses(engine, path.rpartition("/")[2], by)
 
 
 def targets(engine: Engine, event_id: str) -> list[str]:
@@ -57,7 +59,7 @@ def test_a_person_is_reached_who_has_an_address_and_an_explanation_says_who_has_
     (ann, client), (ben, _) = person("ann"), person("ben")
     assign_owners(administrator, orders, ann, ben)
     alert(administrator, "Own", destinations=OWNERS)
-    give(client, f"/users/{ann}")
+    give(client, f"/users/{ann}", sqlite_engine, ann)
     event = describe(administrator, orders, "New.")
     notify_all(sqlite_engine)
     assert targets(sqlite_engine, event) == [f"own:user:{ann}"]
@@ -72,6 +74,29 @@ def test_a_person_is_reached_who_has_an_address_and_an_explanation_says_who_has_
     assert targets(sqlite_engine, event) == []
 
 
+def test_an_address_that_is_not_verified_gets_nothing_and_an_explanation_says_so(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    (ann, client), (ben, client_of_ben) = person("ann"), person("ben")
+    assign_owners(administrator, orders, ann, ben)
+    alert(administrator, "Own", destinations=OWNERS)
+    give(client_of_ben, f"/users/{ben}", sqlite_engine, ben)
+    put = client.put(f"/addresses/{ann}/Slack", json={"endpoint": SLACK["slack"]["endpoint"]})
+    assert put.json()["state"] == "unverified"
+    event = describe(administrator, orders, "New.")
+    notify_all(sqlite_engine)
+    assert targets(sqlite_engine, event) == [f"own:user:{ben}"]
+    answer = explanation_of(administrator, event, subscription="Own", user="ann")["answer"]
+    address = "https://hooks.slack.com/services/"
+    says = f"No: Own matched, but ann has an address for Slack in the profile ({address}), which is not verified."
+    assert answer == says
+    own_answer = explanation_of(client, event, subscription="Own", user="ann")["answer"]
+    assert own_answer == says.replace("ann has", "you have").replace("the profile", "your profile")
+    recipients = alert_in(explanation_of(administrator, event, subscription="Own"), "Own")["reached"]["data"]
+    assert {one["name"]: one["ownAddress"] for one in recipients} == {"ann": address, "ben": address}
+    assert "T01" not in str(recipients)
+
+
 @pytest.mark.parametrize("hidden_from", ["setter", "deleted setter", "editor", "nobody"])
 def test_who_set_the_address_of_a_team_must_may_view(
     administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine, hidden_from: str
@@ -82,7 +107,7 @@ def test_who_set_the_address_of_a_team_must_may_view(
     editing = {"effect": "allow", "resources": ["team"], "operations": ["EditAll"]}
     denial = {"effect": "deny", "resources": ["table"], "operations": ["ViewAll", "ViewBasic"]}
     restrict(administrator, ann, editing, *([denial] if hidden_from == "setter" else []))
-    give(client, f"/teams/{team['id']}")
+    give(client, f"/teams/{team['id']}", sqlite_engine, ann)
     alert(client_of_ben, "Own", destinations=OWNERS)
     if hidden_from == "editor":
         restrict(administrator, ben, denial)

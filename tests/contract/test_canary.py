@@ -185,6 +185,10 @@ WRITES = frozenset(
     PUT /events/consumers/{name}
     PUT /events/consumers/{name}/position
     DELETE /events/consumers/{name}
+    POST /addresses/{holder_id}/{channel}/code
+    POST /addresses/{holder_id}/{channel}/verify
+    PUT /addresses/{holder_id}/{channel}
+    DELETE /addresses/{holder_id}/{channel}
     PUT /system/preferences
     PUT /system/retention
     POST /system/retention/preview
@@ -495,6 +499,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
     "GET /users/{user_id}/searches": _me("/users/{id}/searches"),
     "GET /searches/{search_id}": _alerts("/searches/{id}"),
+    "GET /addresses/{holder_id}": _probe_of("teams", "/addresses/{id}"),
     "GET /users/{user_id}/preferences": _me("/users/{id}/preferences"),
     "GET /users/{user_id}/preferences/effective": _me("/users/{id}/preferences/effective"),
     "GET /teams/{team_id}/preferences": _probe_of("teams", "/teams/{id}/preferences"),

@@ -155,6 +155,7 @@ def _filled_path(path: str, orders: Json) -> str:
         "group": "Sales",
         "change": "add",
         "by": "id",
+        "channel": "Slack",
     }
     values |= {"entity_type": "table", "resource": "table", "from_type": "table", "to_type": "table"}
     values |= {"from_fqn": orders["fullyQualifiedName"], "to_fqn": orders["fullyQualifiedName"]}

@@ -17,6 +17,7 @@ from tocsin.store.database.engine import open_engine
 pytestmark = pytest.mark.xdist_group("openapi")  # one worker makes the document
 
 _WITHOUT_BODY = {
+    "post /api/v1/addresses/{holder_id}/{channel}/code",
     "put /api/v1/system/settings/reset/{name}",
     "post /api/v1/acknowledge/{token}",
     "post /api/v1/follow/{token}",

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 
 from sqlalchemy import Engine, func, select, text, update
+from tests.company import SmallCompany
 from tests.store.catalogues import company
 from tests.stores import drop_newest_tables
 
 from tocsin.flow.capture.secrets import KIND
 from tocsin.model.entity import Document
+from tocsin.model.own_address import OwnAddress
+from tocsin.model.people import SYSTEM
+from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.observations.series import SqlAttachments
-from tocsin.store.catalogue.people.own_addresses import seal_own_addresses
+from tocsin.store.catalogue.people.address_codes import AddressCodes
+from tocsin.store.catalogue.people.own_addresses import OwnAddresses, seal_own_addresses
 from tocsin.store.database.observation_tables import attachment
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import change_event, entity, entity_version
@@ -60,3 +65,38 @@ def test_what_stood_in_clear_is_sealed_and_gone_from_the_history(store_engine: E
     assert profile["images"] == image["images"]
     assert profile["subscription"]["generic"]["authType"] == {"type": "bearer", "secretKey": "*********"}
     assert inspect(store_engine, deep=True).findings == []
+
+
+def test_an_upgrade_counts_those_addresses_as_verified_that_alerts_send_to(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    slack = {"endpoint": "https://hooks.slack.com/services/T1/B1/secret"}
+    operations = [
+        ("add", "/profile", {"subscription": {"slack": slack, "generic": {"endpoint": "https://example.org/hook"}}})
+    ]
+    patch = [{"op": op, "path": path, "value": value} for op, path, value in operations]
+    company.writes.patch("user", company.key("dia"), patch, actor=company.actor("dia"))
+    webhook = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://example.org/hook"}}
+    company.alert("owned", [{"category": "Owners", "type": "Slack"}, webhook], resources=("table",))
+    codes, place = AddressCodes(store_engine), (company.ids["dia"], Channel.SLACK)
+    assert [one.verified_at_ms for one in codes.states(place[0], now_ms=0)] == [None, None]
+    with store_engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0066_ends_of_mutes'"))
+    migrate(store_engine)
+    slack_state, webhook_state = codes.states(place[0], now_ms=0)
+    assert (slack_state.channel, slack_state.message_id, webhook_state.verified_at_ms) == (Channel.SLACK, None, None)
+    assert slack_state.verified_at_ms is not None
+    own_address = OwnAddress("user", place[0], place[0])
+    config = OwnAddresses(store_engine).of(own_address, "Slack")
+    assert config is not None
+    assert config.endpoint == slack["endpoint"]
+    assert OwnAddresses(store_engine).of(own_address, "Webhook") is None
+    company.writes.patch(
+        "user",
+        company.key("dia"),
+        [{"op": "replace", "path": "/profile/subscription/slack/endpoint", "value": "https://hooks.slack.com/x"}],
+        actor=company.actor("dia"),
+    )
+    assert OwnAddresses(store_engine).of(own_address, "Slack") is None
+    company.writes.delete("user", company.key("dia"), actor=SYSTEM, hard=True)
+    with store_engine.connect() as connection:
+        assert list(connection.scalars(select(attachment.c.kind).where(attachment.c.entity_id == place[0]))) == []

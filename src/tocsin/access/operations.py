@@ -36,6 +36,7 @@ OF_KEY: dict[str, Operation] = {
 _OF_TYPE: dict[tuple[str, str], Operation] = {
     ("user", "timezone"): Operation.EDIT_DISPLAY_NAME,
     ("user", "profile"): Operation.EDIT_DISPLAY_NAME,
+    ("team", "profile"): Operation.EDIT_DISPLAY_NAME,
     ("user", "personas"): Operation.EDIT_DISPLAY_NAME,
     ("user", "defaultPersona"): Operation.EDIT_DISPLAY_NAME,
     ("user", "personaPreferences"): Operation.EDIT_DISPLAY_NAME,

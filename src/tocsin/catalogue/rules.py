@@ -26,7 +26,7 @@ from tocsin.catalogue.observations.life_cycle import with_newest
 from tocsin.catalogue.observations.table_details import put_config_given
 from tocsin.catalogue.people import teams
 from tocsin.catalogue.people.names import check_name, check_not_removed
-from tocsin.catalogue.people.own_addresses import check_own_addresses
+from tocsin.catalogue.people.own_addresses import check_own_addresses, with_kept_addresses
 from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
 from tocsin.catalogue.templates import check_assigned, check_unused, with_checked_texts
@@ -69,6 +69,7 @@ class CatalogueRules(Rules):
         complete_document = with_checked_rules(transaction, complete_document, old)
         if isinstance(complete_document.get("email"), str):
             complete_document["email"] = complete_document["email"].strip().lower()
+        complete_document = with_kept_addresses(record, kind.name, complete_document, old, strict=resolver.strict)
         if not resolver.strict:
             return complete_document
         check_new_runbook(complete_document, old)

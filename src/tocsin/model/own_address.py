@@ -7,9 +7,14 @@ secret, looked up when something is sent. Source: OpenMetadata's ``type/profile.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from pydantic import Field
 
 from tocsin.model.address import MASK
+from tocsin.model.entity import Document, WireModel
+from tocsin.model.secret import PROFILE, SUBSCRIPTION
 from tocsin.model.subscription import Channel
 
 OWN_KEYS = {Channel.SLACK: "slack", Channel.MS_TEAMS: "msTeams", Channel.G_CHAT: "gChat", Channel.WEBHOOK: "generic"}
@@ -17,6 +22,18 @@ OWN_KEYS = {Channel.SLACK: "slack", Channel.MS_TEAMS: "msTeams", Channel.G_CHAT:
 
 SETTERS = "addressSetters"
 """As what the ids of those who set the addresses of a person or team are attached to it, by key."""
+
+VERIFIED = "verifiedAddresses"
+"""As what it is attached to a person or team, by key, when and how an address was verified: only then it is used."""
+
+CODES = "addressCodes"
+"""As what the codes that were sent to addresses are attached to their person or team, by key; only hashes."""
+
+CODE_LIFE_MS = 15 * 60_000
+"""How long a code that was sent to an address may be entered."""
+
+MOST_TRIES = 5
+"""How often a code may be entered."""
 
 _BEGINNING = "own"
 
@@ -51,3 +68,51 @@ def shown_target(target: str) -> str:
 def named_target(address: str, names: Collection[str]) -> str:
     """Return whom a message tells behind what its destinations are called: ``#data-alerts (https://…)``."""
     return f"{', '.join(names)} ({address})" if names else address
+
+
+def stored_addresses(document: Document) -> dict[str, Document]:
+    """Return the own addresses in a person's or team's document by key, those that are none left out."""
+    profile = document.get(PROFILE)
+    addresses = profile.get(SUBSCRIPTION) if isinstance(profile, dict) else None
+    configs = addresses.items() if isinstance(addresses, dict) else ()
+    return {key: config for key, config in configs if isinstance(config, dict) and config.get("endpoint")}
+
+
+@dataclass(frozen=True)
+class SentCode:
+    """A code on its way: until when it may be entered (epoch milliseconds), and how often still."""
+
+    expires_at_ms: int
+    tries_left: int
+
+
+@dataclass(frozen=True)
+class AddressState:
+    """An own address, masked, who set it, and whether it was verified.
+
+    ``verified_at_ms`` (epoch milliseconds) is None while it is not: then nothing is sent there. ``message_id`` is the
+    message whose code verified it; None for one that was in use before addresses were verified.
+    """
+
+    channel: Channel
+    address: str
+    setter_id: str | None
+    verified_at_ms: int | None = None
+    message_id: str | None = None
+    code: SentCode | None = None
+
+
+class OwnAddressRequest(WireModel):
+    """Where messages go: an incoming webhook of a chat, or a webhook, whose ``authType`` signs them."""
+
+    endpoint: str = Field(min_length=1, max_length=4_000)
+    headers: dict[str, str] | None = None
+    query_params: dict[str, str] | None = None
+    http_method: Literal["POST", "PUT"] | None = None
+    auth_type: Document | None = None
+
+
+class AddressCode(WireModel):
+    """The code that a message to an address holds; case, spaces and dashes do not matter."""
+
+    code: str = Field(min_length=1, max_length=64)

@@ -17,6 +17,7 @@ from tocsin.model.notification import NotificationIds
 from tocsin.store.catalogue.alerts.editors import StoredAlertEditors
 from tocsin.store.catalogue.alerts.history import AlertHistory
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
+from tocsin.store.catalogue.people.address_codes import AddressCodes
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.relations.names import Names
 from tocsin.store.eventlog.reports import Reports
@@ -59,6 +60,7 @@ class AlertStores:
         self.told_counts = ToldCounts(engine)
         self.preferences = SqlPreferences(engine)
         self.team_preferences = SqlTeamPreferences(engine)
+        self.address_codes = AddressCodes(engine)
         self.records = Records(engine)
         self.events = SqlEvents(engine)
         self.editors = StoredAlertEditors(engine)

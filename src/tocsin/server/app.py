@@ -61,6 +61,7 @@ from tocsin.server.routes.lineage import edges, graph, impact
 from tocsin.server.routes.notifications import (
     acknowledge_links,
     activity,
+    addresses,
     answer_links,
     atom,
     explain,
@@ -302,7 +303,7 @@ _OF_FOLLOWERS = (followers, follows, searches)
 _BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
 _OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
 _OF_ENTITIES = (samples.of_asset, followers.of_asset, activity.of_entities)
-_OF_INBOXES = (inbox, inbox_assets, inbox_causes, inbox_marks, mutes, preferences, activity, atom)
+_OF_INBOXES = (inbox, inbox_assets, inbox_causes, inbox_marks, mutes, preferences, addresses, activity, atom)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,

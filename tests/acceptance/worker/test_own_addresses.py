@@ -16,6 +16,7 @@ from tests.acceptance.worker.chat_receivers import listening, reasons, statuses
 from tests.acceptance.worker.test_worker import LIMITS, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
+from tests.verified import verify_addresses
 
 from tocsin.delivery.channels.slack.sender import SlackSender
 from tocsin.delivery.channels.webhook.sender import WebhookSender
@@ -47,10 +48,15 @@ class Receivers:
         return sorted(path for path, _ in self.arrived)
 
 
-def give(company: SmallCompany, entity_type: str, name: str, addresses: Document, *, by: str = "dia") -> None:
-    """Set the own addresses of a person or team."""
+def give(
+    company: SmallCompany, entity_type: str, name: str, addresses: Document, *, by: str = "dia", verified: bool = True
+) -> None:
+    """Set the own addresses of a person or team, and verify them."""
+    actor = replace(company.actor(name if entity_type == "user" else by), is_admin=entity_type == "team")
     patch = [{"op": "add", "path": "/profile", "value": {"subscription": addresses}}]
-    company.writes.patch(entity_type, company.key(name), patch, actor=company.actor(by))
+    company.writes.patch(entity_type, company.key(name), patch, actor=actor)
+    if verified:
+        verify_addresses(company.engine, company.ids[name], actor.id)
 
 
 @asynccontextmanager
@@ -155,3 +161,21 @@ async def test_an_address_that_changes_hands_gets_nothing_that_was_for_the_other
             await until(lambda: reasons(sqlite_engine) == {"recipientGone"})
             await asyncio.sleep(0)
     assert receivers.arrived == []
+
+
+@pytest.mark.parametrize("is_verified", [False, True])
+async def test_a_changed_address_gets_what_waits_once_it_is_verified(sqlite_engine: Engine, is_verified: bool) -> None:
+    company, receivers = SmallCompany(sqlite_engine), Receivers()
+    company.alert("owned", [owners("Webhook")], resources=("table",), poll_interval_s=0)
+    async with listening(receivers.post) as url:
+        give(company, "user", "dia", {"generic": {"endpoint": f"{url}/first"}})
+        company.describe("revenue", "for dia", by="ana")
+        notify_all(sqlite_engine)
+        give(company, "user", "dia", {"generic": {"endpoint": f"{url}/second"}}, verified=is_verified)
+        company.describe("revenue", "after the change", by="ana")
+        notify_all(sqlite_engine)
+        async with sending(sqlite_engine):
+            ends = {("delivered", 1): 2} if is_verified else {("failed", 1): 1}
+            await until(lambda: statuses(sqlite_engine) == ends)
+    assert receivers.paths() == (["/second"] * 2 if is_verified else [])
+    assert reasons(sqlite_engine) == {"ok" if is_verified else "recipientGone"}

@@ -41,6 +41,9 @@ _STOPS = {
     Stop.NOT_MEANT: "the alert's condition on recipients is false for {name}",
     Stop.NO_ADDRESS: "{name} {has} no e-mail address",
     Stop.NO_OWN_ADDRESS: "{name} {has} no address for {channel} in {their} profile",
+    Stop.UNVERIFIED_ADDRESS: (
+        "{name} {has} an address for {channel} in {their} profile ({address}), which is not verified"
+    ),
     Stop.NO_SUCH_WAY: "{channel} does not reach people",
 }
 _WORDS_TO_READER = {"name": "you", "is_": "are", "has": "have", "their": "your"}
@@ -72,7 +75,8 @@ class PossibleRecipient:
 
     ``is_due`` says that, as of now, it would be notified; ``record`` is the stored notification with this alert as a
     reason; ``merged_alerts`` names the alerts it was merged with. Without a record, ``before`` names the alerts of a
-    stored notification of this event that went out before this alert was processed.
+    stored notification of this event that went out before this alert was processed. ``address`` is what everybody may
+    know of the own address at which it would reach them, if it would.
     """
 
     channel: str
@@ -84,6 +88,7 @@ class PossibleRecipient:
     record: NotificationRecord | None = None
     merged_alerts: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    address: str = ""
 
     @property
     def name(self) -> str:
@@ -200,14 +205,23 @@ def _possible_recipient(
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
         is_passed_mute = candidate.stop is Stop.MUTED and not (stored_record and stored_record.is_muted)
         stood = (candidate.stop in _OF_NOW or is_passed_mute) and _place(candidate.reason) in notified_because
-        return None if stood else _obstacle(candidate, *closed_and_answers, inputs.reader) or view_objection or part
+        return None if stood else _obstacle(candidate, *closed_and_answers, inputs) or view_objection or part
 
     paths = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
     is_due = matched and any(way.obstacle is None for way in paths)
     names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != alert_id))
     merged_names, before = (names, ()) if record else ((), names)
     return PossibleRecipient(
-        first.channel.value, key, _place_name(first), first.person, paths, is_due, record, merged_names, before
+        first.channel.value,
+        key,
+        _place_name(first),
+        first.person,
+        paths,
+        is_due,
+        record,
+        merged_names,
+        before,
+        _shown_address(first, inputs.audience),
     )
 
 
@@ -218,8 +232,9 @@ def _place(reason: Reason) -> tuple[str | None, ...]:
 
 
 def _obstacle(
-    candidate: Candidate, closed: frozenset[str], answers: _Answers, reader: ExplanationReader
+    candidate: Candidate, closed: frozenset[str], answers: _Answers, inputs: ExplanationInput
 ) -> Obstacle | None:
+    reader = inputs.reader
     if candidate.reason.destination_id in closed:
         return Obstacle("destinationDisabled", "the destination is disabled")
     if candidate.stop is None:
@@ -229,11 +244,19 @@ def _obstacle(
         return Obstacle(candidate.stop.value, f"{name} {candidate.mute.in_words(reader.minute)}")
     is_to_reader = candidate.person is not None and reader.is_of(candidate.person.id)
     words = _WORDS_TO_READER if is_to_reader else {"name": name, **_WORDS_ABOUT}
-    says = _STOPS[candidate.stop].format(**words, channel=candidate.channel.value)
+    says = _STOPS[candidate.stop].format(
+        **words, channel=candidate.channel.value, address=_shown_address(candidate, inputs.audience)
+    )
     return Obstacle(
         candidate.stop.value,
         f"{says}: {answers.text_for(candidate.person)}" if candidate.stop is Stop.NOT_MEANT else says,
     )
+
+
+def _shown_address(candidate: Candidate, audience: Audience) -> str:
+    """Return what everybody may know of the own address that a candidate is reached at; empty where it is none."""
+    addresses = ((one.channel, one.address.holder_id, one.text) for one in audience.own_addresses)
+    return next((shown for channel, holder, shown in addresses if (channel, holder) == candidate[:2]), "")
 
 
 def _part_objection(candidate: Candidate, reader: ExplanationReader) -> Obstacle:

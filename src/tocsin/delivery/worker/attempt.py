@@ -72,7 +72,7 @@ STATE_AGE_S = 1.0
 
 _RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
 AGAIN_AFTER_S = 1.0
-_ADDRESS_CHANGED = "not sent: the recipient has another address now"
+_ADDRESS_CHANGED = "not sent: the recipient has no verified address for this now, or one of another person"
 _log = structlog.get_logger("tocsin.worker")
 T = TypeVar("T")
 IsHeld = Callable[[], Awaitable[bool]]

@@ -17,7 +17,7 @@ from tocsin.flow.capture.ports import Transaction
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, words
-from tocsin.model.own_address import SETTERS
+from tocsin.model.own_address import CODES, SETTERS, VERIFIED
 from tocsin.model.secret import (
     CONNECTIONS,
     PROFILE,
@@ -168,13 +168,23 @@ def _with_secrets(key: str, part: _Value, secrets: Document) -> _Value:
 
 
 def _remember_setters(transaction: Transaction, entity_id: str, states: tuple[_Value, _Value], actor_id: str) -> None:
-    """Note who set each own address that a write changes, and forget those that are gone."""
+    """Note who set each own address that a write changes; such a one, or one that is gone, is verified no longer."""
     before, now = ((one or {}).get(SUBSCRIPTION) or {} for one in states)
-    old_setters = transaction.attachments.get(entity_id, SETTERS) or {}
-    setters = {key: actor_id if now[key] != before.get(key) else old_setters.get(key) for key in now if now[key]}
-    setters = {key: one for key, one in setters.items() if one is not None}
-    if setters != old_setters:
-        transaction.attachments.put(entity_id, SETTERS, setters)
+    if now == before:
+        return
+    same_keys = {key for key in now if now[key] and now[key] == before.get(key)}
+    attachments = transaction.attachments
+    old_setters = attachments.get(entity_id, SETTERS) or {}
+    setters = {key: old_setters.get(key) if key in same_keys else actor_id for key in now if now[key]}
+    _replace(transaction, entity_id, SETTERS, {key: one for key, one in setters.items() if one is not None})
+    for kind in (VERIFIED, CODES):
+        remaining = attachments.get(entity_id, kind) or {}
+        _replace(transaction, entity_id, kind, {key: one for key, one in remaining.items() if key in same_keys})
+
+
+def _replace(transaction: Transaction, entity_id: str, kind: str, document: Document) -> None:
+    if document != (transaction.attachments.get(entity_id, kind) or {}):
+        transaction.attachments.put(entity_id, kind, document)
 
 
 def _check_targets(key: str, part: _Value, states: tuple[_Value, _Value]) -> None:

@@ -50,6 +50,7 @@ class Stop(StrEnum):
     NOT_MEANT = "notMeant"
     NO_ADDRESS = "noAddress"
     NO_OWN_ADDRESS = "noOwnAddress"
+    UNVERIFIED_ADDRESS = "unverifiedAddress"
     NO_SUCH_WAY = "noSuchWay"
     MUTED = "muted"
 
@@ -296,8 +297,8 @@ def _at_own_address(
     """Return the way to the address in the profile of a person, or of a team: then there is no person."""
     row, (holder_id, person), (stop, context) = way.row, holder, verdict
     own_address, mute = context.audience.own_addresses.get((row.channel, holder_id)), None
-    if stop is None and own_address is None:
-        stop = Stop.NO_OWN_ADDRESS
+    if stop is None and (own_address is None or not own_address.is_verified):
+        stop = Stop.NO_OWN_ADDRESS if own_address is None else Stop.UNVERIFIED_ADDRESS
     if stop is None:
         mute = context.mute(holder_id, row, way.about_ids)
         stop = Stop.MUTED if mute else None

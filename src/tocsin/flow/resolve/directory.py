@@ -100,12 +100,17 @@ EVERYBODY = Portion()
 
 
 class HeldAddress(NamedTuple):
-    """An address that a person or team has for a channel, and their name."""
+    """An address that a person or team has for a channel, and their name.
+
+    ``text`` is what everybody may know of it. Nothing is sent to one that is not verified.
+    """
 
     channel: Channel
     address: OwnAddress
     name: str
     deleted: bool = False
+    is_verified: bool = True
+    text: str = ""
 
 
 class Directory(Protocol):

@@ -197,6 +197,7 @@ def _recipient(recipient: PossibleRecipient, wording: _Wording) -> Document:
         "id": recipient.person.id if recipient.person else None,
         "name": recipient.name,
         "channel": recipient.channel,
+        "ownAddress": recipient.address or None,
         "isDue": recipient.is_due,
         "ways": [_way(way, recipient, wording) for way in recipient.ways],
         "notification": recipient.record.notification.id if recipient.record else None,

@@ -67,7 +67,7 @@ async def try_destination(
         outcomes = [await sender.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
     failures = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
     instead = {} if channel.targets(destination) else {"statusInfo": _INSTEAD}
-    return _status((failures or outcomes)[0], now_ms) | instead
+    return status_of((failures or outcomes)[0], now_ms) | instead
 
 
 def _unsent(destination: Destination) -> str:
@@ -115,7 +115,8 @@ def trial_dispatch(
     return Dispatch(message, (Entry(NOBODY, 0, CarriedEvent.of(event)),), texts={NOBODY: text} if text else {})
 
 
-def _status(outcome: Outcome, now_ms: int) -> Document:
+def status_of(outcome: Outcome, now_ms: int) -> Document:
+    """Return the outcome of a test send as ``testDestinationStatus``: never what the receiver said."""
     code = {} if outcome.status_code is None else {"statusCode": outcome.status_code}
     if isinstance(outcome, Delivered):
         return {"status": "Success", "timestamp": now_ms, **code}

@@ -39,6 +39,8 @@ _DESCRIPTIONS = {
     "incident": "Number (`INC-7`) or id of an incident.",
     "include": "Whether what is deleted is included.",
     "include_source_fields": "Keys of the entities to be returned; default: all.",
+    "channel": "The channel, e.g. `Slack`.",
+    "holder_id": "Id of a user or team.",
     "index": "Comma list of indexes, such as `table`; default: all.",
     "isJoinable": "Only teams that people can join, and those above them.",
     "key": "Id or name of an alert.",

@@ -23,6 +23,7 @@ from tocsin.model.inbox import MarkRequest
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
 from tocsin.model.next_digest import NextDigest
+from tocsin.model.own_address import AddressCode, OwnAddressRequest
 from tocsin.model.preferences import DefaultPreferences, Preferences
 from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.saved_search import SearchFollow, SearchRequest
@@ -74,6 +75,8 @@ _ALERT_WINDOW: Document = {
 
 MODELS: tuple[type[BaseModel], ...] = (
     MuteRequest,
+    OwnAddressRequest,
+    AddressCode,
     FeedRequest,
     SearchRequest,
     SearchFollow,

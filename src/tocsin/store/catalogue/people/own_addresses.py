@@ -14,8 +14,9 @@ from sqlalchemy import Connection, Engine, select, update
 from tocsin.chunks import chunks_of
 from tocsin.flow.capture.secrets import KIND, in_clear_part, split
 from tocsin.flow.resolve.directory import HeldAddress
+from tocsin.model.address import without_masks
 from tocsin.model.entity import Document
-from tocsin.model.own_address import OWN_KEYS, SETTERS, OwnAddress
+from tocsin.model.own_address import OWN_KEYS, SETTERS, VERIFIED, OwnAddress, stored_addresses
 from tocsin.model.secret import PROFILE, SUBSCRIPTION
 from tocsin.model.subscription import Channel, DestinationConfig
 from tocsin.store.catalogue.observations.series import SqlAttachments
@@ -25,6 +26,7 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.observation_tables import attachment
 from tocsin.store.database.tables import entity, person
 
+_VERIFIED = attachment.alias("verified_address")
 _CHANGES = ("changeDescription", "incrementalChangeDescription")
 
 
@@ -35,7 +37,7 @@ class OwnAddresses:
         self._engine = engine
 
     def of(self, own_address: OwnAddress, channel: str) -> DestinationConfig | None:
-        """Return how to send there; None if the holder has no such address any more, or another person set it."""
+        """Return how to send there; None if the holder has no such verified address, or another person set it."""
         key = OWN_KEYS[Channel(channel)]
         with reading(self._engine) as connection:
             held_address = next(
@@ -43,43 +45,48 @@ class OwnAddresses:
             )
             if held_address is None or held_address.deleted or held_address.address != own_address:
                 return None
-            document = from_text(
-                connection.scalars(select(entity.c.document).where(entity.c.id == own_address.holder_id)).one()
-            )
-            secrets = SqlAttachments(connection).get(own_address.holder_id, KIND) or {}
-        return DestinationConfig.model_validate(in_clear_part(PROFILE, document[PROFILE], secrets)[SUBSCRIPTION][key])
+            clear = clear_address(connection, own_address.holder_id, key) if held_address.is_verified else None
+        return None if clear is None else DestinationConfig.model_validate(clear)
+
+
+def clear_address(connection: Connection, holder_id: str, key: str) -> Document | None:
+    """Return what is stored of an address of a person or team, secrets in clear; None if there is none."""
+    text = connection.scalars(select(entity.c.document).where(entity.c.id == holder_id)).one_or_none()
+    document = {} if text is None else from_text(text)
+    if key not in stored_addresses(document):
+        return None
+    secrets = SqlAttachments(connection).get(holder_id, KIND) or {}
+    clear: Document = in_clear_part(PROFILE, document[PROFILE], secrets)[SUBSCRIPTION][key]
+    return clear
 
 
 def held_addresses(connection: Connection, holder_ids: Collection[str]) -> Iterator[HeldAddress]:
     """Yield the addresses that these people and teams have, if the person who set them still exists."""
     columns = (entity.c.id, entity.c.entity_type, entity.c.name, entity.c.deleted, entity.c.document)
-    setters = attachment.c.document.label("setters")
-    match = (attachment.c.entity_id == entity.c.id) & (attachment.c.kind == SETTERS)
+    states = (attachment.c.document.label("setters"), _VERIFIED.c.document.label("verified"))
+    has_setters = (attachment.c.entity_id == entity.c.id) & (attachment.c.kind == SETTERS)
+    is_verified = (_VERIFIED.c.entity_id == entity.c.id) & (_VERIFIED.c.kind == VERIFIED)
     for chunk in chunks_of(sorted(holder_ids)):
-        query = select(*columns, setters).join(attachment, match).where(entity.c.id.in_(chunk))
-        holders = [(row, from_text(row.setters)) for row in connection.execute(query)]
+        query = select(*columns, *states).join(attachment, has_setters).outerjoin(_VERIFIED, is_verified)
+        holders = [(row, from_text(row.setters)) for row in connection.execute(query.where(entity.c.id.in_(chunk)))]
         present = _present(connection, {one for _, set_by in holders for one in set_by.values()})
         for row, set_by in holders:
             yield from _addresses_of(row, {key: one for key, one in set_by.items() if one in present})
 
 
 def _addresses_of(row: Any, set_by: Document) -> Iterator[HeldAddress]:  # Any: a row of an entity
-    document = from_text(row.document)
+    addresses, verifications = stored_addresses(from_text(row.document)), from_text(row.verified or "{}")
     for channel, key in OWN_KEYS.items():
-        if key in set_by and _endpoint(document, key):
+        if key in set_by and key in addresses:
             own_address = OwnAddress(row.entity_type, row.id, set_by[key])
-            yield HeldAddress(channel, own_address, row.name, bool(row.deleted))
+            address_text = without_masks(str(addresses[key]["endpoint"]))
+            yield HeldAddress(channel, own_address, row.name, bool(row.deleted), key in verifications, address_text)
 
 
 def _present(connection: Connection, user_ids: Collection[str]) -> set[str]:
     """Return those of these people who are not deleted."""
     query = select(person.c.user_id).where(~person.c.deleted)
     return {row.user_id for row in rows_by_key(connection, query, person.c.user_id, user_ids)}
-
-
-def _endpoint(document: Document, key: str) -> object:
-    config = ((document.get(PROFILE) or {}).get(SUBSCRIPTION) or {}).get(key)
-    return config.get("endpoint") if isinstance(config, dict) else None
 
 
 def seal_own_addresses(engine: Engine) -> None:

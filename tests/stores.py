@@ -34,6 +34,7 @@ def drop_newest_tables(connection: Connection) -> None:
 
 def drop_columns_after_0056(connection: Connection) -> None:
     """Undo what revisions after 0056 make, so that a test can go back to that one."""
+    _drop_columns_of_tasks(connection)
     connection.exec_driver_sql("DROP TABLE team_preference")
     connection.exec_driver_sql("DROP TABLE column_follow")
     connection.exec_driver_sql("DROP INDEX ix_follow_entity_type")
@@ -45,6 +46,13 @@ def drop_columns_after_0056(connection: Connection) -> None:
     for name in ("entity_reference", "entity_tag"):
         connection.exec_driver_sql(f"ALTER TABLE {name} DROP COLUMN since_offset")
     _drop_states_of_notifications(connection)
+
+
+def _drop_columns_of_tasks(connection: Connection) -> None:
+    for name in ("task", "name", "unannounced"):
+        connection.exec_driver_sql(f"DROP INDEX ix_thread_{name}")
+    for name in ("task_type", "task_state", "task_priority", "name", "is_announced"):
+        connection.exec_driver_sql(f"ALTER TABLE thread DROP COLUMN {name}")
 
 
 def _drop_states_of_notifications(connection: Connection) -> None:

@@ -137,7 +137,14 @@ WRITES = frozenset(
     PUT /changes/{request}/move
     PUT /changes/{request}/withdraw
     POST /dataQuality/testCases/testCaseIncidentStatus
-    POST /tasks/{state_id}/resolve
+    POST /tasks
+    POST /tasks/bulk
+    PATCH /tasks/{task_id}
+    DELETE /tasks/{task_id}
+    POST /tasks/{task_id}/resolve
+    POST /tasks/{task_id}/close
+    POST /tasks/{task_id}/comments
+    PUT /tasks/{task_id}/suggestion/apply
     POST /dataQuality/testCases/testCaseResults/{fqn}
     POST /dataQuality/testSuites/basic
     POST /events/deliveries/replays
@@ -416,8 +423,14 @@ _SHOWS: dict[str, Probe] = {
     "GET /events/subscriptions/{subscription_id}/history": lambda aviary: (
         f"/events/subscriptions/{one['id']}/history?limit=500" for one in aviary.open["events/subscriptions"]
     ),
-    "GET /tasks": _always("/tasks?limit=100", "/tasks?limit=1"),
-    "GET /tasks/{state_id}": lambda aviary: (f"/tasks/{one['stateId']}" for one in aviary.steps),
+    "GET /tasks": _always("/tasks?limit=100&fields=comments", "/tasks?limit=1"),
+    "GET /tasks/count": _always("/tasks/count"),
+    "GET /tasks/{task_id}": lambda aviary: (
+        f"/tasks/{one}" for one in (*(one["stateId"] for one in aviary.steps), *(one["id"] for one in aviary.threads))
+    ),
+    "GET /tasks/name/{name}": lambda aviary: (
+        f"/tasks/name/TASK-{one['task']['id']:05d}" for one in aviary.threads if "task" in one
+    ),
     "GET /incidents": _always("/incidents?limit=500", "/incidents?limit=1"),
     "GET /incidents/{incident}": lambda aviary: (
         f"/incidents/{one[key]}" for one in aviary.incidents for key in ("id", "name")

@@ -50,6 +50,7 @@ OWN = {
     "GET /system/preferences": "the same for everybody",
     "GET /system/settings": "the same for everybody",
     "GET /system/settings/{name}": "the same for everybody",
+    "POST /tasks/bulk": "each task asks",
     "GET /permissions": "what one may do oneself",
     "GET /permissions/{resource}": "what one may do oneself",
     "GET /users/{user_id}/notifications": "one's own inbox; each entry asks",

@@ -132,10 +132,28 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "PUT /incidents/{incident}/merge": ("/incidents/INC-1/merge", ({}, {"into": "INC-1"}, {"into": 7})),
     "PUT /incidents/{incident}/split": ("/incidents/INC-1/split", (*NONE, *DOCUMENTS)),
     "PUT /incidents/{incident}/resolve": ("/incidents/INC-1/resolve", (*NONE, {"comment": "x"}, {"comment": 7})),
-    "POST /tasks/{state_id}/resolve": (
-        "/tasks/{state}/resolve",
-        ({}, {"transitionId": "ack"}, {"transitionId": "assign"}, {"transitionId": "x"}),
+    "POST /tasks": (
+        "/tasks",
+        (
+            {"about": f"<#E::table::{_SALARIES}>"},
+            {
+                "about": f"<#E::table::{_SALARIES}>",
+                "category": "Custom",
+                "type": "CustomTask",
+                "assignees": ["mallory"],
+            },
+            {"about": f"<#E::table::{_SALARIES}::columns::wrong>", "type": 7},
+        ),
     ),
+    "PATCH /tasks/{task_id}": ("/tasks/{task_thread}", PATCHES),
+    "DELETE /tasks/{task_id}": ("/tasks/{task_thread}", NONE),
+    "POST /tasks/{task_id}/resolve": (
+        "/tasks/{task_thread}/resolve",
+        (*DOCUMENTS, {"transitionId": "approve"}, {"transitionId": "reject", "comment": "x"}, {"transitionId": 7}),
+    ),
+    "POST /tasks/{task_id}/close": ("/tasks/{task_thread}/close", NONE),
+    "PUT /tasks/{task_id}/suggestion/apply": ("/tasks/{task_thread}/suggestion/apply", NONE),
+    "POST /tasks/{task_id}/comments": ("/tasks/{task_thread}/comments", (*DOCUMENTS, {"message": "x"})),
     "PATCH /dataQuality/testCases/testCaseIncidentStatus/{step_id}": (
         "/dataQuality/testCases/testCaseIncidentStatus/{step}",
         (*PATCHES, [{"op": "test", "path": "/testCaseResolutionStatusType", "value": "New"}]),
@@ -339,6 +357,7 @@ BY_ROW: dict[str, tuple[str, tuple[Json, ...]]] = {
 MAKES: dict[str, str] = {
     "DELETE /{collection:collection}/deleteStale": "deletes and names what the caller sees",
     "POST /events/ingest": "for bots; what is hidden is refused (``test_ingest.py``)",
+    "POST /tasks/bulk": "says of each task that it is not found (``test_tasks.py``)",
     "POST /queryCostRecord": "a malformed body is refused first; then the query is asked for as everywhere",
     "POST /{collection:collection}": "says only that the name is taken, as reading it does",
     "POST /{collection:collection}/bulk": "as above, row by row",
@@ -503,6 +522,7 @@ def world(
         "thread": thread["id"],
         "post": posted_thread["posts"][0]["id"],
         "task": str(task["task"]["id"]),
+        "task_thread": task["id"],
         "type": types["id"],
     }
     with client:

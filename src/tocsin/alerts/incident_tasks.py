@@ -2,7 +2,7 @@
 
 Only their form is another: what is done to a task is a step of the incident (``alerts/incidents.py``).
 Source: OpenMetadata 2.0, ``entity/tasks/task.json`` and the transitions of its incident workflow.
-Next: ``server/routes/quality/incident_tasks.py``.
+Next: ``server/entities/incident_tasks.py``.
 """
 
 from __future__ import annotations

@@ -21,6 +21,9 @@ THREAD_KEYS = frozenset(
 )
 """What the document of a thread may hold."""
 
+FACTS = "asTask"
+"""The key of a stored thread's document under which lies what only OpenMetadata 2 says of it; no answer shows it."""
+
 SHOWN_POSTS = 3
 """How many of a thread's latest posts an event carries and a list shows, unless more are asked for."""
 
@@ -94,7 +97,8 @@ class StoredThread:
 def thread_document(thread: StoredThread, asset: Document, posts: Sequence[Document]) -> Document:
     """Return a thread for a response; ``asset`` is the reference to its asset, ``posts`` those to show."""
     link = EntityLink(thread.about_type, asset["fullyQualifiedName"], thread.steps)
-    return {**thread.document, "about": str(link), "entityRef": asset, "posts": list(posts)}
+    shown_document = {key: value for key, value in thread.document.items() if key != FACTS}
+    return {**shown_document, "about": str(link), "entityRef": asset, "posts": list(posts)}
 
 
 class ThreadPart(StrEnum):

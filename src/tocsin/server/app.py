@@ -55,7 +55,7 @@ from tocsin.server.routes.alerts import (
     templates,
 )
 from tocsin.server.routes.entities import bulk, columns, context, crud, history, listing, named_columns, watching
-from tocsin.server.routes.feed import tasks, threads, votes
+from tocsin.server.routes.feed import task_entities, tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
 from tocsin.server.routes.lineage import edges, graph, impact
 from tocsin.server.routes.notifications import (
@@ -79,7 +79,7 @@ from tocsin.server.routes.notifications import (
 from tocsin.server.routes.notifications.refusals import refusal_page
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import erasure, followers, follows, openid, permissions, searches, teams, tokens, users
-from tocsin.server.routes.quality import incident_tasks, incidents, results, suites
+from tocsin.server.routes.quality import incidents, results, suites
 from tocsin.server.routes.system import (
     catalogue_settings,
     connectors,
@@ -314,7 +314,6 @@ _OF_ALERTS = (
     editors,
     alert_history,
     alert_incidents,
-    incident_tasks,
     changes,
     conditions,
     subscriptions,
@@ -357,6 +356,7 @@ def _routes() -> list[LaidOutRoute]:
         *_OF_ALERTS,
         permissions,
         tasks,
+        task_entities,
         threads,
     ):
         routes += lay_out(resource.router, API, dependencies)

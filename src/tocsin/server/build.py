@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.catalogue.feed.operations import FeedWrites
+from tocsin.catalogue.feed.task_operations import TaskWrites
 from tocsin.catalogue.ingest.writes import IngestWrites
 from tocsin.catalogue.people.violations import add_violation
 from tocsin.catalogue.writes import BulkWrites, Writes
@@ -41,6 +42,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.entities.history import History
+from tocsin.store.catalogue.feed.tasks import TaskList
 from tocsin.store.catalogue.feed.threads import Feed
 from tocsin.store.catalogue.governance.group_members import Grouped
 from tocsin.store.catalogue.lineage.reach import Lineage
@@ -122,6 +124,8 @@ class DiscussionParts:
 
     feed: Feed
     feed_writes: FeedWrites
+    tasks: TaskList
+    task_writes: TaskWrites
     activity: Activity
 
 
@@ -205,7 +209,7 @@ def build_parts(
         writes=writes,
         entities=_entities_of(engine, page_bytes, bulk, ingest),
         access=access,
-        discussion=DiscussionParts(Feed(engine), FeedWrites(writes), Activity(engine, page_bytes=page_bytes)),
+        discussion=_discussion(engine, writes, page_bytes),
         graph=GraphParts(Lineage(engine), Impact(engine)),
         changes=ChangeRequestLog(engine),
         reports=_reports_of(settings, engine, access),
@@ -291,3 +295,8 @@ def _lag_parts(engine: Engine, settings: Settings) -> LagParts:
 
 def _limits_of(settings: Settings) -> LagLimits:
     return lag_limits(settings, lake_every_s=settings.lake_every_s)
+
+
+def _discussion(engine: Engine, writes: Writes, page_bytes: int | None) -> DiscussionParts:
+    activity = Activity(engine, page_bytes=page_bytes)
+    return DiscussionParts(Feed(engine), FeedWrites(writes), TaskList(engine), TaskWrites(writes), activity)

@@ -19,7 +19,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Stored
-from tocsin.model.thread import DESCRIPTION_TASKS, TAG_TASKS, StoredThread
+from tocsin.model.thread import DESCRIPTION_TASKS, FACTS, TAG_TASKS, StoredThread
 
 Value = Any  # Any: a description or a list of tag labels
 
@@ -53,6 +53,54 @@ def check_member(asset: Stored, steps: tuple[str, ...]) -> None:
     """Refuse a link to a member, say a column, that the asset has not."""
     if len(steps) > 1 and (steps[0] in _MEMBERS):
         _member_of(asset.document, *steps[:2])
+
+
+def target_of(asset: Stored, steps: tuple[str, ...], key: str) -> Document:
+    """Return what of an asset a task is about: what holds ``key``. Raises ``InvalidInput``: the link leads nowhere."""
+    return _target(asset.document, steps, key)
+
+
+def text_of(value: Value) -> str:
+    """Return a value of an asset as tasks spell it: a description, or tag labels as JSON."""
+    if isinstance(value, list):
+        return orjson.dumps(value).decode()
+    return value or ""
+
+
+def value_of(thread: StoredThread, asset: Stored, stated_value: str | None) -> str:
+    """Return what a task writes when it is approved: what who approves it says, or what it suggests.
+
+    Tags that a payload adds or removes are applied to those that the asset has now.
+
+    Raises
+    ------
+    InvalidInput : there is neither
+    """
+    if stated_value is not None:
+        return stated_value
+    payload, suggestion = thread.document.get(FACTS, {}).get("payload") or {}, thread.task.get("suggestion")
+    if suggestion is None:
+        raise InvalidInput("is missing: the task suggests no value", field="newValue")
+    if field_of(thread.task["type"]) == "tags" and payload:
+        return text_of(tags_after(target_of(asset, thread.steps, "tags"), payload))
+    return str(suggestion)
+
+
+def tags_after(target: Document, payload: Document) -> list[Document]:
+    """Return the tag labels of a part of an asset once what a payload adds and removes is added and removed."""
+    if payload.get("suggestedValue") is not None:
+        additions = _suggested_labels(payload["suggestedValue"])
+    else:
+        additions = payload.get("tagsToAdd") or []
+    removed_names = {one["tagFQN"] for one in payload.get("tagsToRemove") or ()}
+    present_labels = [] if payload.get("operation") == "Replace" else target.get("tags") or []
+    labels = {one["tagFQN"]: one for one in (*additions, *present_labels)}
+    return [label for name, label in labels.items() if name not in removed_names]
+
+
+def _suggested_labels(text: str) -> list[Document]:
+    """Return the labels that a suggestion names: JSON as ``newValue`` has it, or the full name of one tag."""
+    return _labels(text) if text.lstrip()[:1] in ("[", "{") else [{"tagFQN": text, "source": "Classification"}]
 
 
 def carry_out(record: Record, thread: StoredThread, asset: Stored, new_value: str) -> ChangeEvent | None:

@@ -10,7 +10,7 @@ import re
 _PAGE = "docs/openmetadata-client.md"
 _PATH = re.compile(r"/api/v1/(\w+)(?:/.*)?", re.DOTALL)
 
-_TASKS = "tasks, suggestions and announcements are threads of /feed"
+_TASKS = "suggestions and announcements are threads of /feed"
 _INSIGHTS = "there are no data insights, KPIs or web analytics"
 _CONNECTIONS = "the server opens no connections to sources; the first run of a connector tests its own"
 

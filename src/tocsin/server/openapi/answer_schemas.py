@@ -14,7 +14,6 @@ from tocsin.server.alerts.editors import EDITOR
 from tocsin.server.alerts.event_shape import INBOX_ENTRY, REASON
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
 from tocsin.server.alerts.incident_messages import MESSAGE_MOMENT
-from tocsin.server.alerts.incident_tasks import TASK
 from tocsin.server.alerts.incidents import CAUSE, INCIDENT, STEP_MOMENT
 from tocsin.server.alerts.noise import COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
@@ -45,6 +44,7 @@ from tocsin.server.http.json_schema import (
 )
 from tocsin.server.http.retention_shapes import HOLD, READER
 from tocsin.server.lag import READER_LAG
+from tocsin.server.openapi.task_schemas import TASK_ANSWERS
 
 _REFERENCE = ref("EntityReference")
 _LINEAGE_ENDS: Document = {"fromEntity": _REFERENCE, "toEntity": _REFERENCE}
@@ -445,7 +445,7 @@ ANSWERS: dict[str, Document] = {
         ]
     },
     "AlertIncident": schema_of(INCIDENT),
-    "IncidentTask": TASK,
+    **TASK_ANSWERS,
     "AlertIncidentWithTimeline": exact_object(
         {
             **schema_of(INCIDENT)["properties"],

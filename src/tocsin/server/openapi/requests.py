@@ -43,6 +43,7 @@ from tocsin.server.http.json_schema import (
     ref,
 )
 from tocsin.server.login.tokens import LIFETIMES_S
+from tocsin.server.openapi.task_schemas import TASK_REQUESTS
 
 _EXPIRY = either(*LIFETIMES_S)
 _REFERENCE = ref("ReferenceRequest")
@@ -201,9 +202,7 @@ REQUESTS: dict[str, Document] = {
     ),
     "QueueHeld": closed_object({"items": _HELD}, required=["items"]),
     "QueueExtension": closed_object({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
-    "IncidentTransition": closed_object(
-        {"transitionId": TEXT, "resolutionType": TEXT, "comment": TEXT, "newValue": TEXT, "payload": OPEN},
-    ),
+    **TASK_REQUESTS,
     "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),
     "IncidentComment": closed_object({"comment": TEXT}),
     "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, Text, text, true
 
 from tocsin.store.database.tables import ID, METADATA, SERIAL
+
+_IS_TASK = text("task_state IS NOT NULL")
+_IS_UNANNOUNCED = text("is_announced IS FALSE")
 
 thread = Table(
     "thread",
@@ -21,14 +24,24 @@ thread = Table(
     Column("resolved", Boolean, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
+    Column("task_type", String(40)),
+    Column("task_state", String(20)),
+    Column("task_priority", String(10)),
+    Column("name", String(256)),
+    Column("is_announced", Boolean, nullable=False, default=True, server_default=true()),
     Index(None, "updated_at_ms", "id"),
     Index(None, "kind", "task_status", "updated_at_ms"),
     Index(None, "about_id", "updated_at_ms"),
     Index(None, "created_by_id", "updated_at_ms"),
     Index(None, "kind", "end_ms"),
+    Index("ix_thread_task", "task_state", "updated_at_ms", sqlite_where=_IS_TASK, postgresql_where=_IS_TASK),
+    Index("ix_thread_name", "name", unique=True),
+    Index("ix_thread_unannounced", "start_ms", sqlite_where=_IS_UNANNOUNCED, postgresql_where=_IS_UNANNOUNCED),
 )
 """One row per thread; ``steps`` lead from the asset to the part of it that is meant.
 
+``task_type``, ``task_state`` and ``task_priority`` are what OpenMetadata 2 says of a task (``model/task.py``), ``name``
+what it calls an announcement; ``is_announced`` is false until an announcement begins whose start was still to come.
 ``document`` lacks the address of the asset, which may be renamed, and the posts.
 """
 

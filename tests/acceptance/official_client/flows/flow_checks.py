@@ -34,6 +34,7 @@ from speaking import connect
 
 if hasattr(OpenMetadata, "create_thread"):
     importlib.import_module("checks.since_2")
+    importlib.import_module("checks.tasks")
 
 SUBJECTS = (
     server,

@@ -72,7 +72,7 @@ def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Respons
 def create_thread(body: DocumentBody, caller: Asked) -> Response:
     """Start a thread about an asset or a part of it: ``about``, ``message``, ``type`` and the fields of the type."""
     link = parse_link(body.get("about"), "about")
-    _document_of(link, caller)
+    document_of(link, caller)
     count_post(texts_of(body), caller)
     written = caller.parts.discussion.feed_writes.create(body, actor=caller.actor)
     return answer(on_wire(written.document, caller), 201)
@@ -82,7 +82,7 @@ def create_thread(body: DocumentBody, caller: Asked) -> Response:
 def count_threads(entity_link: Link, caller: Asked) -> Response:
     """Return the number of threads by type for an asset and its parts, or for a user."""
     link = parse_link(entity_link, "entityLink")
-    asset = _document_of(link, caller)
+    asset = document_of(link, caller)
     if link.entity_type == "user":
         return answer(caller.parts.discussion.feed.counts_of(asset["id"], str(link), scopes_of(caller)))
     now_ms = caller.parts.clock.now_ms()
@@ -201,13 +201,13 @@ def _query(filters: Filters, caller: Caller) -> FeedQuery:
     if filters.entity_link is None:
         return query
     link = parse_link(filters.entity_link, "entityLink")
-    asset_id = str(_document_of(link, caller)["id"])
+    asset_id = str(document_of(link, caller)["id"])
     if link.entity_type == "user":  # what concerns a person, not what is said about them
         return replace(query, user_id=asset_id, filter_type=FilterType.OWNER)
     return replace(query, about_id=asset_id, steps=link.steps, user_id=None)
 
 
-def _document_of(link: EntityLink, caller: Caller) -> Document:
+def document_of(link: EntityLink, caller: Caller) -> Document:
     """Return the document of the entity that a link names, if the caller may see it."""
     if link.entity_type not in ENTITY_TYPES:
         raise NotFound(f"{link.entity_type} {link.fqn} not found")

@@ -5,13 +5,15 @@ Implements ``ThreadRows`` of ``flow/capture/ports.py``. Next: ``store/catalogue/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, insert, literal, select, update
 
+from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import join_steps, steps_of
+from tocsin.model.task import priority_of, state_of, task_type_of
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart, ThreadType
 from tocsin.store.database import documents
 from tocsin.store.database.documents import from_text, to_text
@@ -97,6 +99,15 @@ class SqlThreads:
         """Return the id of who wrote a post; None if they are deleted for good."""
         wrote = (_PART.thread_id == thread_id, _PART.place == post_id, _PART.part == ThreadPart.AUTHOR.value)
         return self._run(select(_PART.principal_id).where(*wrote)).scalar_one_or_none()
+
+    def authors_of(self, thread_ids: Collection[str]) -> dict[str, str]:
+        """Return the ids of who wrote the posts of these threads, by post; people deleted for good are left out."""
+        authors: dict[str, str] = {}
+        for chunk in chunks_of(sorted(thread_ids)):
+            query = select(_PART.place, _PART.principal_id)
+            query = query.where(_PART.thread_id.in_(chunk), _PART.part == ThreadPart.AUTHOR.value, _PART.place != "")
+            authors.update((place, author_id) for place, author_id in self._run(query))
+        return authors
 
     def put_post(self, thread_id: str, post: Document) -> None:
         """Add a post, or replace the one of its id."""
@@ -196,6 +207,19 @@ def _row(stored_thread: StoredThread) -> documents.Row:
         "resolved": stored_thread.document["resolved"],
         "updated_at_ms": stored_thread.document["updatedAt"],
         "document": to_text(stored_thread.document),
+        **_task_row(stored_thread),
+    }
+
+
+def _task_row(stored_thread: StoredThread) -> documents.Row:
+    """Return what OpenMetadata 2 says of a task, to find it by."""
+    document = stored_thread.document
+    if stored_thread.kind != ThreadType.TASK:
+        return {}
+    return {
+        "task_type": task_type_of(document),
+        "task_state": state_of(document).value,
+        "task_priority": priority_of(document),
     }
 
 

@@ -94,10 +94,12 @@ class Feed:
         backwards = query.before is not None
         with reading(self._engine) as connection:
             conditions, total = conditions_of(connection, query), _matching_count(connection, query)
-            threads, unseen = _visible_threads(connection, query, conditions, sees=sees, limit=limit + 1)
-            onward = _place(threads[limit - 1]) if len(threads) > limit else unseen
+            threads, unseen = visible_threads(
+                connection, query.before or query.after, conditions, sees=sees, limit=limit + 1, backwards=backwards
+            )
+            onward = place_in(threads[limit - 1]) if len(threads) > limit else unseen
             threads = threads[:limit]
-            back = _place(threads[0]) if threads and (query.before or query.after) else None
+            back = place_in(threads[0]) if threads and (query.before or query.after) else None
             if backwards:
                 threads.reverse()
             documents = _thread_documents(connection, threads, posts)
@@ -158,14 +160,19 @@ def _thread_count(link: str, counts: Counter[tuple[str, str]]) -> Document:
     }
 
 
-def _visible_threads(
-    connection: Connection, query: FeedQuery, conditions: Sequence[Any], *, sees: Sees, limit: int
+def visible_threads(
+    connection: Connection,
+    at: ThreadCursor | None,
+    conditions: Sequence[Any],
+    *,
+    sees: Sees,
+    limit: int,
+    backwards: bool = False,
 ) -> tuple[list[StoredThread], ThreadCursor | None]:
-    """Return the next threads that may be seen, in the direction of the page.
+    """Return the next threads from a place on that may be seen, the latest first; ``backwards``: the ones before it.
 
     The place is where to look on when there are too many in a row that may not be seen; None when all were looked at.
     """
-    backwards, at = query.before is not None, query.before or query.after
     order = (_THREAD.updated_at_ms, _THREAD.id) if backwards else (_THREAD.updated_at_ms.desc(), _THREAD.id.desc())
     visibility: dict[tuple[str, str], bool] = {}
     visible: list[StoredThread] = []
@@ -185,7 +192,7 @@ def _visible_threads(
                 visible.append(stored_thread)
         if len(threads) < at_once:
             return visible[:limit], None
-        at = _place(threads[-1])
+        at = place_in(threads[-1])
     return visible[:limit], at
 
 
@@ -216,7 +223,8 @@ def _assignee_ids(threads: Iterable[StoredThread]) -> Iterable[str]:
     return (one["id"] for thread_ in threads for one in thread_.task.get("assignees") or ())
 
 
-def _place(thread: StoredThread) -> ThreadCursor:
+def place_in(thread: StoredThread) -> ThreadCursor:
+    """Return the place of a thread in the order of threads."""
     return ThreadCursor(thread.document["updatedAt"], thread.id)
 
 

@@ -70,7 +70,7 @@ NAMING = (
     NamingColumns(observation_tables.series, documents=("document",)),
     NamingColumns(observation_tables.attachment, documents=("document",)),
     NamingColumns(observation_tables.incident_status, documents=("document",)),
-    NamingColumns(feed_tables.thread, documents=("document",)),
+    NamingColumns(feed_tables.thread, documents=("document",), texts=("name",)),
     NamingColumns(feed_tables.thread_post, documents=("document",)),
     NamingColumns(alert_tables.alert_incident_step, ("user_name",), texts=("comment",)),
     NamingColumns(change_tables.change_request, ("author_name",), texts=("why", "replacement")),

@@ -10,7 +10,6 @@ from metadata.ingestion.ometa.ometa_api import OpenMetadata
 _NO_CONTRACTS = "Tocsin has no data contracts"
 _NO_INSIGHTS = "Tocsin has no data insights, KPIs or web analytics"
 _NO_SUGGESTIONS = "Tocsin has tasks in /feed, no suggestions"
-_NO_TASKS = "only incidents are tasks of the collection; other tasks are in /feed, where 1.13 has them"
 _NO_ANNOUNCEMENTS = "Tocsin has announcements in /feed, where 1.13 has them; 2.0 has a collection for them"
 _NO_LOGS = "Tocsin keeps no logs of ingestion pipelines"
 _NO_PROGRESS = "Tocsin keeps the runs of ingestion pipelines, not their progress"
@@ -25,18 +24,9 @@ _UNTIL_2 = dict.fromkeys(
 )
 _SINCE_2 = {
     **dict.fromkeys(
-        "create_task get_task_by_task_id add_task_comment patch_task close_task apply_suggestion "
-        "bulk_task_operation".split(),
-        _NO_TASKS,
-    ),
-    **dict.fromkeys(
         "list_announcements get_announcement get_announcement_by_name create_announcement "
         "create_or_update_announcement patch_announcement delete_announcement restore_announcement".split(),
         _NO_ANNOUNCEMENTS,
-    ),
-    **dict.fromkeys(
-        "get_task_thread close_feed_task resolve_feed_task".split(),
-        "tasks are created by people, and the client is a bot",
     ),
     "create_post": "it reads a post, and is answered with the thread that holds it, as 1.13 does",
 }

@@ -1,0 +1,228 @@
+"""Routes of tasks as OpenMetadata 2 has them: an entity of its own, whose id is that of its thread in ``/feed``.
+
+Incidents of test cases are among them, by their ``stateId``. Next: ``server/entities/task_pages.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import Path, Query, Response
+
+from tocsin.catalogue.feed.task_requests import (
+    BulkRequest,
+    Decision,
+    parse_bulk,
+    parse_comment,
+    parse_decision,
+    parse_task,
+)
+from tocsin.errors import InvalidInput, NotFound, TocsinError
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import parse_link
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
+from tocsin.model.task import APPROVE, CANCEL, COMPLETE, TaskState, value_key_of
+from tocsin.server.access.permissions import require
+from tocsin.server.alerts.hourly_counts import count_post
+from tocsin.server.entities.incident_tasks import is_incident, take_incident_step, visible_incident_task
+from tocsin.server.entities.reports import page_answer
+from tocsin.server.entities.response import with_address
+from tocsin.server.entities.task_pages import TaskPageQuery, TaskQuery, filter_of, page_of_tasks, statuses_of
+from tocsin.server.http.body_values import patch_of
+from tocsin.server.http.paths import API
+from tocsin.server.http.routing import DeclaredRoutes
+from tocsin.server.openapi.operations import answers
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, TextBody, answer
+from tocsin.server.routes.feed.threads import document_of, sees, visible
+from tocsin.store.database.cursors import DocumentPage
+
+Comment = Annotated[str | None, Query(max_length=65_536, description="Why.")]
+TaskName = Annotated[str, Path(max_length=40, description="TASK-00001.")]
+
+_MOST_COMMENTS = 1_000
+_EDITS = {"description": Operation.EDIT_DESCRIPTION, "tags": Operation.EDIT_TAGS}
+_TASK_ID = re.compile(r"TASK-(\d{1,15})")
+
+router = DeclaredRoutes(prefix="/tasks", tags=["tasks"])
+
+
+@router.get("", openapi_extra=answers("TaskEntityPage"))
+def list_tasks(caller: Asked, query: Annotated[TaskPageQuery, Query()]) -> Response:
+    """Return a page of tasks, last changed first: those about assets, and the last incident of each test case."""
+    page = page_of_tasks(query, sees(caller), caller)
+    return page_answer(DocumentPage([_on_wire(one, caller) for one in page.documents], page.total, page.after))
+
+
+@router.post("", status_code=201, openapi_extra=answers("TaskEntity", reads="CreateTaskRequest"))
+def create_task(body: DocumentBody, caller: Asked) -> Response:
+    """Create a task about an asset; without assignees it is for the asset's owners."""
+    document_of(parse_link(body.get("about"), "about"), caller)
+    request = parse_task(body)
+    count_post([request.message, request.suggestion], caller)
+    written = caller.parts.discussion.task_writes.create(request, actor=caller.actor)
+    return answer(_task(written.document["id"], caller), 201)
+
+
+@router.get("/count", openapi_extra=answers("TaskCount"))
+def count_tasks(caller: Asked, query: Annotated[TaskQuery, Query()]) -> Response:
+    """Return the number of tasks about assets by status; incidents are not among them."""
+    counts = caller.parts.discussion.tasks.counts(filter_of(query, statuses_of(query), caller))
+    open_count, total = counts.get(TaskState.OPEN, 0), sum(counts.values())
+    closed = {"approved": counts.get(TaskState.APPROVED, 0), "granted": 0, "completed": total - open_count}
+    return answer({"open": open_count, "inProgress": 0, **closed, "total": total})
+
+
+@router.post("/bulk", openapi_extra=answers("BulkTaskResult", reads="BulkTaskRequest"))
+def change_tasks(body: DocumentBody, caller: Asked) -> Response:
+    """Approve, Reject, Cancel, Assign or UpdatePriority of up to 100 tasks, each for itself."""
+    request = parse_bulk(body)
+    results = [_bulk_result(one, request, caller) for one in request.task_ids]
+    failure_count = sum(1 for one in results if one["status"] == "failed")
+    counts = {"totalRequested": len(results), "successful": len(results) - failure_count, "failed": failure_count}
+    return answer({**counts, "results": results})
+
+
+@router.get("/name/{name}", openapi_extra=answers("TaskEntity"))
+def read_task_by_name(name: TaskName, caller: Asked, fields: str | None = None, include: str | None = None) -> Response:
+    """Return a task by its ``taskId``, such as TASK-00001; ``fields`` and ``include`` change nothing."""
+    return answer(_task(_id_of(name, caller), caller))
+
+
+@router.get("/{task_id}", openapi_extra=answers("TaskEntity"))
+def read_task(task_id: PathId, caller: Asked, fields: str | None = None, include: str | None = None) -> Response:
+    """Return a task with its comments; ``fields`` and ``include`` change nothing."""
+    return answer(_task(str(task_id), caller))
+
+
+@router.patch("/{task_id}", openapi_extra=answers("TaskEntity", reads="JsonPatch"))
+def patch_task(task_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Apply a JSON Patch to a task: display name, description, priority, assignees, reviewers, due date, tags."""
+    thread_id = str(task_id)
+    _check_no_incident(thread_id, caller)
+    shown_task, operations = _task(thread_id, caller), patch_of(body)
+    count_post([str(one["value"]) for one in operations if "value" in one], caller)
+    caller.parts.discussion.task_writes.patch(thread_id, shown_task, operations, actor=caller.actor)
+    return answer(_task(thread_id, caller))
+
+
+@router.delete("/{task_id}", openapi_extra=answers("TaskEntity"))
+def delete_task(task_id: PathId, caller: Asked) -> Response:
+    """Delete a task with its comments for good; for its author and administrators."""
+    thread_id = str(task_id)
+    _check_no_incident(thread_id, caller)
+    task = _task(thread_id, caller)
+    caller.parts.discussion.feed_writes.delete(thread_id, actor=caller.actor)
+    return answer(task | {"deleted": True})
+
+
+@router.post("/{task_id}/resolve", openapi_extra=answers("TaskEntity", reads="TaskTransition"))
+def resolve_task(task_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Take a task by one of the transitions that it offers; one that is approved writes its value into the asset."""
+    if is_incident(str(task_id), caller):
+        return answer(_on_wire(take_incident_step(str(task_id), body, caller), caller))
+    visible(str(task_id), caller)
+    return answer(_decide(str(task_id), parse_decision(body), caller))
+
+
+@router.post("/{task_id}/close", openapi_extra=answers("TaskEntity"))
+def close_task(task_id: PathId, caller: Asked, comment: Comment = None) -> Response:
+    """Cancel a task: nothing is written; ``comment`` says why."""
+    _check_no_incident(str(task_id), caller)
+    return answer(_decide(str(task_id), Decision(CANCEL, None, comment or None), caller))
+
+
+@router.put("/{task_id}/suggestion/apply", openapi_extra=answers("TaskEntity"))
+def apply_suggestion(task_id: PathId, caller: Asked, comment: Comment = None) -> Response:
+    """Approve a suggestion: what it suggests is written into the asset."""
+    _check_no_incident(str(task_id), caller)
+    return answer(_decide(str(task_id), Decision(APPROVE, None, comment or None), caller))
+
+
+@router.post("/{task_id}/comments", openapi_extra=answers("TaskEntity", reads="TaskComment"))
+def add_comment(task_id: PathId, body: TextBody, caller: Asked) -> Response:
+    """Add a comment to a task: the body is its text, or JSON with a ``message``."""
+    thread_id = str(task_id)
+    _check_no_incident(thread_id, caller)
+    _visible_task(thread_id, caller)
+    message = parse_comment(body)
+    count_post([message], caller)
+    caller.parts.discussion.task_writes.comment(thread_id, message, actor=caller.actor)
+    return answer(_task(thread_id, caller))
+
+
+def _bulk_result(name: str, request: BulkRequest, caller: Caller) -> Document:
+    try:
+        thread_id = _id_of(name, caller)
+        _check_no_incident(thread_id, caller)
+        if request.decision is not None:
+            _decide(thread_id, request.decision, caller)
+        else:
+            _visible_task(thread_id, caller)
+            caller.parts.discussion.task_writes.edit(thread_id, request.edits, actor=caller.actor)
+    except TocsinError as refusal:
+        return {"taskId": name, "status": "failed", "error": refusal.message}
+    return {"taskId": name, "status": "success"}
+
+
+def _decide(thread_id: str, decision: Decision, caller: Caller) -> Document:
+    """Take a task through a transition, if the caller may edit what that writes; return the task."""
+    thread = _visible_task(thread_id, caller)
+    key = value_key_of(thread)
+    if key is not None and decision.transition in (APPROVE, COMPLETE):
+        asset = thread["entityRef"]
+        document = caller.parts.catalogue.get(asset["type"], Key.by_id(asset["id"]), "all")
+        require(caller, _EDITS[key], ENTITY_TYPES[asset["type"]], document)
+    count_post([decision.comment, decision.new_value], caller)
+    caller.parts.discussion.task_writes.decide(thread_id, decision, actor=caller.actor)
+    return _task(thread_id, caller)
+
+
+def _visible_task(thread_id: str, caller: Caller) -> Document:
+    """Return the thread of a task, if the caller may see what it is about."""
+    thread = visible(thread_id, caller)
+    if "task" not in thread:
+        raise NotFound(f"task {thread_id} not found")
+    return thread
+
+
+def _task(thread_id: str, caller: Caller) -> Document:
+    """Return a task as it is shown, if the caller may see what it is about."""
+    if is_incident(thread_id, caller):
+        return _on_wire(visible_incident_task(thread_id, caller), caller)
+    task = caller.parts.discussion.tasks.get(thread_id, comments=_MOST_COMMENTS)
+    if not sees(caller)(task["about"]["type"], task["about"]["id"]):
+        raise NotFound(f"task {thread_id} not found")
+    return _on_wire(task, caller)
+
+
+def _on_wire(task: Document, caller: Caller) -> Document:
+    """Return a task for a response: with its own URL and that of the asset, without hidden people."""
+    (visible_task,) = caller.visibility.visible_documents([task])
+    href = f"{caller.root}{API}/tasks/{task['id']}"
+    return visible_task | {"href": href, "about": with_address(visible_task["about"], caller.root)}
+
+
+def _id_of(name: str, caller: Caller) -> str:
+    """Return the id of a task that is named by id or by ``taskId``.
+
+    Raises
+    ------
+    NotFound : there is no such task
+    """
+    match = _TASK_ID.fullmatch(name)
+    return caller.parts.discussion.feed.id_of_task(int(match[1])) if match else name
+
+
+def _check_no_incident(task_id: str, caller: Caller) -> None:
+    """Refuse what incidents cannot: their steps are transitions, and they stay.
+
+    Raises
+    ------
+    InvalidInput : the task is an incident
+    """
+    if is_incident(task_id, caller):
+        visible_incident_task(task_id, caller)
+        raise InvalidInput("this task is the incident of a test case; take it by one of its transitions", field="id")

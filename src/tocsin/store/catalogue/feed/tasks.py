@@ -1,0 +1,189 @@
+"""Reads of tasks as OpenMetadata 2 has them: pages by its filters, single ones, and counts by state.
+
+Next: ``store/catalogue/feed/threads.py``, whose threads they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement, Connection, Engine, func, select
+
+from tocsin.errors import NotFound
+from tocsin.model.entity import Document
+from tocsin.model.task import TYPES, TaskSurroundings, task_document
+from tocsin.model.thread import FACTS, StoredThread, ThreadPart, ThreadType
+from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
+from tocsin.store.catalogue.feed.filters import ThreadCursor
+from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, SqlThreads, thread_of
+from tocsin.store.catalogue.feed.threads import Sees, place_in, visible_threads
+from tocsin.store.database.documents import references_by_id
+from tocsin.store.database.engine import reading
+from tocsin.store.database.entity_tables import entity_reference
+from tocsin.store.database.feed_tables import thread, thread_part
+from tocsin.store.database.tables import entity
+
+_THREAD, _PART = thread.c, thread_part.c
+_Condition = ColumnElement[bool]
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TaskFilter:
+    """Filters of tasks; None is no filter.
+
+    Attributes
+    ----------
+    states, kinds, priority, category : what 2.x says of them
+    assignee_ids, mentioned_ids, creator_ids : ids of users and teams; empty: nobody is so called
+    about_fqn : full name of the asset that they are about
+    domain_id : id of a domain in which that lies; empty: no domain is so called
+    scopes : which assets the requester may see
+    """
+
+    states: Collection[str] | None = None
+    kinds: Collection[str] | None = None
+    category: str | None = None
+    priority: str | None = None
+    assignee_ids: Collection[str] | None = None
+    mentioned_ids: Collection[str] | None = None
+    creator_ids: Collection[str] | None = None
+    about_fqn: str | None = None
+    domain_id: str | None = None
+    scopes: Scopes = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Some tasks, the latest changed first; how many fit the filter; where the next page begins, if there is one."""
+
+    tasks: list[Document]
+    total: int
+    after: ThreadCursor | None = None
+
+
+class TaskList:
+    """Reads tasks."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def get(self, thread_id: str, *, comments: int) -> Document:
+        """Return a task with its latest comments.
+
+        Raises
+        ------
+        NotFound : there is no such task
+        """
+        with reading(self._engine) as connection:
+            is_task = (_THREAD.id == thread_id, _THREAD.kind == ThreadType.TASK.value)
+            row = connection.execute(select(*THREAD_COLUMNS).where(*is_task)).one_or_none()
+            if row is None:
+                raise NotFound(f"task {thread_id} not found")
+            return _task_documents(connection, [thread_of(row)], comments)[0]
+
+    def page(
+        self, task_filter: TaskFilter, sees: Sees, *, after: ThreadCursor | None, limit: int, comments: int
+    ) -> TaskPage:
+        """Return the tasks that fit the filter and ``sees`` allows, each with its latest comments."""
+        with reading(self._engine) as connection:
+            conditions = _conditions(task_filter)
+            threads, unseen = visible_threads(connection, after, conditions, sees=sees, limit=limit + 1)
+            following = place_in(threads[limit - 1]) if len(threads) > limit else unseen
+            total = _matching_count(connection, task_filter)
+            return TaskPage(_task_documents(connection, threads[:limit], comments), total, following)
+
+    def counts(self, task_filter: TaskFilter) -> dict[str, int]:
+        """Return the number of tasks that fit the filter and its scopes, by state."""
+        query = select(_THREAD.task_state, func.count()).where(*_visible_conditions(task_filter))
+        with reading(self._engine) as connection:
+            grouped = connection.execute(query.group_by(_THREAD.task_state))
+            return {str(state): int(count) for state, count in grouped}
+
+
+def _matching_count(connection: Connection, task_filter: TaskFilter) -> int:
+    query = select(func.count()).select_from(thread).where(*_visible_conditions(task_filter))
+    return int(connection.execute(query).scalar_one())
+
+
+def _visible_conditions(task_filter: TaskFilter) -> list[_Condition]:
+    conditions = _conditions(task_filter)
+    if task_filter.scopes:
+        conditions.append(_THREAD.about_id.in_(select(entity.c.id).where(in_scopes(task_filter.scopes))))
+    return conditions
+
+
+def _conditions(task_filter: TaskFilter) -> list[_Condition]:
+    conditions: list[_Condition] = [_THREAD.task_state.is_not(None)]
+    value_lists = (
+        (_THREAD.task_state, task_filter.states),
+        (_THREAD.task_type, task_filter.kinds),
+        (_THREAD.created_by_id, task_filter.creator_ids),
+    )
+    conditions += [column.in_(sorted(values)) for column, values in value_lists if values is not None]
+    if task_filter.category is not None:
+        kinds = [name for name, kind in TYPES.items() if kind.category == task_filter.category]
+        conditions.append(_THREAD.task_type.in_(kinds))
+    if task_filter.priority is not None:
+        conditions.append(_THREAD.task_priority == task_filter.priority)
+    parts = ((ThreadPart.ASSIGNEE, task_filter.assignee_ids), (ThreadPart.MENTION, task_filter.mentioned_ids))
+    for part, ids in parts:
+        if ids is not None:
+            of_part = select(_PART.thread_id).where(_PART.principal_id.in_(sorted(ids)), _PART.part == part.value)
+            conditions.append(_THREAD.id.in_(of_part))
+    if task_filter.about_fqn is not None:
+        conditions.append(_THREAD.about_id.in_(select(entity.c.id).where(entity.c.fqn == task_filter.about_fqn)))
+    if task_filter.domain_id is not None:
+        refers = entity_reference.c
+        in_domain = select(refers.entity_id).where(refers.target_id == task_filter.domain_id, refers.field == "domains")
+        conditions.append(_THREAD.about_id.in_(in_domain))
+    return conditions
+
+
+def _task_documents(connection: Connection, threads: Sequence[StoredThread], comments: int) -> list[Document]:
+    posts = {one.id: _latest_posts(connection, one, comments) for one in threads}
+    authors = SqlThreads(connection).authors_of([one for one, latest in posts.items() if latest])
+    ids = {*authors.values(), *(one for stored_thread in threads for one in _ids_in(stored_thread))}
+    references = references_by_id(connection, ids)
+    documents = []
+    for stored_thread in threads:
+        asset = references.get(stored_thread.about_id)
+        if asset is None:
+            raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+        shown_comments = [
+            _comment(post, references.get(authors.get(post["id"], ""))) for post in posts[stored_thread.id]
+        ]
+        documents.append(task_document(stored_thread, TaskSurroundings(asset, references, shown_comments)))
+    return documents
+
+
+def _latest_posts(connection: Connection, stored_thread: StoredThread, limit: int) -> list[Document]:
+    has_posts = limit and stored_thread.document["postsCount"]
+    return SqlThreads(connection).latest_posts(stored_thread.id, limit) if has_posts else []
+
+
+def _ids_in(stored_thread: StoredThread) -> set[str]:
+    """Return the ids of all that a task refers to."""
+    facts = stored_thread.document.get(FACTS) or {}
+    people = (*stored_thread.task["assignees"], *(facts.get("reviewers") or ()))
+    ids = {stored_thread.about_id, stored_thread.created_by_id, *(one["id"] for one in people)}
+    resolver = facts.get("resolvedById")
+    return ids | set(stored_thread.document.get("domains") or ()) | ({resolver} if resolver else set())
+
+
+def _comment(post: Document, author: Document | None) -> Document:
+    """Return a post as a comment; ``author`` is None for who is deleted for good."""
+    absent_author = {
+        "id": "00000000-0000-0000-0000-000000000000",
+        "type": "user",
+        "name": post["from"],
+        "deleted": True,
+    }
+    comment = {
+        "id": post["id"],
+        "message": post["message"],
+        "author": author or absent_author,
+        "createdAt": post["postTs"],
+    }
+    return comment | {"reactions": post.get("reactions") or []}

@@ -9,14 +9,14 @@ from tests.serving import Json, Served, table
 HOOK = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example.org/canary-of-a-path"}}
 
 
-def _alert(client: httpx.Client, name: str, condition: str, *destinations: Json) -> Json:
+def _alert(client: httpx.Client, name: str, condition: str, *destinations: Json, resource: str = "table") -> Json:
     rules = [{"effect": "include", "condition": condition}]
     return create_entity(
         client,
         "/events/subscriptions",
         name=name,
         alertType="Notification",
-        filteringRules={"resources": ["table"], "rules": rules},
+        filteringRules={"resources": [resource], "rules": rules},
         destinations=list(destinations),
     )
 
@@ -80,3 +80,55 @@ def test_what_one_may_not_see_is_not_named(served: Served, administrator: httpx.
         assert send_patch(administrator, f"/policies/{policy['id']}", rule_operation).is_success
         assert ann.get(f"/tables/{orders['id']}/alerts").status_code in (403, 404)
         assert set(_alerts_watching(administrator, orders)) == {"Secret"}, "OfAnn covers what ann may view"
+
+
+def _names_between(client: httpx.Client, asset: Json) -> dict[str, list[str] | None]:
+    """Return through which tests and suites each alert watches a table, None of those that watch it itself."""
+    answer = client.get(f"/tables/{asset['id']}/alerts")
+    assert answer.status_code == 200, answer.text
+    alerts = [one for one in answer.json()["data"] if one["name"].startswith("Of")]
+    return {alert["name"]: _names(alert["through"]) if "through" in alert else None for alert in alerts}
+
+
+def _names(references: list[Json]) -> list[str]:
+    return [one["name"] for one in references]
+
+
+def test_alerts_on_tests_of_a_table_and_on_their_suites_watch_it_through_these(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    ann_id, ann = served.person("ann")
+    customers = table(administrator, "customers")
+    fqn = orders["fullyQualifiedName"]
+    for name, link in (
+        ("has_rows", fqn),
+        ("has_names", f"{fqn}::columns::email"),
+        ("other", customers["fullyQualifiedName"]),
+    ):
+        owners = [{"id": ann_id, "type": "user"}] if name == "has_names" else []
+        create_entity(
+            administrator,
+            "/dataQuality/testCases",
+            name=name,
+            entityLink=f"<#E::table::{link}>",
+            testDefinition="columnValuesToBeNotNull" if "::columns" in link else "tableRowCountToEqual",
+            owners=owners,
+        )
+    _alert(administrator, "OfFailures", "testStatus == 'Failed'", _mail("Owners"), resource="testCase")
+    _alert(administrator, "OfOneTest", "entity.name == 'has_names'", _mail("Owners"), resource="testCase")
+    _alert(administrator, "OfAnother", "entity.name == 'other'", _mail("Owners"), resource="testCase")
+    _alert(administrator, "OfAll", "true", _mail("Owners"), resource="all")
+    _alert(administrator, "OfSuites", "isBot()", _mail("Owners"), resource="testSuite")
+    suite = f"{fqn}.testSuite"
+    with ann:
+        assert _names_between(administrator, orders) == {
+            "OfAll": None,
+            "OfFailures": ["has_names", "has_rows"],
+            "OfOneTest": ["has_names"],
+            "OfSuites": [suite],
+        }
+        assert _names(_alerts_watching(administrator, orders)["OfFailures"][-1]["people"]) == ["ann"]
+        assert _names_between(administrator, customers)["OfAnother"] == ["other"]
+        hides = {"effect": "deny", "resources": ["testCase"], "condition": "isOwner()"}
+        restrict(administrator, ann_id, hides, {"effect": "deny", "resources": ["testSuite"]})
+        assert _names_between(ann, orders) == {"OfAll": None, "OfFailures": ["has_rows"]}

@@ -31,11 +31,14 @@ from tocsin.client import Client, Entity
 from tocsin.clock import LATEST_MS, SystemClock, to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.phrases import count_text, name_hint
+from tocsin.model.phrases import count_text, list_text, name_hint
 
 app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=True)
 
 app.command()(backtest)
+
+_MOST_THROUGH = 3
+"""Tests of a table that a row names through which an alert watches it."""
 
 _RELATIONS = {
     "external": "external",
@@ -147,8 +150,8 @@ def list_alerts(*, as_json: AsJson = False) -> None:
 def list_watching_alerts(asset: AssetFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:
     """List the enabled alerts that may notify of an asset, and the people whom each of them notifies.
 
-    An alert is listed if some later event about the asset, as it is now, may match it. Alerts, people and addresses
-    that you may not see are not named.
+    An alert is listed if some later event about the asset, as it is now, may match it, or of a table one about its
+    tests or their suites: "through" names these. Alerts, people and addresses that you may not see are not named.
 
     Examples
     tocsin alerts watching postgres_prod.ecommerce.public.orders
@@ -369,7 +372,8 @@ def _row(alert: Entity, zone: str | None) -> Document:
 
 
 def _watching_row(alert: Document) -> Document:
-    return {"alert": alert["name"], "tells": "; ".join(map(_told_text, alert["tells"]))}
+    through = list_text([str(one["name"]) for one in alert.get("through", ())], limit=_MOST_THROUGH)
+    return {"alert": alert["name"], "through": through, "tells": "; ".join(map(_told_text, alert["tells"]))}
 
 
 def _told_text(telling: Document) -> str:

@@ -5,6 +5,8 @@ Next: ``server/alerts/watching.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tocsin.conditions.certainty import is_never
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import CLOSURES, FQN
@@ -33,12 +35,25 @@ _SUITES = "testSuites"
 """Field of tests. A table has none, but alerts on the results of its tests ask for theirs."""
 
 
-def watches(plan: Plan, asset: LoggedEvent) -> bool:
-    """Return whether an alert may match an event about an asset, as it is now; False only if that is certain.
+def select_watched(plan: Plan, assets: Sequence[LoggedEvent]) -> list[LoggedEvent]:
+    """Return those of these assets, as they are now, an event about which an alert may match; in doubt all.
 
-    ``asset`` is an event about it: only what every event about it has in common counts.
+    ``assets`` are events about them: only what every event about one has in common counts.
     """
-    if not plan.enabled:
+    nodes: dict[str, Node] = {}
+    watched_events: list[LoggedEvent] = []
+    for asset in assets if plan.enabled else ():
+        kind = asset.event.entity_type
+        if kind not in nodes:
+            whole_node = conjunction_of(plan.covers, plan.node or ALWAYS)
+            nodes[kind] = simplify_for(whole_node, (kind,), unnamed=plan.unnamed)
+        watched_events += [asset] if _may_match(nodes[kind], asset, plan) else []
+    return watched_events
+
+
+def _may_match(node: Node, asset: LoggedEvent, plan: Plan) -> bool:
+    """Return whether a condition, simplified for the type of an asset, may hold for an event about it."""
+    if is_never(node):
         return False
     is_for_tests = asset.event.entity_type == "table" and about_results(plan.node or ALWAYS) is not NEVER
     fields = _OF_ASSET if is_for_tests else _OF_ASSET | {_SUITES}
@@ -48,9 +63,6 @@ def watches(plan: Plan, asset: LoggedEvent) -> bool:
             return leaf
         return ALWAYS if holds(leaf, asset) else NEVER
 
-    node = simplify_for(
-        conjunction_of(plan.covers, plan.node or ALWAYS), (asset.event.entity_type,), unnamed=plan.unnamed
-    )
     return not is_never(replace_leaves(node, decide))
 
 

@@ -14,18 +14,19 @@ from typing import NamedTuple
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.match.watching import watches
+from tocsin.flow.match.watching import select_watched
 from tocsin.flow.resolve.directory import NO_END, Portion
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.resolve.withholding import hidden_assets
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
-from tocsin.model.entity_type import CHANGE_REQUESTS, EntityType
+from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Category, Channel, EventSubscription
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alerts.explanations import visible_alerts
+from tocsin.server.alerts.watched_tests import WatchedAsset, tests_of, watched_assets
 from tocsin.server.entities.serialize import views_of
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import COUNT, OPEN, TEXT, array, either
@@ -69,21 +70,53 @@ TELLING: Shape[Telling] = {
 def watching_alerts(kind: EntityType, document: Document, caller: Caller) -> list[Document]:
     """Return the enabled alerts that some event about an asset may match, as the caller may see both.
 
-    What an editor of an alert may not view it does not watch.
+    Of a table also those that an event about one of its tests may match, or about a suite of these, with these assets
+    (``through``). What an editor of an alert may not view it does not watch.
     """
-    (view,) = views_of(kind, [document], caller, fields=kind.keys - {CHANGE_REQUESTS} | {"followers"})
-    asset = _event_about(kind, view)
-    watching = [alert for alert in visible_alerts(caller) if _watches(alert, asset)]
-    pairs = frozenset((alert.id, document["id"]) for alert in watching)
+    (asset,) = watched_assets(kind, [document], caller)
+    alerts = visible_alerts(caller)
+    watching = _assets_by_alert(alerts, [asset])
+    indirect_alerts = [alert for alert in alerts if alert.id not in watching]
+    watching |= _assets_by_alert(indirect_alerts, tests_of(asset, caller))
+    pairs = frozenset((alert, one.view["id"]) for alert, assets in watching.items() for one in assets)
     hidden_pairs = hidden_assets(pairs, caller.policies, caller.parts.alert_stores.events) if pairs else frozenset()
-    viewable_alerts = [alert for alert in watching if (alert.id, document["id"]) not in hidden_pairs]
+    viewable_assets = {
+        alert: [one for one in assets if (alert, one.view["id"]) not in hidden_pairs]
+        for alert, assets in watching.items()
+    }
+    viewable_alerts = [alert for alert in alerts if viewable_assets.get(alert.id)]
     documents = [alert.to_wire() for alert in viewable_alerts]
     shown_alerts = {one["id"]: one for one in views_of(_ALERT, documents, caller, fields=frozenset())}
     return [
-        _alert_json(alert, shown_alerts[alert.id], view, caller)
+        _alert_json(alert, shown_alerts[alert.id], _joint_document(viewable_assets[alert.id]), caller)
+        | ({} if asset in viewable_assets[alert.id] else {"through": _references(viewable_assets[alert.id])})
         for alert in sorted(viewable_alerts, key=attrgetter("name"))
         if alert.id in shown_alerts
     ]
+
+
+def _assets_by_alert(
+    alerts: Sequence[EventSubscription], assets: Sequence[WatchedAsset]
+) -> dict[str, Sequence[WatchedAsset]]:
+    """Return those of these assets that each alert watches, by its id, of those that watch one."""
+    events = [_event_about(one.kind, one.view) for one in assets]
+    assets_by_id = {one.view["id"]: one for one in assets}
+    watching: dict[str, Sequence[WatchedAsset]] = {}
+    for alert in alerts:
+        with suppress(InvalidInput):  # stored by an older Tocsin; it matches nothing
+            if watched_events := select_watched(plan_of(alert), events):
+                watching[alert.id] = [assets_by_id[one.event.entity_id] for one in watched_events]
+    return watching
+
+
+def _joint_document(assets: Sequence[WatchedAsset]) -> Document:
+    """Return the first of several assets with the owners of all of them."""
+    owners = {owner["id"]: owner for one in assets for owner in one.view.get("owners") or ()}
+    return {**assets[0].view, "owners": list(owners.values())}
+
+
+def _references(assets: Sequence[WatchedAsset]) -> list[Document]:
+    return [one.reference for one in assets]
 
 
 def _event_about(kind: EntityType, view: Document) -> LoggedEvent:
@@ -97,12 +130,6 @@ def _event_about(kind: EntityType, view: Document) -> LoggedEvent:
         entity=view,
     )
     return LoggedEvent(0, event, derive(event, actor_is_bot=False))
-
-
-def _watches(alert: EventSubscription, asset: LoggedEvent) -> bool:
-    with suppress(InvalidInput):  # stored by an older Tocsin; it matches nothing
-        return watches(plan_of(alert), asset)
-    return False
 
 
 def _alert_json(alert: EventSubscription, shown_alert: Document, asset: Document, caller: Caller) -> Document:

@@ -376,7 +376,7 @@ ANSWERS: dict[str, Document] = {
     ),
     "WatchingAlert": exact_object(
         {"id": ID, "type": TEXT, "name": TEXT, "tells": array(schema_of(TELLING))},
-        {"displayName": TEXT, "fullyQualifiedName": TEXT, "description": TEXT},
+        {"displayName": TEXT, "fullyQualifiedName": TEXT, "description": TEXT, "through": array(OPEN)},
     ),
     "AlertEditors": exact_object({"data": array(ref("AlertEditor"))}, {"withheldForFormer": COUNT}),
     "Flag": FLAG,

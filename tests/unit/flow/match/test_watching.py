@@ -7,7 +7,7 @@ from tests.unit.flow.match.test_remarks import alert
 
 from tocsin.conditions.fields import derive
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.match.watching import watches
+from tocsin.flow.match.watching import select_watched
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 
 ORDERS = {
@@ -58,10 +58,10 @@ ASSET = LoggedEvent(0, EVENT, derive(EVENT, actor_is_bot=False))
     ],
 )
 def test_the_asset_decides_and_the_event_may_be_any(condition: str, expected: bool) -> None:
-    assert watches(plan_of(alert(condition)), ASSET) is expected
+    assert bool(select_watched(plan_of(alert(condition)), [ASSET])) is expected
 
 
 def test_resources_decide_too() -> None:
     for resources, expected in ((("table",), True), (("all",), True), (("topic",), False), (("testCase",), False)):
-        assert watches(plan_of(alert("isBot()", resources=resources)), ASSET) is expected
-    assert not watches(plan_of(alert("true").model_copy(update={"enabled": False})), ASSET)
+        assert bool(select_watched(plan_of(alert("isBot()", resources=resources)), [ASSET])) is expected
+    assert not select_watched(plan_of(alert("true").model_copy(update={"enabled": False})), [ASSET])

@@ -137,6 +137,15 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             return page_of(connection, entity_type, listing, totals=self._totals, most_bytes=self._page_bytes)
 
+    def documents(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> list[Document]:
+        """Return those of these entities that are not deleted and that the condition holds for, by FQN."""
+        with reading(self._engine) as connection:
+            is_shown = (_ENTITY.entity_type == entity_type, _ENTITY.deleted.is_(False), visible(visible_to))
+            query = select(*STORED).where(*is_shown).order_by(_ENTITY.fqn)
+            documents = [entity_of(*row).document for row in rows_by_key(connection, query, _ENTITY.id, ids)]
+            projections.add_memberships(connection, entity_type, documents)
+        return documents
+
     def visible_ids(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
         """Return the ids of those of these entities that the condition holds for."""
         with reading(self._engine) as connection:

@@ -82,8 +82,8 @@ def test_an_incident_is_handled_and_keeps_a_timeline(
     assert resolved_incident["timeline"][2]["comment"] == "the feed was late"
     assert [one["says"] for one in resolved_incident["timeline"]] == [
         "a failure opened it",
-        "admin acknowledged it",
-        "admin assigned it to ann: “the feed was late”",
+        "Administrator acknowledged it",
+        "Administrator assigned it to ann: “the feed was late”",
         "a success resolved it",
     ]
     events = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]

@@ -107,6 +107,28 @@ def test_following_the_link_shows_what_is_asked_and_changes_nothing(world: Asked
     assert (world.answers(), world.steps()) == ({"clean": None, "sales": None}, [("announced", None)])
 
 
+def test_the_page_and_the_timeline_call_people_by_their_display_names(world: Asked) -> None:
+    for user_id, name in ((world.ann, "Ann <i>Berg</i>"), (world.bob, "Bob Uhl")):
+        patch = {"op": "add", "path": "/displayName", "value": name}
+        assert send_patch(world.administrator, f"/users/{user_id}", patch).is_success
+    page = world.nobody.get(world.link(world.ann)).text
+    assert "You answer as: Ann &lt;i&gt;Berg&lt;/i&gt;<br>" in page
+    assert "Announced by: Administrator<br>" in page
+    assert world.nobody.post(world.link(world.bob), data={"answer": "ready"}).is_success
+    steps = world.administrator.get("/changes/CR-1/timeline").json()["data"]
+    assert [(one["user"]["name"], one["user"]["displayName"]) for one in steps] == [
+        ("admin", "Administrator"),
+        ("bob", "Bob Uhl"),
+    ]
+    (sales,) = (
+        one
+        for one in world.administrator.get("/changes/CR-1/consumers").json()["data"]
+        if one["entity"]["name"] == "sales"
+    )
+    assert sales["answer"]["user"]["displayName"] == "Bob Uhl"
+    assert world.administrator.get("/changes/CR-1").json()["author"]["displayName"] == "Administrator"
+
+
 def test_the_form_answers_as_the_person_of_the_mail_until_the_date_and_the_last_answer_counts(world: Asked) -> None:
     answer = world.nobody.post(world.link(world.ann), data={"answer": "ready", "until": "", "comment": ""})
     assert (answer.status_code, "your answer is recorded" in answer.text, "<form" in answer.text) == (200, True, False)

@@ -18,6 +18,7 @@ from tests.unit.delivery.channels.kinds import KINDS
 from tests.unit.delivery.events import dispatch
 
 from tocsin.delivery.channels.previews import PREVIEWS
+from tocsin.delivery.wording.change_requests import objection_line
 from tocsin.model.change_request import AskedFor, ObjectionReason
 from tocsin.model.subscription import Channel
 
@@ -46,6 +47,7 @@ def test_the_bell_quotes_an_objection_to_the_author_who_may_see_the_consumer(
     assert world["as_ann"].put("/changes/CR-1/answer", json=body).is_success
     notify_all(sqlite_engine)
     assert changes_in_bell(zoe, zoe_id)[0] == "objection of clean: “finance reads it until <b>June</b>”"
+    assert objection_line(ObjectionReason('"dana.w"', "no", "Dana W")).labelled_text == "objection of Dana W: “no”"
     events = administrator.get("/events?eventType=changeRequestAnswered").text
     assert "finance" not in events, "who may see the asset may not see every consumer"
     tag = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}

@@ -101,6 +101,17 @@ def test_a_run_of_a_suite_is_called_as_its_table_and_its_tests_by_their_display_
     ]
 
 
+def test_who_made_a_change_is_called_by_the_display_name(company: SmallCompany) -> None:
+    rename(company, "user", "ben", "Ben Ito")
+    claim(company)
+    company.describe("revenue", "what the shop earns", by="ben")
+    dispatches = claim(company)
+    mail = dispatches["ana@example.com"]
+    *_, section = message_content(mail, mail.entries, base_url="https://t.example", lines_each=20).sections
+    assert section.did == "changed by Ben Ito,"
+    assert [one.event.user_name for target, one in dispatches.items() if "://" in target] == ["ben"]
+
+
 def test_a_webhook_gets_the_event_as_it_was_recorded(company: SmallCompany) -> None:
     company.describe("revenue", "what the shop earns", by="ben")
     (dispatch,) = (one for target, one in claim(company).items() if "://" in target)

@@ -153,7 +153,7 @@ def show(name: Name, *, output: Output = OutputForm.TABLE, as_json: AsJson = Fal
         show_json(request | {"consumerAnswers": consumers, "timeline": timeline})
         return
     outcome = _outcome(request, zone) if request.get("outcome") else {}
-    facts = {"why": request["why"], "instead": request["replacement"], "by": request["author"]["name"]}
+    facts = {"why": request["why"], "instead": request["replacement"], "by": names_of([request["author"]])}
     show_facts(_row(request, zone) | outcome | facts, as_json=False)
     if hidden_count := request["consumers"]["hidden"]:
         typer.echo(f"You may not see {hidden_count:,} of its consumers.")
@@ -283,8 +283,9 @@ def _answer_text(reply: Document, zone: str) -> str:
 
 def _consumer_name(entity: Document) -> str:
     """Return the name of a person, or the full name of an asset; of what is hidden the id."""
-    name = "name" if entity.get("type") == "user" else "fullyQualifiedName"
-    return str(entity.get(name) or entity["id"])
+    if entity.get("type") == "user":
+        return names_of([entity]) if entity.get("name") else str(entity["id"])
+    return str(entity.get("fullyQualifiedName") or entity["id"])
 
 
 def _moment(step: Document, zone: str) -> Document:

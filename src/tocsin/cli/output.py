@@ -81,8 +81,12 @@ def moment_text(at_ms: int, zone: str = UTC) -> str:
 
 
 def names_of(references: Sequence[Mapping[str, object]]) -> str:
-    """Return the names of people and teams as one text, with a note for each who is deleted."""
-    return ", ".join(f"{one.get('name')}{' (deleted)' if one.get('deleted') else ''}" for one in references)
+    """Return what people call these people and teams as one text, with a note for each who is deleted."""
+    return ", ".join(f"{_called(one)}{' (deleted)' if one.get('deleted') else ''}" for one in references)
+
+
+def _called(reference: Mapping[str, object]) -> object:
+    return reference.get("displayName") or reference.get("name")
 
 
 def show_text(text: str, *, answer: object, as_json: bool) -> None:

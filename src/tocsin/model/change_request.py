@@ -145,6 +145,11 @@ class AnnouncedChange:
         return f"CR-{self.number}"
 
     @property
+    def author(self) -> Document:
+        """Return a reference to who announced it, as they were called then."""
+        return {"id": self.author_id, "type": "user", "name": self.author_name}
+
+    @property
     def subject(self) -> Document:
         """Return a reference to its asset, by id and type."""
         return {"id": self.entity_id, "type": self.entity_type}
@@ -180,6 +185,11 @@ class RequestStep:
     verdict: ConsumerVerdict | None = None
     event_id: str | None = None
     way: AnswerWay | None = None
+
+    @property
+    def author(self) -> Document:
+        """Return a reference to who did it, as they were called then."""
+        return {"id": self.user_id, "type": "user", "name": self.user_name}
 
     def says_the_same(self, step: Self) -> bool:
         """Return whether it is the same person's same answer."""
@@ -332,10 +342,14 @@ class AskedAsset(NamedTuple):
 
 
 class ObjectionReason(NamedTuple):
-    """Why a consumer, an asset or a person by their full name, objects to a change request."""
+    """Why a consumer, an asset or a person by their full name, objects to a change request.
+
+    ``display_name`` is what a person is called.
+    """
 
     full_name: str
     comment: str
+    display_name: str | None = None
 
 
 class AskedFor(NamedTuple):

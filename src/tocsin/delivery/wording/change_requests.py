@@ -119,7 +119,7 @@ def is_objection(event: ChangeEvent) -> bool:
 
 def objection_line(objection: ObjectionReason) -> ChangeLine:
     """Return why a consumer objects, in their words: ``objection of revenue: “finance reads it until June”``."""
-    consumer = clean_line(fqn.split(objection.full_name)[-1])
+    consumer = clean_line(objection.display_name or fqn.split(objection.full_name)[-1])
     return ChangeLine(quotation_of(objection.comment), label=f"objection of {consumer}")
 
 

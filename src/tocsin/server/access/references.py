@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tocsin.model.entity import Document
 from tocsin.server.request import Caller
@@ -21,3 +21,8 @@ def with_names(references: Sequence[Document], caller: Caller) -> dict[str, Docu
         for reference in references
         for document in (documents.get(reference["id"], ("", {}))[1],)
     }
+
+
+def called(reference: Mapping[str, object]) -> str:
+    """Return what people call a person or team that a reference names: the display name, else the name."""
+    return str(reference.get("displayName") or reference.get("name") or reference["id"])

@@ -114,7 +114,8 @@ def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], call
 
     Of a merge or split it names the other incident where the caller may see that one's asset.
     """
-    references = with_names([one.assignee for one in steps if one.assignee], caller)
+    assignees = [one.assignee for one in steps if one.assignee]
+    references = with_names([*map(_author_of, steps), *assignees], caller)
     joined = caller.parts.alert_stores.incidents.by_ids(
         {one for step in steps if step.other_id for one in (step.other_id, step.incident_id)}
     )
@@ -122,6 +123,10 @@ def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], call
     names = {one.id: IncidentName(one.id, one.number) for one in visible if one}
     own_steps = [one for one in steps if one.other_id != incident.lead_id or one.incident_id in names]
     return list(_moments(incident, own_steps, (references, names)))
+
+
+def _author_of(step: AlertIncidentStep) -> Document:
+    return {"id": step.user_id, "type": "user", "name": step.user_name}
 
 
 def _moments(
@@ -134,7 +139,7 @@ def _moments(
     for step in steps:
         details: Document = {}
         if step.kind is not StepKind.REMINDED:  # nobody did it
-            details["user"] = {"id": step.user_id, "type": "user", "name": step.user_name}
+            details["user"] = references[step.user_id]
         if step.kind is StepKind.ASSIGNED and step.assignee:
             details["assignee"] = references.get(step.assignee["id"], step.assignee)
         joined_id = step.incident_id if step.other_id == incident.lead_id else step.other_id

@@ -26,8 +26,9 @@ from tocsin.model.change_request import (
     ConsumerAnswer,
     ConsumerVerdict,
 )
+from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
-from tocsin.server.access.references import with_names
+from tocsin.server.access.references import called, with_names
 from tocsin.server.changes.consumers import ids_to_answer
 from tocsin.server.changes.requests import found_request
 from tocsin.server.http.errors import parse_as
@@ -142,7 +143,9 @@ def request_html(scope: AnswerScope, caller: Caller) -> str:
     """Return what a request asks of the caller, as HTML: what changes and why, their consumers, their answers."""
     request, zone, me = scope.request, caller.zone, caller.actor
     own_references = [one.consumer.reference for one in scope.own_consumers]
-    references = with_names([request.subject, *own_references], caller)
+    authors = [one.answer.author for one in scope.own_consumers if one.answer]
+    people = [{"id": me.id, "type": "user", "name": me.name}, request.author, *authors]
+    references = with_names([*people, request.subject, *own_references], caller)
     asset = references[request.entity_id]
     announcement = announced_in_words(request_value(request, caller.parts.clock.now_ms()), zone)
     names = [
@@ -153,12 +156,12 @@ def request_html(scope: AnswerScope, caller: Caller) -> str:
     open_count = sum(one.answer is None for one in scope.consumers)
     facts = [
         ("Asset", f"{_name_of(asset)} ({asset['type']})"),
-        ("You answer as", me.name),
-        ("Announced by", "you" if request.author_id == me.id else request.author_name),
+        ("You answer as", called(references[me.id])),
+        ("Announced by", "you" if request.author_id == me.id else called(references[request.author_id])),
         ("Why", request.why),
         ("Instead", request.replacement or ""),
         ("You answer for", f"{', '.join(names)}{more_text}"),
-        ("Your answer now", _own_text(scope, zone, me.id)),
+        ("Your answer now", _own_text(scope, references, caller)),
         ("Answers", f"{open_count:,} of {count_text(len(scope.consumers), 'consumer')} open"),
         ("Until", f"{moment_text(request.due_at_ms, zone)}; you can change your answer by this link until then"),
     ]
@@ -170,15 +173,15 @@ def _name_of(reference: Mapping[str, object]) -> str:
     return str(reference.get("fullyQualifiedName") or reference.get("name") or reference["id"])
 
 
-def _own_text(scope: AnswerScope, zone: str, reader_id: str) -> str:
+def _own_text(scope: AnswerScope, references: Mapping[str, Document], caller: Caller) -> str:
     """Return the present answers for the caller's consumers, each once."""
     texts: list[str] = []
     for _, step in scope.own_consumers:
         if step is None or step.verdict is None:
             texts.append("open")
             continue
-        until = f" until {moment_text(step.until_ms, zone)}" if step.until_ms is not None else ""
-        who = "you" if step.user_id == reader_id else step.user_name
+        until = f" until {moment_text(step.until_ms, caller.zone)}" if step.until_ms is not None else ""
+        who = "you" if step.user_id == caller.actor.id else called(references[step.user_id])
         comment = f": {step.comment}" if step.comment else ""
         texts.append(f"{_ANSWERS[step.verdict]}{until} ({who}){comment}")
     return ", ".join(dict.fromkeys(texts))

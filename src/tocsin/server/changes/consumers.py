@@ -46,7 +46,7 @@ class ShownConsumer(NamedTuple):
         return {
             "answer": step.verdict.value,
             "timestamp": step.at_ms,
-            "user": {"id": step.user_id, "type": "user", "name": step.user_name},
+            "user": self.references[step.user_id],
             **{key: value for key, value in details.items() if value is not None},
         }
 
@@ -132,7 +132,8 @@ def extent_of(consumers: Sequence[ConsumerAnswer], caller: Caller) -> Document:
 def consumers_json(consumers: Sequence[ConsumerAnswer], caller: Caller) -> list[Document]:
     """Return consumers that the caller may see, for an answer."""
     owners = owners_by_consumer([one.consumer for one in consumers], caller)
-    references = with_names([*(one.consumer.reference for one in consumers), *_keys(owners)], caller)
+    authors = [one.answer.author for one in consumers if one.answer]
+    references = with_names([*authors, *(one.consumer.reference for one in consumers), *_keys(owners)], caller)
     return [json_of(CONSUMER, ShownConsumer(one, references, owners[one.consumer.id])) for one in consumers]
 
 

@@ -32,10 +32,10 @@ VerdictCounts = Mapping[ConsumerVerdict | None, int]
 
 
 class ShownRequest(NamedTuple):
-    """A request, its asset with the names that may be seen, how it is now, its answers, and the next reminder."""
+    """A request, its asset and author as they may be named, how it is now, its answers, and the next reminder."""
 
     request: AnnouncedChange
-    entity: Document
+    references: Mapping[str, Document]
     status: RequestStatus
     counts: VerdictCounts
     remind_at_ms: int | None
@@ -46,16 +46,13 @@ REQUEST: Shape[ShownRequest] = {
     "name": ({"type": "string", "examples": ["CR-12"]}, lambda shown: shown.request.name),
     "status": (either(*RequestStatus), lambda shown: shown.status.value),
     "kind": (either(*ChangeKind), lambda shown: shown.request.kind.value),
-    "entity": (OPEN, lambda shown: shown.entity),
+    "entity": (OPEN, lambda shown: shown.references[shown.request.entity_id]),
     "column": (nullable(TEXT), lambda shown: shown.request.column_path),
     "newValue": (nullable(TEXT), lambda shown: shown.request.new_value),
     "date": (TIME, lambda shown: shown.request.due_at_ms),
     "why": (TEXT, lambda shown: shown.request.why),
     "replacement": (nullable(TEXT), lambda shown: shown.request.replacement),
-    "author": (
-        OPEN,
-        lambda shown: {"id": shown.request.author_id, "type": "user", "name": shown.request.author_name},
-    ),
+    "author": (OPEN, lambda shown: shown.references[shown.request.author_id]),
     "announcedAt": (TIME, lambda shown: shown.request.announced_at_ms),
     "withdrawnAt": (nullable(TIME), lambda shown: shown.request.withdrawn_at_ms),
     "doneAt": (nullable(TIME), lambda shown: shown.request.done_at_ms),
@@ -96,9 +93,9 @@ def requests_json(requests: Sequence[AnnouncedChange], caller: Caller) -> list[D
     if not requests:
         return []
     counts = caller.parts.changes.verdicts([one.id for one in requests])
-    references = with_names([one.subject for one in requests], caller)
+    references = with_names([one for request in requests for one in (request.subject, request.author)], caller)
     at_ms = caller.parts.clock.now_ms()
-    return [_request_json(one, references[one.entity_id], counts[one.id], at_ms) for one in requests]
+    return [_request_json(one, references, counts[one.id], at_ms) for one in requests]
 
 
 def standing_requests(asset_ids: Sequence[str], caller: Caller) -> dict[str, list[Document]]:
@@ -111,13 +108,15 @@ def standing_requests(asset_ids: Sequence[str], caller: Caller) -> dict[str, lis
 
 def request_json(request: AnnouncedChange, counts: VerdictCounts, caller: Caller) -> Document:
     """Return a request for an answer, with how many answered what."""
-    reference = with_names([request.subject], caller)[request.entity_id]
-    return _request_json(request, reference, counts, caller.parts.clock.now_ms())
+    references = with_names([request.subject, request.author], caller)
+    return _request_json(request, references, counts, caller.parts.clock.now_ms())
 
 
-def _request_json(request: AnnouncedChange, reference: Document, counts: VerdictCounts, at_ms: int) -> Document:
+def _request_json(
+    request: AnnouncedChange, references: Mapping[str, Document], counts: VerdictCounts, at_ms: int
+) -> Document:
     remind_at_ms = coming_reminder_ms(request, at_ms)
-    return json_of(REQUEST, ShownRequest(request, reference, status_at(request, at_ms), counts, remind_at_ms))
+    return json_of(REQUEST, ShownRequest(request, references, status_at(request, at_ms), counts, remind_at_ms))
 
 
 def timeline_json(steps: Sequence[RequestStep], caller: Caller) -> list[Document]:
@@ -125,7 +124,7 @@ def timeline_json(steps: Sequence[RequestStep], caller: Caller) -> list[Document
     consumers = {
         step.consumer_id: {"id": step.consumer_id, "type": step.consumer_type} for step in steps if step.consumer_id
     }
-    references = with_names(list(consumers.values()), caller)
+    references = with_names([*(one.author for one in steps), *consumers.values()], caller)
     visible_ids = caller.visibility.sees(consumers.values())
     return [_step_json(one, references, is_visible=one.consumer_id in {None, *visible_ids}) for one in steps]
 
@@ -135,7 +134,7 @@ def _step_json(step: RequestStep, references: Mapping[str, Document], *, is_visi
     if not is_visible:
         return document
     details = {
-        "user": {"id": step.user_id, "type": "user", "name": step.user_name},
+        "user": references[step.user_id],
         "entity": references[step.consumer_id] if step.consumer_id else None,
         "answer": step.verdict and step.verdict.value,
         "until": step.until_ms,

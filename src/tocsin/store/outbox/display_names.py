@@ -1,4 +1,4 @@
-"""Display names of now, in what people read, of the people, teams and tests that events refer to.
+"""Display names of now, in what people read, of the people, teams and tests that events refer to, and of their authors.
 
 Events hold names for commands only, and days may pass before a message. One statement reads the display names for a
 whole claim, or a page of an inbox or a feed, and says which owners are deleted by now. Next:
@@ -40,6 +40,8 @@ class _Naming(NamedTuple):
         changes = event.change_description
         update: dict[str, object] = {}
         owners = [self._owner(one) for one in _owners_of(event)]
+        if author_name := self.names.get(event.user_id or ""):
+            update["user_name"] = author_name
         if event.entity and owners != _owners_of(event):
             update["entity"] = event.entity | {_OWNERS: owners}
         if changes is not None:
@@ -104,8 +106,9 @@ def _read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> _Nami
     """Read what the people, teams and tests are called that these events refer to."""
     owner_ids = {owner["id"] for event in events for owner in _owners_of(event)}
     changed_ids = {one["id"] for event in events for change in _changes_of(event) for one in _references(change)}
+    author_ids = {event.user_id for event in events if event.user_id}
     query = select(entity.c.id, entity.c.deleted, json_text(entity.c.document, _DISPLAY_NAME).label("display_name"))
-    entity_rows = list(rows_by_key(connection, query, entity.c.id, owner_ids | changed_ids))
+    entity_rows = list(rows_by_key(connection, query, entity.c.id, owner_ids | changed_ids | author_ids))
     names = {row.id: row.display_name for row in entity_rows if row.display_name}
     return _Naming(names, owner_ids - {row.id for row in entity_rows if not row.deleted})
 

@@ -31,6 +31,7 @@ from tocsin.model.change_request import (
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.store.catalogue.relations.past import CONSUMER
 from tocsin.store.database.change_tables import change_request, change_request_consumer, change_request_step
+from tocsin.store.database.dialects import json_text
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, entity, past_relation
@@ -196,13 +197,18 @@ class AskedConsumers:
         answer = request.get("answered")
         if not isinstance(answer, dict) or answer.get("answer") != ConsumerVerdict.OBJECTS:
             return None
-        query = select(_STEP.comment, entity.c.fqn).join(entity, entity.c.id == _STEP.consumer_id)
+        display_name = json_text(entity.c.document, "displayName").label("display_name")
+        query = select(_STEP.comment, entity.c.entity_type, entity.c.fqn, display_name).join(
+            entity, entity.c.id == _STEP.consumer_id
+        )
         query = query.join(change_request, _ROW.id == _STEP.request_id)
         query = query.where(_ROW.author_id == author_id, _STEP.request_id == str(request.get("id")))
         query = query.where(_STEP.event_id == event.id, _STEP.comment.is_not(None))
         with reading(self._engine) as connection:
             row = connection.execute(query).first()
-        return None if row is None else ObjectionReason(row.fqn, row.comment)
+        if row is None:
+            return None
+        return ObjectionReason(row.fqn, row.comment, row.display_name if row.entity_type == "user" else None)
 
     def of(self, request_id: str, event_id: str, user_id: str) -> AskedFor:
         """Return what an event has asked a person for, hidden or not; nothing if it does not ask them."""

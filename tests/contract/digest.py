@@ -224,6 +224,7 @@ def _extend_messages(shapes: dict[str, Json]) -> None:
     }
     shapes["entityHistory"]["fields"]["breaking"] = {"list": {"list": {"use": "breakingReason"}}}
     shapes["entityHistory"]["fields"]["reasons"] = {"list": "text"}
+    shapes["entityHistory"]["fields"]["authors"] = {"list": "text"}
     shapes["entityHistory"]["fields"]["words"] = {"list": {"list": "text"}}
     shapes["createPersonalToken"]["fields"]["password"] = "text"
     shapes["personalAccessToken"]["fields"] |= {

@@ -120,11 +120,8 @@ def test_the_page_and_the_timeline_call_people_by_their_display_names(world: Ask
         ("admin", "Administrator"),
         ("bob", "Bob Uhl"),
     ]
-    (sales,) = (
-        one
-        for one in world.administrator.get("/changes/CR-1/consumers").json()["data"]
-        if one["entity"]["name"] == "sales"
-    )
+    consumers = world.administrator.get("/changes/CR-1/consumers").json()["data"]
+    (sales,) = [one for one in consumers if one["entity"]["name"] == "sales"]
     assert sales["answer"]["user"]["displayName"] == "Bob Uhl"
     assert world.administrator.get("/changes/CR-1").json()["author"]["displayName"] == "Administrator"
 

@@ -26,7 +26,7 @@ def test_versions_and_differences_say_whether_and_why_they_break(administrator: 
     assert [json.loads(one)["version"] for one in history["versions"]] == [1.2, 0.2, 0.1]
     (reason,), *earlier_reasons = history["breaking"]
     assert (reason["kind"], reason["field"], earlier_reasons) == ("fieldRemoved", f"columns.{name}", [[], []])
-    assert reason["text"].startswith(f"column {name} removed")
+    assert reason["text"].startswith(f"column {name} BIGINT removed")
     assert "breaking" not in administrator.get(f"/tables/{orders['id']}/versions").json()
     newest = administrator.get(f"/tables/{orders['id']}/diff").json()
     assert (newest["breaking"], newest["breakingReasons"]) == (True, [reason])

@@ -174,6 +174,8 @@ def test_versions_are_json_texts_newest_first(administrator: httpx.Client, order
     assert "words" not in history
     worded = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
     assert (worded["versions"], worded["words"]) == (history["versions"], [["description added: Orders."], ["created"]])
+    assert worded["authors"] == ["Administrator", "Administrator"]
+    assert {json.loads(text)["updatedBy"] for text in worded["versions"]} == {"admin"}
     assert "description" not in administrator.get(f"/tables/{orders['id']}/versions/0.1").json()
     assert administrator.get(f"/tables/{orders['id']}/versions/7.7").status_code == 404
     assert administrator.get(f"/tables/{orders['id']}/versions/latest").status_code == 400

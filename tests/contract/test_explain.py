@@ -298,6 +298,28 @@ def test_whoever_asks_is_addressed_and_others_are_called_by_name(
     )
 
 
+def test_people_are_called_by_their_display_names_and_keys_hold_their_names(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    user_id, client = ann
+    patch = [{"op": "add", "path": "/displayName", "value": "Ann Berg"}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(f"/users/{user_id}", json=patch, headers=headers).is_success
+    alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
+    event = describe(administrator, orders, "All orders.")
+    notify_all(sqlite_engine)
+    answer = explanation_of(administrator, event, subscription="Mail", user="ann")
+    assert answer["answer"].startswith("Yes: Ann Berg was notified by mail at ")
+    assert "because Ann Berg owns it" in answer["answer"]
+    assert answer["user"] == {"id": user_id, "name": "ann", "displayName": "Ann Berg"}
+    assert (answer["event"]["userName"], answer["event"]["userDisplayName"]) == ("admin", "Administrator")
+    (recipient,), (record,) = alert_in(answer, "Mail")["reached"]["data"], answer["notified"]["data"]
+    assert (recipient["name"], recipient["displayName"]) == ("ann", "Ann Berg")
+    assert (record["recipientName"], record["recipientDisplayName"]) == ("ann", "Ann Berg")
+    assert recipient["ways"][0]["reason"]["sentence"].startswith("Ann Berg owns it")
+    assert explanation_of(client, event, subscription="Mail", user="ann")["answer"].startswith("Yes: you were")
+
+
 def test_times_in_sentences_are_in_the_zone_of_who_asks_and_others_stay_numbers(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:

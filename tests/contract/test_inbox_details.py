@@ -152,7 +152,9 @@ def test_a_failure_says_since_when_and_how_often_and_its_end_how_long_it_was(fai
     newest, first = failing.entries("fields=failure,incident")
     assert newest["failure"] == {"since": first_ms, "count": 2}
     assert first["failure"] == {"since": first_ms, "count": 1}
-    assert [one["incident"] for one in (newest, first)] == [{"name": "INC-1", "acknowledgedBy": "admin"}] * 2
+    assert [one["incident"] for one in (newest, first)] == [
+        {"name": "INC-1", "acknowledgedBy": "admin", "acknowledgedByDisplayName": "Administrator"}
+    ] * 2
     failing.report("Success")
     answer = failing.client.get(f"/users/{failing.id}/notifications?fields=failure,incident").json()["data"]
     (recovery,) = [one for one in answer if one.get("failure", {}).get("until")]

@@ -148,9 +148,13 @@ def test_a_failure_names_its_incident_as_it_is_now(store_engine: Engine) -> None
     assert incident is not None
     acknowledge = Handling(StepKind.ACKNOWLEDGED)
     company.writes.within(lambda record: handle(record, incident.id, acknowledge), actor=company.actor("ben"))
+    rename = [{"op": "add", "path": "/displayName", "value": "Ben Ito"}]
+    company.writes.patch("user", company.key("ben"), rename, actor=SYSTEM)
     messages = FailureMessages(store_engine)
     assert messages.context_of(first).incident == FailureIncident("INC-1", is_over=True)
-    assert messages.context_of(second).incident == FailureIncident("INC-2", acknowledged_by="ben")
+    assert messages.context_of(second).incident == FailureIncident(
+        "INC-2", acknowledged_by="ben", acknowledger="Ben Ito"
+    )
 
 
 def test_a_failure_names_the_incident_upstream_that_probably_caused_it(store_engine: Engine) -> None:
@@ -185,6 +189,10 @@ def test_a_failure_says_who_else_was_told_to_administrators_and_editors_of_the_a
     company.writes.patch("user", company.key("ana"), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM)
     (again,) = dispatches_of(company)
     assert messages.context_of(again).audience == ToldPeople(("ben", "cem"), 2)
+    for name, display_name in (("ben", "Xaver Ito"), ("cem", "")):
+        rename = [{"op": "add", "path": "/displayName", "value": display_name}]
+        company.writes.patch("user", company.key(name), rename, actor=SYSTEM)
+    assert messages.context_of(again).audience == ToldPeople(("Xaver Ito", "cem"), 2)
 
 
 def test_a_failure_of_a_test_without_a_runbook_has_that_of_its_definition(store_engine: Engine) -> None:

@@ -52,8 +52,7 @@ def _summary(answer: Document) -> str:
     """Return who handles it, what nobody owns, and whether there is more to know."""
     sentences = []
     if "incident" in answer:
-        handled_by = f"acknowledged by {answer['acknowledgedBy']}" if "acknowledgedBy" in answer else "not acknowledged"
-        sentences.append(f"{answer['incident']} is {handled_by}.")
+        sentences.append(f"{answer['incident']} is {_acknowledgement_text(answer)}.")
     if unowned := answer["unowned"]["total"]:
         names = ", ".join(str(one["fullyQualifiedName"]) for one in answer["unowned"]["data"][:3])
         sentences.append(
@@ -62,3 +61,8 @@ def _summary(answer: Document) -> str:
     if not answer["isComplete"]:
         sentences.append("Others may have been told, of whom you may not know.")
     return " ".join(sentences)
+
+
+def _acknowledgement_text(answer: Document) -> str:
+    name = answer.get("acknowledgedByDisplayName") or answer.get("acknowledgedBy")
+    return f"acknowledged by {name}" if name else "not acknowledged"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,6 +17,7 @@ from rich.text import Text
 from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.chunks import chunks_of
 from tocsin.cli.consume import consume
+from tocsin.cli.display_names import DisplayNames
 from tocsin.cli.output import AsJson, console, show_rows
 from tocsin.cli.own_zone import reader_of
 from tocsin.client import Change, Client
@@ -26,6 +27,7 @@ from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import event_in
 from tocsin.delivery.wording.reports import is_report
 from tocsin.errors import InvalidInput
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.server.alerts.time_arguments import history_cut
 
@@ -73,9 +75,12 @@ def tail(
         if rdf_format is not None:
             _print_documents(client, start, rdf_format, once=once)
             return
-        reader = ANYBODY if as_json else reader_of(client)
+        reader, names = ANYBODY if as_json else reader_of(client), DisplayNames(client)
         for change in _changes(client, start, filters, once=once):
-            _show(change, reader, as_json=as_json)
+            if as_json:
+                typer.echo(json.dumps(change.event, ensure_ascii=False))
+            else:
+                _show(change, reader, names)
 
 
 @app.command()
@@ -169,37 +174,31 @@ def _start_of(client: Client, since: str) -> _Start:
     return _Start(cut.through or 0, cut.until_ms)
 
 
-def words_of(change: Change, reader: ExplanationReader) -> str:
-    """Return what happened as messages say it to their reader, without the name of what changed."""
+def words_of(change: Change, reader: ExplanationReader, name: Callable[[ChangeEvent], ChangeEvent]) -> tuple[str, str]:
+    """Return what happened as messages say it to their reader, without the name of what changed; and by whom.
+
+    ``name`` returns an event with the names that people are called by.
+    Nobody changes what is only reported, such as a result: its author is empty.
+    """
     try:
-        text = event_text(event_in(change.event), zone=reader.zone, reader_id=reader.user_id or None)
+        event = name(event_in(change.event))
     except ValidationError:  # a server of another version
-        return change.change_type
-    return text.headline.removeprefix(f"{text.asset.title}: ")
+        return change.change_type, change.user_name
+    text = event_text(event, zone=reader.zone, reader_id=reader.user_id or None)
+    author = "" if is_report(event) else reader.name_of(event.user_id, event.user_name or "")
+    return text.headline.removeprefix(f"{text.asset.title}: "), author
 
 
-def author_of(event: Document) -> str:
-    """Return who changed something, after ``by``; nothing of what was only reported: nobody changes a result."""
-    try:
-        is_reported = is_report(event_in(event))
-    except ValidationError:
-        is_reported = False
-    return f"by {event['userName']}" if event.get("userName") and not is_reported else ""
-
-
-def _show(change: Change, reader: ExplanationReader, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(change.event, ensure_ascii=False))
-        return
+def _show(change: Change, reader: ExplanationReader, names: DisplayNames) -> None:
+    words, author = words_of(change, reader, names.event_of)
     line = Text()
     line.append(f"{reader.moment(change.event['timestamp'])}  ", style="dim")
     line.append(f"{change.entity_type} ", style="cyan")
     line.append(change.entity_name, style="bold")
-    line.append(f"  {words_of(change, reader)}", style="yellow" if change.is_breaking else "")
+    line.append(f"  {words}", style="yellow" if change.is_breaking else "")
     if len(change.breaking_reasons) > 1:
         line.append(f"  ({'; '.join(change.breaking_reasons)})")
     line.append(f"  because: {change.reason}" if change.reason else "")
-    author = author_of(change.event)
-    line.append(f"  {author}" if author else "", style="dim")
+    line.append(f"  by {author}" if author else "", style="dim")
     line.append(f"  {change.event['id']}", style="dim")
     console().print(line, soft_wrap=True)

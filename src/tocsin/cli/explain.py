@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.cli.assets import EVENT_ID, OfType, find_entity
+from tocsin.cli.display_names import DisplayNames
 from tocsin.cli.events import words_of
 from tocsin.cli.output import AsJson, console, printable, show_json
 from tocsin.cli.own_zone import reader_of
@@ -20,7 +21,7 @@ from tocsin.delivery.wording.content import more_of
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.own_address import named_target
-from tocsin.model.phrases import count_text, value_in_words
+from tocsin.model.phrases import count_text, in_words, value_in_words
 
 _MOST_ALERTS = 100
 _MOST_VALUES = 4
@@ -58,6 +59,8 @@ def explain(
         *earlier, newest = _events(client, event, asset, entity_type)
         reader = ANYBODY if as_json else reader_of(client)
         answer = client.explain(str(newest.event["id"]), subscription=alert, user=user, limit=_MOST_ALERTS)
+        names = DisplayNames(client)
+        earlier_words = [] if as_json else [words_of(one, reader, names.event_of)[0] for one in earlier]
     if as_json:
         show_json(answer)
         return
@@ -65,9 +68,9 @@ def explain(
     console().print(_tree(answer, reader, is_every_alert=all_alerts or alert is not None))
     if earlier:
         typer.echo("Earlier events of the asset, which `tocsin explain ID` explains:")
-    for change in reversed(earlier):
+    for change, words in reversed(list(zip(earlier, earlier_words, strict=True))):
         moment = reader.moment(change.event["timestamp"])
-        typer.echo(printable(f"  {change.event['id']}  {moment}  {words_of(change, reader)}"))
+        typer.echo(printable(f"  {change.event['id']}  {moment}  {words}"))
 
 
 def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Change]:
@@ -87,9 +90,8 @@ def _events(client: Client, event: str | None, asset: str | None, entity_type: s
 
 def _tree(answer: Document, reader: ExplanationReader, *, is_every_alert: bool) -> Tree:
     event = answer["event"]
-    head = Text.assemble(
-        (event["title"], "cyan"), f"  {reader.moment(event['timestamp'])}", f"  by {event['userName']}"
-    )
+    author = f"  by {event['userDisplayName']}" if event["userDisplayName"] else ""
+    head = Text.assemble((event["title"], "cyan"), f"  {reader.moment(event['timestamp'])}", author)
     tree = Tree(head)
     for text in _change_texts(event):
         tree.add(Text(text, style="cyan"))
@@ -108,6 +110,10 @@ def _tree(answer: Document, reader: ExplanationReader, *, is_every_alert: bool) 
         tree.add(Text(f"! {disagreement['says']}", style="yellow"))
     tree.add(Text(f"alerts and relations as of now, {reader.moment(answer['asOf'])}", style="dim"))
     return tree
+
+
+def _shown_name(person: Document) -> str:
+    return str(person.get("displayName") or person["name"])
 
 
 def _change_texts(event: Document) -> Iterator[str]:
@@ -151,7 +157,7 @@ def _verdict(alert: Document, answer: Document) -> str:
 def _whom(answer: Document, reader: ExplanationReader) -> str:
     """Return the user to explain for: the requester, if they may not ask about others."""
     if answer["user"] is not None:
-        return reader.name_of(answer["user"]["id"], answer["user"]["name"])
+        return reader.name_of(answer["user"]["id"], _shown_name(answer["user"]))
     return "anybody" if answer["notified"]["isWhole"] else "you"
 
 
@@ -195,7 +201,7 @@ def _grow_trace(branch: Tree, trace: Document) -> None:
 
 def _grow_person(branch: Tree, person: Document, reader: ExplanationReader) -> None:
     notified = person["notification"] is not None
-    who = named_target(reader.name_of(person["id"], person["name"]), person.get("destinations") or ())
+    who = named_target(reader.name_of(person["id"], _shown_name(person)), person.get("destinations") or ())
     below = branch.add(_marked_line(person["isDue"] or notified, f"{who} by {person['channel']}"))
     for way in person["ways"]:
         stopped = way["stoppedBy"]
@@ -217,7 +223,10 @@ def _grow_notified(tree: Tree, notified: Document, reader: ExplanationReader) ->
         is_off = notification["dueAt"] is None
         due = "  not shown" if is_off else f"  due {reader.moment(notification['dueAt'])}{read}"
         whom = (
-            notification["recipientName"] or (notification["message"] or {}).get("target") or notification["recipient"]
+            notification.get("recipientDisplayName")
+            or notification["recipientName"]
+            or (notification["message"] or {}).get("target")
+            or notification["recipient"]
         )
         whom = named_target(reader.name_of(notification["recipientId"], whom), notification.get("destinations") or ())
         below = branch.add(Text.assemble(f"{notification['channel']} to {whom}", (due, "dim")))
@@ -231,14 +240,12 @@ def _delivery_lines(message: Document | None, reader: ExplanationReader) -> Iter
     last = " (given up; final)" if message["isDeadLetter"] else ""
     other_count = message.get("notificationCount", 1) - 1
     together = f", in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
-    yield Text(f"{message['status']}{last}{together}")
+    yield Text(f"{in_words(message['status'])}{last}{together}")
     for attempt in message["attempts"]:
         is_good = attempt["outcome"] == "delivered"
         status = f" {attempt['statusCode']}" if attempt["statusCode"] else ""
-        yield _marked_line(
-            is_good,
-            f"attempt {attempt['number']} at {reader.moment(attempt['startedAt'])}: {attempt['reason']}{status}",
-        )
+        place = f"attempt {attempt['number']} at {reader.moment(attempt['startedAt'])}"
+        yield _marked_line(is_good, f"{place}: {in_words(attempt['reason'])}{status}")
         if template_error := attempt.get("templateError"):
             yield Text(template_error, style="dim")
         for drop in attempt["dropped"]:

@@ -117,7 +117,7 @@ def _row(version: Entity, zone: str) -> Document:
     return {
         "version": document["version"],
         "when": moment_text(int(document["updatedAt"]), zone),
-        "who": document.get("updatedBy", ""),
+        "who": version.author or document.get("updatedBy", ""),
         "what": "; ".join((*version.changes[:_MOST_CHANGES], *counted)),
     }
 

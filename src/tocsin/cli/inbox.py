@@ -332,7 +332,8 @@ def _failure_text(failure: Document | None, zone: str) -> str:
 def _incident_text(incident: Document | None) -> str:
     if incident is None:
         return ""
-    who = f", acknowledged by {incident['acknowledgedBy']}" if "acknowledgedBy" in incident else ""
+    name = incident.get("acknowledgedByDisplayName") or incident.get("acknowledgedBy")
+    who = f", acknowledged by {name}" if name else ""
     return f"{incident['name']}{who}"
 
 

@@ -82,10 +82,10 @@ def moment_text(at_ms: int, zone: str = UTC) -> str:
 
 def names_of(references: Sequence[Mapping[str, object]]) -> str:
     """Return what people call these people and teams as one text, with a note for each who is deleted."""
-    return ", ".join(f"{_called(one)}{' (deleted)' if one.get('deleted') else ''}" for one in references)
+    return ", ".join(f"{_shown_name(one)}{' (deleted)' if one.get('deleted') else ''}" for one in references)
 
 
-def _called(reference: Mapping[str, object]) -> object:
+def _shown_name(reference: Mapping[str, object]) -> object:
     return reference.get("displayName") or reference.get("name")
 
 

@@ -25,7 +25,8 @@ class Entity:
     """A catalogued entity, or a version of it, as the server described it.
 
     ``breaking_reasons`` say why a version breaks who relied on the one before; ``reason`` is why it was written, as its
-    author says; ``changes`` what has changed, a sentence each, the most important first: as messages say it.
+    author says; ``author`` is what people call who wrote it; ``changes`` what has changed, a sentence each, the most
+    important first: as messages say it.
     """
 
     entity_type: str
@@ -33,6 +34,7 @@ class Entity:
     breaking_reasons: tuple[str, ...] = ()
     reason: str | None = None
     changes: tuple[str, ...] = ()
+    author: str = ""
 
     @property
     def id(self) -> str:
@@ -67,10 +69,11 @@ def reason_texts(reasons: Iterable[Document]) -> tuple[str, ...]:
 
 
 def versions_in(entity_type: str, history: Document) -> tuple[Entity, ...]:
-    """Return the versions in a history: what changed, why that breaks readers, and why it was written."""
-    breaking = map(reason_texts, history["breaking"])
-    versions = zip(history["versions"], breaking, history["reasons"], map(tuple, history["words"]), strict=True)
-    return tuple(Entity(entity_type, json.loads(text), words, why or None, said) for text, words, why, said in versions)
+    """Return the versions in a history: what changed, why that breaks readers, why it was written, and by whom."""
+    breaking, changes = map(reason_texts, history["breaking"]), map(tuple, history["words"])
+    reasons = (why or None for why in history["reasons"])
+    versions = zip(map(json.loads, history["versions"]), breaking, reasons, changes, history["authors"], strict=True)
+    return tuple(Entity(entity_type, *version) for version in versions)
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ class ToldPeople(NamedTuple):
 class FailureIncident(NamedTuple):
     """The incident that a failure belongs to: its name, how bad it is, and who acknowledged it, by name.
 
+    ``acknowledger`` is what people call who acknowledged it, where that is another name.
     ``is_resolved``: the success that a message tells of has resolved it. ``is_over``: a person or a success has
     resolved it since.
     """
@@ -60,6 +61,7 @@ class FailureIncident(NamedTuple):
     acknowledged_by: str | None = None
     is_resolved: bool = False
     is_over: bool = False
+    acknowledger: str | None = None
 
     @property
     def is_handled(self) -> bool:

@@ -51,7 +51,7 @@ class MessageRecord:
 
 @dataclass(frozen=True)
 class NotificationRecord:
-    """A notification as it is stored, and what its recipient, if a user, is called.
+    """A notification as it is stored, and the names of its recipient, if that is a user.
 
     ``message`` is None for the inbox, whose row is its own. ``choice`` is what its recipient preferred when
     it was written.
@@ -62,6 +62,12 @@ class NotificationRecord:
     message: MessageRecord | None = None
     user_name: str | None = None
     choice: FrequencyChoice = DEFAULT
+    display_name: str | None = None
+
+    @property
+    def shown_name(self) -> str | None:
+        """Return what people call its recipient; None if that is no user."""
+        return self.display_name or self.user_name
 
     @property
     def is_off(self) -> bool:

@@ -38,6 +38,11 @@ class Person(NamedTuple):
     is_bot: bool = False
     deleted: bool = False
 
+    @property
+    def shown_name(self) -> str:
+        """Return what people call them: their display name, else their name."""
+        return self.display_name or self.name
+
 
 def removed_name(name: str, entity_id: str) -> str:
     """Return what alerts and policies call an entity that is deleted for good; no other can be called so."""

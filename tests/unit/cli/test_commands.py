@@ -220,6 +220,25 @@ def test_events_say_what_happened_as_messages_do(run: Run, small_server: SmallSe
     ]
 
 
+def test_events_call_people_by_their_display_names_and_read_each_once(run: Run, small_server: SmallServer) -> None:
+    owners = [{"id": "u2", "type": "user", "name": "ben.ito"}, {"id": "t1", "type": "team", "name": "shop"}]
+    change = {"fieldsAdded": [{"name": "owners", "newValue": owners}]}
+    assignment = event("a.b") | {"entityId": "t", "entity": {"name": "b"}, "changeDescription": change, "userId": "u1"}
+    small_server.answer("GET", f"{API}/users/u1", {"id": "u1", "name": "dana", "displayName": "Dana Whitlock"})
+    small_server.answer("GET", f"{API}/users/u2", {"id": "u2", "name": "ben.ito"})
+    small_server.answer("GET", f"{API}/teams/t1", {"code": 403, "message": "no"}, status=403)
+    answers = [{"data": [as_tocsin(assignment)] * 2, "paging": {"offset": 9}}, {"data": [], "paging": {"offset": 9}}]
+    small_server.answer("GET", f"{API}/events", *answers)
+    lines = run("events", "tail", "--since", "7", "--once").out.splitlines()
+    words = "owner ben.ito added … and 1 more  by Dana Whitlock"
+    assert lines == [f"2024-05-01 12:00:00 UTC  table a.b  {words}  id-of-a.b"] * 2
+    read_paths = [one.path for one in small_server.requests if one.path.endswith(("/u1", "/u2", "/t1"))]
+    assert len(read_paths) == 3
+    small_server.answer("GET", f"{API}/events", *answers)
+    first, _ = run("events", "tail", "--since", "7", "--once", "--json").out.splitlines()
+    assert json.loads(first)["userName"] == "dana"
+
+
 def test_nobody_has_changed_a_result(run: Run, small_server: SmallServer) -> None:
     change = {"fieldsAdded": [{"name": "testCaseResult", "newValue": {"testCaseStatus": "Failed"}}]}
     test = {"entityType": "testCase", "entityId": "t", "entity": {"name": "not_null"}}

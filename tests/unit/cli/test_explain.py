@@ -44,7 +44,13 @@ MESSAGE = {
         }
     ],
 }
-HAPPENED = {"id": EVENT, "title": "orders: created", "timestamp": 1_700_000_000_000, "userName": "bob"}
+HAPPENED = {
+    "id": EVENT,
+    "title": "orders: created",
+    "timestamp": 1_700_000_000_000,
+    "userName": "bob",
+    "userDisplayName": "Bob Uhl",
+}
 ANSWER: dict[str, Any] = {
     "answer": "Yes: ann was notified.",
     "asOf": 1_700_000_000_000,
@@ -75,6 +81,7 @@ ANSWER: dict[str, Any] = {
                     {
                         "id": "u",
                         "name": "ann",
+                        "displayName": "Ann Berg",
                         "destinations": ["Mails"],
                         "channel": "Email",
                         "isDue": True,
@@ -111,7 +118,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", ANSWER)
     assert run("explain", EVENT, "--user", "ann", "--alert", "A").out.splitlines() == [
         "Yes: ann was notified.",
-        "orders: created  2023-11-14 22:13:20 UTC  by bob",
+        "orders: created  2023-11-14 22:13:20 UTC  by Bob Uhl",
         "├── tag PII.Sensitive added to column email",
         f"├── event {EVENT}",
         "├── ✓ alert A matched",
@@ -121,14 +128,14 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   │       ├── ✗ tier == 'a'  tier is missing",
         "│   │       └── ✓ tags == 'a'  tags is a, b, c, d and 21 more, inherited",
         "│   ├── ✗ no",
-        "│   ├── ✓ Mails (ann) by Email",
+        "│   ├── ✓ Mails (Ann Berg) by Email",
         "│   │   ├── ✓ you own it (alert A)",
         "│   │   ├── ✗ you follow it (alert A): ann made the change",
         "│   │   └── sent as one notification with B",
         "│   └── and 2 more",
         "├── 1 notification is stored",
         "│   └── Email to Mails (a@x)  due 2023-11-14 22:13:20 UTC",
-        "│       ├── awaitingRetry, in one message with 2 other notifications",
+        "│       ├── awaiting retry, in one message with 2 other notifications",
         "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20 UTC: timeout 503",
         "│       ├── left out: you own it (alert D): the alert is disabled",
         "│       └── next attempt at 2023-11-14 22:14:20 UTC",

@@ -24,7 +24,7 @@ VERSIONS = [
 ]
 
 CHANGES = ["column id removed", "description changed", "tag PII.Email added", "name a → b"]
-WORDS = {"entityType": "table", "words": [CHANGES, ["created"]], "reasons": ["", ""]}
+WORDS = {"entityType": "table", "words": [CHANGES, ["created"]], "reasons": ["", ""], "authors": ["Ada King", "bob"]}
 
 
 @pytest.fixture(autouse=True)
@@ -36,9 +36,9 @@ def test_a_history_says_when_who_and_what(run: Run, small_server: SmallServer) -
     texts = [json.dumps(one) for one in VERSIONS]
     small_server.answer("GET", f"{API}/t/versions", {**WORDS, "versions": texts, "breaking": [[], []]})
     lines = run("history", "a.orders").out.splitlines()
-    assert [line.split()[:5] for line in lines[1:3]] == [
-        ["0.2", "2023-11-14", "22:13:20", "UTC", "ada"],
-        ["0.1", "2020-09-13", "12:26:40", "UTC", "bob"],
+    assert [line.split()[:6] for line in lines[1:3]] == [
+        ["0.2", "2023-11-14", "22:13:20", "UTC", "Ada", "King"],
+        ["0.1", "2020-09-13", "12:26:40", "UTC", "bob", "created"],
     ]
     assert lines[1].rstrip().endswith("column id removed; description changed; tag PII.Email added; … and 1 more")
     assert lines[2].rstrip().endswith("created")

@@ -158,7 +158,7 @@ class Explanation:
 
     def _why_not(self, person: Person) -> str:
         """Return why a person was not notified: of the alerts that reach them, the reason of the closest one."""
-        name = self.reader.name_of(person.id, person.name)
+        name = self.reader.name_of(person.id, person.shown_name)
         for trace in self.alerts:
             if trace.match.matched and trace.reached:
                 stops = [stop.says for one in trace.reached for stop in one.obstacles()]
@@ -210,7 +210,7 @@ class Explanation:
             notification = record.notification
             is_due = (notification.channel, notification.recipient) in due
             if record.names(alert) and not (is_due or record.is_muted):
-                name_of_record = record.user_name or named_target(
+                name_of_record = record.shown_name or named_target(
                     record.who, trace.destination_names(notification.reasons)
                 )
                 who = self.reader.name_of(notification.recipient_id, name_of_record)
@@ -219,8 +219,8 @@ class Explanation:
 
     def _name_of(self, recipient: PossibleRecipient, trace: AlertTrace) -> str:
         if recipient.person is None:
-            return named_target(recipient.name, trace.destination_names(way.reason for way in recipient.ways))
-        return self.reader.name_of(recipient.person.id, recipient.name)
+            return named_target(recipient.shown_name, trace.destination_names(way.reason for way in recipient.ways))
+        return self.reader.name_of(recipient.person.id, recipient.shown_name)
 
 
 _OTHERWISE = "the alert or the relations of the asset have probably changed since, or this person was deleted"
@@ -235,7 +235,7 @@ def _yes_answer(
     person: Person, notified: Sequence[NotificationRecord], context: ReasonContext, reader: ExplanationReader
 ) -> str:
     ways = [f"{phrase_of(one.notification.channel)} {_became(one, reader)}" for one in notified]
-    name = None if reader.is_of(person.id) else person.name
+    name = None if reader.is_of(person.id) else person.shown_name
     because = "; ".join(
         dict.fromkeys(
             reason.sentence(name, context=context, receiver=RECEIVERS.get(record.notification.channel, "address"))
@@ -255,7 +255,7 @@ def _is_kept_back(record: NotificationRecord) -> bool:
 
 
 def _name_and_is(person: Person, reader: ExplanationReader) -> str:
-    return "you are" if reader.is_of(person.id) else f"{person.name} is"
+    return "you are" if reader.is_of(person.id) else f"{person.shown_name} is"
 
 
 def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
@@ -326,7 +326,7 @@ def _is_deleted(recipient: PossibleRecipient) -> bool:
 
 def _nobody_else(deleted: Sequence[PossibleRecipient]) -> str:
     """Return that an alert reaches only people who are deleted."""
-    names = list(dict.fromkeys(one.name for one in deleted))
+    names = list(dict.fromkeys(one.shown_name for one in deleted))
     is_owned = all(way.reason.kind == ReasonKind.OWNER for one in deleted for way in one.ways)
     who = "nobody owns it" if is_owned else "nobody is among the recipients"
     return f"{who}: {_list_names(names)} {'is' if len(names) == 1 else 'are'} deleted"

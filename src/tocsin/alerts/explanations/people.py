@@ -95,6 +95,11 @@ class PossibleRecipient:
         """Return who it is: a person, or where it goes."""
         return self.person.name if self.person else self.target
 
+    @property
+    def shown_name(self) -> str:
+        """Return who it is, as people say it."""
+        return self.person.shown_name if self.person else self.target
+
     def obstacles(self) -> list[Obstacle]:
         """Return the obstacles of all ways, each once; nothing when one way has none."""
         if any(way.obstacle is None for way in self.ways):
@@ -296,7 +301,7 @@ def _view_objection(candidate: Candidate, inputs: ExplanationInput) -> Obstacle 
 
 def _name_to(reader: ExplanationReader, candidate: Candidate) -> str:
     person = candidate.person
-    return reader.name_of(person.id, person.name) if person else _place_name(candidate)
+    return reader.name_of(person.id, person.shown_name) if person else _place_name(candidate)
 
 
 def _place_name(candidate: Candidate) -> str:

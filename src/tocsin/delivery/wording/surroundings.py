@@ -250,6 +250,7 @@ def incident_text(incident: FailureIncident) -> str:
     """
     if incident.is_resolved:
         return f"{incident.name}, resolved"
-    who = f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else ""
+    acknowledger = incident.acknowledger or incident.acknowledged_by
+    who = f"acknowledged by {acknowledger}" if acknowledger else ""
     who = "resolved since" if incident.is_over else who
     return ", ".join(filter(None, (incident.name, incident.severity and incident.severity.words, who)))

@@ -23,6 +23,6 @@ def with_names(references: Sequence[Document], caller: Caller) -> dict[str, Docu
     }
 
 
-def called(reference: Mapping[str, object]) -> str:
+def shown_name_of(reference: Mapping[str, object]) -> str:
     """Return what people call a person or team that a reference names: the display name, else the name."""
     return str(reference.get("displayName") or reference.get("name") or reference["id"])

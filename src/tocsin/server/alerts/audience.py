@@ -86,6 +86,10 @@ AUDIENCE: Shape[_Audience] = {
     "readCount": (COUNT, lambda audience: sum(one.read_at_ms is not None for one in audience.told_people)),
     "incident?": (TEXT, lambda audience: audience.incident.name if audience.incident else None),
     "acknowledgedBy?": (TEXT, lambda audience: audience.incident.acknowledged_by if audience.incident else None),
+    "acknowledgedByDisplayName?": (
+        TEXT,
+        lambda audience: audience.incident.acknowledger if audience.incident else None,
+    ),
     "unowned": (
         exact_object({"total": COUNT, "data": array(OPEN)}),
         lambda audience: {"total": len(audience.unowned), "data": list(audience.unowned[:_MOST_UNOWNED])},

@@ -149,6 +149,7 @@ _FAILURE: Shape[FailureContext] = {
 _INCIDENT: Shape[FailureIncident] = {
     "name": (TEXT, lambda incident: incident.name),
     "acknowledgedBy?": (TEXT, lambda incident: incident.acknowledged_by),
+    "acknowledgedByDisplayName?": (TEXT, lambda incident: incident.acknowledger),
 }
 
 

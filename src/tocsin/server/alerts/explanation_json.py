@@ -17,7 +17,9 @@ from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
 from tocsin.alerts.explanations.reader import ExplanationReader, to_recipient
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.delivery.lines import cut
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.reasons import RECEIVERS
+from tocsin.delivery.wording.reports import is_report
 from tocsin.flow.schedule.messages import without_asset
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
@@ -28,7 +30,7 @@ from tocsin.model.notification_record import AttemptRecord, MessageRecord, Notif
 from tocsin.model.own_address import shown_target
 from tocsin.model.preferences import FrequencyChoice, Layer
 from tocsin.server.alerts.destination_names import names_of
-from tocsin.server.alerts.event_shape import BREAKING_KEYS, CHANGES, TITLE, Worded, event_shape, word_entry
+from tocsin.server.alerts.event_shape import BREAKING_KEYS, CHANGES, TITLE, Worded, event_shape
 from tocsin.server.alerts.explanations import PagedExplanation
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import COUNT, FLAG, OPEN, TEXT, TIME, array, exact_object, nullable, ref
@@ -63,8 +65,8 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
-        "event": json_of(EVENT, word_entry(visible_findings.visible, reader.zone, reader.user_id)),
-        "user": None if person is None else {"id": person.id, "name": person.name},
+        "event": _event(visible_findings, reader),
+        "user": None if person is None else {"id": person.id, "name": person.name, "displayName": person.display_name},
         "pipeline": {
             "offset": explanation.pipeline_at,
             "hasReached": not explanation.is_in_flight,
@@ -83,6 +85,16 @@ def on_wire(findings: PagedExplanation, *, visibility: Visibility, now_ms: int, 
         },
         "disagreements": [asdict(one) for one in explanation.disagreements()[:MOST_PEOPLE]],
     }
+
+
+def _event(findings: PagedExplanation, reader: ExplanationReader) -> Document:
+    """Return the event as it is stored, in words that call people by their display names.
+
+    So is its author, unless it is a report: nobody changes what is reported.
+    """
+    author = None if is_report(findings.named_event) else findings.named_event.user_name
+    text = event_text(findings.named_event, zone=reader.zone, reader_id=reader.user_id)
+    return json_of(EVENT, Worded(findings.visible, text)) | {"userDisplayName": author}
 
 
 class _Wording(NamedTuple):
@@ -127,6 +139,7 @@ def _trace_in_sight(trace: AlertTrace, visibility: Visibility) -> AlertTrace:
     return replace(trace, reached=tuple(reached))
 
 
+# what who made the change is called is read beside it
 EVENT: Shape[Worded[LoggedEvent]] = {
     **event_shape("id"),
     "offset": (COUNT, lambda worded: worded.entry.offset),
@@ -134,6 +147,7 @@ EVENT: Shape[Worded[LoggedEvent]] = {
     **CHANGES,
     **event_shape("semanticChanges", *BREAKING_KEYS, "eventType", "entityType", "entityId"),
     **event_shape("entityFullyQualifiedName", "userName", "timestamp"),
+    "userDisplayName": (nullable(TEXT), lambda _: None),
 }
 ALERT: Shape[AlertTrace] = {
     "id": (TEXT, lambda trace: trace.subscription.id),
@@ -196,6 +210,7 @@ def _recipient(recipient: PossibleRecipient, wording: _Wording) -> Document:
     return {
         "id": recipient.person.id if recipient.person else None,
         "name": recipient.name,
+        "displayName": recipient.person.display_name if recipient.person else None,
         "channel": recipient.channel,
         "ownAddress": recipient.address or None,
         "isDue": recipient.is_due,
@@ -208,7 +223,7 @@ def _recipient(recipient: PossibleRecipient, wording: _Wording) -> Document:
 def _way(way: RecipientPath, recipient: PossibleRecipient, wording: _Wording) -> Document:
     obstacle, person = way.obstacle, recipient.person
     stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
-    sentence = wording.sentence(way.reason, person.id if person else None, recipient.name, recipient.channel)
+    sentence = wording.sentence(way.reason, person.id if person else None, recipient.shown_name, recipient.channel)
     return {"reason": _reason(way.reason, sentence, wording.context), "stoppedBy": stopped}
 
 
@@ -231,6 +246,7 @@ NOTIFIED: Shape[NotificationRecord] = {
     "recipient": (TEXT, lambda record: record.notification.address),
     "recipientId": (nullable(TEXT), lambda record: record.notification.recipient_id),
     "recipientName": (nullable(TEXT), lambda record: record.user_name),
+    "recipientDisplayName": (nullable(TEXT), lambda record: record.display_name),
     "reasons": (array(ref("Reason")), lambda record: record.notification.reasons),
     "dueAt": (nullable(TIME), lambda record: None if record.is_off else record.notification.due_at_ms),
     "preference": (nullable(OPEN), lambda record: _choice_json(record.choice)),
@@ -244,7 +260,7 @@ NOTIFIED: Shape[NotificationRecord] = {
 
 
 def _record(record: NotificationRecord, wording: _Wording, *, shows_answers: bool) -> Document:
-    notification, name = record.notification, record.user_name or _RECIPIENT
+    notification, name = record.notification, record.shown_name or _RECIPIENT
     reasons = [
         _reason(
             reason,

@@ -75,12 +75,16 @@ class ExplanationScope:
 
 @dataclass(frozen=True)
 class PagedExplanation:
-    """The explanation, which of its alerts are explained in full, and what the destinations of messages are called."""
+    """The explanation, which of its alerts are explained in full, and what the destinations of messages are called.
+
+    ``named_event`` is the event with the display names of people, for its words.
+    """
 
     explanation: Explanation
     page: tuple[AlertTrace, ...]
     visible: LoggedEvent
     names: DestinationNames
+    named_event: ChangeEvent
 
 
 def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
@@ -138,8 +142,13 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
         missing_count=caller.parts.alert_stores.records.missing_relations(question.logged.offset),
         reader=question.reader,
     )
-    names = _destination_names(records, caller)
-    return PagedExplanation(explanation, tuple(traces[alert.id] for alert in page), question.visible, names)
+    names, event = _destination_names(records, caller), _named_event(question, caller)
+    return PagedExplanation(explanation, tuple(traces[alert.id] for alert in page), question.visible, names, event)
+
+
+def _named_event(question: ExplanationScope, caller: Caller) -> ChangeEvent:
+    (event,) = caller.parts.inbox.named_events([question.visible.event])
+    return event
 
 
 def _destination_names(records: Sequence[NotificationRecord], caller: Caller) -> DestinationNames:

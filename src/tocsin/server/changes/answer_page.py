@@ -28,7 +28,7 @@ from tocsin.model.change_request import (
 )
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
-from tocsin.server.access.references import called, with_names
+from tocsin.server.access.references import shown_name_of, with_names
 from tocsin.server.changes.consumers import ids_to_answer
 from tocsin.server.changes.requests import found_request
 from tocsin.server.http.errors import parse_as
@@ -156,8 +156,8 @@ def request_html(scope: AnswerScope, caller: Caller) -> str:
     open_count = sum(one.answer is None for one in scope.consumers)
     facts = [
         ("Asset", f"{_name_of(asset)} ({asset['type']})"),
-        ("You answer as", called(references[me.id])),
-        ("Announced by", "you" if request.author_id == me.id else called(references[request.author_id])),
+        ("You answer as", shown_name_of(references[me.id])),
+        ("Announced by", "you" if request.author_id == me.id else shown_name_of(references[request.author_id])),
         ("Why", request.why),
         ("Instead", request.replacement or ""),
         ("You answer for", f"{', '.join(names)}{more_text}"),
@@ -181,7 +181,7 @@ def _own_text(scope: AnswerScope, references: Mapping[str, Document], caller: Ca
             texts.append("open")
             continue
         until = f" until {moment_text(step.until_ms, caller.zone)}" if step.until_ms is not None else ""
-        who = "you" if step.user_id == caller.actor.id else called(references[step.user_id])
+        who = "you" if step.user_id == caller.actor.id else shown_name_of(references[step.user_id])
         comment = f": {step.comment}" if step.comment else ""
         texts.append(f"{_ANSWERS[step.verdict]}{until} ({who}){comment}")
     return ", ".join(dict.fromkeys(texts))

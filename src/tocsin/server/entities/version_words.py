@@ -15,15 +15,19 @@ from tocsin.flow.capture.announced import announcements_of_version, reasons_of_v
 from tocsin.model.announcement import Announcement
 from tocsin.model.breaking import BreakingReason
 from tocsin.model.entity import Document
+from tocsin.server.access.references import shown_name_of, with_names
 from tocsin.server.request import Caller
 
 _Announcements = Sequence[Announcement] | None
 
 
 def version_words(entity_type: str, versions: Sequence[Document], caller: Caller) -> Document:
-    """Return ``words``, ``breaking`` and ``reasons`` of the versions of an entity: a value for each version."""
+    """Return ``words``, ``breaking``, ``reasons`` and ``authors`` of the versions of an entity: a value for each.
+
+    Authors are called by the display names that the caller may see, others by the names that are stored.
+    """
     if not versions:
-        return {"words": [], "breaking": [], "reasons": []}
+        return {"words": [], "breaking": [], "reasons": [], "authors": []}
     breaking = [reasons_of_version(entity_type, version) for version in versions]
     announcements = _announcements_of(entity_type, versions, breaking, caller)
     reasons_left = [
@@ -38,7 +42,15 @@ def version_words(entity_type: str, versions: Sequence[Document], caller: Caller
         ],
         "breaking": [[reason.as_json() for reason in reasons] for reasons in reasons_left],
         "reasons": [reasons_by_version.get(str(version["version"]), "") for version in versions],
+        "authors": _authors_of(versions, caller),
     }
+
+
+def _authors_of(versions: Sequence[Document], caller: Caller) -> list[str]:
+    names = [str(version.get("updatedBy") or "") for version in versions]
+    people = caller.parts.people.by_names({name for name in names if name})
+    references = with_names([{"id": one.id, "type": "user", "name": one.name} for one in people.values()], caller)
+    return [shown_name_of(references[people[name].id]) if name in people else name for name in names]
 
 
 def _announcements_of(

@@ -7,71 +7,19 @@ whole claim, or a page of an inbox or a feed, and says which owners are deleted 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.model.change import ChangeEvent, FieldChange
+from tocsin.delivery.wording.naming import DisplayNaming, changes_of, owners_of, references_of
+from tocsin.model.change import ChangeEvent
 from tocsin.model.channels import WORDED
-from tocsin.model.entity import Document
 from tocsin.model.message import CarriedEvent
-from tocsin.model.pointers import Json, is_reference, references_in
 from tocsin.store.database.dialects import json_text
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity, person
-
-_OWNERS, _DISPLAY_NAME = "owners", "displayName"
-_NAMED_TYPES = frozenset({"user", "team", "testCase"})
-_CHANGE_LISTS = ("fields_added", "fields_updated", "fields_deleted")
-
-
-class _Naming(NamedTuple):
-    """The display names of people, teams and tests by their ids, where there is one, and the ids of owners deleted."""
-
-    names: Mapping[str, str]
-    deleted_ids: AbstractSet[str]
-
-    def event_of(self, event: ChangeEvent) -> ChangeEvent:
-        """Return an event with these names; the very same where it refers to none of them."""
-        changes = event.change_description
-        update: dict[str, object] = {}
-        owners = [self._owner(one) for one in _owners_of(event)]
-        if author_name := self.names.get(event.user_id or ""):
-            update["user_name"] = author_name
-        if event.entity and owners != _owners_of(event):
-            update["entity"] = event.entity | {_OWNERS: owners}
-        if changes is not None:
-            lists = {key: tuple(map(self._change, getattr(changes, key))) for key in _CHANGE_LISTS}
-            if any(lists[key] != getattr(changes, key) for key in _CHANGE_LISTS):
-                update["change_description"] = changes.model_copy(update=lists)
-        return event.model_copy(update=update) if update else event
-
-    def _owner(self, owner: Document) -> Document:
-        reference: Document = self._value(owner)
-        return reference | {"deleted": True} if owner["id"] in self.deleted_ids else reference
-
-    def _change(self, change: FieldChange) -> FieldChange:
-        if not any(one["id"] in self.names for one in _references(change)):
-            return change
-        return change.model_copy(
-            update={"old_value": self._value(change.old_value), "new_value": self._value(change.new_value)}
-        )
-
-    def _value(self, value: Json) -> Json:
-        """Return a JSON value with these names in its references."""
-        match value:
-            case dict():
-                inner = {key: self._value(part) for key, part in value.items()}
-                name = self.names.get(value["id"]) if is_reference(value) else None
-                return inner | {_DISPLAY_NAME: name} if name else inner
-            case list() | tuple():
-                return [self._value(part) for part in value]
-            case _:
-                return value
 
 
 def with_display_names(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
@@ -102,18 +50,18 @@ def events_with_display_names(connection: Connection, events: Sequence[ChangeEve
     return [naming.event_of(event) for event in events]
 
 
-def _read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> _Naming:
+def _read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> DisplayNaming:
     """Read what the people, teams and tests are called that these events refer to."""
-    owner_ids = {owner["id"] for event in events for owner in _owners_of(event)}
-    changed_ids = {one["id"] for event in events for change in _changes_of(event) for one in _references(change)}
+    owner_ids = {owner["id"] for event in events for owner in owners_of(event)}
+    changed_ids = {one["id"] for event in events for change in changes_of(event) for one in references_of(change)}
     author_ids = {event.user_id for event in events if event.user_id}
-    query = select(entity.c.id, entity.c.deleted, json_text(entity.c.document, _DISPLAY_NAME).label("display_name"))
+    query = select(entity.c.id, entity.c.deleted, json_text(entity.c.document, "displayName").label("display_name"))
     entity_rows = list(rows_by_key(connection, query, entity.c.id, owner_ids | changed_ids | author_ids))
     names = {row.id: row.display_name for row in entity_rows if row.display_name}
-    return _Naming(names, owner_ids - {row.id for row in entity_rows if not row.deleted})
+    return DisplayNaming(names, owner_ids - {row.id for row in entity_rows if not row.deleted})
 
 
-def _carry(carried: CarriedEvent, naming: _Naming) -> CarriedEvent:
+def _carry(carried: CarriedEvent, naming: DisplayNaming) -> CarriedEvent:
     named_event = naming.event_of(carried.event)
     return carried if named_event is carried.event else CarriedEvent.of(named_event)
 
@@ -124,22 +72,3 @@ def _with_events(dispatch: Dispatch, events: Mapping[int, CarriedEvent]) -> Disp
     return replace(
         dispatch, entries=tuple(replace(entry, carried=events[id(entry.carried)]) for entry in dispatch.entries)
     )
-
-
-def _owners_of(event: ChangeEvent) -> list[Document]:
-    owners = (event.entity or {}).get(_OWNERS)
-    if not isinstance(owners, list):
-        return []
-    return [one for one in owners if isinstance(one, dict) and isinstance(one.get("id"), str)]
-
-
-def _changes_of(event: ChangeEvent) -> Iterator[FieldChange]:
-    if (described := event.change_description) is not None:
-        for key in _CHANGE_LISTS:
-            yield from getattr(described, key)
-
-
-def _references(change: FieldChange) -> Iterator[Document]:
-    """Yield the references to people, teams and tests in the values of a change."""
-    values = (change.old_value, change.new_value)
-    return (one for value in values for one in references_in(value) if one["type"] in _NAMED_TYPES)

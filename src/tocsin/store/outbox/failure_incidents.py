@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, select
 
 from tocsin.delivery.dispatch import FailureIncident
 from tocsin.flow.resolve.directory import NO_END
@@ -18,6 +18,7 @@ from tocsin.model.severity import severity_named
 from tocsin.store.catalogue.alerts.incidents import ended_offset
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step
 from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.tables import person
 
 _ROW, _STEP = alert_incident.c, alert_incident_step.c
 
@@ -34,25 +35,36 @@ def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dic
 
     That is the one of a failure, or of the success that has resolved it.
     """
-    acknowledgements = select(_STEP.user_name).where(_STEP.incident_id == _ROW.id)
-    acknowledgements = acknowledgements.where(_STEP.kind == StepKind.ACKNOWLEDGED.value)
-    first_to_acknowledge = (
-        acknowledgements.order_by(_STEP.at_ms, _STEP.id).limit(1).correlate(alert_incident).scalar_subquery()
-    )
+    first_to_acknowledge = (_acknowledgement(one) for one in (_STEP.user_name, person.c.display_name))
     span = (_ROW.opened_offset, ended_offset(), _ROW.recovered_offset)
-    columns = (_ROW.number, _ROW.severity, _ROW.status, first_to_acknowledge, _ROW.entity_id, *span)
+    columns = (_ROW.number, _ROW.severity, _ROW.status, *first_to_acknowledge, _ROW.entity_id, *span)
     query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
     places_by_entity: dict[str, list[ReportPlace]] = defaultdict(list)
     for place in places:
         places_by_entity[place.entity_id].append(place)
     incident_by_place: dict[ReportPlace, FailureIncident] = {}
-    for number, severity, status, who, entity_id, since_offset, end_offset, recovered_offset in rows_by_key(
-        connection, query, _ROW.entity_id, places_by_entity.keys()
-    ):
-        incident = FailureIncident(name_of(number), severity_named(severity), who)
+    for (
+        number,
+        severity,
+        status,
+        name,
+        display_name,
+        entity_id,
+        since_offset,
+        end_offset,
+        recovered_offset,
+    ) in rows_by_key(connection, query, _ROW.entity_id, places_by_entity.keys()):
+        incident = FailureIncident(name_of(number), severity_named(severity), name, acknowledger=display_name)
         for place in places_by_entity[entity_id]:
             if since_offset <= place.offset <= (end_offset or NO_END):
                 is_resolved = place.offset == recovered_offset
                 is_over = status == IncidentStatus.RESOLVED.value and not is_resolved
                 incident_by_place[place] = incident._replace(is_resolved=is_resolved, is_over=is_over)
     return incident_by_place
+
+
+def _acknowledgement(column: ColumnElement[str]) -> ScalarSelect[str]:
+    """Return a column of the first acknowledgement of an incident, or of who made it."""
+    query = select(column).select_from(alert_incident_step).outerjoin(person, person.c.user_id == _STEP.user_id)
+    query = query.where(_STEP.incident_id == _ROW.id, _STEP.kind == StepKind.ACKNOWLEDGED.value)
+    return query.order_by(_STEP.at_ms, _STEP.id).limit(1).correlate(alert_incident).scalar_subquery()

@@ -23,6 +23,7 @@ from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import attempt, destination_status, message, notification, person
 from tocsin.store.outbox.inbox_marks import SNOOZED_UNREAD_MS
 
+_NO_NAMES = (None, None)
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
 _ADDED = ("attempts", "notification_count", "held_since_ms", "is_stopped")
 _SENT = tuple(field.name for field in fields(MessageRecord) if field.name not in _ADDED)
@@ -83,15 +84,18 @@ def records_of(connection: Connection, notification_rows: Sequence[Row[Any]]) ->
     """Return the records of these rows of notifications, in their order, by their ids."""
     messages = _messages(connection, {row.message_id for row in notification_rows if row.message_id})
     user_ids = {row.recipient_id for row in notification_rows if row.recipient_id}
-    people = rows_by_key(connection, select(person.c.user_id, person.c.name), person.c.user_id, user_ids)
-    names = {row.user_id: row.name for row in people}
+    people = rows_by_key(
+        connection, select(person.c.user_id, person.c.name, person.c.display_name), person.c.user_id, user_ids
+    )
+    names = {row.user_id: (row.name, row.display_name) for row in people}
     return {
         row.id: NotificationRecord(
             _notification(row),
             _read_at_ms(row),
             messages.get(row.message_id),
-            names.get(row.recipient_id),
+            names.get(row.recipient_id, _NO_NAMES)[0],
             FrequencyChoice.from_text(row.preferred) if row.preferred else DEFAULT,
+            names.get(row.recipient_id, _NO_NAMES)[1],
         )
         for row in notification_rows
     }

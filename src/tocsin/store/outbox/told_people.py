@@ -94,12 +94,17 @@ def _people_of(connection: Connection, failures: Collection[_Failure]) -> dict[_
 def _first_people(connection: Connection, number: int, failure: _Failure) -> Select[Any]:
     """Return the query of some people whom a failure was told of: its number, ids and names, and how many there are."""
     people_count = func.count().over().label("people_count")
-    query = select(literal(number).label("number"), _PERSON.user_id, _PERSON.name, people_count)
+    name = func.coalesce(func.nullif(_PERSON.display_name, ""), _PERSON.name).label("name")
+    query = select(literal(number).label("number"), _PERSON.user_id, name, people_count)
     query = query.join(notification, _NOTE.recipient_id == _PERSON.user_id).where(_NOTE.log_offset == failure.offset)
     if failure.alert_ids:
         position = func.instr if is_sqlite(connection) else func.strpos
         query = query.where(or_(*(position(_NOTE.reasons, one) > 0 for one in sorted(failure.alert_ids))))
-    return query.group_by(_PERSON.user_id, _PERSON.name).order_by(_PERSON.name).limit(_MOST_NAMED + 1)
+    return (
+        query.group_by(_PERSON.user_id, _PERSON.name, _PERSON.display_name)
+        .order_by(_PERSON.name)
+        .limit(_MOST_NAMED + 1)
+    )
 
 
 def _without_reader(people: _People, reader: str | None) -> ToldPeople:

@@ -23,6 +23,7 @@ from tocsin.store.catalogue.people import login_attempts, tokens
 from tocsin.store.catalogue.people.tokens import IssuedTokens
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import fetch_first, fetch_value, insert_into, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import (
     inbox_change,
     login_source,
@@ -56,6 +57,12 @@ class People:
     def by_name(self, name: str) -> Person | None:
         """Return the person of that name, deleted ones included."""
         return self._one(person.c.name == name)
+
+    def by_names(self, names: Collection[str]) -> dict[str, Person]:
+        """Return those of these people whom there are, deleted ones included, by their names."""
+        query = select(person)
+        with reading(self._engine) as connection:
+            return {row.name: Person(*row) for row in rows_by_key(connection, query, person.c.name, names)}
 
     def other_spelling(self, name: str) -> str | None:
         """Return the name of the person whose name looks like this one, unless another person has this very name."""

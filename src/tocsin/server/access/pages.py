@@ -15,6 +15,8 @@ from tocsin.store.database.page_bytes import BoundedList
 MOST_LOOKED_AT = 20_000
 """Entries one request looks at; a caller who may see hardly any of them goes on with the cursor."""
 
+_MOST_AT_ONCE = 1_000
+
 T = TypeVar("T")
 
 
@@ -39,17 +41,13 @@ def visible_page(
 
     ``read`` returns at most so many entries after one (None: from the start); fewer mean that there are no more, or
     that more would be too large for a page, which ends there.
-    ``as_shown`` returns the visible part of each of many entries at once. Where few are shown, at least ``at_once``
-    entries are read together; after ``limit_read`` of them the page ends.
+    ``as_shown`` returns the visible part of each of many entries at once. Where few are shown, twice as many are read
+    each time, at least ``at_once`` and at most 1,000 together; after ``limit_read`` entries the page ends.
     """
     visible_entries: list[T] = []
     last: T | None = None
-    entry_count = 0
+    entry_count, count = 0, max(limit, at_once)
     while len(visible_entries) < limit:
-        count = (
-            limit - len(visible_entries) if entry_count == 0 else max(limit - len(visible_entries), min(limit, 1_000))
-        )
-        count = max(count, at_once)
         entries = read(last, count)
         entry_count += len(entries)
         for place, (entry, visible_entry) in enumerate(zip(entries, as_shown(entries), strict=True)):
@@ -64,4 +62,5 @@ def visible_page(
             return Read(visible_entries, last, has_more=entries.is_cut)
         if entry_count >= limit_read:
             return Read(visible_entries, last, has_more=True)
+        count = min(2 * count, max(limit, _MOST_AT_ONCE), limit_read - entry_count)
     return Read(visible_entries, last, has_more=True)

@@ -5,6 +5,7 @@ The defaults of new stores leave out some kinds of change, so that everybody mig
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -157,6 +158,18 @@ async def test_mails_that_have_waited_for_others_are_judged_again_in_portions_th
     statement_count, sent_count = await statements_of_late(store_engine, waits_s=1.0)
     assert sent_count == 80
     assert statement_count <= 64, "eight routes and templates; of two lanes seven portions each, four statements"
+
+
+async def test_mails_that_begin_together_after_a_second_are_judged_in_one_judgement(store_engine: Engine) -> None:
+    company_with_mails(store_engine, 40)
+    SqlPreferences(store_engine).put_defaults(RECOMMENDED, now_ms=1)
+    claiming = Claiming(store_engine)
+    dispatches = await claiming.claim()
+    claiming.now_s += 1.0
+    with statements_in(store_engine) as statements:
+        await asyncio.gather(*(claiming.attempts.make(one, yes) for one in dispatches))
+    assert len(claiming.channel.sent) == 80
+    assert len(statements) <= 20, "routes and templates as well"
 
 
 async def test_what_is_left_out_while_mails_wait_for_others_is_dropped_from_all_of_them(store_engine: Engine) -> None:

@@ -39,9 +39,8 @@ from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.reports import is_recovery
-from tocsin.delivery.wording.surroundings import has_surroundings
+from tocsin.delivery.worker.judgements import Judgements, tells_of_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
-from tocsin.delivery.worker.waiting import WaitingDispatches
 from tocsin.flow.track.attempts import Finished, NextStep, hold, next_step
 from tocsin.model.change_request import AskedFor
 from tocsin.model.channels import WORDED
@@ -67,9 +66,6 @@ from tocsin.store.outbox.addresses import Routes as StoredRoutes
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
-STATE_AGE_S = 1.0
-"""A message is judged again when that was longer ago: it waited for others to its receiver."""
-
 _RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
 AGAIN_AFTER_S = 1.0
 _ADDRESS_CHANGED = "not sent: the recipient has no verified address for this now, or one of another person"
@@ -80,8 +76,6 @@ IsHeld = Callable[[], Awaitable[bool]]
 
 RoutesOfAlerts = Mapping[str, dict[str, Route] | UnreadableError]
 Reading = tuple[float, asyncio.Future[RoutesOfAlerts]]
-Judging = asyncio.Future[Mapping[str, Dispatch]]
-"""Messages that are judged again together, by id."""
 
 
 class RouteBook:
@@ -150,53 +144,15 @@ class Attempts:
     def __init__(self, parts: AttemptParts, time: WorkerTime) -> None:
         self._parts, self._time = parts, time
         self._book = RouteBook(parts.routes, time.steady)
-        self._waiting = WaitingDispatches()
-        self._judging: dict[str, Judging] = {}
-        self._look_ahead_turn = asyncio.Lock()
+        self._judgements = Judgements(parts, time.steady)
 
     async def look_ahead(self, dispatches: Sequence[Dispatch]) -> Sequence[Dispatch]:
-        """Ask together what messages need that will be sent soon; where that fails, each asks for itself.
-
-        That is what rights and mutes allow, the zones of their readers, the failing rows that they may see, which of
-        them may acknowledge incidents, and what surrounds failures and breaking changes, with which the messages about
-        them are returned.
-        """
-        now_s = self._time.steady()
-        dispatches = [replace(one, judged_at_s=now_s) for one in dispatches]
-        with_incidents = any(entry.incident for one in dispatches for entry in one.entries)
-        if not (with_incidents or any(map(_has_surroundings, dispatches))) and self._are_certain(dispatches):
-            return dispatches
-        return await self._ask_ahead(dispatches, lambda: dispatches)
+        """Return messages that will be sent soon with what was asked about them together."""
+        return await self._judgements.look_ahead(dispatches)
 
     def waiting(self, dispatch: Dispatch) -> AbstractContextManager[None]:
         """Return the block in which a message waits for its turn: those that wait are judged again together."""
-        return self._waiting.hold(dispatch)
-
-    def _are_certain(self, dispatches: Sequence[Dispatch]) -> bool:
-        return self._parts.quiet_times.are_known(dispatches) and all(map(self._parts.permitted.is_certain, dispatches))
-
-    async def _ask_ahead(
-        self, dispatches: Sequence[Dispatch], find: Callable[[], Sequence[Dispatch]]
-    ) -> Sequence[Dispatch]:
-        """Return these messages as ``find`` finds them, with what they need, from few statements."""
-        parts = self._parts
-
-        def ask() -> Sequence[Dispatch]:
-            current_dispatches = find()
-            reporting = list(filter(_has_surroundings, current_dispatches))
-            parts.permitted.look_ahead(current_dispatches, parts.quiet_times.look_ahead(current_dispatches))
-            parts.failing_rows.look_ahead(reporting)
-            whole_dispatches = parts.failure_messages.with_contexts(current_dispatches, reporting)
-            with_incidents = [one for one in whole_dispatches if any(entry.incident for entry in one.entries)]
-            read_only = parts.permitted.read_only(with_incidents)
-            return [replace(one, read_only=read_only) for one in whole_dispatches]
-
-        try:
-            async with self._look_ahead_turn:
-                return await asyncio.to_thread(ask)
-        except Exception:  # noqa: BLE001  the worker loop's boundary: each message records what is wrong with it
-            _log.exception("worker.look_ahead_failed")
-            return dispatches
+        return self._judgements.waiting.hold(dispatch)
 
     async def make(self, dispatch: Dispatch, is_held: IsHeld) -> Finished | None:
         """Try ``dispatch`` once and return the outcome; an unexpected exception counts as a failed try.
@@ -207,7 +163,7 @@ class Attempts:
         started_at_ms, started_s = time.clock.now_ms(), time.steady()
         routes: Routes = {}
         try:
-            dispatch = await self._judge_again(self._waiting.begin(dispatch))
+            dispatch = await self._judge_again(self._judgements.waiting.begin(dispatch))
             if (held_until_ms := await self._held_until_ms(dispatch, started_at_ms)) is not None:
                 return hold(message, dispatch.entries, until_ms=held_until_ms, now_ms=started_at_ms)
             routes = await self._book.routes(dispatch)
@@ -237,46 +193,11 @@ class Attempts:
         return await _ask_store(partial(quiet_times.held_until_ms, dispatch, now_ms=now_ms))
 
     async def _judge_again(self, dispatch: Dispatch) -> Dispatch:
-        """Return a message that has waited for others with what its incidents and change requests are like now.
-
-        With it those are judged that will begin soon; where that fails, it is by itself.
-        """
-        if not self._has_waited(dispatch):
-            return dispatch
-        judged_dispatches = await asyncio.shield(self._next_judging(dispatch))
-        judged = judged_dispatches.get(dispatch.message.id, dispatch)
-        if not self._has_waited(judged):
-            return judged
-        (judged,) = await _ask_store(partial(self._parts.current_states.judge_again, [dispatch]))
+        """Return a message that has waited for others as it is now: alone where judging it with others fails."""
+        judged = await self._judgements.judge_again(dispatch)
+        if judged is None:
+            (judged,) = await _ask_store(partial(self._parts.current_states.judge_again, [dispatch]))
         return judged
-
-    def _has_waited(self, dispatch: Dispatch) -> bool:
-        return dispatch.judged_at_s is not None and self._time.steady() - dispatch.judged_at_s >= STATE_AGE_S
-
-    def _next_judging(self, dispatch: Dispatch) -> Judging:
-        """Return the judgement, to come, of this message and of those that will begin soon."""
-        if (coming := self._judging.get(dispatch.message.id)) is not None:
-            return coming
-        portion = self._waiting.next_portion(judged_before_s=self._time.steady() - STATE_AGE_S / 2)
-        portion = [dispatch, *(one for one in portion if one.message.id not in self._judging)]
-        coming = asyncio.ensure_future(self._judge_together(portion))
-        self._judging |= dict.fromkeys((one.message.id for one in portion), coming)
-        return coming
-
-    async def _judge_together(self, dispatches: Sequence[Dispatch]) -> Mapping[str, Dispatch]:
-        """Return these messages, by id, as they are now, with all that depends on that."""
-        now_s, states = self._time.steady(), self._parts.current_states
-
-        def find() -> Sequence[Dispatch]:
-            return [replace(one, judged_at_s=now_s) for one in states.judge_again(dispatches)]
-
-        try:
-            judged_dispatches = await self._ask_ahead(dispatches, find)
-            self._waiting.renew(judged_dispatches)
-        finally:
-            for dispatch in dispatches:
-                del self._judging[dispatch.message.id]
-        return {one.message.id: one for one in judged_dispatches}
 
 
 def _retries(entries: Sequence[Entry], routes: Routes) -> int:
@@ -444,7 +365,7 @@ class MessageAttempt:
 
     async def _failure(self, dispatch: Dispatch) -> FailureContext | None:
         """Return what surrounds the event that a message for people is about, as far as its reader may see it."""
-        if not _has_surroundings(dispatch):
+        if not tells_of_surroundings(dispatch):
             return None
         context = dispatch.failure
         if context is not None and not _names_in(context):
@@ -476,13 +397,6 @@ def _with_names(context: FailureContext, seen_names: Container[str]) -> FailureC
         audience=audience and audience._replace(names=tuple(name for name in audience.names if name in seen_names)),
         runbook=runbook if runbook and runbook.definition in seen_names else None,
     )
-
-
-def _has_surroundings(dispatch: Dispatch) -> bool:
-    """Return whether a message tells people of one event that others surround, such as a failure or a deletion."""
-    if dispatch.message.channel not in WORDED or len(dispatch.entries) > 1:
-        return False
-    return has_surroundings(dispatch.event)
 
 
 def _refusal(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:

@@ -3,7 +3,7 @@
 What is read of rights, preferences and incidents holds for a second: what has waited longer is judged again before it
 is sent. Of each lane as many are, beside the message whose turn it is, as have begun in it since: a statement for each
 would cost more than sending does, and all of a slow destination's, each second, more than it ever sends.
-Next: ``delivery/worker/attempt.py``.
+Next: ``delivery/worker/judgements.py``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, event, insert, select
 from tests.company import SmallCompany, destination_id
 from tests.notifying import notify_all
 
@@ -150,3 +150,17 @@ def test_nothing_is_handed_to_whoever_does_not_send_or_taken_from_a_worker(compa
         assert _claims(company, now_ms) == [(_LEADER, 1)]
     _stop(company, _LEADER)
     assert _handovers(company).advance(now_ms) == 0
+
+
+def test_many_queues_are_looked_at_together_and_what_is_shared_in_one_of_them_goes_out(company: SmallCompany) -> None:
+    _alert(company, _LEADER, "ana", ["orders"], pollInterval=0)
+    _alert(company, _OTHER, "dia", ["orders"], pollInterval=0)
+    now_ms = _change_tables(company, "orders")
+    with writing(company.engine) as connection:
+        row = connection.execute(select(message)).mappings().one()
+        copies = [{**row, "id": f"0-{number}", "destination_id": f"0-{number}"} for number in range(200)]
+        connection.execute(insert(message), copies)
+    statements: list[str] = []
+    event.listen(company.engine, "before_cursor_execute", lambda *call: statements.append(call[2]))
+    assert _handovers(company).advance(now_ms) == 1
+    assert len(statements) <= 20, "of 200 queues"

@@ -7,16 +7,18 @@ the message moves to the queue of another one
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, Engine, Row, and_, or_, select
+from sqlalchemy import Connection, Engine, Row, and_, bindparam, or_, select
 
 from tocsin.model.notification import split_message_id
 from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.statements import Prepared
 from tocsin.store.database.tables import OPEN_MESSAGE, message, notification
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import UNCLAIMED
@@ -27,6 +29,23 @@ LATE_AFTER_MS = 5_000
 _LOOKED_AT = 2_000
 _TWO_REASONS = '%"subscriptionId"%"subscriptionId"%'
 _BEGINNING = ("", -1)
+
+_ROW = message.c
+_WAITING = Prepared(
+    select(_ROW.id, _ROW.due_at_ms)
+    .where(
+        OPEN_MESSAGE,
+        _ROW.destination_id == bindparam("destination_id"),
+        _ROW.due_at_ms <= bindparam("now_ms"),
+        or_(
+            _ROW.due_at_ms > bindparam("after_ms"),
+            and_(_ROW.due_at_ms == bindparam("after_ms"), _ROW.id > bindparam("after_id")),
+        ),
+    )
+    .order_by(_ROW.due_at_ms, _ROW.id)
+    .limit(_LOOKED_AT)
+)
+"""The next due messages of a queue: id and due time."""
 
 DestinationKey = tuple[str, str]
 """The ids of an alert and of its destination."""
@@ -57,21 +76,28 @@ class Handovers:
         pauses, late = messages.pauses(now_ms), messages.due_destinations(now_ms - LATE_AFTER_MS)
         stuck = pauses.waiting.union(pauses.probed, late)
         self._looked = {destination_id: at for destination_id, at in self._looked.items() if destination_id in stuck}
-        return sum(self._from_queue(destination_id, stuck, now_ms) for destination_id in sorted(stuck))
+        queues, count = deque(sorted(stuck)), 0
+        while queues:
+            with reading(self.engine) as connection:
+                shared_messages = _find_shared(connection, self._next_waiting(connection, queues, now_ms))
+            if takers := self._takers(shared_messages, stuck):
+                with writing(self.engine) as connection:
+                    count += sum(
+                        _hand_over(connection, row, takers[row.id], now_ms) for row in _free(connection, takers)
+                    )
+        return count
 
-    def _from_queue(self, destination_id: str, stuck: Collection[str], now_ms: int) -> int:
-        with reading(self.engine) as connection:
-            waiting_messages = _find_waiting(
-                connection, destination_id, now_ms, self._looked.get(destination_id, _BEGINNING)
-            )
-            shared_messages = _find_shared(connection, [message_id for message_id, _ in waiting_messages])
-        is_end = len(waiting_messages) < _LOOKED_AT
-        self._looked[destination_id] = _BEGINNING if is_end else waiting_messages[-1]
-        takers = self._takers(shared_messages, stuck)
-        if not takers:
-            return 0
-        with writing(self.engine) as connection:
-            return sum(_hand_over(connection, row, takers[row.id], now_ms) for row in _free(connection, takers))
+    def _next_waiting(self, connection: Connection, queues: deque[str], now_ms: int) -> list[str]:
+        """Return the next messages of the first of these queues, together as many as of one; take those out."""
+        message_ids: list[str] = []
+        while queues and len(message_ids) < _LOOKED_AT:
+            destination_id = queues.popleft()
+            after_id, after_ms = self._looked.get(destination_id, _BEGINNING)
+            place = {"destination_id": destination_id, "now_ms": now_ms, "after_id": after_id, "after_ms": after_ms}
+            waiting = _WAITING.run(connection, place).fetchall()
+            self._looked[destination_id] = _BEGINNING if len(waiting) < _LOOKED_AT else tuple(waiting[-1])
+            message_ids += [message_id for message_id, _ in waiting]
+        return message_ids
 
     def _takers(self, shared: Sequence[_Shared], stuck: Collection[str]) -> dict[str, dict[DestinationKey, list[str]]]:
         """Return, of each message, the destinations that can take some of its notifications, and which."""
@@ -85,26 +111,11 @@ class Handovers:
         return takers
 
 
-def _find_waiting(
-    connection: Connection, destination_id: str, now_ms: int, after: tuple[str, int]
-) -> list[tuple[str, int]]:
-    """Return the next due messages of a queue: id and due time."""
-    column, (message_id, due_at_ms) = message.c, after
-    is_later = or_(column.due_at_ms > due_at_ms, and_(column.due_at_ms == due_at_ms, column.id > message_id))
-    query = select(column.id, column.due_at_ms).where(
-        OPEN_MESSAGE, column.destination_id == destination_id, column.due_at_ms <= now_ms, is_later
-    )
-    next_messages = connection.execute(query.order_by(column.due_at_ms, column.id).limit(_LOOKED_AT))
-    return [(row.id, row.due_at_ms) for row in next_messages]
-
-
 def _find_shared(connection: Connection, message_ids: Sequence[str]) -> list[_Shared]:
     """Return the notifications of these messages for which several destinations are reasons."""
-    if not message_ids:
-        return []
     column = notification.c
-    query = select(column.id, column.message_id, column.reasons).where(column.message_id.in_(message_ids))
-    several = connection.execute(query.where(column.reasons.like(_TWO_REASONS)).order_by(column.log_offset, column.id))
+    query = select(column.id, column.message_id, column.reasons).where(column.reasons.like(_TWO_REASONS))
+    several = rows_by_key(connection, query.order_by(column.log_offset, column.id), column.message_id, message_ids)
     shared = (_Shared(row.id, row.message_id, _keys_in(row.reasons)) for row in several)
     return [one for one in shared if len(one.destination_keys) > 1]
 

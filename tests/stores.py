@@ -35,11 +35,13 @@ def drop_newest_tables(connection: Connection) -> None:
 def drop_columns_after_0056(connection: Connection) -> None:
     """Undo what revisions after 0056 make, so that a test can go back to that one."""
     _drop_columns_of_tasks(connection)
-    connection.exec_driver_sql("DROP TABLE team_preference")
+    for name in ("team_preference", "team_follow", "follow_refusal"):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
     connection.exec_driver_sql("DROP TABLE column_follow")
+    connection.exec_driver_sql("DROP TABLE hourly_message")
     connection.exec_driver_sql("DROP INDEX ix_follow_entity_type")
     connection.exec_driver_sql("DROP INDEX ix_mute_broad")
-    for name in ("ends_by", "ends_of", "ends_after", "until_offset"):
+    for name in ("ends_by", "ends_of", "ends_after", "until_offset", "told_ms"):
         connection.exec_driver_sql(f"ALTER TABLE mute DROP COLUMN {name}")
     connection.exec_driver_sql("ALTER TABLE alert_incident DROP COLUMN state_id")
     connection.exec_driver_sql("ALTER TABLE notification DROP COLUMN preferred")
@@ -57,9 +59,9 @@ def _drop_columns_of_tasks(connection: Connection) -> None:
 
 def _drop_states_of_notifications(connection: Connection) -> None:
     times = ("opened_at_ms", "seen_at_ms", "done_at_ms", "saved_at_ms", "snoozed_until_ms", "snoozed_after")
-    for name in ("inbox", "read", "done", "saved", "snoozed", "later", "waking"):
+    for name in ("inbox", "read", "done", "saved", "snoozed", "later", "waking", "need"):
         connection.exec_driver_sql(f"DROP INDEX ix_notification_{name}")
-    for name in (*times, "snoozed_incident"):
+    for name in (*times, "snoozed_incident", "need"):
         connection.exec_driver_sql(f"ALTER TABLE notification DROP COLUMN {name}")
     of_person = "(recipient_id, channel, log_offset)"
     index = "ix_notification_recipient_id_channel_log_offset"

@@ -178,6 +178,8 @@ WRITES = frozenset(
     POST /users/{user_id}/erase
     POST /users/{user_id}/follows
     POST /users/{user_id}/unfollow
+    POST /teams/{team_id}/follows
+    POST /teams/{team_id}/unfollow
     POST /users/{user_id}/searches
     POST /users/{user_id}/feeds
     DELETE /users/{user_id}/feeds/{feed_id}
@@ -515,6 +517,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /addresses/{holder_id}": _probe_of("teams", "/addresses/{id}"),
     "GET /users/{user_id}/preferences": _me("/users/{id}/preferences"),
     "GET /users/{user_id}/preferences/effective": _me("/users/{id}/preferences/effective"),
+    "GET /teams/{team_id}/follows": _probe_of("teams", "/teams/{id}/follows"),
     "GET /teams/{team_id}/preferences": _probe_of("teams", "/teams/{id}/preferences"),
     "GET /users/{user_id}/digest": _me("/users/{id}/digest"),
     "GET /users/{user_id}/notifications/assets": _me("/users/{id}/notifications/assets?limit=100"),

@@ -367,6 +367,8 @@ MAKES: dict[str, str] = {
     "PUT /dataQuality/testSuites/executable": "the same by another name",
     "POST /users/{user_id}/follows": "what is hidden is not found, as what is not there (``test_follows.py``)",
     "POST /users/{user_id}/unfollow": "likewise",
+    "POST /teams/{team_id}/follows": "likewise (``test_team_follows.py``)",
+    "POST /teams/{team_id}/unfollow": "likewise",
     "POST /users/{user_id}/searches": "it names no asset; what its query finds is counted with one's rights",
     "PUT /searches/{search_id}/follow": "it is an alert of one's own",
     "DELETE /searches/{search_id}": "it is an alert of one's own",

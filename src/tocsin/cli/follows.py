@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated
 
@@ -46,31 +47,54 @@ Sort = Annotated[str, typer.Option("--sort", metavar="FIELD", help="name, lastCh
 Containing = Annotated[str | None, typer.Option("--containing", metavar="TEXT", help="What the names contain.")]
 OnlyType = Annotated[str | None, typer.Option("--type", help="Only assets of this type.")]
 MostFollows = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of assets.")]
+OfTeam = Annotated[
+    str | None,
+    typer.Option("--team", metavar="TEAM", help="What the members of a team follow by default, for its owners."),
+]
 Change = Callable[..., Document]
-"""``Client.follow_assets`` or ``Client.unfollow_assets``."""
+"""``Client.follow_assets``, ``Client.unfollow_assets``, or one of them for a team."""
 
 
-def follow(
+@dataclass(frozen=True)
+class _Follower:
+    """Who follows: a user, or the members of a team by default."""
+
+    client: Client
+    entity: Entity
+    is_team: bool
+
+    def change(self, *, follows: bool) -> Change:
+        """Return what changes what they follow."""
+        if self.is_team:
+            return self.client.follow_for_team if follows else self.client.unfollow_for_team
+        return self.client.follow_assets if follows else self.client.unfollow_assets
+
+
+def follow(  # each option of the command is a parameter
     assets: Assets = None,
     *,
     query: Query = None,
     column: OfColumn = None,
     dry_run: DryRun = False,
     user: AsUser = None,
+    team: OfTeam = None,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
     """Follow assets: you are notified in the app of each of their changes.
 
+    With --team all its members follow them by default; each may unfollow them.
+
     Examples: tocsin follow postgres_prod.ecommerce.public.orders --as dana.whitlock
     · tocsin follow --query 'domain:Finance AND tier:Tier.Tier1' --type table --dry-run
     """
     _check_selection(assets, query)
-    if assets and len(assets) == 1 and not dry_run:
+    _check_follower(user, team, column)
+    if assets and len(assets) == 1 and not dry_run and team is None:
         _change_one((assets[0], column), user, entity_type, follows=True, as_json=as_json)
     else:
         selection = _selection(query, entity_type, column, dry_run=dry_run)
-        _change_many(assets or [], user, selection, follows=True, as_json=as_json)
+        _change_many(assets or [], (user, team), selection, follows=True, as_json=as_json)
 
 
 def unfollow(  # noqa: PLR0913  # each option of the command is a parameter
@@ -82,22 +106,24 @@ def unfollow(  # noqa: PLR0913  # each option of the command is a parameter
     containing: Containing = None,
     dry_run: DryRun = False,
     user: AsUser = None,
+    team: OfTeam = None,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Stop following assets, or a column of each.
+    """Stop following assets, or a column of each, also where you follow them by default of a team.
 
     --query, --review and --containing select among what you follow.
     """
     _check_selection(assets, query, review or containing)
+    _check_follower(user, team, column or (review and review.value))
     if column and (review or containing):
         raise InvalidInput("--review and --containing select columns with the rest.", field="column")
-    if assets and len(assets) == 1 and not dry_run:
+    if assets and len(assets) == 1 and not dry_run and team is None:
         _change_one((assets[0], column), user, entity_type, follows=False, as_json=as_json)
     else:
         selection = _selection(query, entity_type, column, dry_run=dry_run)
         selection |= ({"review": review.value} if review else {}) | ({"q": containing} if containing else {})
-        _change_many(assets or [], user, selection, follows=False, as_json=as_json)
+        _change_many(assets or [], (user, team), selection, follows=False, as_json=as_json)
 
 
 def follows(
@@ -107,6 +133,7 @@ def follows(
     sort: Sort = "name",
     limit: MostFollows = 100,
     user: AsUser = None,
+    team: OfTeam = None,
     entity_type: OnlyType = None,
     as_json: AsJson = False,
 ) -> None:
@@ -114,6 +141,10 @@ def follows(
 
     Examples: tocsin follows --sort told · tocsin follows --review stale, then tocsin unfollow --review stale
     """
+    if team is not None:
+        _check_follower(user, team)
+        _show_team(team, as_json=as_json)
+        return
     filters: dict[str, str | None] = {"review": review and review.value, "type": entity_type, "q": containing}
     with Client() as client:
         assets = client.followed_assets(find_user(client, user).id, sort_field=sort, **filters)
@@ -121,11 +152,26 @@ def follows(
     show_rows((_follow_row(entry, zone) for entry in entries), answer=entries, as_json=as_json)
 
 
+def _show_team(name: str, *, as_json: bool) -> None:
+    """List what the members of a team follow by default."""
+    with Client() as client:
+        entries = client.team_follows(client.get_by_name("team", name).id)
+        zone = own_zone(client, is_shown=not as_json)
+    team_rows = (
+        {"type": entry["asset"]["type"], "asset": _name_of(entry), "since": _day(entry["since"], zone)}
+        for entry in entries
+    )
+    show_rows(team_rows, answer=list(entries), as_json=as_json)
+
+
 def _follow_row(entry: Document, zone: str) -> Document:
     change, told_count = entry["lastChange"], entry["told"]
     return {
         "type": entry["asset"]["type"],
         "asset": _name_of(entry) + (" (deleted)" if entry["deleted"] else ""),
+        "by team": entry["team"]["displayName" if "displayName" in entry["team"] else "name"]
+        if "team" in entry
+        else "",
         "since": _day(entry.get("since"), zone),
         "last change": f"{_day(change['timestamp'], zone)} (version {change['version']})",
         "told": told_count["count"],
@@ -146,6 +192,12 @@ def _day(at_ms: int | None, zone: str) -> str:
 def _check_selection(assets: Sequence[str] | None, query: str | None, listed: str | None = None) -> None:
     if sum((bool(assets), query is not None, listed is not None)) != 1:
         raise InvalidInput("Give names of assets, or one option that selects them, such as --query.", field="asset")
+
+
+def _check_follower(user: str | None, team: str | None, personal: str | None = None) -> None:
+    """Refuse --team beside what is of a person."""
+    if team is not None and (user is not None or personal is not None):
+        raise InvalidInput("does not go with --as, --column and --review.", field="team")
 
 
 def _selection(query: str | None, entity_type: str | None, column: str | None, *, dry_run: bool) -> Document:
@@ -178,13 +230,21 @@ def _change_one(
     show_text(text, answer=answer, as_json=as_json)
 
 
-def _change_many(names: Sequence[str], user: str | None, selection: Document, *, follows: bool, as_json: bool) -> None:
-    """Let a person follow the assets of these names, or those of a selection, or no longer, and show the outcome."""
+def _change_many(
+    names: Sequence[str],
+    follower: tuple[str | None, str | None],
+    selection: Document,
+    *,
+    follows: bool,
+    as_json: bool,
+) -> None:
+    """Let a person or team follow the assets of these names or a selection, or no longer, and show the outcome."""
+    user, team = follower
     with Client() as client:
-        follower = find_user(client, user)
-        change = client.follow_assets if follows else client.unfollow_assets
-        answers = _send(change, follower.id, names, selection)
-    _show_many(answers, follower, as_json=as_json)
+        entity = find_user(client, user) if team is None else client.get_by_name("team", team)
+        change = _Follower(client, entity, is_team=team is not None).change(follows=follows)
+        answers = _send(change, entity.id, names, selection)
+    _show_many(answers, entity, as_json=as_json)
 
 
 def _send(change: Change, user_id: str, names: Sequence[str], selection: Document) -> list[Document]:

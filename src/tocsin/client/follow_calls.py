@@ -40,6 +40,21 @@ def unfollow_assets(user_id: str, *, dry_run: bool = False, **selection: str | S
     return _change(user_id, "unfollow", selection, dry_run=dry_run)
 
 
+def team_follows(team_id: str) -> ApiCall[tuple[Document, ...]]:
+    """Return what the members of a team follow by default: ``asset``, ``since``, ``deleted``."""
+    return ApiCall("GET", f"teams/{quote(team_id, safe='')}/follows", lambda answer: tuple(answer["data"]))
+
+
+def follow_for_team(team_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
+    """Let the members of a team follow assets by default, selected as in ``follow_assets`` without ``column``."""
+    return _change(team_id, "follows", selection, dry_run=dry_run, holders="teams")
+
+
+def unfollow_for_team(team_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
+    """Let the members of a team no longer follow assets by default, selected likewise or by ``q``."""
+    return _change(team_id, "unfollow", selection, dry_run=dry_run, holders="teams")
+
+
 def save_search(user_id: str, **search: str | bool) -> ApiCall[Document]:
     """Save a search: its ``query``, perhaps with ``name`` and ``index``, or the id of an ``original``.
 
@@ -69,13 +84,13 @@ def delete_search(search_id: str) -> ApiCall[Document]:
 
 
 def _change(
-    user_id: str, action: str, selection: dict[str, str | Sequence[str]], *, dry_run: bool
+    holder_id: str, action: str, selection: dict[str, str | Sequence[str]], *, dry_run: bool, holders: str = "users"
 ) -> ApiCall[Document]:
     body: Document = {
         to_camel(key): value if isinstance(value, str) else list(value) for key, value in selection.items()
     }
     body |= {"dryRun": True} if dry_run else {}
-    return ApiCall("POST", f"users/{quote(user_id, safe='')}/{action}", _document, body=body)
+    return ApiCall("POST", f"{holders}/{quote(holder_id, safe='')}/{action}", _document, body=body)
 
 
 def _document(answer: Document) -> Document:

@@ -5,7 +5,7 @@ Next: ``store/recipients/followed_assets.py``, ``server/entities/followed_assets
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from uuid import uuid5
@@ -20,6 +20,9 @@ ADVISED_FOLLOWS = 100
 
 MOST_SELECTED = 1_000
 """Assets that one request may follow or unfollow."""
+
+MOST_OF_TEAM = 1_000
+"""Assets that the members of a team may follow by default."""
 
 STALE_AFTER_DAYS = 180
 STALE_AFTER_MS = STALE_AFTER_DAYS * 86_400_000
@@ -78,6 +81,7 @@ class AssetFollow:
     changed_ms, version : its last version
     told_count : notifications of the person about the asset, its tests and threads, and, because they follow it, about
         what it contains; about a column those that they got because they follow it
+    team : reference to the team whose members follow it by default; None where the person follows it themselves
     """
 
     reference: Document
@@ -86,6 +90,11 @@ class AssetFollow:
     version: Decimal
     told_count: ToldCount = NEVER_TOLD
     column: str | None = None
+    team: Document | None = None
+
+    def by_team(self, team: Document) -> AssetFollow:
+        """Return the follow as one by default of the members of this team."""
+        return replace(self, team=team)
 
     @property
     def name(self) -> str:

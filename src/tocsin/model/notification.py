@@ -197,7 +197,10 @@ class Reason(WireModel):
         through = f" through team {self.team}{inheritance}" if self.team else inheritance
         relation, _, met_team = (self.met or "").partition(":")
         is_of_author = context.tells_author and self.kind is ReasonKind.ASKED
-        to_reader, about = _OF_AUTHOR if is_of_author else _SENTENCES[_MET.get(relation, self.kind)]
+        kind = _MET.get(relation, self.kind)
+        to_reader, about = _OF_AUTHOR if is_of_author else _SENTENCES[kind]
+        if kind is ReasonKind.FOLLOWER and self.team is not None:
+            to_reader, about = _BY_TEAM
         because = (to_reader if name is None else about).format(
             asset=asset, through=through, team=met_team or self.team, name=name, receiver=receiver
         )
@@ -238,6 +241,8 @@ _SENTENCES = {
     ReasonKind.EXTERNAL: ("the alert names this {receiver}", "the alert names this {receiver}"),
 }
 """What each kind of reason says to the recipient, and about them."""
+
+_BY_TEAM = ("your team {team} follows {asset}", "team {team} of {name} follows {asset}")
 
 _OF_AUTHOR = ("you announced it", "{name} announced it")
 

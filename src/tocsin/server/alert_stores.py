@@ -46,6 +46,7 @@ from tocsin.store.recipients.holding import Holding
 from tocsin.store.recipients.mutes import Mutes
 from tocsin.store.recipients.related_incidents import RelatedIncidents
 from tocsin.store.recipients.roots import Roots
+from tocsin.store.recipients.team_follows import TeamFollows
 from tocsin.store.recipients.wholes import Wholes
 from tocsin.store.upkeep.retention.overview import RetentionOverview
 
@@ -57,6 +58,7 @@ class AlertStores:
         self.directory = SqlDirectory(engine)
         self.mutes = Mutes(engine)
         self.followed_assets = FollowedAssets(engine)
+        self.team_follows = TeamFollows(engine)
         self.told_counts = ToldCounts(engine)
         self.preferences = SqlPreferences(engine)
         self.team_preferences = SqlTeamPreferences(engine)

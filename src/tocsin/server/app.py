@@ -78,7 +78,18 @@ from tocsin.server.routes.notifications import (
 )
 from tocsin.server.routes.notifications.refusals import refusal_page
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
-from tocsin.server.routes.people import erasure, followers, follows, openid, permissions, searches, teams, tokens, users
+from tocsin.server.routes.people import (
+    erasure,
+    followers,
+    follows,
+    openid,
+    permissions,
+    searches,
+    team_follows,
+    teams,
+    tokens,
+    users,
+)
 from tocsin.server.routes.quality import incidents, results, suites
 from tocsin.server.routes.system import (
     catalogue_settings,
@@ -299,7 +310,7 @@ class StreamingServer(uvicorn.Server):
 
 
 _OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
-_OF_FOLLOWERS = (followers, follows, searches)
+_OF_FOLLOWERS = (followers, follows, team_follows, searches)
 _BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
 _OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
 _OF_ENTITIES = (samples.of_asset, followers.of_asset, activity.of_entities)

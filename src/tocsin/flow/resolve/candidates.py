@@ -244,7 +244,9 @@ def _ways(rules: Sequence[RecipientRule], context: _EventContext) -> Iterator[_W
                 principal = _nearest_span(offset, spans)
                 is_of_subject = principal.is_of_subject or step.node_id != step.root_id
                 of_subject = True if is_of_subject and not step.hops else None
-                reason = _reason(rule, via=via, hops=step.hops, of_subject=of_subject, through=principal.through)
+                reason = _reason(
+                    rule, principal.team, via=via, hops=step.hops, of_subject=of_subject, through=principal.through
+                )
                 yield _Way(rule, principal, reason, step.node_id)
 
 

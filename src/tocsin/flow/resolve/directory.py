@@ -41,6 +41,7 @@ class Principal(NamedTuple):
     ``since_offset`` is the log offset of the event that made it so: earlier events are not for them, nor are
     events after ``until_offset``. ``is_of_subject``: the relation is to what the node is about. ``through`` is what a
     follower follows that contains the node, None where it is the node itself; ``is_hidden``: they may not view that.
+    ``team`` is the name of the team as whose member a person follows by default.
     """
 
     relation: ReasonKind
@@ -53,6 +54,7 @@ class Principal(NamedTuple):
     is_of_subject: bool = False
     through: Followed | None = None
     is_hidden: bool = False
+    team: str | None = None
 
 
 class Member(NamedTuple):

@@ -14,7 +14,10 @@ import orjson
 
 from tocsin.model.entity import Document
 from tocsin.model.follow_review import NEVER_TOLD, AssetFollow, Review
+from tocsin.model.people import Actor
+from tocsin.model.stored import Written
 from tocsin.server.access.permissions import visible_references
+from tocsin.server.build import Parts
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import COUNT, FLAG, NUMBER, TEXT, TIME, exact_object, ref
@@ -24,6 +27,7 @@ from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 FOLLOWED: Shape[AssetFollow] = {
     "asset": (ref("EntityReference"), lambda followed: followed.reference),
     "column?": (TEXT, lambda followed: followed.column),
+    "team?": (ref("EntityReference"), lambda followed: followed.team),
     "since?": (TIME, lambda followed: followed.since_ms),
     "lastChange": (
         exact_object({"timestamp": TIME, "version": NUMBER}),
@@ -40,6 +44,13 @@ FOLLOWED: Shape[AssetFollow] = {
     "deleted": (FLAG, lambda followed: followed.is_deleted),
 }
 """An entry of the list."""
+
+TEAM_FOLLOW: Shape[AssetFollow] = {
+    "asset": (ref("EntityReference"), lambda followed: followed.reference),
+    "since": (TIME, lambda followed: followed.since_ms),
+    "deleted": (FLAG, lambda followed: followed.is_deleted),
+}
+"""An entry of the list of what the members of a team follow by default."""
 
 Place = tuple[Any, str]  # Any: a text or a number, alike in one list
 """The value that an entry is sorted by, and the id of its asset."""
@@ -98,10 +109,40 @@ def followed_assets(user_id: str, caller: Caller) -> list[AssetFollow]:
 
 
 def uncounted_follows(user_id: str, caller: Caller) -> list[AssetFollow]:
-    """Return what a person follows and the caller may view; what it has told the person is not read."""
-    all_assets = caller.parts.alert_stores.followed_assets.of(user_id)
-    visible_ids = {one["id"] for one in visible_references(caller, [asset.reference for asset in all_assets])}
-    return [asset for asset in all_assets if asset.reference["id"] in visible_ids]
+    """Return what a person follows and the caller may view; what it has told the person is not read.
+
+    What they follow by default of a team that the caller may not view has no team.
+    """
+    by_default = caller.parts.alert_stores.team_follows.of_member(user_id)
+    return [*own_follows(user_id, caller), *visible_follows(by_default, caller)]
+
+
+def own_follows(user_id: str, caller: Caller) -> list[AssetFollow]:
+    """Return what a person follows themselves, not by default of a team, and the caller may view."""
+    return visible_follows(caller.parts.alert_stores.followed_assets.of(user_id), caller)
+
+
+def visible_follows(follows: Sequence[AssetFollow], caller: Caller) -> list[AssetFollow]:
+    """Return those of these follows whose assets the caller may view, each with its team if they may view that."""
+    references = [one for follow in follows for one in (follow.reference, follow.team) if one is not None]
+    visible_ids = {one["id"] for one in visible_references(caller, references)}
+    return [
+        follow if follow.team is None or follow.team["id"] in visible_ids else replace(follow, team=None)
+        for follow in follows
+        if follow.reference["id"] in visible_ids
+    ]
+
+
+def stop_following(
+    parts: Parts, asset: tuple[str, str], user_id: str, *, actor: Actor, column: str | None = None
+) -> tuple[Written, bool]:
+    """Let a person follow an asset, or a column, no longer, neither directly nor by default of a team.
+
+    Returns the write, and whether they followed it in one of these ways.
+    """
+    written = parts.writes.unfollow(*asset, user_id, actor=actor, column=column)
+    is_refused = column is None and parts.alert_stores.team_follows.refuse(user_id, asset[1])
+    return written, written.event is not None or is_refused
 
 
 def places_of(followed: Sequence[AssetFollow]) -> set[tuple[str, str | None]]:
@@ -145,7 +186,8 @@ def selected_follows(followed: Sequence[AssetFollow], question: FollowQuestion, 
 
 def followed_json(followed: AssetFollow, root: str) -> Document:
     """Return an entry of the list; ``root`` is the server's address."""
-    return json_of(FOLLOWED, replace(followed, reference=with_address(followed.reference, root)))
+    team = None if followed.team is None else with_address(followed.team, root)
+    return json_of(FOLLOWED, replace(followed, reference=with_address(followed.reference, root), team=team))
 
 
 def _is_beyond(place: Place, last_place: Place, question: FollowQuestion) -> bool:

@@ -69,6 +69,7 @@ _SELECTION: Document = {
     "column": {**TEXT, "minLength": 1, "description": "Only this column of each asset."},
     "dryRun": FLAG,
 }
+_OF_ASSETS: Document = {key: value for key, value in _SELECTION.items() if key != "column"}
 _ALERT_WINDOW: Document = {
     key: {"type": ["string", "integer"], "description": "`30d`, a date, or epoch milliseconds.", "examples": ["30d"]}
     for key in ("since", "until")
@@ -132,6 +133,9 @@ REQUESTS: dict[str, Document] = {
     "AssetSelection": closed_object(_SELECTION) | {"description": "Assets, by one of `ids`, `names` and `query`."},
     "FollowSelection": closed_object({**_SELECTION, "review": either(*Review), "q": TEXT})
     | {"description": "What is followed, by `ids`, `names`, `query`, or the filters of the list: `review`, `q`."},
+    "TeamAssetSelection": closed_object(_OF_ASSETS) | {"description": "Assets, by one of `ids`, `names` and `query`."},
+    "TeamFollowSelection": closed_object({**_OF_ASSETS, "q": TEXT})
+    | {"description": "What a team follows, by one of `ids`, `names`, `query` and `q`, a part of their names."},
     "FollowerId": {"type": "string", "format": "uuid", "description": "The id of a user."},
     "VoteRequest": closed_object(
         {"updatedVoteType": either("votedUp", "votedDown", "unVoted")}, required=["updatedVoteType"]

@@ -37,13 +37,14 @@ from tocsin.model.preferences import (
     TeamPreferences,
     times_of,
 )
+from tocsin.store.catalogue.people.teams import memberships_in
 from tocsin.store.database.alert_tables import IS_BROAD, mute
 from tocsin.store.database.engine import insert_into, is_sqlite, reading, writing
 from tocsin.store.database.inbox_columns import IS_LATER
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import EVERYBODY, notification_preference, team_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
-from tocsin.store.outbox.team_preferences import defaults_of_teams, teams_of
+from tocsin.store.outbox.team_preferences import defaults_of_teams
 from tocsin.store.recipients.mutes import broad_mutes_of
 
 _ROW, _EVENT = notification_preference.c, change_event.c
@@ -189,7 +190,7 @@ def _layers_of_members(connection: Connection, user_ids: Collection[str], beneat
     teams = defaults_of_teams(connection)
     layers_by_teams: dict[frozenset[str], Layers] = {}
     layers: dict[str, Layers] = {}
-    for user_id, team_ids in teams_of(connection, user_ids, teams).items():
+    for user_id, team_ids in memberships_in(connection, user_ids, teams).items():
         if team_ids not in layers_by_teams:
             together = TeamPreferences.of([teams[team_id] for team_id in team_ids]).above(times_of(beneath))
             layers_by_teams[team_ids] = ((Layer.TEAM, together), *beneath)

@@ -8,15 +8,11 @@ not grow with the people: two statements for all teams, and one per portion of p
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Collection
 
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.model.preferences import NamedTeam, Preferences
-from tocsin.store.catalogue.people.teams import teams_above
 from tocsin.store.database.engine import insert_into, reading, writing
-from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.people_tables import team_preference
 from tocsin.store.database.tables import entity, membership
 
@@ -57,15 +53,3 @@ def defaults_of_teams(connection: Connection) -> dict[str, NamedTeam]:
         row.team_id: NamedTeam(row.team_id, row.name, Preferences.model_validate_json(row.document))
         for row in connection.execute(query)
     }
-
-
-def teams_of(connection: Connection, user_ids: Collection[str], team_ids: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return, of those of these people who are in one of these teams or below it, which of these teams they are."""
-    if not team_ids:
-        return {}
-    above = teams_above(connection, team_ids)
-    query = select(_MEMBER.member_id, _MEMBER.team_id).where(is_one_of(connection, _MEMBER.team_id, above))
-    team_ids_by_person: dict[str, set[str]] = defaultdict(set)
-    for row in rows_by_key(connection, query, _MEMBER.member_id, user_ids):
-        team_ids_by_person[row.member_id] |= above[row.team_id]
-    return {person_id: frozenset(ids) for person_id, ids in team_ids_by_person.items()}

@@ -21,7 +21,8 @@ from tocsin.model.labels import SOURCES
 from tocsin.model.notification import Followed, ReasonKind
 from tocsin.store.catalogue.relations.ancestry import Ancestor
 from tocsin.store.catalogue.relations.past import LABEL
-from tocsin.store.database.keys import present_keys, rows_by_key
+from tocsin.store.database.follow_tables import team_follow
+from tocsin.store.database.keys import present_keys, rows_by_key, rows_of_all
 from tocsin.store.database.tables import change_event, entity, follow, past_relation
 from tocsin.store.recipients.dashboard_parts import find_dashboards
 from tocsin.store.recipients.followed_types import AROUND, GATHERING, SHOWING, TOLD_AS_ITSELF
@@ -34,7 +35,7 @@ from tocsin.store.recipients.relations_over_time import (
     overlap_of,
 )
 
-_PAST, _EVENT = past_relation.c, change_event.c
+_PAST, _EVENT, _TEAM = past_relation.c, change_event.c, team_follow.c
 
 _Spans = dict[tuple[str, str, str | None], list[Span]]
 """When an asset belongs to something, by their ids and ``Followed.relation``."""
@@ -159,10 +160,12 @@ def _label_spans(governance: Governance, label_ids: Collection[str]) -> _Spans:
 
 
 def _find_followed(connection: Connection, ids: Collection[str], from_offset: int) -> set[str]:
-    """Return which of these people follow now, or did at this offset or later."""
+    """Return which of these people or teams follow now, or did at this offset or later."""
     past = select(_PAST.entity_id).where(_PAST.relation == ReasonKind.FOLLOWER.value, _PAST.until_offset >= from_offset)
-    past_rows = rows_by_key(connection, past.distinct(), _PAST.entity_id, ids)
-    return {*present_keys(connection, follow.c.entity_id, ids), *(row.entity_id for row in past_rows)}
+    of_teams = select(_TEAM.entity_id).where(_TEAM.until_offset >= from_offset)
+    kinds = ((past.distinct(), _PAST.entity_id), (of_teams.distinct(), _TEAM.entity_id))
+    other_rows = rows_of_all(connection, kinds, ids)
+    return {*present_keys(connection, follow.c.entity_id, ids), *(row.entity_id for row in other_rows)}
 
 
 def _is_asset(asset_chain: AncestorChain) -> bool:

@@ -28,7 +28,7 @@ from tocsin.store.catalogue.feed import thread_directory
 from tocsin.store.catalogue.people.own_addresses import held_addresses
 from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import former_name
-from tocsin.store.database.follow_tables import column_follow
+from tocsin.store.database.follow_tables import column_follow, team_follow
 from tocsin.store.database.keys import is_one_of, present_keys, rows_by_key, rows_of_all
 from tocsin.store.database.tables import change_event, entity, follow, past_relation, person
 from tocsin.store.eventlog.log import events_at
@@ -39,13 +39,18 @@ from tocsin.store.recipients.column_followers import ColumnFollow, EventColumns,
 from tocsin.store.recipients.mutes import mutes_in
 from tocsin.store.recipients.relations_over_time import KnownRelations
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
+from tocsin.store.recipients.team_follows import MemberFollow, TeamFollow, expand_team_follows
 
 _MOST_REFUSALS = 10_000
 """Refused accesses that are looked up at once: more than any micro-batch has."""
 
-_PAST, _COLUMN = past_relation.c, column_follow.c
+_PAST, _COLUMN, _TEAM = past_relation.c, column_follow.c, team_follow.c
+_OF_PERSON = (literal(None), literal(False))
 _COLUMN_FOLLOWS = select(
-    _COLUMN.entity_id, _COLUMN.user_id, _COLUMN.since_offset, _COLUMN.until_offset, _COLUMN.column_path
+    _COLUMN.entity_id, _COLUMN.user_id, _COLUMN.since_offset, _COLUMN.until_offset, _COLUMN.column_path, literal(False)
+)
+_TEAM_FOLLOWS = select(
+    _TEAM.entity_id, _TEAM.team_id, _TEAM.since_offset, _TEAM.until_offset, literal(None), literal(True)
 )
 _PEOPLE = select(*(person.c["user_id" if name == "id" else name] for name in Person._fields))
 
@@ -219,18 +224,19 @@ class SqlDirectory:
         for asset_id, containers in belongings.items():
             for belonging in containers:
                 contents[str(belonging.container.id)].append((asset_id, belonging))
-        for followed_id, user_id, since, until, column_path in self._follows({*asset_ids, *contents}):
-            if column_path is not None:
-                if followed_id in asset_ids:
-                    column_follows.append(ColumnFollow(followed_id, user_id, since, until, column_path))
-                continue
-            if followed_id in asset_ids:
-                yield Principal(ReasonKind.FOLLOWER, user_id, "user", followed_id, "", since, until)
-            for asset_id, belonging in contents.get(followed_id, ()):
-                first, last = max(since, belonging.since_offset), min(until, belonging.until_offset)
-                if first <= last:
-                    through = belonging.container
-                    yield Principal(ReasonKind.FOLLOWER, user_id, "user", asset_id, "", first, last, through=through)
+        team_follows: list[TeamFollow] = []
+        for followed_id, follower_id, since, until, column_path, is_of_team in self._follows({*asset_ids, *contents}):
+            if is_of_team:
+                team_follows.append(TeamFollow(followed_id, follower_id, (since, until)))
+            elif column_path is None:
+                yield from _covered_assets(MemberFollow(followed_id, follower_id, (since, until)), asset_ids, contents)
+            elif followed_id in asset_ids:
+                column_follows.append(ColumnFollow(followed_id, follower_id, since, until, column_path))
+        if team_follows:
+            with reading(self._engine) as connection:
+                of_members = expand_team_follows(connection, team_follows, self._from, self._portion.holds)
+                for member_follow in of_members:
+                    yield from _covered_assets(member_follow, asset_ids, contents)
 
     def _mark_hidden(self, followers: Iterator[Principal]) -> Iterator[Principal]:
         """Return followers, of whom those are marked who may not view what they follow in place of an asset."""
@@ -251,19 +257,24 @@ class SqlDirectory:
 
         return (one._replace(is_hidden=True) if is_hidden(one) else one for one in principals)
 
-    def _follows(self, entity_ids: Collection[str]) -> Iterator[tuple[str, str, int, int, str | None]]:
+    def _follows(self, entity_ids: Collection[str]) -> Iterator[tuple[str, str, int, int, str | None, bool]]:
         """Yield who follows each of these entities, and for which events: entity, person, first and last offset.
 
-        Last comes the column that they follow, None where it is the entity.
+        Then come the column that they follow, None where it is the entity, and whether it is a team, not a person.
         """
-        follows = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset, literal(NO_END), literal(None))
-        past_follows = select(_PAST.entity_id, _PAST.other_id, _PAST.since_offset, _PAST.until_offset, literal(None))
+        follows = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset, literal(NO_END), *_OF_PERSON)
+        past_follows = select(_PAST.entity_id, _PAST.other_id, _PAST.since_offset, _PAST.until_offset, *_OF_PERSON)
         past_follows = past_follows.where(_PAST.relation == ReasonKind.FOLLOWER.value, _PAST.until_offset >= self._from)
         with reading(self._engine) as connection:
             of_person = list(self._ours(connection, follow.c.user_id))
             of_columns = _COLUMN_FOLLOWS.where(_COLUMN.until_offset >= self._from)
             of_columns = of_columns.where(*self._ours(connection, _COLUMN.user_id))
-            kinds = ((follows.where(*of_person), follow.c.entity_id), (of_columns, _COLUMN.entity_id))
+            of_teams = _TEAM_FOLLOWS.where(_TEAM.until_offset >= self._from)
+            kinds = (
+                (follows.where(*of_person), follow.c.entity_id),
+                (of_columns, _COLUMN.entity_id),
+                (of_teams, _TEAM.entity_id),
+            )
             yield from cast(Iterable[Any], rows_of_all(connection, kinds, entity_ids))
         past_rows = self._by_key(past_follows, _PAST.entity_id, entity_ids, person_id=_PAST.other_id)
         yield from cast(Iterable[Any], past_rows)
@@ -367,6 +378,21 @@ class SqlDirectory:
             yield person_id > portion.after
         if portion.through is not None:
             yield person_id <= portion.through
+
+
+def _covered_assets(
+    row: MemberFollow, asset_ids: Collection[str], contents: Mapping[str, Sequence[tuple[str, Belonging]]]
+) -> Iterator[Principal]:
+    """Yield a person as a follower of those of these assets that a follow is of, or of what belongs to it."""
+    followed_id, user_id, (since, until), team = row
+    principal = Principal(ReasonKind.FOLLOWER, user_id, "user", followed_id, "", since, until, team=team)
+    if followed_id in asset_ids:
+        yield principal
+    for asset_id, belonging in contents.get(followed_id, ()):
+        first, last = max(since, belonging.since_offset), min(until, belonging.until_offset)
+        if first <= last:
+            through = belonging.container
+            yield principal._replace(node_id=asset_id, since_offset=first, until_offset=last, through=through)
 
 
 def _places_of(node_ids: Collection[str], assets: SubjectAssets, relation: ReasonKind) -> dict[str, list[str]]:

@@ -5,12 +5,13 @@ Next: ``store/recipients/belonging.py``.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, ScalarSelect, case, func, or_, select
+from sqlalchemy import CTE, Connection, ScalarSelect, Table, case, func, or_, select, union
 
 from tocsin.model.entity_type import OWNING
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.labels import SOURCES
 from tocsin.model.notification import ReasonKind
+from tocsin.store.database.follow_tables import team_follow
 from tocsin.store.database.tables import follow, past_relation
 
 AROUND = ("domain", "dataProduct")
@@ -34,14 +35,21 @@ _MOST_ENDED = 1_000
 def find_followed_types(connection: Connection, from_offset: int) -> frozenset[str]:
     """Return the types of what people follow: all types if a follow may have ended at this offset or later.
 
-    It is one statement that takes a look-up per type, however many follows there are; a row has no type.
+    It is one statement that takes a look-up per type, however many follows there are; a row has no type. What members
+    of teams once followed by default counts as well.
     """
-    first = select(func.min(follow.c.entity_type).label("entity_type")).cte(recursive=True)
-    following = select(func.min(follow.c.entity_type)).where(follow.c.entity_type > first.c.entity_type)
-    types = first.union_all(select(following.scalar_subquery()).where(first.c.entity_type.is_not(None)))
+    types = union(select(_types_in(follow).c.entity_type), select(_types_in(team_follow).c.entity_type)).subquery()
     type_rows = connection.execute(select(types.c.entity_type, _may_have_ended(from_offset))).all()
     has_ended = any(may_have_ended for _, may_have_ended in type_rows)
     return frozenset(ENTITY_TYPES) if has_ended else frozenset({row.entity_type for row in type_rows} - {None})
+
+
+def _types_in(table: Table) -> CTE:
+    """Return the types in a table of follows, and a row without one at the end."""
+    entity_type = table.c.entity_type
+    first = select(func.min(entity_type).label("entity_type")).cte(f"types_in_{table.name}", recursive=True)
+    following = select(func.min(entity_type)).where(entity_type > first.c.entity_type)
+    return first.union_all(select(following.scalar_subquery()).where(first.c.entity_type.is_not(None)))
 
 
 def _may_have_ended(from_offset: int) -> ScalarSelect[bool]:

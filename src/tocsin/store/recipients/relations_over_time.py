@@ -242,7 +242,7 @@ def _first_arrivals(
     for node, edges_of_node in edges.items():
         for edge, (root, reached_span) in product(edges_of_node, frontier[node]):
             spans = spans_by_pair.setdefault((root, edge.target[0]), [])
-            new = _span_without(overlap_of(reached_span, edge.span), spans)
+            new = spans_without(overlap_of(reached_span, edge.span), spans)
             spans += new
             yield from ((root, edge.target[0], span, edge.fqn) for span in new)
 
@@ -388,7 +388,7 @@ def _live(connection: Connection, relations: Mapping[str, Sequence[_Held]]) -> d
         entity_id: [
             row._replace(span=span)
             for row in many
-            for span in _span_without(row.span, spans_by_target.get(row.target[0], ()))
+            for span in spans_without(row.span, spans_by_target.get(row.target[0], ()))
         ]
         for entity_id, many in relations.items()
     }
@@ -448,7 +448,7 @@ def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[s
     entry_spans: dict[str, list[Span]] = defaultdict(list)
     while teams_to_visit:
         at, reached_span = teams_to_visit.pop()
-        new = _span_without(reached_span, entry_spans[at])
+        new = spans_without(reached_span, entry_spans[at])
         entry_spans[at] += new
         for relation, span in product(below.get(at, ()), new):
             overlap = overlap_of(span, relation.span)
@@ -463,7 +463,7 @@ def overlap_of(first: Span, second: Span) -> Span:
     return max(first[0], second[0]), min(first[1], second[1])
 
 
-def _span_without(span: Span, excluded: Sequence[Span]) -> list[Span]:
+def spans_without(span: Span, excluded: Sequence[Span]) -> list[Span]:
     """Return the parts of a span that lie in none of these."""
     parts = [span] if span[0] <= span[1] else []
     for since, until in excluded:

@@ -18,6 +18,7 @@ from tocsin.errors import NotFound
 from tocsin.model.people import Actor
 from tocsin.server.alerts.message_buttons import GONE, FollowedAsset, followed_asset_of, person_of
 from tocsin.server.build import Parts
+from tocsin.server.entities.followed_assets import stop_following
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
@@ -54,8 +55,11 @@ def ask_to_follow(token: Token, parts: PartsHere) -> Response:
 def follow_by_link(token: Token, request: Request, parts: PartsHere) -> Response:
     """Let the recipient of a mail unfollow its asset, or follow it again; a browser gets a page with a link back."""
     link, asset, person = _following_asked(token, parts)
-    write = parts.writes.follow if link.follows else parts.writes.unfollow
-    write(asset.entity_type, asset.entity_id, person.id, actor=person, column=asset.column)
+    if link.follows:
+        parts.writes.follow(asset.entity_type, asset.entity_id, person.id, actor=person, column=asset.column)
+    else:
+        place = (asset.entity_type, asset.entity_id)
+        stop_following(parts, place, person.id, actor=person, column=asset.column)
     if not is_browser(request):
         return answer({"follows": link.follows})
     state = "now follow" if link.follows else "no longer follow"

@@ -63,6 +63,13 @@ FORM = shape({}, _KEYS)
 FORM_AMONG = shape({}, {**_KEYS, "review": one_of(*Review), "q": text})
 """The form of a request that selects among what is followed."""
 
+_OF_ASSET = {key: check for key, check in _KEYS.items() if key != "column"}
+FORM_OF_TEAM = shape({}, _OF_ASSET)
+"""The form of a request that selects assets for the members of a team to follow."""
+
+FORM_AMONG_TEAM = shape({}, {**_OF_ASSET, "q": text})
+"""The form of a request that selects among what the members of a team follow."""
+
 AS_LISTED = ("review", "q")
 """Keys of a request that filter what is followed as the list of it does: one of them, or both."""
 

@@ -23,7 +23,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import visible_document, visible_references
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
-from tocsin.server.entities.followed_assets import uncounted_follows
+from tocsin.server.entities.followed_assets import own_follows, stop_following
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.body_values import list_in, parse_id
 from tocsin.server.http.routing import DeclaredRoutes
@@ -77,11 +77,14 @@ def follow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked, column
 
 @of_asset.delete("/{user_id}", openapi_extra=answers("ChangeEvent"))
 def unfollow(kind: Kind, entity_id: PathId, user_id: PathId, caller: Asked, column: OfColumn = None) -> Response:
-    """Remove a follower, of a soft-deleted asset as well: a restore does not bring them back."""
+    """Remove a follower, of a soft-deleted asset as well: a restore does not bring them back.
+
+    Who follows it by default of a team follows it no longer either; that is no event.
+    """
     visible_document(kind, Key.by_id(str(entity_id)), caller, include="all")
     check_oneself(str(user_id), caller)
-    writes = caller.parts.writes
-    written = writes.unfollow(kind.name, str(entity_id), str(user_id), actor=caller.actor, column=column)
+    asset = (kind.name, str(entity_id))
+    written, _ = stop_following(caller.parts, asset, str(user_id), actor=caller.actor, column=column)
     return answer(event_of(kind, written, caller))
 
 
@@ -145,7 +148,7 @@ def _followed_answer(kind: EntityType, written: Written, user_id: str, caller: C
 
 def _advice_after(user_id: str, caller: Caller) -> dict[str, str]:
     """Return the header that advises who has followed more and now follows very much, and tell them; else none."""
-    advice = advice_on(len(uncounted_follows(user_id, caller)))
+    advice = advice_on(len(own_follows(user_id, caller)))
     if advice is None:
         return {}
     tell_once(user_id, caller)
@@ -212,7 +215,10 @@ def check_follower(user_id: str, caller: Caller) -> None:
     if person is None:
         team = caller.parts.catalogue.reference("team", Key.by_id(user_id))
         if team is not None and visible_references(caller, [team]):
-            raise InvalidInput(f"{team['name']} is a team; only people follow. Let its members, or an alert tell it.")
+            raise InvalidInput(
+                f"{team['name']} is a team; only people follow. POST /teams/{{id}}/follows, "
+                "or tocsin follow --team, lets its members follow by default; an alert may tell the team."
+            )
         raise NotFound(f"user {user_id} not found")
     if person.is_bot:
         raise InvalidInput(f"{person.name} is a bot, and nobody reads what a bot is told: let an alert call a webhook.")

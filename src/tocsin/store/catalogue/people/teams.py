@@ -20,7 +20,7 @@ from tocsin.store.database import tables
 from tocsin.store.database.documents import REFERENCE, from_text, reference_of, references_by_key
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.entity_tables import entity_reference
-from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.people_tables import name_look
 
 _ENTITY = tables.entity.c
@@ -246,3 +246,17 @@ def _references(connection: Connection, team_ids: Collection[str], field: str) -
 def _merge_lists(lists: Lists, keys: Collection[str]) -> list[Document]:
     by_id = {one["id"]: one for key in keys for one in lists.get(key, ())}
     return sorted(by_id.values(), key=lambda one: str(one["fullyQualifiedName"]))
+
+
+def memberships_in(
+    connection: Connection, user_ids: Collection[str], team_ids: Collection[str]
+) -> dict[str, frozenset[str]]:
+    """Return, of those of these people who are in one of these teams or below it, which of these teams they are."""
+    if not team_ids:
+        return {}
+    above = teams_above(connection, team_ids)
+    query = select(_MEMBER.member_id, _MEMBER.team_id).where(is_one_of(connection, _MEMBER.team_id, above))
+    team_ids_by_person: dict[str, set[str]] = defaultdict(set)
+    for row in rows_by_key(connection, query, _MEMBER.member_id, user_ids):
+        team_ids_by_person[row.member_id] |= above[row.team_id]
+    return {person_id: frozenset(ids) for person_id, ids in team_ids_by_person.items()}

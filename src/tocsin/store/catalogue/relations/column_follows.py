@@ -14,7 +14,7 @@ from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.columns import column_fqns, path_below, removed_columns
 from tocsin.store.database.engine import is_sqlite
-from tocsin.store.database.follow_tables import column_follow
+from tocsin.store.database.follow_tables import column_follow, follow_refusal
 
 _FOLLOW = column_follow.c
 _HOLD = text("SELECT pg_advisory_xact_lock(hashtext('tocsin column follow'), hashtext(:key))")
@@ -65,8 +65,9 @@ class ColumnFollowRows:
 
 
 def erase_follower(connection: Connection, user_id: str) -> None:
-    """Remove the follows of a person who is about to go."""
+    """Remove the follows of columns of a person who is about to go, and their refusals of follows of teams."""
     connection.execute(delete(column_follow).where(_FOLLOW.user_id == user_id))
+    connection.execute(delete(follow_refusal).where(follow_refusal.c.user_id == user_id))
 
 
 def _hold(connection: Connection, key: _Key) -> None:

@@ -2,8 +2,8 @@
 
 Threads that are tasks get the type, state and priority that 2.x gives them; announcements of before were announced.
 
-Revision ID: 0068_tasks
-Revises: 0067_verified_addresses
+Revision ID: 0071_tasks
+Revises: 0068_follows_of_teams
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0068_tasks"
-down_revision = "0067_verified_addresses"
+revision = "0071_tasks"
+down_revision = "0068_follows_of_teams"
 
 _PORTION = 1_000
 _TYPES = {

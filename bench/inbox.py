@@ -18,6 +18,7 @@ from bench.measured import Measurement, Report, p95, scale_count
 from bench.running import empty_stores
 from tocsin.model.causes import gather_causes
 from tocsin.model.inbox import MOST_COUNTED, Tab
+from tocsin.model.inbox_filter import EntryFilter
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import notification
@@ -28,7 +29,7 @@ OWNER = "00000000-0000-4000-9000-000000000001"
 _NOW_MS, _PAGE_LENGTH, _AIM = 2_000_000_000_000, 20, "20"
 _FILL = """
 INSERT INTO notification (id, event_id, log_offset, channel, recipient, recipient_id, reasons, due_at_ms, created_at_ms,
-    read_at_ms, done_at_ms, saved_at_ms, snoozed_until_ms, whole_id)
+    read_at_ms, done_at_ms, saved_at_ms, snoozed_until_ms, whole_id, need)
 SELECT 'n' || substr(id, 2), id, log_offset, 'ActivityFeed', 'ana', '{owner}', '[]',
     CASE WHEN log_offset % 100 = 99 THEN {later_ms} ELSE 1 END, 1,
     CASE WHEN log_offset % 10 >= 4 AND log_offset % 100 <> 99 THEN 5 END,
@@ -36,7 +37,8 @@ SELECT 'n' || substr(id, 2), id, log_offset, 'ActivityFeed', 'ana', '{owner}', '
     CASE WHEN log_offset % 20 = 5 THEN 5 END,
     CASE WHEN log_offset % 40 = 6 THEN {later_ms} END,
     CASE WHEN log_offset % 200 < 5 AND log_offset > 1000
-        THEN substr(id, 1, 24) || {hex} END
+        THEN substr(id, 1, 24) || {hex} END,
+    CASE WHEN log_offset % 500 = 7 THEN 'breaking' END
 FROM change_event
 """
 _HEX = {
@@ -77,6 +79,7 @@ def _reads(inbox: Inbox, count: int) -> Iterator[tuple[str, Callable[[], object]
     deep = InboxCursor(read=True, log_offset=count // 3)
     yield "page of all, far down", partial(inbox.page, OWNER, _NOW_MS, limit=_PAGE_LENGTH, after=deep)
     yield "page of causes", partial(_page_of_causes, inbox)
+    yield "count of what needs one", partial(_needs, inbox)
     yield "counts", partial(inbox.counts, OWNER, _NOW_MS)
     yield "what is snoozed and due", partial(inbox.wake, _NOW_MS, [OWNER])
 
@@ -86,6 +89,13 @@ def _page_of_causes(inbox: Inbox) -> None:
     heads = inbox.heads(OWNER, _NOW_MS, limit=MOST_COUNTED, kind=PageOf())
     gather_causes(head.facts for head in heads)
     inbox.led_entries_of(OWNER, _NOW_MS, [head.id for head in heads[:_PAGE_LENGTH]])
+
+
+def _needs(inbox: Inbox) -> None:
+    """Gather what needs the person, and whether it still does."""
+    kind = PageOf(entry_filter=EntryFilter(needs_me=True))
+    heads = inbox.heads(OWNER, _NOW_MS, limit=MOST_COUNTED, kind=kind)
+    inbox.open_needs([head.id for head in heads])
 
 
 def _bare_page(engine: Engine, count: int) -> None:

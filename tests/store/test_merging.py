@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 from tests.company import SmallCompany
 from tests.drafts import draft, match_results, notification_due_at_once, reason
 from tests.store.rows import finish_of
@@ -14,7 +14,8 @@ from tocsin.flow.schedule.messages import in_slot
 from tocsin.model.message import OutcomeReason, Rejected, Retry
 from tocsin.model.notification import ORDERED_IDS, ReasonKind
 from tocsin.model.notification_draft import head_of
-from tocsin.store.database.tables import message, notification
+from tocsin.store.database.engine import writing
+from tocsin.store.database.tables import change_event, message, notification
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.messages import Messages
@@ -72,6 +73,19 @@ def test_what_waits_for_a_check_goes_out_with_the_alert_that_is_sure_to_be_first
     (dispatch,) = queries.messages.dispatches(claim(queries.messages, now_ms=60_000))
     assert [one.subscription_name for one in dispatch.first.reasons] == ["held", "sure"]
     assert claim(queries.messages, now_ms=LATER_MS) == []
+
+
+def test_a_reason_that_comes_later_adds_what_a_notification_needs_of_its_person(store_engine: Engine) -> None:
+    queries = TwoQueries(store_engine, "ActivityFeed")
+    with writing(store_engine) as connection:
+        breaks = update(change_event).values(derived='{"isBreaking": true}')
+        connection.execute(breaks.where(change_event.c.log_offset == queries.logged.offset))
+    needs: list[str | None] = []
+    for alert, kind in (("first", ReasonKind.FOLLOWER), ("second", ReasonKind.OWNER), ("third", ReasonKind.FOLLOWER)):
+        queries.write(alert, kind)
+        with store_engine.connect() as connection:
+            needs += connection.execute(select(notification.c.need)).scalars().all()
+    assert needs == [None, "breaking", "breaking"]
 
 
 @pytest.mark.parametrize("channel", ["Email", "ActivityFeed"])

@@ -50,6 +50,10 @@ Before = Annotated[str | None, typer.Option("--before", help="Only what happened
 Search = Annotated[str | None, typer.Option("--search", metavar="WORDS", help="Only what says all these words.")]
 
 
+NeedsMe = Annotated[
+    bool | None,
+    typer.Option("--needs-me/--for-information", help="Only what needs you until it is done, or only the rest."),
+]
 OfCause = Annotated[
     str | None, typer.Option("--cause", metavar="ID", help="Only what this cause had (tocsin inbox --by-cause).")
 ]
@@ -74,6 +78,7 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     before: Before = None,
     search: Search = None,
     cause: OfCause = None,
+    needs_me: NeedsMe = None,
     by_cause: ByCause = False,
     by_asset: ByAsset = False,
     limit: MostNotices = 20,
@@ -85,14 +90,14 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     Of failures it says how bad they are, since when and how often in a row, their incident, what is to be done, and
     which rows failed a test, as far as you may see them.
 
-    Examples: tocsin inbox --by-cause · tocsin inbox --kind testFailure --since 7d
+    Examples: tocsin inbox --by-cause · tocsin inbox --needs-me · tocsin inbox --kind testFailure --since 7d
     · tocsin inbox --asset postgres_prod.ecommerce.public.orders
     """
     shown_tab = Tab.UNREAD if unread else tab
     with Client() as client:
         who = find_user(client, user).id
         zone = zone_of(client, who, is_shown=not as_json)
-        filters = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search, cause))
+        filters = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search, cause, needs_me))
         if by_cause:
             causes = client.notification_causes(who, tab=shown_tab.value, limit=min(limit, _MOST_GROUPS), **filters)
             show_rows((_cause_row(one, zone) for one in causes["data"]), answer=causes, as_json=as_json)
@@ -141,6 +146,7 @@ class _Choice(NamedTuple):
     before: str | None
     search: str | None
     cause: str | None
+    needs_me: bool | None
 
 
 def _filter_of(client: Client, choice: _Choice) -> dict[str, Filter]:
@@ -155,6 +161,7 @@ def _filter_of(client: Client, choice: _Choice) -> dict[str, Filter]:
         "end_ts": _moment_ms(choice.before, "before"),
         "q": choice.search,
         "cause": choice.cause,
+        "needsMe": choice.needs_me,
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -219,6 +226,7 @@ def mark(  # noqa: PLR0913  # each option of the command is a parameter
     before: Before = None,
     search: Search = None,
     cause: OfCause = None,
+    needs_me: NeedsMe = None,
     dry_run: DryRun = False,
     user: AsUser = None,
     as_json: AsJson = False,
@@ -233,7 +241,7 @@ def mark(  # noqa: PLR0913  # each option of the command is a parameter
         raise InvalidInput("Say what to mark and which, or give --undo.", field="mark")
     with Client() as client:
         who = find_user(client, user)
-        criteria = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search, cause))
+        criteria = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search, cause, needs_me))
         if criteria or tab:
             if ids or undo:
                 raise InvalidInput("Give ids, a filter, or --undo.", field="mark")

@@ -41,6 +41,7 @@ class EntryFilter(BaseModel):
     alert : this alert told of it
     actor : this person or bot did it
     cause : it is one of the events that a cause had when it was listed: the ``id`` of the cause
+    needs_me : it still needs its person (``model/needs.py``), or does not
     start_ms, end_ms : when it happened, epoch milliseconds, both inclusive
     words : all of these words, as they are, stand in what the entry says; upper and lower case are the same
     """
@@ -55,6 +56,7 @@ class EntryFilter(BaseModel):
     alert: UUID | None = None
     actor: str | None = Field(default=None, min_length=1, max_length=256)
     cause: str | None = Field(default=None, max_length=MOST_TOKEN)
+    needs_me: bool | None = Field(default=None, alias="needsMe")
     start_ms: _Moment | None = Field(default=None, alias="startTs")
     end_ms: _Moment | None = Field(default=None, alias="endTs")
     words: str | None = Field(default=None, alias="q", max_length=MOST_WORDS)

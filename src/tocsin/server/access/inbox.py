@@ -12,6 +12,7 @@ from functools import partial
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.chunks import chunks_of
+from tocsin.conditions.breaking import reasons_of_event
 from tocsin.model.causes import CauseToken, parse_token
 from tocsin.model.inbox import (
     MOST_COUNTED,
@@ -25,6 +26,7 @@ from tocsin.model.inbox import (
     sum_of_marks,
 )
 from tocsin.model.inbox_filter import NO_FILTER, EntryFilter
+from tocsin.model.needs import Need
 from tocsin.server.access.cause_heads import with_visible_roots
 from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import Read, visible_page
@@ -132,8 +134,21 @@ class InboxView:
             entry if entry is not None and is_match(entry, entry_filter, subjects) else None
             for entry in visible_entries
         ]
-        token = parse_token(entry_filter.cause or "")
-        return matching_entries if token is None else self._entries_of_cause(token, matching_entries)
+        if (token := parse_token(entry_filter.cause or "")) is not None:
+            matching_entries = self._entries_of_cause(token, matching_entries)
+        if entry_filter.needs_me is None:
+            return matching_entries
+        needs = self.needs_of([entry for entry in matching_entries if entry is not None])
+        return [
+            entry if entry is not None and (entry.id in needs) is entry_filter.needs_me else None
+            for entry in matching_entries
+        ]
+
+    def needs_of(self, entries: Sequence[InboxEntry]) -> dict[str, Need]:
+        """Return what those of these entries need that still need their person, as far as the reader may see why."""
+        needs = self.inbox.open_needs([entry.id for entry in entries])
+        unbroken_ids = {entry.id for entry in entries if not reasons_of_event(entry.event)}
+        return {one: need for one, need in needs.items() if need is not Need.BREAKING or one not in unbroken_ids}
 
     def _entries_of_cause(self, token: CauseToken, entries: Sequence[InboxEntry | None]) -> list[InboxEntry | None]:
         """Return these entries, and None of those that a cause did not have when it was listed."""

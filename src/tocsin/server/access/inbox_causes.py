@@ -11,7 +11,7 @@ from functools import cached_property
 
 from tocsin.model.causes import CauseGroup, CauseKind, gather_causes
 from tocsin.model.inbox import MOST_COUNTED
-from tocsin.model.inbox_filter import NO_FILTER
+from tocsin.model.inbox_filter import NO_FILTER, EntryFilter
 from tocsin.server.access.cause_heads import with_visible_roots
 from tocsin.server.access.inbox import InboxView
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry, PageOf
@@ -70,8 +70,13 @@ def causes_of_inbox(view: InboxView, kind: PageOf) -> list[CauseEntries]:
 
 def _visible_heads(view: InboxView, kind: PageOf) -> list[InboxHead]:
     """Return the heads of entries that may be shown and match: without their documents where everything may be."""
-    if view.visibility.is_whole and kind.entry_filter == NO_FILTER:
-        return view.inbox.heads(view.owner, view.now_ms, limit=MOST_COUNTED, kind=kind)
+    needs_me = kind.entry_filter.needs_me
+    if view.visibility.is_whole and kind.entry_filter in (NO_FILTER, EntryFilter(needs_me=needs_me)):
+        heads = view.inbox.heads(view.owner, view.now_ms, limit=MOST_COUNTED, kind=kind)
+        if needs_me is None:
+            return heads
+        needs = view.inbox.open_needs([head.id for head in heads])
+        return [head for head in heads if (head.id in needs) is needs_me]
     entries = view.page(kind, None, MOST_COUNTED).entries
     return view.inbox.heads_of([entry.id for entry in entries])
 

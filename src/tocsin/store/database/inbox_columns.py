@@ -16,6 +16,7 @@ IS_LATER = text("channel = 'ActivityFeed' AND due_at_ms > created_at_ms")
 def inbox_columns() -> tuple[Column[int] | Column[str] | Index, ...]:
     """Return the columns and indexes of the states of notifications.
 
+    ``need`` is what it may need of its person (``model/needs.Need``), null for nothing; the pipeline sets it.
     ``opened_at_ms`` is when what is unread again, or snoozed, was first read. A snoozed notification comes back at
     ``snoozed_until_ms``; if that is never, after the offset ``snoozed_after``, or else when ``snoozed_incident`` ends.
     """
@@ -24,12 +25,14 @@ def inbox_columns() -> tuple[Column[int] | Column[str] | Index, ...]:
         *(Column(name, BigInteger) for name in of_state),
         Column("snoozed_after", BigInteger),
         Column("snoozed_incident", String(36)),
+        Column("need", String(10)),
         Index(None, "log_offset"),
         Index("ix_notification_inbox", "recipient_id", "channel", "log_offset", "read_at_ms"),
         _index_of("read", IS_READ, "log_offset", "read_at_ms", "done_at_ms", "snoozed_until_ms"),
         _index_of("done", text("done_at_ms IS NOT NULL"), "log_offset", "done_at_ms"),
         _index_of("saved", text("saved_at_ms IS NOT NULL"), "log_offset", "saved_at_ms"),
         _index_of("snoozed", text("snoozed_until_ms IS NOT NULL"), "log_offset", "snoozed_until_ms"),
+        _index_of("need", text("need IS NOT NULL"), "channel", "log_offset", "read_at_ms"),
         _index_of("part", text("whole_id IS NOT NULL"), "whole_id", "log_offset"),
         _index_of("later", IS_LATER, "due_at_ms"),
         Index(

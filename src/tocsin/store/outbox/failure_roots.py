@@ -50,6 +50,11 @@ def roots_at(connection: Connection, places: Collection[ReportPlace]) -> dict[Re
     return roots
 
 
+def lasting_incidents(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, bool]:
+    """Return, of those of these reports that belong to an incident, whether that lasts."""
+    return {place: row.ended is None for place, row in _incidents_at(connection, places).items()}
+
+
 def _incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dict[ReportPlace, Row[Any]]:
     """Return the incident that each of these reports belongs to, those of failures and of the success that ends it."""
     columns = (

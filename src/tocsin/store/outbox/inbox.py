@@ -31,6 +31,7 @@ from tocsin.model.inbox import (
     sum_of_marks,
 )
 from tocsin.model.inbox_filter import NO_FILTER, EntryFilter
+from tocsin.model.needs import Need
 from tocsin.model.notification import Reason, parse_reasons
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import STORE_FAILURES, reading, writing
@@ -59,6 +60,7 @@ from tocsin.store.outbox.inbox_groups import (
 )
 from tocsin.store.outbox.inbox_heads import InboxHead, heads_of_ids, heads_of_queries, select_heads
 from tocsin.store.outbox.inbox_waking import due_rows
+from tocsin.store.outbox.open_needs import open_needs
 from tocsin.store.recipients.subject_assets import find_subject_assets
 
 _log = structlog.get_logger()
@@ -215,8 +217,10 @@ class Inbox:
         return {entry.id: entry for entry in self._with_counts(user_id, now_ms, entries)}
 
     def heads(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[InboxHead]:
-        """Return the heads of the first entries of a tab, as ``page`` has them without a filter."""
+        """Return the heads of the first entries of a tab that may match its filter, as ``page`` has them."""
         newest_first = select_heads().order_by(notification.c.log_offset.desc())
+        if (condition := may_match(kind.entry_filter)) is not None:
+            newest_first = newest_first.where(condition)
         parts = PARTS[kind.tab]
         queries = [newest_first.where(one.is_shown_to(user_id, now_ms), leads(user_id, now_ms, one)) for one in parts]
         with reading(self._engine) as connection:
@@ -226,6 +230,11 @@ class Inbox:
         """Return the heads of these notifications, in the same order."""
         with reading(self._engine) as connection:
             return heads_of_ids(connection, ids)
+
+    def open_needs(self, ids: Collection[str]) -> dict[str, Need]:
+        """Return what those of these notifications need that still need their person."""
+        with reading(self._engine) as connection:
+            return open_needs(connection, ids) if ids else {}
 
     def named_events(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent]:
         """Return events, in the same order, with display names, as mails word them."""

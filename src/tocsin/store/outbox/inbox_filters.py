@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, or_
 
 from tocsin.model.causes import parse_token
 from tocsin.model.inbox_filter import EntryFilter
+from tocsin.model.subscription import Channel
 from tocsin.model.thread import THREAD
 from tocsin.store.database.tables import change_event, notification
 
@@ -23,7 +24,10 @@ _ABOUT_OTHERS = (THREAD, "testCase", "testSuite")
 def may_match(entry_filter: EntryFilter) -> ColumnElement[bool] | None:
     """Return whether a row, joined with its event, may match; None of a filter that says nothing of rows."""
     conditions = list(_conditions_of(entry_filter))
-    return or_(_ROW.whole_id.is_not(None), and_(*conditions)) if conditions else None
+    all_of = [or_(_ROW.whole_id.is_not(None), and_(*conditions))] if conditions else []
+    if entry_filter.needs_me:  # of a whole, its lead decides; by the index of such rows
+        all_of += [_ROW.channel == Channel.ACTIVITY_FEED.value, _ROW.need.is_not(None)]
+    return and_(*all_of) if all_of else None
 
 
 def _conditions_of(entry_filter: EntryFilter) -> Iterator[ColumnElement[bool]]:

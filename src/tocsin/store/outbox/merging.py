@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, exists, or_, select
+from sqlalchemy import Connection, and_, bindparam, case, exists, func, or_, select
 
 from tocsin.chunks import chunks_of
 from tocsin.flow.resolve.merge import reason_order
@@ -33,6 +33,7 @@ _MERGE = (
         message_id=bindparam("sent_in"),
         due_at_ms=bindparam("due"),
         preferred=bindparam("choice"),
+        need=func.coalesce(notification.c.need, bindparam("own_need")),
     )
 )
 _REOPEN = (
@@ -50,9 +51,12 @@ _REOPEN = (
 )
 
 
-def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotification]) -> list[Fired]:
+def add_reasons(
+    connection: Connection, notifications: Sequence[ScheduledNotification], needs: Mapping[str, str]
+) -> list[Fired]:
     """Add to stored notifications the reasons of ``notifications`` that they lack, in the caller's transaction.
 
+    ``needs`` are what these may need of their people, by id: a stored one that needed nothing does from then on.
     In the inbox they are added whenever they come. A message takes them until a worker claims it; one that was given
     up is tried again for them; one that is on its way or was delivered stays as it is. A notification that is due
     earlier for them moves into an earlier message.
@@ -78,7 +82,8 @@ def add_reasons(connection: Connection, notifications: Sequence[ScheduledNotific
             continue
         moves = stored_row.message_id != notification.message_id and notification.sent_at_ms < sent_at_ms
         all_reasons = sorted([*reasons, *new], key=reason_order)
-        merges.append(_merge_parameters(stored_row, notification, all_reasons, moves=moves))
+        parameters = _merge_parameters(stored_row, notification, all_reasons, moves=moves)
+        merges.append(parameters | {"own_need": needs.get(stored_row.id)})
         moved_messages += [(stored_row.message_id, notification)] if moves else []
         reopenings += (
             [] if moves or stored_row.message_id not in ended_messages else [(stored_row.message_id, due_at_ms)]

@@ -28,13 +28,14 @@ from tocsin.store.outbox.event_portions import plan as plan_portions
 from tocsin.store.outbox.firings import Fired, FiringCounts
 from tocsin.store.outbox.gathering import MESSAGES, gather, message_row
 from tocsin.store.outbox.merging import add_reasons
+from tocsin.store.outbox.needs import Needs
 from tocsin.store.outbox.preferences import SqlPreferences, WaitingFor
 
 _NOTIFICATIONS = BulkInsert(
     notification,
     (
         *("id", "event_id", "log_offset", "channel", "recipient_id", "reasons", "due_at_ms", "created_at_ms"),
-        *("recipient", "message_id", "whole_id", "preferred"),
+        *("recipient", "message_id", "whole_id", "preferred", "need"),
     ),
     counted=(
         "log_offset",
@@ -60,6 +61,7 @@ class Storing:
         self._firings = FiringCounts([pair for pair in pairs if pair not in withheld])
         self._known: dict[int, set[str]] = {}
         self._wholes: dict[str, str | None] = {}
+        self._needs = Needs(connection)
         self._new_count = 0
         self.waiting: dict[str, WaitingFor] = {}
         self.stored_at_ms = 0
@@ -86,7 +88,8 @@ class Storing:
         stored_count = self._store(new, _message_rows(single_notifications))
         self._new_count += stored_count
         if stored_notifications or stored_count < len(new):
-            self._firings.add(add_reasons(self._connection, [*new, *stored_notifications]))
+            again = [*new, *stored_notifications]
+            self._firings.add(add_reasons(self._connection, again, self._needs.of_all(again)))
 
     def _note_waiting(self, notifications: Sequence[ScheduledNotification]) -> None:
         """Note by which preferences notifications wait, to look afterwards whether these have changed meanwhile."""
@@ -129,6 +132,7 @@ class Storing:
         """Store those that are not there yet, with these messages; return how many that are."""
         unknown_notifications = self._unknown(notifications)
         self._find_wholes(notifications)
+        self._needs.read_events(notifications)
         notification_rows = sorted(map(self._notification_row, notifications), key=_id)
         work = ((_NOTIFICATIONS, notification_rows), (MESSAGES, message_rows))
         if (is_sqlite(self._connection) or len(unknown_notifications) == len(notifications)) and insert_new(
@@ -161,6 +165,7 @@ class Storing:
             *(scheduled.slot.due_at_ms, scheduled.created_at_ms, draft.key, scheduled.message_id),
             self._wholes.get(event.part_of or ""),
             scheduled.stored_choice,
+            self._needs.of(scheduled),
         )
 
     def _is_new(self, scheduled: ScheduledNotification) -> bool:

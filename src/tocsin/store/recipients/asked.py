@@ -142,6 +142,28 @@ def requests_now(connection: Connection, request_ids: Collection[str]) -> dict[s
     return requests
 
 
+def askings_open_for(connection: Connection, entity_ids: Mapping[str, str], user_id: str) -> set[str]:
+    """Return which of these events, given with their assets, ask a person for an answer that is still missing.
+
+    Of a request that is withdrawn or done nothing is missing, nor where another member of their team has answered.
+    """
+    lasts = (_ROW.withdrawn_at_ms.is_(None), _ROW.done_at_ms.is_(None))
+    query = _query_of_askings().where(*lasts)
+    rows_of_assets = rows_by_key(connection, query, _ROW.entity_id, set(entity_ids.values()))
+    askings = [_event_of(row) for row in rows_of_assets if row.event_id in entity_ids]
+    askings = [one for one in askings if not one.is_of_author]
+    consumers = _consumers_of(connection, askings)
+    pairs = select(_CONSUMER.request_id, _CONSUMER.consumer_id).where(_CONSUMER.step_id.is_(None))
+    requests = {one.request_id for one in askings}
+    open_pairs = {tuple(row) for row in rows_by_key(connection, pairs, _CONSUMER.request_id, requests)}
+    open_consumers = {
+        asking: [one for one in many if (asking.request_id, one.id) in open_pairs] for asking, many in consumers.items()
+    }
+    if not any(open_consumers.values()):
+        return set()
+    return {asking.event_id for asking, people in _people_of(connection, open_consumers).items() if user_id in people}
+
+
 def people_who_answered(connection: Connection, request_ids: Collection[str]) -> dict[str, set[str]]:
     """Return, by the ids of events that remind of these requests, people whom they asked and who have answered since.
 

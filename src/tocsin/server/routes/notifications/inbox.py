@@ -74,11 +74,15 @@ def asked_times(
     return {"startTs": start_ts, "endTs": end_ts}
 
 
-def asked_cause(
+def asked_band(
     cause: Annotated[str | None, Query(max_length=MOST_TOKEN, description="Only what this cause had.")] = None,
+    *,
+    needs_me: Annotated[
+        bool | None, Query(alias="needsMe", description="Only what still needs its person, or what is for information.")
+    ] = None,
 ) -> Document:
-    """Return the filter by cause of a request."""
-    return {"cause": cause}
+    """Return the filter by cause and need of a request."""
+    return {"cause": cause, "needsMe": needs_me}
 
 
 def asked_filter(
@@ -89,14 +93,14 @@ def asked_filter(
     alert: Annotated[UUID | None, Query(description="Only what this alert told of.")] = None,
     actor: Annotated[str | None, Query(max_length=256, description="Only what this person or bot did.")] = None,
     times: Annotated[Document, Depends(asked_times)],
-    of_cause: Annotated[Document, Depends(asked_cause)],
+    band: Annotated[Document, Depends(asked_band)],
     words: Annotated[
         str | None, Query(alias="q", max_length=MOST_WORDS, description="Words that all stand in the entry.")
     ] = None,
 ) -> EntryFilter:
     """Return the filter of a request; none of it is a pattern."""
     names = {"kind": kind, "reason": reason, "asset": asset, "alert": alert, "actor": actor, "q": words}
-    values = {**names, **times, **of_cause}
+    values = {**names, **times, **band}
     return parse_filter({name: value for name, value in values.items() if value is not None})
 
 

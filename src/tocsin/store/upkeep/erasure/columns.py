@@ -131,6 +131,7 @@ UNTOUCHED = {
         "ingested_event.source",
         "ingested_event.source_event_id",
         "message.grouping_key",
+        "notification.need",
         "notification.preferred",
         "paced_time.grouping_key",
         "team_preference.document",

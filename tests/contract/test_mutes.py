@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from tests.contract.test_explain import alert, assign_owners, describe, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served
+from tests.store.test_hourly_limits import work
 
 from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links import mute as mute_links
@@ -290,3 +291,20 @@ def test_a_mute_ends_with_a_change_or_an_incident_and_says_so(
         notify_all(sqlite_engine)
         assert "you muted" not in explanation_of(client, event, user="ann")["answer"]
         assert client.get(path).json()["data"] == [], "it has ended"
+
+
+def test_an_explanation_says_that_there_were_more_than_wanted_in_an_hour(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    assign_owners(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL, pollInterval=0)
+    with client:
+        client.put(f"/users/{ann}/preferences", json={"mostPerHour": 1})
+        notify_all(sqlite_engine)
+        work(sqlite_engine, served.app.state.parts.clock.now_ms() + 1, target="ann@example.org")
+        events = [describe(administrator, orders, text) for text in ("one", "two")]
+        notify_all(sqlite_engine)
+        work(sqlite_engine, served.app.state.parts.clock.now_ms() + 1, target="ann@example.org")
+        answers = [explanation_of(client, one, user="ann")["answer"] for one in events]
+    assert any("because you want at most 1 an hour by mail" in one for one in answers), answers

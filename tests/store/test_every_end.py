@@ -35,8 +35,9 @@ from tocsin.store.recipients.mutes import Mutes
 from tocsin.store.upkeep.fsck.inspection import inspect
 
 _HOUR_MS = 3_600_000
-_SUBJECTS = [MuteKind.KIND, MuteKind.ACTOR, MuteKind.EVERYTHING]
+_SUBJECTS = list(MuteKind)
 _WEEKS = CHOICES.map(lambda one: one.model_copy(update={"working_days": tuple(Weekday)[:5]}))
+_LIMITS = CHOICES.map(lambda one: one.model_copy(update={"most_per_hour": 1}))
 _ABSENCES = st.builds(
     lambda one, start, hours: one.model_copy(
         update={"away": Absence(start=NIGHT_MS + start * _HOUR_MS, until=NIGHT_MS + (start + hours) * _HOUR_MS)}
@@ -44,11 +45,17 @@ _ABSENCES = st.builds(
     CHOICES,
     *(st.integers(0, 60), st.integers(1, 90)),
 )
+_ONE_AN_HOUR = Preferences(most_per_hour=1)
 _AWAY = Preferences(away=Absence(start=NIGHT_MS, until=NIGHT_MS + 90 * _HOUR_MS))
 _DAILY = Preferences(frequency=Frequency.DAILY)
 _EVENTS = ["change", "send", "fail", "crash", "read", "unmute"]
 _STEP = (
-    st.sampled_from(_EVENTS) | CHOICES | _WEEKS | _ABSENCES | st.tuples(st.sampled_from(_SUBJECTS), st.integers(1, 50))
+    st.sampled_from(_EVENTS)
+    | CHOICES
+    | _WEEKS
+    | _LIMITS
+    | _ABSENCES
+    | st.tuples(st.sampled_from(_SUBJECTS), st.integers(1, 50))
 )
 _STEPS = st.lists(st.tuples(_STEP, st.integers(1, 700)), min_size=3, max_size=14)
 
@@ -65,8 +72,10 @@ class _Scenario:
     workers: count[int] = field(default_factory=count)
 
     def keys(self) -> dict[MuteKind, str]:
-        actor = actor_key(self.company.ids["dia"])
-        return {MuteKind.EVERYTHING: EVERYTHING_ID, MuteKind.KIND: kind_key("description"), MuteKind.ACTOR: actor}
+        ids = self.company.ids
+        broad_keys = {MuteKind.EVERYTHING: EVERYTHING_ID, MuteKind.ACTOR: actor_key(ids["dia"])}
+        named_keys = {MuteKind.ASSET: ids["orders"], MuteKind.ALERT: ids["all"]}
+        return {**broad_keys, **named_keys, MuteKind.KIND: kind_key("description")}
 
     def work(self, now_ms: int, step: str) -> None:
         """Let another worker send what is due, fail to, or die after it has claimed that."""
@@ -101,6 +110,10 @@ class _Scenario:
 @example([("change", 1), ("fail", 1), (_AWAY, 1), ("send", 60), (Preferences(), 60), ("send", 1)])  # a held retry
 @example([(_DAILY, 1), ("change", 1), ("change", 1), ("crash", 12 * 60), ("send", 1)])  # a digest
 @example([((MuteKind.EVERYTHING, 50), 1), ("change", 1), ("send", 1)])
+@example(
+    [((MuteKind.ASSET, 50), 1), ("change", 1), ("send", 1), ((MuteKind.ALERT, 1), 1), ("change", 1), ("send", 700)]
+)
+@example([(_ONE_AN_HOUR, 1), *[("change", 1)] * 4, ("send", 1), ("crash", 60), ("send", 1), ("change", 1), ("fail", 1)])
 @example([((MuteKind.KIND, 50), 1), ("change", 1), ("send", 1), (_DAILY, 1), ("change", 1), ("read", 1)])
 def test_each_notification_is_sent_once_or_suppressed_with_a_reason(
     sqlite_template: Path,

@@ -16,9 +16,10 @@ from tocsin.alerts.incidents import Handling
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.jobs.mutes import KEPT_MS, MutesJob
 from tocsin.model.alert_incident import StepKind
-from tocsin.model.mute import Mute, MuteEnd, MuteKind
+from tocsin.model.mute import EVERYTHING_ID, FOR_GOOD_MS, Mute, MuteEnd, MuteKind
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.database.alert_tables import mute
+from tocsin.store.database.feed_tables import thread
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.recipients.mutes import Mutes
 
@@ -142,3 +143,53 @@ def test_mutes_that_ended_a_month_ago_are_deleted_once_the_pipeline_has_read_so_
     job.look()
     assert about() == {"revenue"}
     assert Inbox(engine).counts(company.ids["ana"], now_ms).total_count == 1
+
+
+def notices(engine: Engine) -> int:
+    with engine.connect() as connection:
+        texts = connection.scalars(select(thread.c.document)).all()
+    return sum("One of your mutes" in document for document in texts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hours", "told_from", "told_until"),
+    [
+        (MuteKind.ASSET, 240, 216, 240),
+        (MuteKind.ASSET, 8, 6, 8),
+        (MuteKind.EVERYTHING, 240, 240, 264),
+        (MuteKind.ASSET, None, 720, 10_000),
+    ],
+    ids=["ten days", "eight hours", "everything", "without an end"],
+)
+def test_before_a_mute_ends_and_after_a_month_its_person_is_told_once(
+    company: SmallCompany, kind: MuteKind, hours: int | None, told_from: int, told_until: int
+) -> None:
+    start_ms, hour_ms = company.clock.now_ms(), 3_600_000
+    until_ms = FOR_GOOD_MS if hours is None else start_ms + hours * hour_ms
+    about_id = EVERYTHING_ID if kind is MuteKind.EVERYTHING else company.ids["orders"]
+    put_mute(company, None, kind=kind, about_id=about_id, until_ms=until_ms)
+    put_mute(company, None, who="out@example.com", until_ms=until_ms)
+    put_mute(company, None, who=company.ids["ben"], until_ms=until_ms, unsubscribed=True)
+    counts = []
+    for hour in (told_from - 1, told_from, told_from, told_from - 1, told_until - 1):  # a clock that is set back
+        company.clock.at_ms = start_ms + hour * hour_ms + 1
+        for job in (MutesJob(company.engine, company.clock), MutesJob(company.engine, company.clock)):
+            job.look()
+        counts.append(notices(company.engine))
+    assert counts == [0, 1, 1, 1, 1]
+    notify_all(company.engine)
+
+
+def test_who_was_told_and_mutes_longer_is_told_again_and_a_crash_between_tells_once(company: SmallCompany) -> None:
+    engine, now_ms, day_ms = company.engine, company.clock.now_ms(), 86_400_000
+    put_mute(company, None, until_ms=now_ms + 10 * day_ms)
+    company.clock.at_ms = now_ms + 9 * day_ms + 1
+    MutesJob(engine, company.clock).look()
+    with engine.begin() as connection:
+        connection.execute(mute.update().values(told_ms=None))
+    MutesJob(engine, company.clock).look()
+    assert notices(engine) == 1
+    put_mute(company, None, until_ms=now_ms + 20 * day_ms)
+    company.clock.at_ms = now_ms + 19 * day_ms + 1
+    MutesJob(engine, company.clock).look()
+    assert notices(engine) == 2

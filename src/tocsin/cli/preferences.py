@@ -17,7 +17,7 @@ from tocsin.cli.output import AsJson, moment_text, show_facts, show_rows
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.preferences import Weekday
+from tocsin.model.preferences import MOST_PER_HOUR, Weekday
 
 OfTeam = Annotated[
     str | None, typer.Option("--team", metavar="TEAM", help="The defaults of a team for its members, not your own.")
@@ -151,6 +151,12 @@ AwayUntil = Annotated[
 ]
 
 
+MostPerHour = Annotated[
+    str | None,
+    typer.Option("--most-per-hour", help="So many messages an hour and channel at most; all: however many there are."),
+]
+
+
 def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     *,
     quiet: Quiet = None,
@@ -158,6 +164,7 @@ def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     working_days: WorkingDays = None,
     away_until: AwayUntil = None,
     digest_at: DigestAt = None,
+    most_per_hour: MostPerHour = None,
     notify: Often = None,
     reset: Reset = False,
     user: AsUser = None,
@@ -173,7 +180,7 @@ def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     Examples: tocsin preferences --quiet 20:00-08:00 --timezone Europe/Berlin
     · tocsin preferences --notify all=daily --notify schema=immediate
     """
-    changes = _changed_times(quiet, timezone, working_days, digest_at)
+    changes = _changed_times(quiet, timezone, working_days, digest_at) | _limit(most_per_hour)
     with Client() as client:
         who = find_user(client, user)
         scope = _Scope(client, who.id)
@@ -200,13 +207,14 @@ Preset = Annotated[
 ]
 
 
-def defaults(
+def defaults(  # noqa: PLR0913  # each option of the command is a parameter
     *,
     team: OfTeam = None,
     quiet: Quiet = None,
     timezone: Zone = None,
     working_days: WorkingDays = None,
     digest_at: DigestAt = None,
+    most_per_hour: MostPerHour = None,
     notify: OftenByDefault = None,
     preset: Preset = None,
     as_json: AsJson = False,
@@ -228,7 +236,7 @@ def defaults(
     if preset not in (None, _RECOMMENDED, _NONE):
         raise InvalidInput(f"--preset must be recommended or none, not {preset!r}.", field="preset")
     presets: dict[str | None, Document] = {_RECOMMENDED: {"preset": _RECOMMENDED}, _NONE: {}}
-    changes = _changed_times(quiet, timezone, working_days, digest_at)
+    changes = _changed_times(quiet, timezone, working_days, digest_at) | _limit(most_per_hour)
     with Client() as client:
         scope = _default_scope(client, team)
         changes |= {"mandatory": sorted({*scope.read().get("mandatory", ()), *kinds})} if kinds else {}
@@ -278,6 +286,16 @@ def _changed_times(
     changes |= dict(map(_part_of_digests, (digest_at or "").lower().split()))
     changes |= {"workingDays": _days(working_days)} if working_days else {}
     return changes | ({"quietHours": _hours(quiet)} if quiet else {})
+
+
+def _limit(text: str | None) -> Document:
+    """Return what an option says of how many messages come in an hour."""
+    if text is None or text == _EVERYTHING:
+        return {} if text is None else {"mostPerHour": None}
+    if not (text.isascii() and text.isdecimal() and len(text) <= 4 and 1 <= int(text) <= MOST_PER_HOUR):
+        problem = f"--most-per-hour must be a number from 1 to {MOST_PER_HOUR}, or all, not {text!r}."
+        raise InvalidInput(problem, field="mostPerHour")
+    return {"mostPerHour": int(text)}
 
 
 def _part_of_digests(word: str) -> tuple[str, str | bool]:
@@ -374,6 +392,7 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
     if "digestAt" in preferences:
         day = preferences.get("digestDay", "monday").title()
         yield "digests", f"at {preferences['digestAt']}; weekly ones on {day}s"
+    yield from _limit_facts(preferences)
     yield from _absence_facts(preferences)
     yield "changes", preferences.get("frequency", "as the server sets")
     for name, frequency in sorted(preferences.get("categories", {}).items()):
@@ -383,6 +402,11 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
             yield f"{kind}, {_SHOWN_CHANNELS[channel]}", frequency
     if preferences.get("mandatory"):
         yield "mandatory", ", ".join(preferences["mandatory"])
+
+
+def _limit_facts(preferences: Document) -> Iterator[tuple[str, str]]:
+    if limit := preferences.get("mostPerHour"):
+        yield "messages an hour", f"{limit} over each channel at most, the others together in the next"
 
 
 def _absence_facts(preferences: Document) -> Iterator[tuple[str, str]]:
@@ -415,6 +439,7 @@ def _times(effective: Document) -> Iterator[tuple[str, str]]:
     yield "quiet hours", f"{quiet['start']} to {quiet['end']}" if quiet else "none"
     if working_days := effective.get("workingDays"):
         yield "working days", ", ".join(working_days)
+    yield from _limit_facts(effective)
     if effective["teams"]:
         yield "teams with defaults", ", ".join(team["name"] for team in effective["teams"])
     if any(row["isMandatory"] for row in effective["kinds"]):

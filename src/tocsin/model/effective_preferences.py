@@ -65,5 +65,6 @@ class EffectivePreferences(WireModel):
     working_days: WorkingDays | None = None
     digest_at: TimeOfDay
     digest_day: Weekday
+    most_per_hour: int | None = None
     teams: tuple[EntityReference, ...] = ()
     kinds: tuple[PreferenceRow, ...]

@@ -105,7 +105,7 @@ DEFAULT = FrequencyChoice(Frequency.IMMEDIATE)
 """What holds where nobody has chosen anything."""
 
 
-_TIMES = ("timezone", "quiet_hours", "working_days", "digest_at", "digest_day")
+_TIMES = ("timezone", "quiet_hours", "working_days", "digest_at", "digest_day", "most_per_hour")
 
 
 class QuietHours(WireModel):
@@ -131,6 +131,9 @@ class Absence(WireModel):
         return end_ms if self.start <= at_ms < end_ms else at_ms
 
 
+MOST_PER_HOUR = 1_000
+
+
 class Preferences(WireModel):
     """What a person prefers; ``timezone`` is an IANA name.
 
@@ -142,6 +145,7 @@ class Preferences(WireModel):
     quiet from midnight to midnight; without any, none is. Times that are unset are those of the teams or the server,
     too (``above``); quiet hours and working days that are set to null are none. ``leave_out_read``: what one has read
     in the app is not sent. While a person is ``away``, everything waits for their return, in one message per channel.
+    ``most_per_hour`` is how many messages come over each channel in an hour at most; null: however many there are.
     """
 
     timezone: str = "UTC"
@@ -151,6 +155,7 @@ class Preferences(WireModel):
     digest_at: TimeOfDay = "09:00"
     digest_day: Weekday = Weekday.MONDAY
     leave_out_read: bool | None = None
+    most_per_hour: int | None = Field(default=None, strict=True, ge=1, le=MOST_PER_HOUR)
     frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
     kinds: Mapping[str, Mapping[Channel, TimedFrequencyText]] = Field(default_factory=dict)

@@ -48,6 +48,7 @@ function asked(given, shown, found) {
     ...(given.get("frequency") ? { frequency: given.get("frequency") } : {}),
     categories: Object.fromEntries(chosen),
     ...("leaveOutRead" in found ? { leaveOutRead: found.leaveOutRead } : {}),
+    ...("mostPerHour" in found ? { mostPerHour: found.mostPerHour } : {}),
     ...(found.away ? { away: found.away } : {}),
     ...("workingDays" in found ? { workingDays: found.workingDays } : {}),
     ...(start || end ? { quietHours: { start, end } } : "quietHours" in found ? { quietHours: null } : {}),

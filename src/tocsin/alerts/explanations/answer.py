@@ -15,7 +15,7 @@ from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader, to_rec
 from tocsin.delivery.channels.table import phrase_of
 from tocsin.delivery.wording.reasons import RECEIVERS, reason_context
 from tocsin.flow.resolve.candidates import Stop
-from tocsin.flow.schedule.preferences import DIGESTS, PREFERRED
+from tocsin.flow.schedule.preferences import DIGESTS, OVER_LIMIT, PREFERRED
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.inheritance import inherits_owners
@@ -23,7 +23,7 @@ from tocsin.model.kind_words import DEFAULT_SOURCES, frequency_text, refusal_tex
 from tocsin.model.message import MessageStatus
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonContext, ReasonKind
-from tocsin.model.notification_record import NotificationRecord
+from tocsin.model.notification_record import MessageRecord, NotificationRecord
 from tocsin.model.own_address import named_target
 from tocsin.model.people import Person
 from tocsin.model.phrases import count_text
@@ -284,10 +284,19 @@ def _gathering_text(record: NotificationRecord, reader: ExplanationReader) -> st
     waits = choice.layer is not Layer.NOBODY and choice.frequency in DIGESTS
     if record.message is None:
         return f" as {_choice_text(record, reader)}" if waits or is_at_once_by_default else ""
-    is_preferred = (record.message.grouping_key or "").startswith(PREFERRED) or is_at_once_by_default
-    other_count = record.message.notification_count - 1
-    together = f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
-    return f"{f' as {_choice_text(record, reader)}' if is_preferred else ''}{together}"
+    key, _, limit = (record.message.grouping_key or "").partition(OVER_LIMIT)
+    if limit:
+        who = "you want" if reader.is_of(record.notification.recipient_id) else "the recipient wants"
+        way = phrase_of(record.notification.channel)
+        return f"{_together_text(record.message)} because {who} at most {limit} an hour {way}"
+    is_preferred = key.startswith(PREFERRED) or is_at_once_by_default
+    return f"{f' as {_choice_text(record, reader)}' if is_preferred else ''}{_together_text(record.message)}"
+
+
+def _together_text(message: MessageRecord) -> str:
+    """Return with how many other notifications one is in its message; empty for one that is alone."""
+    other_count = message.notification_count - 1
+    return f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
 
 
 def _choice_text(record: NotificationRecord, reader: ExplanationReader) -> str:

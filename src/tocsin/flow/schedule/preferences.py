@@ -36,6 +36,9 @@ _DAY = timedelta(days=1)
 PREFERRED = "preferences:"
 """What the grouping keys of messages that wait for their recipient's time begin with."""
 
+OVER_LIMIT = ":most:"
+"""What follows in the grouping keys of messages that wait for the next hour, with how many of an hour are sent."""
+
 DIGESTS = (Frequency.HOURLY, Frequency.DAILY, Frequency.WEEKLY)
 NEVER_MS = 2**62
 """The due time of what a person never wants in the app: it is kept, and not shown."""

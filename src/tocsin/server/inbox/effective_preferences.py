@@ -50,6 +50,7 @@ def effective_preferences(layers: Layers, visible_teams: Iterable[Document]) -> 
         working_days=times.working_days,
         digest_at=times.digest_at,
         digest_day=times.digest_day,
+        most_per_hour=times.most_per_hour,
         teams=tuple(teams.values()),
         kinds=tuple(_row(kind, layers, teams) for kind in CHANGE_KINDS.values()),
     )

@@ -184,12 +184,14 @@ mute = Table(
     Column("ends_of", ID),
     Column("ends_after", BigInteger, nullable=False, default=0, server_default="0"),
     Column("until_offset", BigInteger),
+    Column("told_ms", BigInteger),
     Index(None, "about_id"),
 )
 """One row per (user or address, what is muted, channel); no ``channel``: all of them.
 
 ``about_id`` is the id of an alert or asset; of what is broad, a key that is no id (``model/mute.py``). ``ends_by`` says
 which event of ``ends_of`` ends it, from ``ends_after`` on; ``until_offset`` is that event, once a job has found it.
+``told_ms`` is when the person was told that it ends, or that it has no end.
 """
 
 IS_BROAD = mute.c.kind.in_(("kind", "actor", "everything"))

@@ -85,6 +85,17 @@ team_preference = Table(
 )
 """One row per team with defaults for its members, as ``notification_preference``; few, so all are read at once."""
 
+hourly_message = Table(
+    "hourly_message",
+    METADATA,
+    Column("message_id", ID, primary_key=True),
+    Column("user_id", ID, primary_key=True),
+    Column("channel", String(40), nullable=False),
+    Column("hour_ms", BigInteger, nullable=False),
+    Index(None, "user_id", "channel", "hour_ms"),
+)
+"""One row per (message, person who wants at most so many in an hour): the hour in which it has its place; for a day."""
+
 inbox_change = Table(
     "inbox_change",
     METADATA,

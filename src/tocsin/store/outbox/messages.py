@@ -37,7 +37,7 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.failing_rows import MOST_EXCERPT_CHARACTERS
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.channels import WORDED
-from tocsin.model.message import CarriedEvent, Delivered, Entry, Message, MessageStatus
+from tocsin.model.message import SUPPRESSED, CarriedEvent, Delivered, Entry, Message, MessageStatus
 from tocsin.model.notification import parse_reasons
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import reading, writing
@@ -57,6 +57,7 @@ from tocsin.store.database.version import SeldomRows
 from tocsin.store.outbox.current_state import with_incidents, with_requests
 from tocsin.store.outbox.display_names import with_display_names
 from tocsin.store.outbox.failing_rows import may_show_rows
+from tocsin.store.outbox.hourly_limits import give_back
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses, begin_probe, pauses_at, probe_again
 from tocsin.store.outbox.preferences import SqlPreferences, WaitingFor, follow
 from tocsin.store.outbox.quiet_times import gather_held
@@ -222,6 +223,8 @@ class Messages:
                 _STEP.run_for(connection, [_step_row(one, now_ms) for one in own_attempts])
                 count_in(connection, own_attempts, now_ms=now_ms)
                 count_replayed(connection, own_attempts, now_ms)
+            if unsent_ids := [one.message.id for one in own_attempts if reason_of(one.attempt.outcome) in SUPPRESSED]:
+                give_back(connection, unsent_ids)
             if held_attempts := [one for one in own_attempts if one.is_held]:
                 moved_ids, waiting = gather_held(connection, held_attempts, now_ms=now_ms)
         if moved_ids:

@@ -13,16 +13,23 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, or_, select, update
 
 from tocsin.model.entity import Document
-from tocsin.model.mute import Mute, MuteEnd, MuteKind
+from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteEnd, MuteKind
 from tocsin.store.database.alert_tables import IS_BROAD, mute
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import present_keys, rows_by_key
-from tocsin.store.database.tables import change_event, entity
+from tocsin.store.database.tables import change_event, entity, person
 from tocsin.store.eventlog.log import announce_write
 from tocsin.store.recipients.mute_ends import key_of, open_incidents, with_ends
 from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
-_END_COLUMNS = ("until_ms", "unsubscribed", "ends_by", "ends_of", "ends_after", "until_offset")
+_END_COLUMNS = ("until_ms", "unsubscribed", "ends_by", "ends_of", "ends_after", "until_offset", "told_ms")
+_DAY_MS = 24 * 3_600_000
+TOLD_BEFORE_MS = _DAY_MS
+"""How long before its end a mute is told of at the earliest; later if a quarter of its time is less."""
+SHORTEST_TOLD_MS = 3_600_000
+"""A mute that is shorter is not told of."""
+FORGOTTEN_AFTER_MS = 30 * _DAY_MS
+_MOST_TOLD = 1_000
 _FindSubjects = Callable[[Connection, Collection[str]], SubjectAssets]
 
 
@@ -44,6 +51,7 @@ class Mutes:
         """Mute; what was muted before, and has not ended, keeps its start and takes the new end."""
         row = asdict(new_mute)
         with writing(self._engine) as connection:
+            row["told_ms"] = None
             row["since_offset"] = row["ends_after"] = announce_write(connection) + 1
             end_columns = {name: row[name] for name in _END_COLUMNS}
             keys = ["who", "about_id", "channel"]
@@ -109,6 +117,32 @@ class Mutes:
             is_old = or_(mute.c.until_ms <= limit_ms, and_(is_ended, ended_ms <= before_ms))
             return connection.execute(delete(mute).where(is_old)).rowcount
 
+    def to_tell(self, now_ms: int) -> list[Mute]:
+        """Return mutes of which their people are to be told now: that they end soon, or have no end for a month.
+
+        A mute of everything would suppress that, so its end is told when it has come.
+        """
+        lead_ms = (mute.c.until_ms - mute.c.since_ms) / 4
+        is_near = and_(mute.c.until_ms - now_ms <= TOLD_BEFORE_MS, mute.c.until_ms - now_ms <= lead_ms)
+        is_long = mute.c.until_ms - mute.c.since_ms >= SHORTEST_TOLD_MS
+        is_of_everything = mute.c.kind == MuteKind.EVERYTHING.value
+        is_recent = and_(mute.c.until_ms <= now_ms, mute.c.until_ms > now_ms - TOLD_BEFORE_MS)
+        ends = and_(is_long, or_(and_(~is_of_everything, is_near, mute.c.until_ms > now_ms), is_recent))
+        is_forgotten = and_(mute.c.until_ms == FOR_GOOD_MS, mute.c.since_ms <= now_ms - FORGOTTEN_AFTER_MS)
+        of_people = mute.c.who.in_(select(person.c.user_id))
+        query = select(mute).where(mute.c.told_ms.is_(None), ~mute.c.unsubscribed, or_(ends, is_forgotten), of_people)
+        with reading(self._engine) as connection:
+            mutes = with_ends(connection, [_mute(row) for row in connection.execute(query.limit(_MOST_TOLD))])
+        return [one for one in mutes if one.until_offset is None]
+
+    def note_told(self, mutes: Collection[Mute], now_ms: int) -> None:
+        """Note that the people of these mutes have been told of them."""
+        for told_mute in mutes:
+            is_same = (mute.c.who == told_mute.who, mute.c.about_id == told_mute.about_id)
+            is_unchanged = (mute.c.channel == told_mute.channel, mute.c.until_ms == told_mute.until_ms)
+            with writing(self._engine) as connection:
+                connection.execute(update(mute).where(*is_same, *is_unchanged).values(told_ms=now_ms))
+
     def counts(self, alert_ids: Collection[str], now_ms: int) -> dict[str, tuple[int, int]]:
         """Return per alert how many have muted it now, and how many of them by the link in a mail."""
         people = func.count(mute.c.who.distinct())
@@ -168,4 +202,5 @@ def _mutes_by(
 
 def _mute(row: Row[Any]) -> Mute:  # Any: a column's value
     ends_by = None if row.ends_by is None else MuteEnd(row.ends_by)
-    return Mute(**{**row._mapping, "kind": MuteKind(row.kind), "ends_by": ends_by, "ends_of": row.ends_of or ""})
+    columns = {name: value for name, value in row._mapping.items() if name != "told_ms"}
+    return Mute(**{**columns, "kind": MuteKind(row.kind), "ends_by": ends_by, "ends_of": row.ends_of or ""})

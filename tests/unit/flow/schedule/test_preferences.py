@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from itertools import product
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -101,7 +102,7 @@ def test_what_comes_while_one_is_away_waits_for_the_return(changes: dict[str, ob
 @pytest.mark.parametrize("digest", list(Frequency))
 def test_who_is_away_until_the_calendar_ends_stops_nobodys_notifications(zone: str, digest: Frequency) -> None:
     away = Absence(until=LATEST_MS)
-    times = {"timezone": zone, "quiet_hours": NIGHT.quiet_hours, "working_days": (Weekday.MONDAY,)}
+    times: dict[str, Any] = {"timezone": zone, "quiet_hours": NIGHT.quiet_hours, "working_days": (Weekday.MONDAY,)}
     preferences = Preferences(**times, away=away, frequency=digest)
     wait = wait_of(preferences, FrequencyChoice(digest))
     assert wait is not None
@@ -172,7 +173,7 @@ def test_neither_the_inbox_nor_critical_alerts_nor_addresses_wait() -> None:
         ({"frequency": "weekly", "digest_at": "03:00", "quiet_hours": NIGHT.quiet_hours}, "2026-11-30T08:00"),
     ],
 )
-def test_changes_wait_for_the_digest_of_their_category(preferences: dict[str, object], expected: str) -> None:
+def test_changes_wait_for_the_digest_of_their_category(preferences: dict[str, Any], expected: str) -> None:
     choices = Preferences(timezone="Europe/Berlin", **preferences)
     assert due(draft_for(), choices, ms_at("2026-11-25T12:00"))[0] == ms_at(expected)
 

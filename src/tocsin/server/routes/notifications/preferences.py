@@ -31,7 +31,7 @@ from tocsin.server.request import Asked, DocumentBody, PathId, answer, list_answ
 from tocsin.server.routes.notifications.inbox import Owner
 
 _KINDS = (BREAKING, *KNOWN_CATEGORIES)
-_NULLABLE = ("quietHours", "workingDays")
+_NULLABLE = ("quietHours", "workingDays", "mostPerHour")
 _TEAM = ENTITY_TYPES["team"]
 _PRESET, _RECOMMENDED = "preset", "recommended"
 

@@ -25,6 +25,7 @@ from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.engine import fetch_first, fetch_value, insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import (
+    hourly_message,
     inbox_change,
     login_source,
     name_look,
@@ -196,7 +197,8 @@ def forget(connection: Connection, user_id: str) -> None:
     So are others' mutes of what they change.
     """
     login_attempts.forget(connection, user_id)
-    for table in (credential, inbox_change, login_source, notification_preference, openid_identity, quota_use):
+    own_tables = (credential, hourly_message, inbox_change, login_source, notification_preference, openid_identity)
+    for table in (*own_tables, quota_use):
         connection.execute(table.delete().where(table.c.user_id == user_id))
     connection.execute(mute.delete().where(or_(mute.c.who == user_id, mute.c.about_id == actor_key(user_id))))
 

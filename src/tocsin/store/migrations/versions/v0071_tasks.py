@@ -3,7 +3,7 @@
 Threads that are tasks get the type, state and priority that 2.x gives them; announcements of before were announced.
 
 Revision ID: 0071_tasks
-Revises: 0069_needs_of_notifications
+Revises: 0070_messages_per_hour
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0071_tasks"
-down_revision = "0069_needs_of_notifications"
+down_revision = "0070_messages_per_hour"
 
 _PORTION = 1_000
 _TYPES = {

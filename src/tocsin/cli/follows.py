@@ -197,7 +197,7 @@ def _check_selection(assets: Sequence[str] | None, query: str | None, listed: st
 def _check_follower(user: str | None, team: str | None, personal: str | None = None) -> None:
     """Refuse --team beside what is of a person."""
     if team is not None and (user is not None or personal is not None):
-        raise InvalidInput("does not go with --as, --column and --review.", field="team")
+        raise InvalidInput("--team goes with neither --as nor --column nor --review.", field="team")
 
 
 def _selection(query: str | None, entity_type: str | None, column: str | None, *, dry_run: bool) -> Document:
@@ -266,7 +266,8 @@ def _show_many(answers: Sequence[Document], follower: Entity, *, as_json: bool) 
     show_rows(map(_outcome_row, outcomes), answer=list(answers), as_json=as_json)
     passed, failed = (sum(answer[f"numberOfRows{key}"] for answer in answers) for key in ("Passed", "Failed"))
     last_answer = answers[-1]
-    counts = f"{passed} passed, {failed} refused; {follower.name} follows {last_answer['followCount']:,}"
+    follows = "lets its members follow" if follower.entity_type == "team" else "follows"
+    counts = f"{passed} passed, {failed} refused; {follower.name} {follows} {last_answer['followCount']:,}"
     typer.echo(f"{counts}{' (dry run: nothing is changed)' if last_answer['dryRun'] else ''}.", err=True)
     if last_answer.get("advice"):
         typer.echo(printable(last_answer["advice"]), err=True)

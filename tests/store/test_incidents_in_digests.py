@@ -15,14 +15,17 @@ from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck,
 from tocsin.delivery.dispatch import Dispatch, FailureIncident, Guidance
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
 from tocsin.delivery.wording.content import message_content
+from tocsin.delivery.worker.visible_contexts import visible_streaks
 from tocsin.flow.match.plan import plan_of
 from tocsin.model.alert_incident import StepKind
+from tocsin.model.people import SYSTEM
 from tocsin.model.severity import Severity
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.outbox.failure_incidents import ReportPlace
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 
 EIGHT = {"triggerType": "Scheduled", "cronExpression": "0 0 8 * * ?"}
@@ -153,3 +156,33 @@ def test_failures_of_many_digests_are_read_together(company: SmallCompany) -> No
         dispatches = messages.dispatches(claim)
     assert sum(len(one.streaks) for one in dispatches) == 3 * 2
     assert sum("status_report" in one for one in statements) == 1
+    failure_messages = FailureMessages(company.engine)
+    with counting(company.engine) as of_one:
+        failure_messages.with_contexts_in_digests(dispatches[:1])
+    with counting(company.engine) as of_all:
+        failure_messages.with_contexts_in_digests(dispatches)
+    assert len(of_all) == len(of_one)
+
+
+def test_a_digest_says_what_lies_downstream_of_its_failures_and_to_whom_they_were_told(company: SmallCompany) -> None:
+    company.writes.patch("user", company.key("ana"), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM)
+    for receiver in ("ana", "cem"):
+        mail = {"category": "Users", "type": "Email", "config": {"receivers": [receiver]}}
+        company.alert(f"to {receiver}", [mail], "testStatus == 'Failed'", resources=("testCase",))
+    for name in ("rows", "sums"):
+        company.result("orders", "Failed", name)
+    company.result("orders", "Success", "rows")
+    notify_all(company.engine)
+    Sessions(company.engine).begin("worker", lease_ms=90_000, now_ms=1)
+    messages, permissions = Messages(company.engine), Permitted(company.engine)
+    digests = messages.dispatches(messages.claim("worker", 64, now_ms=LATER_MS))
+    texts: dict[str, list[tuple[str | None, str | None]]] = {}
+    for digest in FailureMessages(company.engine).with_contexts_in_digests(digests):
+        message = replace(digest, streaks=visible_streaks(digest, permissions.names_seen))
+        sections = message_content(message, message.entries, base_url="https://t", lines_each=9).sections
+        labels = [{line.label: line.text for line in section.lines} for section in sections]
+        texts[message.message.target] = [(one.get("downstream"), one.get("told")) for one in labels]
+    assert texts["ana@example.com"] == [("revenue", "cem"), ("revenue", "cem")]
+    assert texts["cem@example.com"] == [("revenue", None), ("revenue", None)]
+    hidden_streaks = visible_streaks(digest, lambda _, names: ()).values()
+    assert {(one.downstream, one.audience and one.audience.names) for one in hidden_streaks} <= {((), None), ((), ())}

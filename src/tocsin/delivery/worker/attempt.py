@@ -7,7 +7,7 @@ Next: ``delivery/channels``, then ``flow/track/attempts.py``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,6 +41,7 @@ from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.reports import is_recovery
 from tocsin.delivery.worker.judgements import Judgements, tells_of_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
+from tocsin.delivery.worker.visible_contexts import names_in, visible_context, visible_streaks
 from tocsin.flow.track.attempts import Finished, NextStep, hold, next_step
 from tocsin.model.change_request import AskedFor
 from tocsin.model.channels import WORDED
@@ -278,6 +279,7 @@ class MessageAttempt:
             requests={identity: request.at(now_ms) for identity, request in permitted.requests.items()},
             read_only=await self._read_only(permitted),
             failure=await self._failure(permitted),
+            streaks=await self._streaks(permitted),
         )
         if whole_dispatch.failure is not None and (failing_rows := await self._failing_rows(whole_dispatch)):
             whole_dispatch = replace(whole_dispatch, failure=replace(whole_dispatch.failure, failing_rows=failing_rows))
@@ -368,35 +370,20 @@ class MessageAttempt:
         if not tells_of_surroundings(dispatch):
             return None
         context = dispatch.failure
-        if context is not None and not _names_in(context):
+        if context is not None and not names_in(context):
             return context
 
         def ask() -> FailureContext:
             whole_context = context or self._parts.failure_messages.context_of(dispatch)
-            seen_names = self._parts.permitted.names_seen(dispatch, _names_in(whole_context))
-            return _with_names(whole_context, frozenset(seen_names))
+            return visible_context(dispatch, whole_context, self._parts.permitted.names_seen)
 
         return await _ask_store(ask)
 
-
-def _names_in(context: FailureContext) -> list[str]:
-    """Return the full names of what a message with this context names."""
-    upstream = (name for cause in context.causes for name in (cause.failing, cause.asset))
-    people = context.audience.names if context.audience else ()
-    definitions = (context.runbook.definition,) if context.runbook else ()
-    return [*context.downstream, *people, *upstream, *definitions]
-
-
-def _with_names(context: FailureContext, seen_names: Container[str]) -> FailureContext:
-    """Return a context with that only which these names belong to."""
-    audience, runbook = context.audience, context.runbook
-    return replace(
-        context,
-        downstream=tuple(name for name in context.downstream if name in seen_names),
-        causes=tuple(cause for cause in context.causes if cause.failing in seen_names and cause.asset in seen_names),
-        audience=audience and audience._replace(names=tuple(name for name in audience.names if name in seen_names)),
-        runbook=runbook if runbook and runbook.definition in seen_names else None,
-    )
+    async def _streaks(self, dispatch: Dispatch) -> Mapping[str, FailureContext]:
+        """Return what surrounds the failures that a digest tells of, as far as their readers may see it."""
+        if not any(map(names_in, dispatch.streaks.values())):
+            return dispatch.streaks
+        return await _ask_store(partial(visible_streaks, dispatch, self._parts.permitted.names_seen))
 
 
 def _refusal(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:

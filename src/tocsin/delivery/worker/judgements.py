@@ -52,7 +52,8 @@ class Judgements:
         now_s = self._steady()
         dispatches = [replace(one, judged_at_s=now_s) for one in dispatches]
         with_incidents = any(entry.incident for one in dispatches for entry in one.entries)
-        if not (with_incidents or any(map(tells_of_surroundings, dispatches))) and self._are_certain(dispatches):
+        with_surroundings = any(one.streaks or tells_of_surroundings(one) for one in dispatches)
+        if not (with_incidents or with_surroundings) and self._are_certain(dispatches):
             return dispatches
         async with self._turn:
             return await self._ask_ahead(dispatches, lambda: dispatches)
@@ -81,7 +82,9 @@ class Judgements:
             reporting = list(filter(tells_of_surroundings, current_dispatches))
             parts.permitted.look_ahead(current_dispatches, parts.quiet_times.look_ahead(current_dispatches))
             parts.failing_rows.look_ahead(reporting)
-            whole_dispatches = parts.failure_messages.with_contexts(current_dispatches, reporting)
+            whole_dispatches = parts.failure_messages.with_contexts_in_digests(
+                parts.failure_messages.with_contexts(current_dispatches, reporting)
+            )
             with_incidents = [one for one in whole_dispatches if any(entry.incident for entry in one.entries)]
             read_only = parts.permitted.read_only(with_incidents)
             return [replace(one, read_only=read_only) for one in whole_dispatches]

@@ -29,6 +29,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.message import MessageStatus
 from tocsin.model.runbook import RUNBOOK
 from tocsin.model.status import SUCCESS, is_failure
+from tocsin.model.subscription import Channel
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
@@ -85,7 +86,7 @@ class FailureMessages:
     def context_of(self, dispatch: Dispatch) -> FailureContext:
         """Return what surrounds the event that a message is about, such as a failure."""
         context = self.contexts_of((dispatch,))[place_of(dispatch)]
-        return replace(context, audience=self._told_people((dispatch,)).get(dispatch.message.id))
+        return replace(context, audience=self._told_people((dispatch,)).get(dispatch.first.notification_id))
 
     def with_contexts(self, dispatches: Sequence[Dispatch], reporting: Sequence[Dispatch]) -> Sequence[Dispatch]:
         """Return messages, those of ``reporting`` with what surrounds their events."""
@@ -97,10 +98,37 @@ class FailureMessages:
         def with_context(dispatch: Dispatch) -> Dispatch:
             if dispatch.message.id not in ids:
                 return dispatch
-            context = replace(contexts[place_of(dispatch)], audience=people.get(dispatch.message.id))
+            context = replace(contexts[place_of(dispatch)], audience=people.get(dispatch.first.notification_id))
             return replace(dispatch, failure=context)
 
         return list(map(with_context, dispatches))
+
+    def with_contexts_in_digests(self, dispatches: Sequence[Dispatch]) -> Sequence[Dispatch]:
+        """Return messages, digests by mail with whom their failures were told of, and all downstream, hidden or not.
+
+        What one walk and a few statements read serves all of them.
+        """
+        failures = {
+            entry.notification_id: replace(dispatch, entries=(entry,))
+            for dispatch in dispatches
+            if dispatch.streaks and dispatch.message.channel == Channel.EMAIL
+            for entry in dispatch.entries
+            if entry.notification_id in dispatch.streaks and not is_recovery(entry.event)
+        }
+        if not failures:
+            return dispatches
+        people = self._told_people(list(failures.values()))
+        downstream = self._downstream_of({place_of(one): False for one in failures.values()})
+
+        def with_surroundings(identity: str, streak: FailureContext) -> FailureContext:
+            names = downstream[place_of(failures[identity])] if identity in failures else ()
+            return replace(streak, audience=people.get(identity), downstream=names)
+
+        def with_streaks(dispatch: Dispatch) -> Dispatch:
+            streaks = dispatch.streaks
+            return replace(dispatch, streaks={key: with_surroundings(key, streaks[key]) for key in streaks})
+
+        return list(map(with_streaks, dispatches))
 
     def _told_people(self, dispatches: Sequence[Dispatch]) -> dict[str, ToldPeople]:
         failures = [one for one in dispatches if tells_of_failure(one.event) and not is_recovery(one.event)]

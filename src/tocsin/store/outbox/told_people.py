@@ -44,7 +44,10 @@ class _People(NamedTuple):
 
 
 def told_people(connection: Connection, dispatches: Sequence[Dispatch]) -> dict[str, ToldPeople]:
-    """Return whom else the failures of these messages were told of, by the message, where its reader may know."""
+    """Return whom else the failures of these messages of one were told of, where its reader may know.
+
+    By the notification.
+    """
     alerts_by_reader = _alerts_known(
         connection, {one.first.recipient_id for one in dispatches if one.first.recipient_id}
     )
@@ -54,12 +57,12 @@ def told_people(connection: Connection, dispatches: Sequence[Dispatch]) -> dict[
         own_alerts = {reason.subscription_id for reason in dispatch.first.reasons} & known_alerts
         if _EVERY_ALERT in known_alerts or own_alerts:
             alert_ids = frozenset() if _EVERY_ALERT in known_alerts else frozenset(own_alerts)
-            failures[dispatch.message.id] = _Failure(dispatch.first.log_offset, alert_ids)
+            failures[dispatch.first.notification_id] = _Failure(dispatch.first.log_offset, alert_ids)
     people = _people_of(connection, set(failures.values()))
     return {
-        dispatch.message.id: _without_reader(people[failures[dispatch.message.id]], dispatch.first.recipient_id)
-        for dispatch in dispatches
-        if dispatch.message.id in failures
+        first.notification_id: _without_reader(people[failures[first.notification_id]], first.recipient_id)
+        for first in (dispatch.first for dispatch in dispatches)
+        if first.notification_id in failures
     }
 
 

@@ -5,11 +5,12 @@ Next: ``model/causes.py`` for what a cause is.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from tocsin.delivery.lines import clean_line
-from tocsin.model.causes import CauseGroup, CauseKind, neighbourhood_of
+from tocsin.model.causes import CauseFacts, CauseGroup, CauseKind, gather_causes, neighbourhood_of
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import count_text, in_words
 
@@ -46,6 +47,20 @@ def cause_title(group: CauseGroup, headline: str, actor: CauseActor | None) -> s
             return f"{actor.in_words} changed {_assets_text(group, assets)} in {place}"
         case _:
             return headline
+
+
+def run_text(events: Iterable[ChangeEvent]) -> str:
+    """Return the run that all of these events are of, and who says so: ``dbt run 7 by dbt: ``; empty for none."""
+    groups = gather_causes(_facts_of(event, place) for place, event in enumerate(events))
+    if len(groups) != 1 or groups[0].kind is not CauseKind.RUN:
+        return ""
+    key = groups[0].key
+    return f"{clean_line(key.place)} by {clean_line(key.actor)}: "
+
+
+def _facts_of(event: ChangeEvent, place: int) -> CauseFacts:
+    about = (event.entity_type, event.entity_id, event.entity_fully_qualified_name)
+    return CauseFacts(place, *about, event.user_name, True, event.reason, event.timestamp)
 
 
 def _assets_text(group: CauseGroup, assets: Collection[str]) -> str:

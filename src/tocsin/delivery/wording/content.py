@@ -16,6 +16,7 @@ from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, Fail
 from tocsin.delivery.lines import ADVICE, PURPOSE, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
+from tocsin.delivery.wording.causes import run_text
 from tocsin.delivery.wording.change_requests import SINCE_THEN, objection_line, request_commands, state_lines
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
@@ -438,9 +439,12 @@ def digest_headline(entries: Sequence[Entry]) -> str:
     """Return what is inside, the most important first: ``1 failure, 2 changes: orders, revenue, sales and 4 more``.
 
     What is told with a notification counts. What follows a failure upstream is counted apart:
-    ``12 failures downstream of orders; 1 change: orders``.
+    ``12 failures downstream of orders; 1 change: orders``. What is all of one run begins with that.
     """
-    entries = _with_parts(entries)
+    return f"{run_text(each.event for each in entries)}{_counted_text(_with_parts(entries))}"
+
+
+def _counted_text(entries: Sequence[Entry]) -> str:
     roots = {entry.notification_id: _root(entry) for entry in entries}
     root_names = {root for root in roots.values() if root is not None}
     if len(root_names) != 1:

@@ -51,3 +51,17 @@ def without_owner(entity_type: str, name: str) -> ChangeEvent:
 def test_a_subject_names_what_it_counts(events: list[ChangeEvent], headline: str) -> None:
     entries = [replace(dispatch(event).first, notification_id=f"n{number}") for number, event in enumerate(events)]
     assert digest_headline(entries) == headline
+
+
+def test_a_subject_begins_with_the_run_that_all_of_it_is_of_and_who_says_so() -> None:
+    first, second = (
+        without_owner("table", name).model_copy(update={"user_name": "dbt", "reason": "dbt run 7\n"})
+        for name in ("a", "b")
+    )
+    claimed = second.model_copy(update={"user_name": "mallory"})
+    unstated = second.model_copy(update={"reason": None})
+    subjects = [
+        digest_headline([replace(dispatch(one).first, notification_id=one.entity_id) for one in events])
+        for events in ([first, second], [first, claimed], [first, unstated])
+    ]
+    assert subjects == ["dbt run 7 by dbt: 2 tables without owner: a, b", *["2 tables without owner: a, b"] * 2]

@@ -49,6 +49,7 @@ class Name(StrEnum):
     INGEST = "ingest"
     BACKLOG = "backlog"
     FOLLOWS = "follows"
+    RECOMMENDATIONS = "recommendations"
     BACKTEST = "backtest"
     LAKE_SQL = "lake_sql"
     MATCHING = "matching"

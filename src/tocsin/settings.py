@@ -14,6 +14,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from tocsin.job_settings import JobSettings
 from tocsin.lake_settings import LakeSettings
 from tocsin.source_settings import SourceSettings
 
@@ -236,7 +237,7 @@ class AccessSettings(_Group):
     oidc_create_users: bool = Field(True, description="Whether a first log-in creates a user.")
 
 
-class PipelineSettings(_Group):
+class PipelineSettings(_Group, JobSettings):
     """Spark, the streaming queries and the background jobs."""
 
     spark_master: str = Field("local[2]", description="Spark master of the pipeline.")
@@ -258,17 +259,6 @@ class PipelineSettings(_Group):
     )
     search_every_s: Positive = Field(1.0, description="Seconds between two updates of the search index.")
     check_asset_limit: Count = Field(5_000, description="Assets that a scheduled check names at each time.")
-    silence_every_s: NotNegative = Field(
-        60.0, description="Seconds between two checks for entities without success; 0: never."
-    )
-    retention_every_s: NotNegative = Field(
-        21_600.0, description="Seconds between two runs of retention, which removes nothing until it is set; 0: never."
-    )
-    audit_every_s: NotNegative = Field(900.0, description="Seconds between two self-audits; 0: never.")
-    audit_window_hours: Positive = Field(24.0, description="Hours of events that a self-audit checks.")
-    audit_allowance_s: Positive = Field(
-        900.0, description="Seconds a message, reminder or check may be overdue before the self-audit reports it."
-    )
 
     def max_event_age_ms(self) -> int | None:
         """Return the age of an event, in milliseconds, beyond which it notifies nobody."""

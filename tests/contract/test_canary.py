@@ -116,6 +116,7 @@ WRITES = frozenset(
     DELETE /tables/{table_id}/tableProfilerConfig
     DELETE /teams/{team_id}/users/{user_id}
     DELETE /users/{user_id}/mutes/{about_id}
+    DELETE /users/{user_id}/recommendations/{asset_id}/dismissal
     DELETE /{collection}/name/{fqn}
     DELETE /{collection}/{entity_id}
     DELETE /{collection}/{entity_id}/followers/{user_id}
@@ -252,6 +253,7 @@ WRITES = frozenset(
     PUT /users/{user_id}/follows/bulk
     PUT /users/{user_id}/mutes
     PUT /users/{user_id}/notifications/read
+    PUT /users/{user_id}/recommendations/{asset_id}/dismissal
     PUT /users/{user_id}/notifications/seen
     POST /users/{user_id}/notifications/marks
     PUT /users/{user_id}/notifications/{notification_id}/read
@@ -512,6 +514,9 @@ _SHOWS: dict[str, Probe] = {
         _me("/users/{id}/following?limit=1000&sortField=told"), _me("/users/{id}/following?q=kanarien")
     ),
     "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
+    "GET /users/{user_id}/recommendations": _probe_all(
+        _me("/users/{id}/recommendations?limit=30"), _me("/users/{id}/recommendations?dismissed=true")
+    ),
     "GET /users/{user_id}/searches": _me("/users/{id}/searches"),
     "GET /searches/{search_id}": _alerts("/searches/{id}"),
     "GET /addresses/{holder_id}": _probe_of("teams", "/addresses/{id}"),

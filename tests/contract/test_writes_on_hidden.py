@@ -278,6 +278,10 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "POST /usage/{entity_type}/{entity_id}": ("/usage/table/{table}", DOCUMENTS),
     "PUT /usage/{entity_type}/{entity_id}": ("/usage/table/{table}", DOCUMENTS),
     "POST /users/{user_id}/feeds": ("/users/{user}/feeds", ({"type": "table", "id": "{table}"},)),
+    "PUT /users/{user_id}/recommendations/{asset_id}/dismissal": (
+        "/users/{user}/recommendations/{table}/dismissal",
+        NONE,
+    ),
     "PUT /users/{user_id}/mutes": (
         "/users/{user}/mutes",
         (
@@ -425,6 +429,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "PUT /users/security/token/revoke",
         "DELETE /users/{user_id}/feeds/{feed_id}",
         "DELETE /users/{user_id}/mutes/{about_id}",
+        "DELETE /users/{user_id}/recommendations/{asset_id}/dismissal",
         "PUT /users/{user_id}/notifications/read",
         "PUT /users/{user_id}/notifications/seen",
         "PUT /users/{user_id}/preferences",

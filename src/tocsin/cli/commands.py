@@ -72,6 +72,9 @@ COMMANDS = (
         "follows", "follows", USE, "List what you follow: since when, its last change, and how often it has told you."
     ),
     Command(
+        "recommendations", "recommendations", USE, "List assets that you may like to follow, the best first, and why."
+    ),
+    Command(
         "searches",
         "searches",
         USE,

@@ -1,4 +1,4 @@
-"""Request builders for what a person follows: the list, many assets at once, and saved searches.
+"""Request builders for what a person follows: the list, many at once, recommendations, saved searches.
 
 ``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
 """
@@ -55,6 +55,23 @@ def unfollow_for_team(team_id: str, *, dry_run: bool = False, **selection: str |
     return _change(team_id, "unfollow", selection, dry_run=dry_run, holders="teams")
 
 
+def recommendations(user_id: str, *, limit: int = 10) -> ApiCall[tuple[Document, ...]]:
+    """Return assets that a user may like to follow, the best first: ``asset``, and ``reasons`` with their ``text``."""
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/recommendations", _entries, {"limit": str(limit)})
+
+
+def dismissed_recommendations(user_id: str) -> ApiCall[tuple[Document, ...]]:
+    """Return the newest 30 assets that a user does not want to be recommended: ``asset``, ``dismissedAt``."""
+    params = {"dismissed": "true", "limit": "30"}
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/recommendations", _entries, params)
+
+
+def dismiss_recommendation(user_id: str, asset_id: str, *, undo: bool = False) -> ApiCall[Document]:
+    """Have an asset recommended to a user no more; with ``undo`` again."""
+    path = f"users/{quote(user_id, safe='')}/recommendations/{quote(asset_id, safe='')}/dismissal"
+    return ApiCall("DELETE" if undo else "PUT", path, _document)
+
+
 def save_search(user_id: str, **search: str | bool) -> ApiCall[Document]:
     """Save a search: its ``query``, perhaps with ``name`` and ``index``, or the id of an ``original``.
 
@@ -65,7 +82,7 @@ def save_search(user_id: str, **search: str | bool) -> ApiCall[Document]:
 
 def saved_searches(user_id: str) -> ApiCall[tuple[Document, ...]]:
     """Return the searches that a user has saved, by name."""
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/searches", lambda answer: tuple(answer["data"]))
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/searches", _entries)
 
 
 def saved_search(search_id: str) -> ApiCall[Document]:
@@ -95,3 +112,7 @@ def _change(
 
 def _document(answer: Document) -> Document:
     return answer
+
+
+def _entries(answer: Document) -> tuple[Document, ...]:
+    return tuple(answer["data"])

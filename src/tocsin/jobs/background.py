@@ -1,4 +1,4 @@
-"""Background jobs of the pipeline: lake and queries of it, backtests, silences, checks, reminders, audit, retention.
+"""Background jobs of the pipeline: lake and its queries, backtests, checks, reminders, retention, recommendations, ….
 
 They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
 Next: ``jobs/intervals.py``.
@@ -27,6 +27,7 @@ from tocsin.jobs import (
     memory,
     mutes,
     query_runner,
+    recommendations,
     reminders,
     retention,
     scheduled_checks,
@@ -65,6 +66,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     retention_parts = retention.build(settings, grown_lake, engine)
     silence_parts, audit_parts = silences.build(settings, session, engine), audit.build(settings, grown_lake, engine)
     reminder_parts = reminders.build(settings, session, engine)
+    recommending = recommendations.build(settings, session, engine)
     jobs = [
         Job("lake", settings.lake_every_s, lambda: lake.grow(grown_lake)),
         Job("silences", settings.silence_every_s, lambda: silences.look(silence_parts)),
@@ -75,6 +77,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         Job("change requests", change_requests.EVERY_S, change_requests.ChangeRequestsJob(engine, SystemClock()).look),
         Job(reminders.JOB, reminders.EVERY_S, lambda: reminders.look(reminder_parts)),
         Job("retention", settings.retention_every_s, lambda: retention.apply(retention_parts, stopping.is_set)),
+        Job("recommendations", settings.recommendations_every_s, lambda: recommendations.recommend(recommending)),
         Job("lost names", settings.audit_every_s, lambda: lost_names.report_lost_names(engine)),
     ]
 

@@ -44,6 +44,7 @@ from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.followed_assets import FollowedAssets
 from tocsin.store.recipients.holding import Holding
 from tocsin.store.recipients.mutes import Mutes
+from tocsin.store.recipients.recommendations import Recommendations
 from tocsin.store.recipients.related_incidents import RelatedIncidents
 from tocsin.store.recipients.roots import Roots
 from tocsin.store.recipients.team_follows import TeamFollows
@@ -59,6 +60,7 @@ class AlertStores:
         self.mutes = Mutes(engine)
         self.followed_assets = FollowedAssets(engine)
         self.team_follows = TeamFollows(engine)
+        self.recommendations = Recommendations(engine)
         self.told_counts = ToldCounts(engine)
         self.preferences = SqlPreferences(engine)
         self.team_preferences = SqlTeamPreferences(engine)

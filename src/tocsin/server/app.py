@@ -84,6 +84,7 @@ from tocsin.server.routes.people import (
     follows,
     openid,
     permissions,
+    recommendations,
     searches,
     team_follows,
     teams,
@@ -310,7 +311,7 @@ class StreamingServer(uvicorn.Server):
 
 
 _OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
-_OF_FOLLOWERS = (followers, follows, team_follows, searches)
+_OF_FOLLOWERS = (followers, follows, recommendations, team_follows, searches)
 _BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
 _OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
 _OF_ENTITIES = (samples.of_asset, followers.of_asset, activity.of_entities)

@@ -1,10 +1,10 @@
-"""Tables of follows of single columns and of teams, in addition to ``follow`` in ``store/database/tables.py``."""
+"""Tables of follows of columns and teams, and of recommendations; ``store/database/tables.py`` has ``follow``."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, String, Table
+from sqlalchemy import BigInteger, Column, Float, Index, Integer, String, Table
 
-from tocsin.store.database.tables import CODE_POINT_TEXT, ID, METADATA
+from tocsin.store.database.tables import CODE_POINT_TEXT, ID, METADATA, SERIAL
 
 column_follow = Table(
     "column_follow",
@@ -45,3 +45,42 @@ follow_refusal = Table(
     Index(None, "user_id"),
 )
 """One row per (asset, person who does not follow it although their team does), from ``since_offset`` on."""
+
+recommendation_run = Table(
+    "recommendation_run",
+    METADATA,
+    Column("id", SERIAL, primary_key=True, autoincrement=True),
+    Column("through_offset", BigInteger, nullable=False),
+    Column("completed_at_ms", BigInteger),
+)
+"""One row per run of the recommendation job: how far the log had come when it began; null while it is under way.
+
+The newest completed run is the one that is shown; rows of the others are removed.
+"""
+
+recommendation = Table(
+    "recommendation",
+    METADATA,
+    Column("run_id", SERIAL, primary_key=True, autoincrement=False),
+    Column("user_id", ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
+    Column("kind", String(10), primary_key=True),
+    Column("via_id", ID, nullable=False),
+    Column("through_id", ID, nullable=False),
+    Column("people_count", Integer, nullable=False),
+    Column("member_count", Integer, nullable=False),
+    Column("strength", Float, nullable=False),
+    Column("place", Integer, nullable=False),
+    Index(None, "user_id"),
+)
+"""One row per (run, person, asset, kind of reason), as ``model/recommendation.Evidence``."""
+
+dismissed_recommendation = Table(
+    "dismissed_recommendation",
+    METADATA,
+    Column("user_id", ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
+    Column("dismissed_at_ms", BigInteger, nullable=False),
+    Index(None, "entity_id"),
+)
+"""One row per (person, asset that is not to be recommended to them)."""

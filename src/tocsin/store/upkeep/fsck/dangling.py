@@ -33,6 +33,8 @@ POINTERS: tuple[Pointer, ...] = (
     ("follow", "entity_id", _ID),
     ("follow", "user_id", _ID),
     ("column_follow", "user_id", _ID),
+    ("dismissed_recommendation", "entity_id", _ID),
+    ("dismissed_recommendation", "user_id", _ID),
     ("person", "user_id", _ID),
     ("credential", "user_id", _ID),
     ("lineage_edge", "from_id", _ID),

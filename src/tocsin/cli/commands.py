@@ -105,6 +105,13 @@ COMMANDS = (
     Command("mutes", "personal", USE, "List what is muted."),
     Command("kinds", "preferences", USE, "List the kinds of change, or choose how often you are notified of some."),
     Command("preferences", "preferences", USE, "Show or set when you are notified by mail and direct message."),
+    Command(
+        "addresses",
+        "addresses",
+        USE,
+        "Set and verify where your chat and webhook messages go, or those of a team.",
+        is_group=True,
+    ),
     Command("defaults", "preferences", USE, "Show or set the preferences that hold where people have chosen nothing."),
     Command(
         "audience",

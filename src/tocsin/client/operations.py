@@ -178,6 +178,11 @@ class _Operations:
     default_preferences = _operation(preference_calls.default_preferences)
     set_default_preferences = _operation(preference_calls.set_default_preferences)
     prefer = _operation(preference_calls.prefer)
+    own_addresses = _operation(preference_calls.own_addresses)
+    set_own_address = _operation(preference_calls.set_own_address)
+    remove_own_address = _operation(preference_calls.remove_own_address)
+    send_address_code = _operation(preference_calls.send_address_code)
+    verify_own_address = _operation(preference_calls.verify_own_address)
 
     create_subscription = _operation(calls.create_subscription)
     apply_subscription = _operation(calls.apply_subscription)

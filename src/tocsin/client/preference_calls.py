@@ -1,4 +1,4 @@
-"""Request builders for preferences: those of people, the defaults of teams and of the server, the kinds of change.
+"""Request builders for preferences of people, teams and the server, kinds of change, and own addresses.
 
 ``Client`` and ``AsyncClient`` offer them like those of ``client/calls.py``.
 """
@@ -49,6 +49,35 @@ def set_default_preferences(preferred: Document) -> ApiCall[Document]:
 def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
     """Replace a user's notification preferences; omitted keys become the default."""
     return ApiCall("PUT", f"users/{quote(user_id, safe='')}/preferences", _document, body=preferred)
+
+
+def own_addresses(holder_id: str) -> ApiCall[Document]:
+    """Return the own addresses of a user or team, masked, and whether they are verified (``data``)."""
+    return ApiCall("GET", f"addresses/{quote(holder_id, safe='')}", _document)
+
+
+def set_own_address(holder_id: str, channel: str, address: Document) -> ApiCall[Document]:
+    """Set the own address of a user or team for a channel (``Slack``); it gets nothing until it is verified."""
+    return ApiCall("PUT", _address(holder_id, channel), _document, body=address)
+
+
+def remove_own_address(holder_id: str, channel: str) -> ApiCall[Document]:
+    """Remove the own address of a user or team for a channel; return those that are left."""
+    return ApiCall("DELETE", _address(holder_id, channel), _document)
+
+
+def send_address_code(holder_id: str, channel: str) -> ApiCall[Document]:
+    """Send a message with a code to an own address; return how that went, and the address."""
+    return ApiCall("POST", f"{_address(holder_id, channel)}/code", _document)
+
+
+def verify_own_address(holder_id: str, channel: str, code: str) -> ApiCall[Document]:
+    """Verify an own address with the code that was sent there."""
+    return ApiCall("POST", f"{_address(holder_id, channel)}/verify", _document, body={"code": code})
+
+
+def _address(holder_id: str, channel: str) -> str:
+    return f"addresses/{quote(holder_id, safe='')}/{quote(channel, safe='')}"
 
 
 def _document(answer: Document) -> Document:

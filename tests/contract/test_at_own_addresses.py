@@ -33,10 +33,10 @@ def targets(engine: Engine, event_id: str) -> list[str]:
 
 
 @pytest.mark.parametrize("channel", ["Slack", "MsTeams", "GChat", "Webhook"])
-@pytest.mark.parametrize("category", ["Owners", "Teams"])
-def test_owners_and_teams_need_no_endpoint(administrator: httpx.Client, channel: str, category: str) -> None:
+@pytest.mark.parametrize("category", ["Owners", "Teams", "Followers", "Users", "Admins", "Assignees", "Mentions"])
+def test_people_and_teams_need_no_endpoint(administrator: httpx.Client, channel: str, category: str) -> None:
     create_entity(administrator, "/teams", name="crew", teamType="Group")
-    config = {"receivers": ["crew"]} if category == "Teams" else {}
+    config = {"receivers": ["crew" if category == "Teams" else "admin"]} if category in ("Teams", "Users") else {}
     created_alert = alert(
         administrator, "Own", destinations=[{"category": category, "type": channel, "config": config}]
     )
@@ -72,6 +72,23 @@ def test_a_person_is_reached_who_has_an_address_and_an_explanation_says_who_has_
     event = describe(administrator, orders, "Newer.")
     notify_all(sqlite_engine)
     assert targets(sqlite_engine, event) == []
+
+
+def test_a_follower_is_told_at_their_address_and_a_team_once_at_its_own(
+    administrator: httpx.Client, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    (ann, client), (ben, client_of_ben) = person("ann"), person("ben")
+    team = create_entity(administrator, "/teams", name="crew", teamType="Group", users=[ann, ben])
+    assign_owners(administrator, orders, team["id"], kind="team")
+    followers = [{"category": "Followers", "type": "Slack"}]
+    alert(administrator, "Own", destinations=[*OWNERS, *followers])
+    give(administrator, f"/teams/{team['id']}", sqlite_engine, administrator.get("/users/loggedInUser").json()["id"])
+    give(client, f"/users/{ann}", sqlite_engine, ann)
+    give(client_of_ben, f"/users/{ben}", sqlite_engine, ben)
+    assert client.put(f"/tables/{orders['id']}/followers/{ann}").status_code in (200, 201)
+    event = describe(administrator, orders, "New.")
+    notify_all(sqlite_engine)
+    assert sorted(targets(sqlite_engine, event)) == sorted([f"own:user:{ann}", f"own:team:{team['id']}"])
 
 
 def test_an_address_that_is_not_verified_gets_nothing_and_an_explanation_says_so(

@@ -127,7 +127,7 @@ def test_the_token_of_a_bot_is_stored_sealed_and_shown_masked(
             "config.signingSecret",
             "botToken",
         ),
-        ("Slack", {}, "Followers", "config.botToken", "needs a bot's token"),
+        ("Slack", {"endpoint": "https://x.example/h"}, "Followers", "config.endpoint", "is for category External"),
         ("Slack", {"botToken": TOKEN}, "Users", "config.receivers", "at least one receiver"),
         ("GChat", {"endpoint": "https://x.example/h", "botToken": TOKEN}, "External", "config.botToken", "type Slack"),
         ("Email", {"channel": "#a"}, "Owners", "config.channel", "type Slack"),

@@ -51,7 +51,10 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         ({"away": {"start": 5, "until": 5}}, "away.until: must be later than away.start"),
         ({"away": {"start": 5}}, "away.until"),
         ({"kinds": {"descriptions": {"Email": "daily"}}}, "kinds.descriptions: 'descriptions' is not a kind"),
-        ({"kinds": {"description": {"Webhook": "daily"}}}, "kinds.description.Webhook: Webhook takes no preference"),
+        (
+            {"kinds": {"description": {"GovernanceWorkflowChangeEvent": "daily"}}},
+            "kinds.description.GovernanceWorkflowChangeEvent: GovernanceWorkflowChangeEvent takes no preference",
+        ),
         ({"kinds": {"description": {"Fax": "daily"}}}, "kinds.description"),
         ({"kinds": {"description": {"Email": "daily 25:00"}}}, "kinds.description.Email: must be immediate"),
         ({"kinds": {"description": {"Email": "daily friday"}}}, "not 'daily friday'"),

@@ -62,7 +62,7 @@ _EVERYTHING = "all"
 OfKind = Annotated[list[str] | None, typer.Argument(metavar="KIND", help="Kinds to choose for.")]
 OverChannel = Annotated[
     list[str] | None,
-    typer.Option("--channel", help="inApp, email, slack, msTeams or gchat; default: all. May be repeated."),
+    typer.Option("--channel", help="inApp, email, slack, msTeams, gchat or webhook; default: all. May be repeated."),
 ]
 Frequent = Annotated[
     str | None,
@@ -323,6 +323,7 @@ def _with_frequencies(preferences: Document, notify: list[str]) -> Document:
 
 
 _CHANNELS = {"inapp": "ActivityFeed", "email": "Email", "slack": "Slack", "msteams": "MsTeams", "gchat": "GChat"}
+_CHANNELS |= {"webhook": "Webhook"}
 _TAKEN_BACK = "default"
 
 
@@ -333,7 +334,7 @@ def _cells(kinds: list[str], channels: list[str], frequency: str | None) -> list
     unknown = next((one for one in channels if one.lower() not in _CHANNELS), None)
     if unknown is not None:
         raise InvalidInput(
-            f"--channel must be inApp, email, slack, msTeams or gchat, not {unknown!r}.", field="channel"
+            f"--channel must be inApp, email, slack, msTeams, gchat or webhook, not {unknown!r}.", field="channel"
         )
     names = [_CHANNELS[one.lower()] for one in channels] or list(_CHANNELS.values())
     return [(kind, name, str(frequency)) for kind in kinds for name in names]
@@ -415,6 +416,7 @@ def _absence_facts(preferences: Document) -> Iterator[tuple[str, str]]:
 
 
 _SHOWN_CHANNELS = {"ActivityFeed": "in the app", "Email": "mail", "Slack": "Slack", "MsTeams": "Teams", "GChat": "Chat"}
+_SHOWN_CHANNELS |= {"Webhook": "webhook"}
 
 
 def _show_effective(effective: Document, *, as_json: bool) -> None:

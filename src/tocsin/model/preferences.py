@@ -34,8 +34,11 @@ TimeOfDay = Annotated[str, AfterValidator(_check_time), Field(json_schema_extra=
 _SOONEST_FIRST = {one: place for place, one in enumerate(Frequency)}
 
 IN_APP = Channel.ACTIVITY_FEED
-PREFERRED_CHANNELS = (IN_APP, Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT)
+PREFERRED_CHANNELS = (IN_APP, Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT, Channel.WEBHOOK)
 """The channels for which a person may choose, kind by kind."""
+
+_BY_KIND_ONLY = (IN_APP, Channel.WEBHOOK)
+"""The channels that what one chooses for mails and direct messages is not about: categories, and everything."""
 
 
 class Weekday(StrEnum):
@@ -185,7 +188,7 @@ class Preferences(WireModel):
         if by_kind is not None:
             timed = parse_timed_frequency(by_kind)
             return FrequencyChoice(timed.frequency, kind.kind, layer, moment=timed.moment)
-        if channel is IN_APP:
+        if channel in _BY_KIND_ONLY:
             return None
         category = kind.category or kind.kind
         if category in self.categories:

@@ -23,6 +23,8 @@ from tocsin.delivery.channels.webhook.sender import WebhookSender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.entity import Document
+from tocsin.model.preferences import Preferences
+from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.status import DestinationStatuses
 
 MANY, FEW = 30, 8
@@ -179,3 +181,30 @@ async def test_a_changed_address_gets_what_waits_once_it_is_verified(sqlite_engi
             await until(lambda: statuses(sqlite_engine) == ends)
     assert receivers.paths() == (["/second"] * 2 if is_verified else [])
     assert reasons(sqlite_engine) == {"ok" if is_verified else "recipientGone"}
+
+
+async def test_an_own_webhook_obeys_the_kinds_of_its_person(sqlite_engine: Engine) -> None:
+    company, receivers, preferences = SmallCompany(sqlite_engine), Receivers(), SqlPreferences(sqlite_engine)
+    company.alert("owned", [owners("Webhook"), owners("Slack")], resources=("table",), poll_interval_s=0)
+
+    def prefer(*, now_ms: int, **kinds: Document) -> None:
+        choices = Preferences.model_validate({"frequency": "weekly", "kinds": kinds})
+        preferences.put(company.ids["dia"], choices, now_ms=now_ms)
+
+    async with listening(receivers.post) as url:
+        give(company, "user", "dia", {"generic": {"endpoint": f"{url}/hook"}, "slack": {"endpoint": f"{url}/slack"}})
+        prefer(now_ms=1, description={"Slack": "never"})
+        company.describe("revenue", "at once: what one chooses for mails is not about webhooks", by="ana")
+        notify_all(sqlite_engine)
+        async with sending(sqlite_engine):
+            await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1, ("failed", 1): 1})
+        assert receivers.paths() == ["/hook"]
+        prefer(now_ms=2, description={"Slack": "never", "Webhook": "daily"})
+        for number in range(2):
+            company.describe("revenue", f"later {number}", by="ana")
+        notify_all(sqlite_engine)
+        assert statuses(sqlite_engine)["pending", 0] == 3, "the webhook's wait in one message"
+        prefer(now_ms=company.clock.now_ms(), description={"Slack": "never"})
+        async with sending(sqlite_engine):
+            await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2, ("failed", 1): 3})
+    assert receivers.paths() == ["/hook"] * 3, "one request per event"

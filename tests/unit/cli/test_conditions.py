@@ -85,7 +85,10 @@ URL = {"endpoint": "https://example.org/hook"}
     ("alert", "says"),
     [
         (with_destination(config={"endpoint": "hooks.example"}), "config.endpoint: must be an http or https URL"),
-        (with_destination(category="Mentions"), "destinations[0].category: Webhook cannot be used for Mentions"),
+        (
+            with_destination(category="Mentions", config=URL),
+            "destinations[0].config.endpoint: is for category External",
+        ),
         (with_destination(config=URL, retires=1), "destinations[0].retires: unknown key"),
         (
             with_destination(config={**URL, "sendToOwner": True}),

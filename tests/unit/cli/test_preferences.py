@@ -33,7 +33,7 @@ def cell(frequency: str | None, source: str = "nobody", **fields: object) -> dic
 
 
 def row_of(kind: str, mail: dict[str, object], app: dict[str, object], **fields: object) -> dict[str, object]:
-    direct = dict.fromkeys(("Slack", "MsTeams", "GChat"), cell("immediate"))
+    direct = dict.fromkeys(("Slack", "MsTeams", "GChat", "Webhook"), cell("immediate"))
     return {"kind": kind, "isMandatory": False, "channels": {"ActivityFeed": app, "Email": mail, **direct}, **fields}
 
 
@@ -53,7 +53,7 @@ def test_the_matrix_is_shown_with_whose_choice_each_cell_is(run: Run, small_serv
         "quiet hours: 20:00 to 08:00",
         "teams with defaults: shop",
         "kinds with !: mandatory, never off",
-        "kind in the app mail Slack, Teams, Chat",
+        "kind in the app mail Slack, Teams, Chat, webhook",
         "deletion! at once at once (mandatory) at once",
         "description never (you) daily 09:00 (team shop) at once",
         "tag hourly (recommended) weekly monday 09:00 (a team) at once",

@@ -26,8 +26,6 @@ from tocsin.model.subscription import (
 )
 
 _NAMING_PEOPLE = frozenset({"receivers", "send_to_admins", "send_to_owners", "send_to_followers"})
-_AT_OWN_ADDRESSES = frozenset({Category.OWNERS, Category.TEAMS})
-"""Categories of recipients who are reached at the addresses in their profiles."""
 _EMPTY = DestinationConfig()
 WITHOUT_REQUESTS = frozenset({Channel.EMAIL, Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT})
 """Channels that make no requests: timeouts have no effect, whatever they say."""
@@ -45,7 +43,7 @@ def check_configuration(destination: Destination, place: str, *, is_personal: bo
     """
     _check_pair(destination, place)
     inside = f"{place}.config"
-    if destination.uses_own_addresses and destination.category in _AT_OWN_ADDRESSES:
+    if destination.uses_own_addresses:
         _check_own(destination, inside)
     else:
         CHANNELS[destination.type].check(destination, inside)

@@ -13,7 +13,7 @@ from tocsin.model.subscription import Category, Channel
 GOOGLE_CHAT = ChannelType(
     channel=Channel.G_CHAT,
     phrase="in Google Chat",
-    categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
+    categories=frozenset(Category),
     check=check_posting,
     targets=endpoint_of,
     threads=True,

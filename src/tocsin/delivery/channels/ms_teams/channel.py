@@ -14,7 +14,7 @@ from tocsin.model.subscription import Category, Channel
 MS_TEAMS = ChannelType(
     channel=Channel.MS_TEAMS,
     phrase="in Microsoft Teams",
-    categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
+    categories=frozenset(Category),
     check=check_posting,
     targets=endpoint_of,
     interval_s=0.25,

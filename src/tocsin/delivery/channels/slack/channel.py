@@ -39,11 +39,6 @@ def _check(destination: Destination, place: str) -> None:
 
 
 def _check_without_bot(destination: Destination, place: str) -> None:
-    if destination.category is not Category.EXTERNAL:
-        raise InvalidInput(
-            "Slack needs a bot's token for this category; Owners and Teams are reached at their own addresses as well",
-            field=f"{place}.botToken",
-        )
     check_posting(destination, place)
     if destination.config.signing_secret:
         raise InvalidInput("needs a botToken: only a bot's buttons come back", field=f"{place}.signingSecret")

@@ -36,7 +36,7 @@ def _check(destination: Destination, place: str) -> None:
 WEBHOOK = ChannelType(
     channel=Channel.WEBHOOK,
     phrase="by webhook",
-    categories=frozenset({Category.EXTERNAL, Category.OWNERS, Category.TEAMS}),
+    categories=frozenset(Category),
     check=_check,
     targets=endpoint_of,
     config_keys=frozenset(

@@ -30,6 +30,7 @@ class Reader:
     """A person who follows three tables, one of them secret, and was told of changes of each."""
 
     def __init__(self, served: Served, administrator: httpx.Client, engine: Engine) -> None:
+        self.engine = engine
         self.id, self.client = served.person("mallory")
         self.alert_id = create_entity(self.client, "/events/subscriptions", name="mine", **_ALERT)["id"]
         self.tables: dict[str, str] = {}
@@ -83,6 +84,18 @@ def test_each_filter_finds_what_has_it_and_all_of_them_must_hold(reader: Reader)
     assert reader.names(f"startTs={times[0]}") == ["aa"]
     assert reader.names(f"startTs={times[2]}&endTs={times[1]}") == ["secret", "bb"]
     assert reader.names("tab=done&kind=description") == []
+
+
+def test_words_find_people_by_their_display_names_and_by_their_names(
+    reader: Reader, administrator: httpx.Client
+) -> None:
+    user = create_entity(administrator, "/users", name="ann.b", email="ann@example.com", displayName="Änne Berg")
+    owners = [{"op": "add", "path": "/owners", "value": [{"id": user["id"], "type": "user"}]}]
+    patch_json(administrator, f"/tables/{reader.tables['bb']}", owners)
+    notify_all(reader.engine)
+    assert (reader.names("q=owner ÄNNE berg"), reader.names("q=ann.b added")) == (["bb"], ["bb"])
+    everything = reader.names("")
+    assert (reader.names("q=Administrator"), reader.names("q=admin")) == (everything, everything)
 
 
 def test_words_are_no_patterns_and_case_is_ignored(reader: Reader) -> None:

@@ -14,6 +14,7 @@ from tocsin.access.person_visibility import Visibility
 from tocsin.chunks import chunks_of
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.model.causes import CauseToken, parse_token
+from tocsin.model.change import ChangeEvent
 from tocsin.model.inbox import (
     MOST_COUNTED,
     MOST_MARKED,
@@ -130,8 +131,9 @@ class InboxView:
         visible_entries = self.visible_entries_of(entries)
         entity_ids = {entry.event.entity_id for entry in visible_entries if entry is not None}
         subjects = self.inbox.subject_assets(entity_ids) if entry_filter.asset is not None else {}
+        named_events = self._named_events_of(visible_entries) if entry_filter.words else {}
         matching_entries = [
-            entry if entry is not None and is_match(entry, entry_filter, subjects) else None
+            entry if entry is not None and is_match(entry, entry_filter, subjects, named_events.get(entry.id)) else None
             for entry in visible_entries
         ]
         if (token := parse_token(entry_filter.cause or "")) is not None:
@@ -149,6 +151,12 @@ class InboxView:
         needs = self.inbox.open_needs([entry.id for entry in entries])
         unbroken_ids = {entry.id for entry in entries if not reasons_of_event(entry.event)}
         return {one: need for one, need in needs.items() if need is not Need.BREAKING or one not in unbroken_ids}
+
+    def _named_events_of(self, entries: Sequence[InboxEntry | None]) -> dict[str, ChangeEvent]:
+        """Return the events of entries with the display names of people, by the ids of the entries."""
+        shown_entries = [entry for entry in entries if entry is not None]
+        events = self.inbox.named_events([entry.event for entry in shown_entries])
+        return {entry.id: event for entry, event in zip(shown_entries, events, strict=True)}
 
     def _entries_of_cause(self, token: CauseToken, entries: Sequence[InboxEntry | None]) -> list[InboxEntry | None]:
         """Return these entries, and None of those that a cause did not have when it was listed."""

@@ -31,8 +31,14 @@ def check_filter(entry_filter: EntryFilter) -> None:
         raise InvalidInput(f"unknown: {', '.join(unknown)}; there are {', '.join(FILTER_KINDS)}", field="kind")
 
 
-def is_match(entry: InboxEntry, entry_filter: EntryFilter, subjects: Mapping[str, str]) -> bool:
-    """Return whether an entry, as its reader sees it, matches; ``subjects`` are the assets of tests and threads."""
+def is_match(
+    entry: InboxEntry, entry_filter: EntryFilter, subjects: Mapping[str, str], named_event: ChangeEvent | None = None
+) -> bool:
+    """Return whether an entry, as its reader sees it, matches.
+
+    ``subjects`` are the assets of tests and threads; ``named_event`` is its event with the display names of people,
+    which words find as they find the names of who acts.
+    """
     event = entry.event
     return (
         (entry_filter.asset is None or str(entry_filter.asset) in _assets_of(event, subjects))
@@ -41,7 +47,7 @@ def is_match(entry: InboxEntry, entry_filter: EntryFilter, subjects: Mapping[str
         and (entry_filter.end_ms is None or event.timestamp <= entry_filter.end_ms)
         and _has_reasons(entry, entry_filter)
         and (not entry_filter.kinds or bool(_kinds_of(event).intersection(entry_filter.kinds)))
-        and (not entry_filter.words or _says(entry, entry_filter.words))
+        and (not entry_filter.words or _says(entry, named_event or entry.event, entry_filter.words))
     )
 
 
@@ -62,8 +68,11 @@ def _kinds_of(event: ChangeEvent) -> set[str]:
     return {kind.kind for kind in kinds_of(event.event_type, derive(event, actor_is_bot=False))}
 
 
-def _says(entry: InboxEntry, words: str) -> bool:
-    text = event_text(entry.event, entry.reasons, reader_id=entry.recipient_id)
-    name, actor = entry.event.entity_fully_qualified_name or "", entry.event.user_name or ""
-    searched_text = "\n".join((text.headline, *(line.sentence for line in text.lines), name, actor)).casefold()
+def _says(entry: InboxEntry, named_event: ChangeEvent, words: str) -> bool:
+    """Return whether an entry, as it is shown, holds these words; names for commands count beside display names."""
+    events = (named_event,) if named_event == entry.event else (named_event, entry.event)
+    texts = [event_text(event, entry.reasons, reader_id=entry.recipient_id) for event in events]
+    lines = [line for text in texts for line in (text.headline, *(one.sentence for one in text.lines))]
+    names = [entry.event.entity_fully_qualified_name or "", *(event.user_name or "" for event in events)]
+    searched_text = "\n".join((*lines, *names)).casefold()
     return all(word in searched_text for word in words.casefold().split())

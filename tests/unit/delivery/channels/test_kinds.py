@@ -101,6 +101,15 @@ def test_messages_of_every_kind_are_as_they_were_read(name: str) -> None:
     samples.assert_golden({kind: render(kind) for kind in KINDS}, GOLDEN / f"{name}.json")
 
 
+def test_a_card_of_google_chat_says_its_tone_once() -> None:
+    cards = [PREVIEWS[Channel.G_CHAT](message_about(kind, Channel.G_CHAT), samples.HOME) for kind in KINDS]
+    cards += [PREVIEWS[Channel.G_CHAT](digest_of(name, Channel.G_CHAT), samples.HOME) for name in DIGESTS]
+    for card in cards:
+        title = card["fallbackText"].casefold()
+        words = [word for word in ("Failed", "Needs attention", "Well again") if f"<b>{word}</b></font>" in str(card)]
+        assert not [word for word in words if word.casefold() in title], title
+
+
 @pytest.mark.parametrize("name", [*DIGESTS, *OF_WHOLES])
 def test_digests_are_as_they_were_read(name: str) -> None:
     channels = (Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT)

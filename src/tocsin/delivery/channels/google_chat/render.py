@@ -61,24 +61,27 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
 
 def _single_notification(section: Section) -> dict[str, Any]:
     """Return the section of the only notification."""
-    texts = [_mark(section)] if section.tone else []
-    texts += list(map(_paragraph, section.body)) or list(map(_line, section.spans))
+    texts = list(map(_paragraph, section.body)) or list(map(_line, section.spans))
+    if section.tone and _says_tone(section) and texts:
+        texts[0] = _in_colour(texts[0], section.tone)
+    elif section.tone:
+        texts = [_in_colour(f"<b>{_MARKS[section.tone][1]}</b>", section.tone), *texts]
     texts += [section.more()] if section.more_count else []
     texts += [] if section.body else [escape(section.signature + section.owned_by)]
     texts += map(_paragraph, section.notes)
     if section.why:
         texts.append(f"<i>Why you get this: {escape(section.why)}</i>")
-    rendered = _widgets(*texts)
+    card_section = _widgets(*texts)
     buttons = [{"text": text, "onClick": {"openLink": {"url": url}}} for url, text in section.links]
-    rendered["widgets"].append({"buttonList": {"buttons": buttons}})
-    return rendered
+    card_section["widgets"].append({"buttonList": {"buttons": buttons}})
+    return card_section
 
 
 def _brief(section: Section) -> str:
     """Return what a digest shows of one notification."""
     lines = list(map(_paragraph, section.body)) or list(map(_line, (section.brief, *section.spans)))
-    mark = _mark(section) if section.tone else ""
-    texts = [mark, f"<b>{escape(section.headline)}</b>", *lines, section.more()]
+    headline = f"<b>{escape(section.headline)}</b>"
+    texts = [_in_colour(headline, section.tone) if section.tone else headline, *lines, section.more()]
     texts += map(_paragraph, section.notes)
     if section.why:
         texts.append(f"<i>{escape(section.why)}</i>")
@@ -86,10 +89,14 @@ def _brief(section: Section) -> str:
     return "<br>".join(filter(None, texts))
 
 
-def _mark(section: Section) -> str:
-    """Return what the notification means in one word of that colour: a card has no colour of its own."""
-    colour, word = _MARKS[section.tone]
-    return f'<font color="{colour}"><b>{word}</b></font>'
+def _says_tone(section: Section) -> bool:
+    """Return whether the headline, which is the title, says the word that a notification's tone has."""
+    return _MARKS[section.tone][1].casefold() in section.headline.casefold()
+
+
+def _in_colour(text: str, tone: Tone) -> str:
+    """Return a text in the colour of what a notification means: a card has no colour of its own."""
+    return f'<font color="{_MARKS[tone][0]}">{text}</font>'
 
 
 def _line(spans: Sequence[Span]) -> str:

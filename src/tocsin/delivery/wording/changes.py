@@ -41,7 +41,7 @@ from tocsin.delivery.wording.reports import (
     report_text,
     status_text,
 )
-from tocsin.delivery.wording.subjects import SHOWN_OF_NEW, subject_lines
+from tocsin.delivery.wording.subjects import SHOWN_OF_NEW, alert_values, subject_lines
 from tocsin.delivery.wording.surroundings import advice_lines, surrounding_lines
 from tocsin.delivery.wording.threads import thread_text
 from tocsin.delivery.wording.values import (
@@ -110,9 +110,19 @@ _WHOLE = {
     EventType.USER_LOGIN: "logged in",
     EventType.USER_LOGOUT: "logged out",
 }
+_TELLERS = {
+    INCIDENT: ALERT_INCIDENT,  # one act, which the incident that alerts watch tells with its number
+    STILL_STALE: STILL_FAILING,  # since when nothing succeeded is said beside how often it failed
+    "fullyQualifiedName": "name",
+    "enabled": EXPIRY,  # that an alert has expired says it
+    "input": "filteringRules",  # the page's form of it
+}
+"""Fields whose changes are not told beside that of another field, which tells them."""
+
 _SAID_OF_NEW = frozenset({*SHOWN_OF_NEW, "name", "displayName", "fullyQualifiedName"}) | {
     *("service", "database", "databaseSchema", "apiCollection", "glossary", "parent", "classification"),
     *("batchSize", "retries", "pollInterval", "enabled", "alertType", "provider", "destinations", "filteringRules"),
+    *("trigger", "input", "resources", "config", "className", "timeout", "readTimeout", "observability"),
 }
 """Fields of what is new that its name, its full name or other lines say, or of which hardly anything is meant."""
 
@@ -169,10 +179,10 @@ def event_text(
     if failure and failure.incident:
         is_said = is_failure_report(event) or failure.incident.is_resolved
         description = with_incident(description, failure.incident.name, is_said=is_said)
-    headline = ""
-    lines: list[ChangeLine] = []
+    headline, lines, advice = "", list[ChangeLine](), list[ChangeLine]()
     if event.entity_type == THREAD:
-        headline, lines = thread_text(event, {reason.kind for reason in reasons}, asset.name, zone, reader_id)
+        kinds = {reason.kind for reason in reasons}
+        headline, lines, advice = thread_text(event, kinds, asset.name, zone, reader_id)
     lines = lines or import_lines(event)
     if description is not None and event.event_type is EventType.ENTITY_CREATED and event.entity:
         further_fields = tuple(one for one in description.fields_added if one.name not in _SAID_OF_NEW)
@@ -184,7 +194,7 @@ def event_text(
     surroundings = [*subject_lines(event), *surrounding_lines(event, failure, zone, said_ms=said_ms)]
     report = lines[0] if lines and _is_said_by_headline(event, headline, lines) else None
     lines = sorted((*(lines[1:] if report else lines), *surroundings), key=_rank_of)
-    lines = _with_reason(event, [*lines, *advice_lines(event, description, failure)])
+    lines = _with_reason(event, [*lines, *(advice or advice_lines(event, description, failure))])
     if event.event_type in OF_CHANGE_REQUESTS:
         is_author = reader_id is not None and reader_id == event.user_id
         lines += request_commands(event, {reason.kind for reason in reasons}, is_author=is_author)
@@ -359,16 +369,9 @@ def _located_lines(
     type_changes_by_path: dict[tuple[str, ...], list[FieldChange]] = {}
     members = MemberIndex(entity)
     names = {change.name for change, _ in changes}
-    is_of_alerts, is_still_failing = ALERT_INCIDENT in names, STILL_FAILING in names
     for change, verb in changes:
-        if is_of_alerts and change.name == INCIDENT:
-            continue  # one act, which the incident that alerts watch tells with its number
-        if change.name == STILL_STALE and is_still_failing:
-            continue  # since when nothing succeeded is said beside how often it failed
-        if change.name == "fullyQualifiedName" and "name" in names:
-            continue  # it follows the name
-        if change.name == "enabled" and EXPIRY in names:
-            continue  # that an alert has expired says it
+        if _TELLERS.get(change.name) in names:
+            continue
         path = fqn.steps_of(change.name)
         old, new = parse_json(change.old_value), parse_json(change.new_value)
         if isinstance(change, UndoneChange):
@@ -445,8 +448,12 @@ def _value_line(path: list[str], verb: str, rank: Rank, values: tuple[Value, Val
     if path[-1] == _CONSTRAINT and len(path) > 1:
         old, new = (None if one is None else str(one) for one in values)
         return ChangeLine(constraint_phrase(words_of_path(path[:-1]), old, new), rank=rank, name=column_in(path))
+    if path == ["enabled"] and verb == "changed" and isinstance(values[1], bool):
+        return ChangeLine("switched on" if values[1] else "switched off", rank=rank)
     is_renamed = path == ["name"] and verb == "changed"
     lead, name = "renamed" if is_renamed else words_of_path(path), column_in(path)
+    if len(path) == 1 and (alert_texts := alert_values(path[0], *values)) is not None:
+        lead, values = alert_texts
     if path[-1] in CODE_KEYS and (excerpts := excerpts_of(*values)) is not None:
         return ChangeLine(f"{lead} {verb}", *excerpts, rank, name=name)
     old_text, new_text = change_texts(*values, zone, path[-1])

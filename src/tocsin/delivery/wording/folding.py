@@ -29,6 +29,9 @@ from tocsin.model.thread import THREAD
 
 _UPDATES = frozenset({EventType.ENTITY_UPDATED, EventType.ENTITY_FIELDS_CHANGED})
 _OF_REQUESTS = frozenset({EventType.CHANGE_REQUEST_UPDATED, EventType.CHANGE_REQUEST_REMINDER})
+_OBJECTS = frozenset({"certification", "tablePartition", "tableProfilerConfig", "dataModel", "lifeCycle"})
+"""Fields with one value, which is an object."""
+
 _CHANGES = frozenset({ToldKind.BREAKING, ToldKind.CHANGE})
 
 
@@ -148,7 +151,8 @@ def _is_of_member(change: FieldChange) -> bool:
 def _is_apart(change: FieldChange) -> bool:
     """Return whether a change is told each time: its name alone does not say of what it is."""
     is_of_list = not change.is_update() and _holds(change, list | tuple)
-    return not _is_of_member(change) and (is_of_list or _holds(change, dict))
+    is_of_object = change.name not in _OBJECTS and _holds(change, dict)
+    return not _is_of_member(change) and (is_of_list or is_of_object)
 
 
 def _holds(change: FieldChange, kind: type | UnionType) -> bool:

@@ -6,9 +6,10 @@ Next: ``delivery/wording/changes.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line
+from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, clean_line
 from tocsin.delivery.wording.assets import ALERT
 from tocsin.delivery.wording.facts import object_in, objects_in
 from tocsin.delivery.wording.values import value_text
@@ -17,7 +18,8 @@ from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import count_text, in_words, list_text
-from tocsin.model.subscription import Category
+from tocsin.model.severity import severity_named
+from tocsin.model.subscription import Category, ScheduleFrequency, TriggerType
 
 SHOWN_OF_NEW = ("description", "columns", "tasks")
 _CHANGES_OF_ALERTS = frozenset(
@@ -26,6 +28,7 @@ _CHANGES_OF_ALERTS = frozenset(
         *(EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED),
     }
 )
+_RULES = "filteringRules"
 _MOST_NAMED = 5
 _EVERYTHING = "all"
 
@@ -41,8 +44,43 @@ def subject_lines(event: ChangeEvent) -> Iterator[ChangeLine]:
         is_of_past = event.event_type in (EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED)
         recipients = list_text(texts, limit=_MOST_NAMED) or "nobody"
         yield ChangeLine(clean_line(recipients, limit=SHOWN_LIMIT), label="told" if is_of_past else "tells")
-        rules_text = clean_line(_rules_text(object_in(event.entity.get("filteringRules"))), limit=SHOWN_LIMIT)
-        yield ChangeLine(rules_text, label="matched" if is_of_past else "matches")
+        rules_text = clean_line(_rules_text(object_in(event.entity.get(_RULES))), limit=SHOWN_LIMIT)
+        if _is_new(event) or not (event.change_description and _RULES in event.change_description.paths()):
+            yield ChangeLine(rules_text, label="matched" if is_of_past else "matches")
+        if _is_new(event):
+            yield ChangeLine(clean_line(_trigger_text(object_in(event.entity.get("trigger")))), label="sends")
+
+
+def _is_new(event: ChangeEvent) -> bool:
+    return event.event_type is EventType.ENTITY_CREATED
+
+
+def _trigger_text(trigger: Document) -> str:
+    """Return when an alert sends: ``at once``; ``daily (Europe/Berlin)``; ``at 0 8 * * * (UTC)``, as cron has it."""
+    if trigger.get("triggerType") != TriggerType.SCHEDULED:
+        return "at once"
+    cron, frequency = trigger.get("cronExpression"), trigger.get("scheduleInfo") or ScheduleFrequency.WEEKLY
+    times = f"at {cron}" if cron else in_words(str(frequency))
+    return f"{times} ({trigger.get('timezone') or UTC})"
+
+
+def _severity_text(severity: object) -> str:
+    known_severity = severity_named(severity)
+    return str(severity) if known_severity is None else known_severity.words.removeprefix("Severity ")
+
+
+def alert_values(name: str, before: object, after: object) -> tuple[str, tuple[Any, Any]] | None:
+    """Return what people call a field of an alert, and its values in words; None of a field that needs none."""
+    is_known = name in _FIELDS_OF_ALERTS and not (name == "trigger" and any(map(_is_of_workflow, (before, after))))
+    if not is_known:
+        return None
+    lead, text_of = _FIELDS_OF_ALERTS[name]
+    old, new = (None if one is None else clean_line(text_of(one), limit=SHOWN_LIMIT) for one in (before, after))
+    return lead, (old, new)
+
+
+def _is_of_workflow(trigger: object) -> bool:
+    return isinstance(trigger, dict) and "triggerType" not in trigger
 
 
 def _destination_text(destination: Document) -> str:
@@ -71,6 +109,13 @@ def _rules_text(rules: Document) -> str:
     clauses = [f"where {' and '.join(including)}"] if including else []
     clauses += [f"but not where {' or '.join(excluding)}"] if excluding else []
     return " ".join((nouns, *clauses))
+
+
+_FIELDS_OF_ALERTS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "trigger": ("sends", _trigger_text),
+    _RULES: ("matches", _rules_text),
+    "severity": ("severity", _severity_text),
+}
 
 
 def _plural_of(entity_type: str) -> str:

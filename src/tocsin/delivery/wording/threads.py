@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, clean_line, moment_text
+from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, advice_line, clean_line, moment_text
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.mentions import plain
@@ -28,6 +28,17 @@ _ASKS = {
     "RequestApproval": "approve",
     "RequestTestCaseFailureResolution": "investigate the failure of",
 }
+_ADVICE = {
+    "RequestDescription": "write the description and resolve {task}",
+    "UpdateDescription": "correct the description and resolve {task}",
+    "RequestTag": "choose the tags and resolve {task}",
+    "UpdateTag": "choose the tags and resolve {task}",
+    "RecognizerFeedbackApproval": "choose the tags and resolve {task}",
+    "RequestApproval": "approve it by resolving {task}",
+    "RequestTestCaseFailureResolution": "find out why it fails, repair it and resolve {task}",
+}
+"""What is to be done about a task, by its type."""
+
 _DONE = {
     EventType.TASK_RESOLVED: "resolved",
     EventType.TASK_CLOSED: "closed",
@@ -41,11 +52,12 @@ _MOST_NAMED = 3
 
 def thread_text(
     event: ChangeEvent, kinds: Collection[ReasonKind], place: str, zone: str = UTC, reader_id: str | None = None
-) -> tuple[str, list[ChangeLine]]:
+) -> tuple[str, list[ChangeLine], list[ChangeLine]]:
     """Return one line that says what happened in a thread about ``place``, and the messages, one line for each.
 
     The first is for a recipient with reasons of these kinds, the person ``reader_id`` if they are known; there are no
-    others where the changes say everything.
+    others where the changes say everything. Last comes what a task that is new, or was handed on, asks the recipient to
+    do, if it is theirs.
     """
     thread = event.entity or {}
     task = thread["task"] if isinstance(thread.get("task"), dict) else {}
@@ -66,7 +78,16 @@ def thread_text(
     if is_new and isinstance(thread.get("announcement"), dict):
         lines += _announcement_lines(thread["announcement"], zone)
     who, action = clean_line(event.user_name or "somebody"), _action(event, task, kinds, place)
-    return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT), lines
+    is_asked = bool(task) and ReasonKind.ASSIGNEE in kinds and (is_new or _is_handed_on(event))
+    advice = [_advice_on(task)] if is_asked else []
+    return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT), lines, advice
+
+
+def _advice_on(task: Document) -> ChangeLine:
+    """Return what a task asks its assignee to do."""
+    name = f"task {task['id']}" if task.get("id") else "the task"
+    advice = _ADVICE.get(str(task.get("type")), "look at it and resolve {task}").format(task=name)
+    return advice_line(f"{advice}, or close it and say why not")
 
 
 def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], place: str) -> str:

@@ -34,6 +34,7 @@ _SIZED = frozenset({"CHAR", "VARCHAR", "BINARY", "VARBINARY", "BYTES", "STRING"}
 _MOST_MEMBERS = 10
 _DEEPEST = 4
 _YES, _NO = "yes", "no"
+_CERTIFICATION = "Certification."
 _LEADING = ("tagLabel", "term")
 """Parts that an object without a name is called by: of a certification, of the relation of a term."""
 
@@ -238,7 +239,8 @@ def _object_text(value: Document, depth: int, zone: str) -> str:
     ]
     texts = [f"{key} {text}" for key, text in parts if text]
     if leading is not None:
-        return " ".join((_in_words(value[leading], depth + 1, zone), *([f"({', '.join(texts)})"] if texts else [])))
+        name = _in_words(value[leading], depth + 1, zone).removeprefix(_CERTIFICATION)
+        return " ".join((name, *([f"({', '.join(texts)})"] if texts else [])))
     is_whole = depth == 0 or any(isinstance(key, _Name) for key in value)
     return ("; ".join(texts) if is_whole else f"({', '.join(texts)})") if texts else "none"
 

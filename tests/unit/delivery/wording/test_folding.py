@@ -12,6 +12,7 @@ from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatc
 from tocsin.delivery.channels.email.render import preview
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.message import CarriedEvent, Entry
@@ -50,6 +51,18 @@ def test_what_of_another_asset_changed_is_told_beside_it() -> None:
     text = preview(message_of(new_description("a", "b"), unrelated, new_description("b", "c")), "https://t")
     assert text["text"].count("description changed") == 2  # in the headline and in the line
     assert text["subject"] == "3 changes: orders"
+
+
+def test_a_certification_that_changes_again_and_again_is_told_from_the_first_to_the_last() -> None:
+    silver, gold, bronze = (
+        {"tagLabel": {"tagFQN": f"Certification.{one}"}, "expiryDate": 1_800_000_000_000}
+        for one in ("Silver", "Gold", "Bronze")
+    )
+    first = change_event(update_of("certification", silver, gold))
+    second = change_event(update_of("certification", gold, bronze))
+    (entry,) = fold_repeated(message_of(first, second)).entries
+    (line,) = event_text(entry.event).lines
+    assert line.sentence == "certification changed 2 times: Silver → Bronze"
 
 
 @pytest.mark.parametrize(

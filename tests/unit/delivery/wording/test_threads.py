@@ -111,6 +111,42 @@ def test_who_is_asked_is_addressed_in_whatever_place_it_is_read_and_others_are_c
     ]
 
 
+@pytest.mark.parametrize(
+    ("happened", "is_of_reader", "advice"),
+    [
+        (
+            event("threadCreated", **task("RequestDescription", "ann")),
+            True,
+            ["write the description and resolve task 7, or close it and say why not"],
+        ),
+        (
+            event("threadCreated", **task("RequestApproval", "ann")),
+            True,
+            ["approve it by resolving task 7, or close it and say why not"],
+        ),
+        (
+            event("threadUpdated", addition_of("task.assignees", []), **task("RequestTag", "ann")),
+            True,
+            ["choose the tags and resolve task 7, or close it and say why not"],
+        ),
+        (
+            event("threadCreated", **task("Odd{kind}", "ann")),
+            True,
+            ["look at it and resolve task 7, or close it and say why not"],
+        ),
+        (event("threadCreated", **task("RequestTag", "ann")), False, []),
+        (event("postCreated", POSTED, **task("RequestTag", "ann")), True, []),
+        (event("taskResolved", **task("RequestTag", "ann")), True, []),
+    ],
+)
+def test_who_is_to_do_a_task_is_told_what(happened: ChangeEvent, is_of_reader: bool, advice: list[str]) -> None:
+    for reader_id, reasons in (("ann", ()), (None, because(ReasonKind.ASSIGNEE))):
+        lines = event_text(
+            happened, reasons if is_of_reader else (), reader_id=reader_id if is_of_reader else "x"
+        ).lines
+        assert [line.text for line in lines if line.label == "what to do"] == advice
+
+
 def test_what_was_said_is_shown_as_plain_text() -> None:
     text = event_text(
         event("threadCreated", message="# Hi\n<b onclick=x>see</b> [this](http://evil) &amp; <#E::table::a.b>")

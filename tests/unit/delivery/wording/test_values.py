@@ -28,7 +28,7 @@ _APPLIED = "applied date 2025-10-09 08:53 UTC; size 1760000000000"
         ({"interval": 5, "unit": "days", "extra": None}, "interval 5; unit days"),
         ({"columns": [{"column": "day"}]}, "columns (column day)"),
         ({"relationType": "synonym", "term": {"name": "Sale"}}, "Sale (relation type synonym)"),
-        ({"tagLabel": {"tagFQN": "Certification.Gold"}}, "Certification.Gold"),
+        ({"tagLabel": {"tagFQN": "Certification.Gold"}}, "Gold"),
         ({"appliedDate": 1_760_000_000_000, "size": 1_760_000_000_000}, _APPLIED),
         ("<#E::table::a.b.orders::columns::email>", "orders.email"),
         ("<#E::table", "<#E::table"),

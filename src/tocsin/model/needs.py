@@ -39,6 +39,9 @@ _NEEDS: tuple[tuple[Need, ReasonKind, frozenset[str]], ...] = (
     (Need.MENTION, ReasonKind.MENTION, frozenset({"mention"})),
 )
 
+NEEDING_KINDS = frozenset[str]().union(*(kinds for *_, kinds in _NEEDS))
+"""Kinds of change for which a notification may need its person."""
+
 
 def need_of(kinds: Collection[str], reasons: Collection[ReasonKind]) -> Need | None:
     """Return what an event of these kinds of change needs of a person who is told for these reasons; None for nothing.

@@ -9,15 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import orjson
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select
 
-from tocsin.conditions.event_kinds import kinds_of
+from tocsin.conditions.breaking import IS_BREAKING
+from tocsin.conditions.changes import CATEGORIES, TALK
+from tocsin.conditions.event_kinds import BY_EVENT_TYPE, kinds_in_category, kinds_of
 from tocsin.flow.schedule.messages import ScheduledNotification
-from tocsin.model.needs import NEEDING, need_of
+from tocsin.model.needs import NEEDING, NEEDING_KINDS, need_of
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Channel
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event
+
+_EVENT = change_event.c
+_TYPES = [event_type for event_type, kind in BY_EVENT_TYPE.items() if kind in NEEDING_KINDS]
+_CATEGORIES = [one for one in (*CATEGORIES, TALK) if NEEDING_KINDS.intersection(kinds_in_category(one))]
+_TEXTS = [f'"{IS_BREAKING}":true', *(f'"{category}"' for category in _CATEGORIES)]
+_MAY_NEED = or_(_EVENT.event_type.in_(_TYPES), *(_EVENT.derived.contains(text, autoescape=True) for text in _TEXTS))
+"""Whether an event may have a kind that needs somebody: most have none, and are not parsed."""
 
 
 class Needs:
@@ -33,10 +42,9 @@ class Needs:
         new = {one.draft.event.offset for one in notifications if _may_need(one)}.difference(self._kinds)
         if not new:
             return
-        columns = change_event.c
-        query = select(columns.log_offset, columns.event_type, columns.derived)
+        query = select(_EVENT.log_offset, _EVENT.event_type, _EVENT.derived).where(_MAY_NEED)
         self._kinds |= dict.fromkeys(new, frozenset[str]())
-        for offset, event_type, derived in rows_by_key(self._connection, query, columns.log_offset, new):
+        for offset, event_type, derived in rows_by_key(self._connection, query, _EVENT.log_offset, new):
             self._kinds[offset] = frozenset(one.kind for one in kinds_of(event_type, orjson.loads(derived)))
 
     def of(self, scheduled: ScheduledNotification) -> str | None:

@@ -102,6 +102,7 @@ def test_a_wrong_code_may_be_entered_five_times(person: Person, receiver: Receiv
 
 
 def test_a_code_is_for_the_address_to_which_it_was_sent(person: Person, receiver: Receiver) -> None:
+    """Fault scenario 78."""
     ann, client = person("ann")
     put(client, ann, f"{receiver[0]}/mine")
     code = send_code(client, ann, receiver)
@@ -131,6 +132,16 @@ def test_an_address_that_no_alert_may_have_is_refused(person: Person, endpoint: 
     ann, client = person("ann")
     assert put(client, ann, endpoint).status_code == 400
     assert states(client, ann) == {}
+
+
+@pytest.mark.parametrize("endpoint", ["http://10.1.2.3:9/hook", "http://[fd00::1]/hook", "http://0.0.0.0/hook"])
+def test_no_code_goes_into_the_network_behind_the_server(person: Person, endpoint: str) -> None:
+    ann, client = person("ann")
+    if put(client, ann, endpoint).status_code == 400:
+        return
+    sent = client.post(f"/addresses/{ann}/Webhook/code").json()
+    assert (sent["statusDetails"]["status"], sent["address"]["codeExpiresAt"]) == ("Failed", None)
+    assert "statusCode" not in sent["statusDetails"], "nothing was asked"
 
 
 def test_nobody_else_touches_the_address_of_a_person(
@@ -228,6 +239,7 @@ def test_garbage_is_refused(person: Person, administrator: httpx.Client) -> None
 def test_a_code_ends_and_is_void_while_the_clock_is_behind(
     person: Person, receiver: Receiver, sqlite_engine: Engine
 ) -> None:
+    """Fault scenario 78."""
     ann, client = person("ann")
     put(client, ann, f"{receiver[0]}/hook")
     codes, place = AddressCodes(sqlite_engine), (ann, Channel.WEBHOOK)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
 from sqlalchemy import Engine, func, select, text, update
 from tests.company import SmallCompany
 from tests.store.catalogues import company
@@ -15,11 +19,12 @@ from tocsin.model.own_address import OwnAddress
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.observations.series import SqlAttachments
-from tocsin.store.catalogue.people.address_codes import AddressCodes
+from tocsin.store.catalogue.people.address_codes import AddressCodes, CodeVerdict
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses, seal_own_addresses
 from tocsin.store.database.observation_tables import attachment
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import change_event, entity, entity_version
+from tocsin.store.migrations.versions import v0067_verified_addresses
 from tocsin.store.upkeep.fsck.inspection import inspect
 
 BEFORE = "0027_domains_of_products"
@@ -79,9 +84,8 @@ def test_an_upgrade_counts_those_addresses_as_verified_that_alerts_send_to(store
     company.alert("owned", [{"category": "Owners", "type": "Slack"}, webhook], resources=("table",))
     codes, place = AddressCodes(store_engine), (company.ids["dia"], Channel.SLACK)
     assert [one.verified_at_ms for one in codes.states(place[0], now_ms=0)] == [None, None]
-    with store_engine.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0066_ends_of_mutes'"))
-    migrate(store_engine)
+    with store_engine.begin() as connection, Operations.context(MigrationContext.configure(connection)):
+        v0067_verified_addresses.upgrade()
     slack_state, webhook_state = codes.states(place[0], now_ms=0)
     assert (slack_state.channel, slack_state.message_id, webhook_state.verified_at_ms) == (Channel.SLACK, None, None)
     assert slack_state.verified_at_ms is not None
@@ -100,3 +104,24 @@ def test_an_upgrade_counts_those_addresses_as_verified_that_alerts_send_to(store
     company.writes.delete("user", company.key("dia"), actor=SYSTEM, hard=True)
     with store_engine.connect() as connection:
         assert list(connection.scalars(select(attachment.c.kind).where(attachment.c.entity_id == place[0]))) == []
+
+
+def test_guesses_at_one_time_are_five_together(store_engine: Engine) -> None:
+    """Fault scenario 78."""
+    company = SmallCompany(store_engine)
+    endpoint = "https://hooks.slack.com/services/T1/B1/secret"
+    patch = [{"op": "add", "path": "/profile", "value": {"subscription": {"slack": {"endpoint": endpoint}}}}]
+    company.writes.patch("user", company.key("dia"), patch, actor=company.actor("dia"))
+    codes, dia = AddressCodes(store_engine), company.ids["dia"]
+    place = dia, Channel.SLACK
+    address = codes.address(*place)
+    assert address is not None
+    codes.keep(place, address, "RIGHT", asker_id=dia, sent=("m", 0))
+
+    def guess(number: int) -> CodeVerdict:
+        return codes.enter(place, f"GUESS{number}", asker_id=dia, now_ms=1)[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        verdicts = Counter(pool.map(guess, range(24)))
+    assert verdicts == {CodeVerdict.WRONG: 4, CodeVerdict.SPENT: 1, CodeVerdict.NONE: 19}
+    assert codes.enter(place, "RIGHT", asker_id=dia, now_ms=1)[0] is CodeVerdict.NONE

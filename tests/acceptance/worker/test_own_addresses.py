@@ -167,6 +167,7 @@ async def test_an_address_that_changes_hands_gets_nothing_that_was_for_the_other
 
 @pytest.mark.parametrize("is_verified", [False, True])
 async def test_a_changed_address_gets_what_waits_once_it_is_verified(sqlite_engine: Engine, is_verified: bool) -> None:
+    """Fault scenario 78."""
     company, receivers = SmallCompany(sqlite_engine), Receivers()
     company.alert("owned", [owners("Webhook")], resources=("table",), poll_interval_s=0)
     async with listening(receivers.post) as url:

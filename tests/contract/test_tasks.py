@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -92,6 +93,19 @@ def test_an_approved_task_writes_what_it_proposes_as_who_approves_it(
     again = decide(client, new_task["id"], transitionId="approve")
     assert (again.status_code, "closed, by alice" in again.json()["message"]) == (409, True)
     assert decide(client, new_task["id"], transitionId="reopen").status_code == 409
+
+
+def test_of_two_who_approve_at_once_one_does(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client]
+) -> None:
+    _, client = alice
+    task_id = create(administrator, payload=PROPOSAL)["id"]
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda one: decide(one, task_id, transitionId="approve"), (administrator, client)))
+    assert sorted(one.status_code for one in answers) == [200, 409]
+    kinds = [kind for kind, _ in events(administrator)]
+    assert (kinds.count("taskResolved"), kinds.count("entityUpdated")) == (1, 1)
+    assert email_description(client, orders) == PROPOSAL["newDescription"]
 
 
 def test_a_rejected_task_writes_nothing_and_may_be_reopened(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tocsin.catalogue.changes import end_column_requests
+from tocsin.catalogue.feed.approvals import TERM, follow_status, with_review_status
 from tocsin.catalogue.governance.columns import with_checked_columns
 from tocsin.catalogue.governance.custom_properties import forget_values, with_checked_extension
 from tocsin.catalogue.governance.labels import with_certificate_dates, with_checked_labels, with_shown_labels
@@ -78,17 +79,7 @@ class CatalogueRules(Rules):
             check_own_addresses(complete_document, old)
         elif kind.name in NAMED_IN_POLICIES:
             check_not_removed(complete_document, old)
-        match kind.name:
-            case "team":
-                complete_document = teams.with_checked_parents(transaction, complete_document, old)
-            case "user":
-                complete_document = teams.without_root_team(transaction, complete_document, old)
-            case "testCase":
-                check_purpose(transaction, complete_document, old)
-            case "eventsubscription":
-                check_assigned(transaction, complete_document, old)
-            case "notificationTemplate":
-                complete_document = with_checked_texts(complete_document, old, record.actor)
+        complete_document = _of_its_kind(record, kind, complete_document, old)
         complete_document = with_checked_labels(
             transaction, expand(kind.name, resolver, complete_document, old), old, resolver.permit
         )
@@ -104,8 +95,10 @@ class CatalogueRules(Rules):
             forget_values(record, old, fields)
 
     def after_write(self, record: Record, entity_type: str, document: Document, before: Document) -> None:
-        """Keep the lineage edges that a model's features imply, and who creates or changes an alert."""
+        """Keep implied lineage edges, the tasks that approve glossary terms, and who creates or changes an alert."""
         edges.connect(record, entity_type, document, before)
+        if entity_type == TERM:
+            follow_status(record, document, before)
         if entity_type == "eventsubscription" and document != before:
             record.transaction.alert_editors.add(document["id"], record.actor.id, record.at_ms)
 
@@ -137,3 +130,22 @@ class CatalogueRules(Rules):
         renaming = renaming_of(moved)
         follow_renaming(record, renaming)
         follow_in_policies(record, renaming)
+
+
+def _of_its_kind(record: Record, kind: EntityType, document: Document, old: Document) -> Document:
+    """Return the document once the rules of its own type are checked, with what they fill in."""
+    transaction = record.transaction
+    match kind.name:
+        case "team":
+            return teams.with_checked_parents(transaction, document, old)
+        case "user":
+            return teams.without_root_team(transaction, document, old)
+        case "testCase":
+            check_purpose(transaction, document, old)
+        case "glossaryTerm":
+            return with_review_status(record, document, old)
+        case "eventsubscription":
+            check_assigned(transaction, document, old)
+        case "notificationTemplate":
+            return with_checked_texts(document, old, record.actor)
+    return document

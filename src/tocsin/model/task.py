@@ -19,6 +19,9 @@ PRIORITIES = ("Critical", "High", "Medium", "Low")
 DEFAULT_PRIORITY = "Medium"
 TASK_ID_PREFIX = "TASK-"
 
+GLOSSARY_APPROVAL = "GlossaryApproval"
+"""The type of a task by which reviewers approve or reject a glossary term; it opens by itself."""
+
 APPROVAL, DATA_ACCESS, UPDATE, INCIDENT, REVIEW, CUSTOM = CATEGORIES = (
     "Approval",
     "DataAccess",
@@ -78,7 +81,7 @@ class _Kind(NamedTuple):
 
 TYPES: Mapping[str, _Kind] = MappingProxyType(
     {
-        "GlossaryApproval": _Kind(APPROVAL, TaskType.REQUEST_APPROVAL),
+        GLOSSARY_APPROVAL: _Kind(APPROVAL, TaskType.REQUEST_APPROVAL),
         "RequestApproval": _Kind(APPROVAL, TaskType.REQUEST_APPROVAL),
         "DataAccessRequest": _Kind(DATA_ACCESS, TaskType.GENERIC),
         "DescriptionUpdate": _Kind(UPDATE, TaskType.UPDATE_DESCRIPTION),
@@ -143,7 +146,9 @@ def transitions_of(document: Document) -> tuple[Transition, ...]:
     """Return what may be done to the task in a stored thread's document; what was approved stays so."""
     state = state_of(document)
     if state is not TaskState.OPEN:
-        return () if state is TaskState.APPROVED or task_type_of(document) == "GlossaryApproval" else (REOPEN,)
+        return () if state is TaskState.APPROVED or task_type_of(document) == GLOSSARY_APPROVAL else (REOPEN,)
+    if task_type_of(document) == GLOSSARY_APPROVAL:
+        return (APPROVE, REJECT)
     if category_of(document) in (CUSTOM, INCIDENT):
         return (COMPLETE, CANCEL)
     return (APPROVE, REJECT, CANCEL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tocsin.catalogue.feed import events, people, requests, rights, tasks
+from tocsin.catalogue.feed import approvals, events, people, requests, rights, tasks
 from tocsin.catalogue.feed.thread_writes import (
     NewThread,
     TaskEnd,
@@ -37,6 +37,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.task import REJECT
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType
 
 _OPEN = frozenset({"message", "reactions", "resolved"})
@@ -170,6 +171,8 @@ class FeedWrites:
             thread, asset = find_open_task(record, thread_id, "resolve the task", Hold.CHANGE)
             valid_keys = ("newValue", "testCaseFQN", "testCaseFailureReason")
             value = requests.asked_text(request, "newValue", valid_keys)
+            if approvals.is_approval(thread):
+                return approvals.decide_approval(record, thread, asset, approvals.transition_of_1(value), None)
             cascaded = tasks.carry_out(record, thread, asset, value)
             ended = TaskEnd({"newValue": value}, f"Resolved the task with: {value}", EventType.TASK_RESOLVED)
             return replace(end_task(record, thread, asset, ended), cascaded=(cascaded,) if cascaded else ())
@@ -180,8 +183,10 @@ class FeedWrites:
         """Close a task without changing the asset, with a comment that gives the reason. Raises as ``resolve``."""
 
         def work(record: Record) -> Written:
-            thread, asset = find_open_task(record, thread_id, "close the task")
+            thread, asset = find_open_task(record, thread_id, "close the task", Hold.CHANGE)
             comment = requests.asked_text(request, "comment", ("comment", "testCaseFQN"))
+            if approvals.is_approval(thread):
+                return approvals.decide_approval(record, thread, asset, REJECT, comment)
             ended = TaskEnd({}, f"Closed the task with comment: {comment}", EventType.TASK_CLOSED)
             return end_task(record, thread, asset, ended)
 

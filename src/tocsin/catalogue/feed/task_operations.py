@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from tocsin.catalogue.feed import events, people, requests, rights, tasks
+from tocsin.catalogue.feed import approvals, events, people, requests, rights, tasks
 from tocsin.catalogue.feed.task_requests import Decision, TaskRequest, checked_facts
 from tocsin.catalogue.feed.thread_writes import (
     NewThread,
@@ -87,10 +87,13 @@ class TaskWrites:
 
         def work(record: Record) -> Written:
             thread, asset = _find_task(record, thread_id, Hold.CHANGE)
-            rights.check_concerned(record, thread, asset, f"{decision.transition.id} the task")
+            if not approvals.is_approval(thread):
+                rights.check_concerned(record, thread, asset, f"{decision.transition.id} the task")
             transition = _transition_from(thread, decision.transition)
             if asset.is_deleted:
                 raise Conflict(f"{asset.entity_type} {asset.fqn} is deleted")
+            if approvals.is_approval(thread):
+                return approvals.decide_approval(record, thread, asset, transition, decision.comment)
             if transition is REOPEN:
                 return _reopen(record, thread, asset, decision)
             return _end(record, thread, asset, replace(decision, transition=transition))

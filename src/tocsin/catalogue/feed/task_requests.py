@@ -21,6 +21,7 @@ from tocsin.model.phrases import hint
 from tocsin.model.task import (
     CATEGORIES,
     DEFAULT_PRIORITY,
+    GLOSSARY_APPROVAL,
     PRIORITIES,
     RESOLUTIONS,
     TRANSITIONS,
@@ -42,7 +43,7 @@ _EXTERNAL_KEYS = frozenset("system externalId externalUrl syncStatus lastSyncedA
 _SYNC_STATUSES = ("synced", "pending", "conflict", "error")
 _OPENED_BY_THEMSELVES = {
     "TestCaseResolution": "the incident of a test case opens by itself when the test fails",
-    "GlossaryApproval": "it opens by itself when a term is made, or is put In Review, under reviewers",
+    GLOSSARY_APPROVAL: "it opens by itself when a term is made, or is put In Review, under reviewers",
 }
 _OPERATIONS = ("Approve", "Reject", "Assign", "UpdatePriority", "Cancel")
 _TEXTS = {

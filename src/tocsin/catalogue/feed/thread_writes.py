@@ -10,13 +10,15 @@ from dataclasses import dataclass, field, replace
 
 from tocsin.catalogue.feed import events, people, rights, tasks
 from tocsin.errors import Conflict, InvalidInput, NotFound
-from tocsin.flow.capture.ports import Hold, ThreadRows
+from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.thread_ports import ThreadRows
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Stored, Written, not_found
+from tocsin.model.task import GLOSSARY_APPROVAL, task_type_of
 from tocsin.model.thread import FACTS, StoredThread, TaskStatus, ThreadType
 
 
@@ -72,7 +74,8 @@ def _check_kind(record: Record, thread: StoredThread, asset: Stored) -> None:
     tasks.check_member(asset, thread.steps)
     if thread.kind == ThreadType.TASK:
         tasks.check_target(thread.task["type"], asset, thread.steps)
-        thread.task["assignees"] = people.assignees(record, thread.task["assignees"])
+        if task_type_of(thread.document) != GLOSSARY_APPROVAL:  # its reviewers are checked where they are named
+            thread.task["assignees"] = people.assignees(record, thread.task["assignees"])
         thread.task["id"] = record.transaction.threads.next_task_number(thread.id)
     elif thread.kind == ThreadType.ANNOUNCEMENT:
         check_overlap(record, thread, thread.document["announcement"])

@@ -16,6 +16,7 @@ from typing import Protocol
 from tocsin.errors import Conflict
 from tocsin.flow.capture.change_request_ports import ChangeRequests
 from tocsin.flow.capture.reminder_ports import IncidentReminders
+from tocsin.flow.capture.thread_ports import ThreadRows
 from tocsin.model.alert_incident import AlertIncident, AlertIncidentStep, IncidentPlace
 from tocsin.model.entity import Document
 from tocsin.model.ingested import IngestedEvent
@@ -24,7 +25,6 @@ from tocsin.model.lineage import Edge
 from tocsin.model.report import IncidentStep, Line, StoredReport, SuiteResult, SuiteRun
 from tocsin.model.source_link import SourceLink
 from tocsin.model.stored import CapturedEvent, Key, Relabelling, Stored
-from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
 
 
 class Collision(Conflict):
@@ -206,55 +206,6 @@ class Lags(Protocol):
 
     def end(self, reader: str) -> int | None:
         """Note that the lag of a reader is exceeded no more, and return since when it was; None if it was not."""
-
-
-class ThreadRows(Protocol):
-    """The rows of threads, inside one transaction."""
-
-    def find(self, thread_id: str) -> StoredThread | None:
-        """Return a thread and hold it; None if there is none."""
-
-    def id_of_task(self, number: int) -> str | None:
-        """Return the id of the thread that is the task of this number."""
-
-    def insert(self, thread: StoredThread) -> None:
-        """Add a thread."""
-
-    def update(self, thread: StoredThread) -> None:
-        """Replace a thread's document."""
-
-    def erase(self, thread_id: str) -> None:
-        """Remove a thread with its posts and participants."""
-
-    def next_task_number(self, thread_id: str) -> int:
-        """Return the number of a new task; no number is ever given twice."""
-
-    def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
-        """Return whether another announcement about the asset is active at any time between the two."""
-
-    def post(self, thread_id: str, post_id: str) -> Document | None:
-        """Return a post of a thread."""
-
-    def latest_posts(self, thread_id: str, limit: int) -> list[Document]:
-        """Return the latest posts of a thread, oldest first."""
-
-    def author_of(self, thread_id: str, post_id: str) -> str | None:
-        """Return the id of who wrote a post; None if they are deleted for good."""
-
-    def put_post(self, thread_id: str, post: Document) -> None:
-        """Add a post, or replace the one of its id."""
-
-    def erase_post(self, thread_id: str, post_id: str) -> None:
-        """Remove a post and whom it mentions."""
-
-    def parts(self, thread_id: str, part: ThreadPart, place: str) -> list[PartTaken]:
-        """Return those who have this part at this place."""
-
-    def set_parts(self, thread_id: str, part: ThreadPart, place: str, participants: Sequence[PartTaken]) -> None:
-        """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
-
-    def teams_of(self, user_id: str) -> frozenset[str]:
-        """Return the ids of the teams a user is in, and of all above those."""
 
 
 class IngestedEvents(Protocol):

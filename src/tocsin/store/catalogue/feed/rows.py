@@ -1,6 +1,6 @@
 """Threads in one write transaction: rows of threads, their posts and their participants.
 
-Implements ``ThreadRows`` of ``flow/capture/ports.py``. Next: ``store/catalogue/feed/threads.py`` for reads.
+Implements ``ThreadRows`` of ``flow/capture/thread_ports.py``. Next: ``store/catalogue/feed/threads.py`` for reads.
 """
 
 from __future__ import annotations
@@ -51,6 +51,12 @@ class SqlThreads:
         """Return the id of the thread that is the task of this number."""
         query = select(task_number.c.thread_id).where(task_number.c.number == number)
         return self._run(query).scalar_one_or_none()
+
+    def open_tasks(self, about_id: str, task_type: str) -> list[StoredThread]:
+        """Return and hold the open tasks of this type of 2.x about an entity, oldest first."""
+        is_such = (_THREAD.about_id == about_id, _THREAD.task_type == task_type, _THREAD.task_state == "Open")
+        query = select(*THREAD_COLUMNS).where(*is_such).order_by(_THREAD.id).with_for_update()
+        return [thread_of(row) for row in self._run(query)]
 
     def insert(self, new: StoredThread) -> None:
         """Add a thread."""

@@ -1,0 +1,160 @@
+"""Approval of glossary terms: one that is made under reviewers is In Review until one of them approves or rejects it.
+
+The task for the reviewers opens and ends with the status of the term, in the transaction that writes it.
+Source: OpenMetadata, ``GlossaryApprovalWorkflow``: what a reviewer makes is approved at once. Next:
+``catalogue/rules.py``, which calls this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tocsin.catalogue.feed.requests import MOST_PEOPLE
+from tocsin.catalogue.feed.thread_writes import NewThread, TaskEnd, begin_thread, end_task
+from tocsin.errors import Forbidden
+from tocsin.flow.capture.authorization import EVERYTHING
+from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.references import reference_to
+from tocsin.flow.capture.upsert import change
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.change import EventType
+from tocsin.model.entity import Document
+from tocsin.model.inheritance import with_asked
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.task import APPROVE, GLOSSARY_APPROVAL, REJECT, TaskState, Transition, task_type_of
+from tocsin.model.thread import FACTS, StoredThread, TaskStatus, TaskType, ThreadType
+
+TERM = "glossaryTerm"
+STATUS, IN_REVIEW, APPROVED, REJECTED = "entityStatus", "In Review", "Approved", "Rejected"
+_DECISIONS = (APPROVED, REJECTED)
+_STATE_OF = {APPROVED: TaskState.APPROVED, REJECTED: TaskState.REJECTED}
+
+
+def is_approval(thread: StoredThread) -> bool:
+    """Return whether a thread is the task by which a glossary term is approved."""
+    return thread.kind == ThreadType.TASK and task_type_of(thread.document) == GLOSSARY_APPROVAL
+
+
+def with_review_status(record: Record, fields: Document, old: Document) -> Document:
+    """Return a glossary term with the status that its reviewers let it have.
+
+    A new one is In Review, or Approved if a reviewer makes it. What sources and bots state stays.
+
+    Raises
+    ------
+    Forbidden : a person who is no reviewer approves or rejects it
+    """
+    if not _is_reviewed(record) or (record.actor.is_bot and (old or STATUS in fields)):
+        return fields
+    reviewers = _reviewers_of(record, _with_full_name(fields, old))
+    if not reviewers:
+        return fields
+    status, before, is_mine = fields.get(STATUS), old.get(STATUS), _is_among(record, reviewers)
+    if not old:
+        return fields | {STATUS: APPROVED if is_mine else IN_REVIEW}
+    if status is None and before is not None:
+        return fields | {STATUS: before}
+    if status != before and status in _DECISIONS and not is_mine and not record.actor.is_admin:
+        raise Forbidden("Only reviewers of a glossary term may approve or reject it.")
+    return fields
+
+
+def follow_status(record: Record, document: Document, before: Document) -> None:
+    """Open the approval task of a term that is In Review now; end that of one that no longer is."""
+    was, now = before.get(STATUS), document.get(STATUS)
+    if was == now or not _is_reviewed(record):
+        return
+    if was == IN_REVIEW:
+        for thread in record.transaction.threads.open_tasks(document["id"], GLOSSARY_APPROVAL):
+            state = _STATE_OF.get(str(now), TaskState.CANCELLED)
+            _end(record, thread, _term(record, document["id"]), state, None)
+    elif now == IN_REVIEW and (reviewers := _reviewers_of(record, document)):
+        _begin(record, _term(record, document["id"]), reviewers, is_new=not before)
+
+
+def decide_approval(
+    record: Record, thread: StoredThread, asset: Stored, transition: Transition, comment: str | None
+) -> Written:
+    """Approve or reject a glossary term by its task; the term has the status, as of who decides.
+
+    Raises
+    ------
+    Forbidden : the actor is no reviewer of the term
+    """
+    if not _is_among(record, _reviewers_of(record, asset.document)):
+        raise Forbidden(f"Only reviewers of {asset.fqn} may approve or reject it.")
+    written = _end(record, thread, asset, transition.state, comment)
+    status = APPROVED if transition is APPROVE else REJECTED
+    permitted = replace(record, permit=EVERYTHING)  # to review it is the right to set this status
+    event = change(permitted, permitted.resolver(), asset, asset.document | {STATUS: status}).event
+    return replace(written, cascaded=(event,) if event else ())
+
+
+def transition_of_1(value: str | None) -> Transition:
+    """Return what 1.x means when it resolves an approval task with this value: ``approved`` or ``rejected``."""
+    return REJECT if (value or "").strip().lower() == REJECTED.lower() else APPROVE
+
+
+def _is_reviewed(record: Record) -> bool:
+    """Return whether a change is one of here and now: histories and mirrors bring decisions made elsewhere."""
+    return not record.is_recorded and record.origin is None and record.actor != SYSTEM
+
+
+def _with_full_name(fields: Document, old: Document) -> Document:
+    """Return the fields of a term with its full name, from which it inherits reviewers."""
+    above = fields.get("parent") or fields.get("glossary") or {}
+    if not isinstance(above, dict) or "fullyQualifiedName" not in above or "name" not in fields:
+        return old | fields
+    return fields | {"fullyQualifiedName": fqn.child(above["fullyQualifiedName"], fields["name"])}
+
+
+def _reviewers_of(record: Record, document: Document) -> list[Document]:
+    """Return the users and teams, no bots, that are there and review a term, its own or inherited."""
+    transaction = record.transaction
+    whole_document = with_asked(TERM, document, lambda place: transaction.heritage(*place))
+    reviewers = []
+    for reference in (whole_document.get("reviewers") or ())[:MOST_PEOPLE]:
+        reviewer = transaction.find(reference["type"], Key.by_id(reference["id"]), Hold.SHARED)
+        if reviewer is not None and not reviewer.is_deleted and not reviewer.document.get("isBot"):
+            reviewers.append(reference_to(reviewer))
+    return reviewers
+
+
+def _is_among(record: Record, reviewers: list[Document]) -> bool:
+    principals = {record.actor.id, *record.transaction.threads.teams_of(record.actor.id)}
+    return any(one["id"] in principals for one in reviewers)
+
+
+def _term(record: Record, term_id: str) -> Stored:
+    term = record.transaction.find(TERM, Key.by_id(term_id), Hold.SHARED)
+    assert term is not None, "it was written in this transaction"  # noqa: S101
+    return term
+
+
+def _begin(record: Record, term: Stored, reviewers: list[Document], *, is_new: bool) -> None:
+    action = "Create" if is_new else "Update"
+    payload = {"glossaryTerm": reference_to(term), "action": action, "proposedState": APPROVED}
+    document: Document = {
+        "type": ThreadType.TASK.value,
+        "message": f"Please approve the glossary term {term.document.get('displayName') or term.document['name']}.",
+        "resolved": False,
+        "reactions": [],
+        "task": {
+            "type": TaskType.REQUEST_APPROVAL.value,
+            "assignees": reviewers,
+            "status": TaskStatus.OPEN.value,
+        },
+        FACTS: {"type": GLOSSARY_APPROVAL, "payload": payload},
+    }
+    begin_thread(record, NewThread(document), term)
+
+
+def _end(record: Record, thread: StoredThread, term: Stored, state: TaskState, comment: str | None) -> Written:
+    is_approved = state is TaskState.APPROVED
+    details = {"newValue": APPROVED} if is_approved else {}
+    message = f"{state}: {comment}" if comment else f"{state} the term."
+    event_type = EventType.TASK_RESOLVED if is_approved else EventType.TASK_CLOSED
+    facts = {"state": state.value, **({"comment": comment} if comment else {})}
+    return end_task(record, thread, term, TaskEnd(details, message, event_type, facts))

@@ -1,0 +1,156 @@
+"""Tests of glossary terms under reviewers: in review until a reviewer approves or rejects them."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from tests.contract.test_access import create_entity, restrict
+from tests.contract.test_explain import Person, person
+from tests.contract.test_feed import patch
+from tests.serving import Json
+
+__all__ = ["person"]  # fixtures
+
+
+@pytest.fixture
+def reviewer(administrator: httpx.Client, person: Person) -> tuple[str, httpx.Client]:
+    """A reviewer of the glossary Terms."""
+    user_id, client = person("rita")
+    reviewers = [{"type": "user", "id": user_id}]
+    create_entity(administrator, "/glossaries", name="Terms", description="x", reviewers=reviewers)
+    return user_id, client
+
+
+def define(client: httpx.Client, name: str = "Order", **fields: Json) -> Json:
+    answer = client.post("/glossaryTerms", json={"name": name, "description": "x", "glossary": "Terms", **fields})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def status_of(client: httpx.Client, term: Json) -> str | None:
+    status: str | None = client.get(f"/glossaryTerms/{term['id']}").json().get("entityStatus")
+    return status
+
+
+def approval_of(client: httpx.Client, term: Json) -> Json:
+    query = {"type": "GlossaryApproval", "aboutEntity": term["fullyQualifiedName"]}
+    (task,) = client.get("/tasks", params=query).json()["data"]
+    return task
+
+
+def decide(client: httpx.Client, task: Json, **request: str) -> httpx.Response:
+    return client.post(f"/tasks/{task['id']}/resolve", json=request)
+
+
+def set_status(client: httpx.Client, term: Json, status: str) -> httpx.Response:
+    return patch(client, f"/glossaryTerms/{term['id']}", {"op": "add", "path": "/entityStatus", "value": status})
+
+
+@pytest.mark.parametrize(("transition", "status"), [("approve", "Approved"), ("reject", "Rejected")])
+def test_a_reviewer_decides_on_a_term(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], transition: str, status: str
+) -> None:
+    reviewer_id, rita = reviewer
+    term = define(administrator)
+    assert (term["entityStatus"], status_of(rita, term)) == ("In Review", "In Review")
+    task = approval_of(rita, term)
+    assert ([one["id"] for one in task["assignees"]], task["category"]) == ([reviewer_id], "Approval")
+    assert [one["id"] for one in task["availableTransitions"]] == ["approve", "reject"]
+    ended = decide(rita, task, transitionId=transition, comment="so").json()
+    assert (ended["status"], ended["availableTransitions"], status_of(rita, term)) == (status, [], status)
+    decided_term = rita.get(f"/glossaryTerms/{term['id']}").json()
+    assert decided_term["updatedBy"] == "rita"
+    assert decide(rita, task, transitionId=transition).status_code == 409
+    assert rita.get(f"/feed/{task['id']}").json()["task"]["status"] == "Closed"
+
+
+def test_nobody_but_a_reviewer_decides(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], person: Person
+) -> None:
+    _, author = person("author")
+    term = define(administrator)
+    task = approval_of(administrator, term)
+    for client in (administrator, author):
+        assert decide(client, task, transitionId="approve").status_code == 403
+        assert client.post(f"/tasks/{task['id']}/close").status_code in (403, 409)
+        number = client.get(f"/feed/{task['id']}").json()["task"]["id"]
+        assert client.put(f"/feed/tasks/{number}/resolve", json={"newValue": "approved"}).status_code == 403
+        assert client.put(f"/feed/tasks/{number}/close", json={"comment": "no"}).status_code == 403
+    assert status_of(author, term) == "In Review"
+    assert set_status(author, term, "Approved").status_code == 403
+
+
+def test_an_author_cannot_state_that_a_term_is_approved(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client]
+) -> None:
+    term = define(administrator, entityStatus="Approved")
+    assert term["entityStatus"] == "In Review"
+    assert approval_of(administrator, term)["status"] == "Open"
+
+
+def test_what_a_reviewer_defines_is_approved_at_once(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client]
+) -> None:
+    reviewer_id, rita = reviewer
+    restrict(administrator, reviewer_id, {"effect": "allow"})
+    term = define(rita)
+    assert term["entityStatus"] == "Approved"
+    assert administrator.get("/tasks", params={"type": "GlossaryApproval"}).json()["data"] == []
+
+
+def test_terms_without_reviewers_are_as_before(administrator: httpx.Client) -> None:
+    create_entity(administrator, "/glossaries", name="Terms", description="x")
+    assert define(administrator).get("entityStatus") in (None, "Approved")
+    assert administrator.get("/tasks").json()["paging"]["total"] == 0
+
+
+def test_a_status_that_is_set_ends_the_task_and_one_in_review_opens_it(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client]
+) -> None:
+    reviewer_id, rita = reviewer
+    restrict(administrator, reviewer_id, {"effect": "allow"})
+    term = define(administrator)
+    task = approval_of(rita, term)
+    assert set_status(rita, term, "Rejected").is_success
+    assert rita.get(f"/tasks/{task['id']}").json()["status"] == "Rejected"
+    assert set_status(administrator, term, "In Review").is_success
+    query = {"type": "GlossaryApproval", "status": "Open"}
+    (second,) = rita.get("/tasks", params=query).json()["data"]
+    assert second["id"] != task["id"]
+    assert set_status(administrator, term, "Draft").is_success
+    assert rita.get(f"/tasks/{second['id']}").json()["status"] == "Cancelled"
+
+
+def test_1x_resolves_with_approved_or_rejected(administrator: httpx.Client, reviewer: tuple[str, httpx.Client]) -> None:
+    _, rita = reviewer
+    for name, value, status in (("A", "approved", "Approved"), ("B", "rejected", "Rejected")):
+        term = define(administrator, name)
+        number = approval_of(rita, term)["taskId"].removeprefix("TASK-")
+        assert rita.put(f"/feed/tasks/{int(number)}/resolve", json={"newValue": value}).is_success
+        assert status_of(rita, term) == status
+
+
+def test_a_team_reviews_and_a_bot_does_not(administrator: httpx.Client, person: Person) -> None:
+    user_id, member = person("tim")
+    team = create_entity(administrator, "/teams", name="stewards", teamType="Group", users=[user_id])
+    bot = administrator.get("/users/name/ingestion-bot").json()
+    reviewers = [{"type": "team", "id": team["id"]}]
+    if "id" in bot:
+        reviewers.append({"type": "user", "id": bot["id"]})
+    create_entity(administrator, "/glossaries", name="Terms", description="x", reviewers=reviewers)
+    term = define(administrator)
+    task = approval_of(member, term)
+    assert [one["name"] for one in task["assignees"]] == ["stewards"]
+    assert decide(member, task, resolutionType="Approved").json()["status"] == "Approved"
+
+
+def test_a_term_put_again_without_a_status_stays_in_review(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client]
+) -> None:
+    term = define(administrator)
+    body = {"name": "Order", "description": "y", "glossary": "Terms"}
+    assert administrator.put("/glossaryTerms", json=body).json()["entityStatus"] == "In Review"
+    assert approval_of(administrator, term)["status"] == "Open"
+    hard = administrator.delete(f"/glossaryTerms/{term['id']}?hardDelete=true")
+    assert hard.is_success
+    assert administrator.get("/tasks").json()["paging"]["total"] == 0

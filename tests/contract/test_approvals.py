@@ -80,12 +80,16 @@ def test_nobody_but_a_reviewer_decides(
     assert set_status(author, term, "Approved").status_code == 403
 
 
-def test_an_author_cannot_state_that_a_term_is_approved(
-    administrator: httpx.Client, reviewer: tuple[str, httpx.Client]
+def test_an_author_cannot_state_that_a_term_is_approved_an_administrator_can(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], person: Person
 ) -> None:
-    term = define(administrator, entityStatus="Approved")
+    author_id, author = person("author")
+    restrict(administrator, author_id, {"effect": "allow"})
+    term = define(author, entityStatus="Approved")
     assert term["entityStatus"] == "In Review"
     assert approval_of(administrator, term)["status"] == "Open"
+    assert set_status(author, term, "Approved").status_code == 403
+    assert define(administrator, "Client", entityStatus="Approved")["entityStatus"] == "Approved"
 
 
 def test_what_a_reviewer_defines_is_approved_at_once(

@@ -138,6 +138,10 @@ WRITES = frozenset(
     PUT /changes/{request}/move
     PUT /changes/{request}/withdraw
     POST /dataQuality/testCases/testCaseIncidentStatus
+    POST /announcements
+    PUT /announcements
+    PATCH /announcements/{announcement_id}
+    DELETE /announcements/{announcement_id}
     POST /tasks
     POST /tasks/bulk
     PATCH /tasks/{task_id}
@@ -428,6 +432,9 @@ _SHOWS: dict[str, Probe] = {
         f"/events/subscriptions/{one['id']}/history?limit=500" for one in aviary.open["events/subscriptions"]
     ),
     "GET /tasks": _always("/tasks?limit=100&fields=comments", "/tasks?limit=1"),
+    "GET /announcements": _always("/announcements?limit=100", "/announcements?limit=1"),
+    "GET /announcements/{announcement_id}": _threads("/announcements/{id}"),
+    "GET /announcements/name/{fqn}": _threads("/announcements/name/{id}"),
     "GET /tasks/count": _always("/tasks/count"),
     "GET /tasks/{task_id}": lambda aviary: (
         f"/tasks/{one}" for one in (*(one["stateId"] for one in aviary.steps), *(one["id"] for one in aviary.threads))

@@ -145,6 +145,24 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
             {"about": f"<#E::table::{_SALARIES}::columns::wrong>", "type": 7},
         ),
     ),
+    "POST /announcements": (
+        "/announcements",
+        (
+            {"entityLink": f"<#E::table::{_SALARIES}>"},
+            {"entityLink": f"<#E::table::{_SALARIES}>", "description": "x", "startTime": 1, "endTime": 2},
+            {"entityLink": f"<#E::table::{_SALARIES}::columns::wrong>", "description": 7},
+        ),
+    ),
+    "PUT /announcements": (
+        "/announcements",
+        (
+            {"entityLink": f"<#E::table::{_SALARIES}>"},
+            {"entityLink": f"<#E::table::{_SALARIES}>", "name": "outage", "description": "x"},
+            {"entityLink": f"<#E::table::{_SALARIES}>", "name": 7},
+        ),
+    ),
+    "PATCH /announcements/{announcement_id}": ("/announcements/{announcement}", PATCHES),
+    "DELETE /announcements/{announcement_id}": ("/announcements/{announcement}", NONE),
     "PATCH /tasks/{task_id}": ("/tasks/{task_thread}", PATCHES),
     "DELETE /tasks/{task_id}": ("/tasks/{task_thread}", NONE),
     "POST /tasks/{task_id}/resolve": (
@@ -497,6 +515,15 @@ def world(
     task_details = {"type": "RequestDescription", "assignees": [{"type": "user", "id": user_id}]}
     about = f"<#E::table::{_SALARIES}::description>"
     task = create_entity(administrator, "/feed", about=about, message=SECRET, type="Task", taskDetails=task_details)
+    outage = create_entity(
+        administrator,
+        "/announcements",
+        name="outage",
+        description=SECRET,
+        entityLink=f"<#E::table::{_SALARIES}>",
+        startTime=1,
+        endTime=2,
+    )
     edge = {
         "fromEntity": {"type": "table", "id": hidden_table["id"]},
         "toEntity": {"type": "table", "id": orders["id"]},
@@ -530,6 +557,7 @@ def world(
         "post": posted_thread["posts"][0]["id"],
         "task": str(task["task"]["id"]),
         "task_thread": task["id"],
+        "announcement": outage["id"],
         "type": types["id"],
     }
     with client:

@@ -141,7 +141,7 @@ def test_terms_are_made_and_changed_each_as_one_event(shop: Company) -> None:
     assert (client["synonyms"], client["style"], client["entityStatus"]) == (
         ["buyer", "payer"],
         {"color": "#FF0000"},
-        "Approved",
+        "In Review",
     )
     assert (client["owners"][0]["name"], client["reviewers"][0]["name"]) == ("sales", "jane")
     assert client["references"] == [{"name": "ISO", "endpoint": "https://iso.org/x"}]

@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
 from tocsin.jobs import (
+    announcements,
     audit,
     backtest,
     change_requests,
@@ -73,6 +74,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         Job("audit", settings.audit_every_s, lambda: audit.audit(audit_parts)),
         Job("editors", editors.EVERY_S, editors.EditorsJob(engine).look),
         Job("expiry", expiry.EVERY_S, expiry.ExpiryJob(engine).look),
+        Job("announcements", announcements.EVERY_S, announcements.AnnouncementsJob(engine).look),
         Job("mutes", mutes.EVERY_S, mutes.MutesJob(engine).look),
         Job("change requests", change_requests.EVERY_S, change_requests.ChangeRequestsJob(engine, SystemClock()).look),
         Job(reminders.JOB, reminders.EVERY_S, lambda: reminders.look(reminder_parts)),

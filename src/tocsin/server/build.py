@@ -42,6 +42,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.entities.history import History
+from tocsin.store.catalogue.feed.announcements import AnnouncementList
 from tocsin.store.catalogue.feed.tasks import TaskList
 from tocsin.store.catalogue.feed.threads import Feed
 from tocsin.store.catalogue.governance.group_members import Grouped
@@ -126,6 +127,7 @@ class DiscussionParts:
     feed_writes: FeedWrites
     tasks: TaskList
     task_writes: TaskWrites
+    announcements: AnnouncementList
     activity: Activity
 
 
@@ -299,4 +301,6 @@ def _limits_of(settings: Settings) -> LagLimits:
 
 def _discussion(engine: Engine, writes: Writes, page_bytes: int | None) -> DiscussionParts:
     activity = Activity(engine, page_bytes=page_bytes)
-    return DiscussionParts(Feed(engine), FeedWrites(writes), TaskList(engine), TaskWrites(writes), activity)
+    return DiscussionParts(
+        Feed(engine), FeedWrites(writes), TaskList(engine), TaskWrites(writes), AnnouncementList(engine), activity
+    )

@@ -40,13 +40,14 @@ def is_approval(thread: StoredThread) -> bool:
 def with_review_status(record: Record, fields: Document, old: Document) -> Document:
     """Return a glossary term with the status that its reviewers let it have.
 
-    A new one is In Review, or Approved if a reviewer makes it. What sources and bots state stays.
+    A new one is In Review, or Approved if a reviewer makes it. What sources, bots and administrators state stays.
 
     Raises
     ------
     Forbidden : a person who is no reviewer approves or rejects it
     """
-    if not _is_reviewed(record) or (record.actor.is_bot and (old or STATUS in fields)):
+    may_state = record.actor.is_admin or record.actor.is_bot
+    if not _is_reviewed(record) or (may_state and STATUS in fields):
         return fields
     reviewers = _reviewers_of(record, _with_full_name(fields, old))
     if not reviewers:
@@ -56,7 +57,7 @@ def with_review_status(record: Record, fields: Document, old: Document) -> Docum
         return fields | {STATUS: APPROVED if is_mine else IN_REVIEW}
     if status is None and before is not None:
         return fields | {STATUS: before}
-    if status != before and status in _DECISIONS and not is_mine and not record.actor.is_admin:
+    if status != before and status in _DECISIONS and not is_mine:
         raise Forbidden("Only reviewers of a glossary term may approve or reject it.")
     return fields
 

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tocsin.catalogue.feed import approvals, events, people, requests, rights, tasks
+from tocsin.catalogue.feed.announcement_requests import AnnouncementRequest
 from tocsin.catalogue.feed.thread_writes import (
     NewThread,
     TaskEnd,
+    announce,
     begin_thread,
     check_overlap,
     end_task,
@@ -35,7 +37,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, EventType, describe
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
-from tocsin.model.people import Actor
+from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.model.task import REJECT
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType
@@ -71,6 +73,21 @@ class FeedWrites:
             return None if is_begun else _create(record, request, thread_id)
 
         return self._writes.within(work, actor=actor)
+
+    def create_announcement(self, request: AnnouncementRequest, *, actor: Actor) -> Written:
+        """Begin an announcement of 2.x; followers hear of it when it begins. Raises as ``create``."""
+
+        def work(record: Record) -> Written:
+            asset = find_asset(record, request.link.entity_type, Key.by_name(request.link.fqn), Hold.CHANGE)
+            if request.name is not None and record.transaction.threads.is_name_taken(request.name):
+                raise Conflict(f"announcement {request.name} already exists")
+            return begin_thread(record, NewThread(request.document, request.link.steps), asset)
+
+        return self._writes.within(work, actor=actor)
+
+    def announce(self, thread_id: str) -> bool:
+        """Tell of an announcement whose start has come; return whether it was told of now: it is once."""
+        return self._writes.within(lambda record: announce(record, thread_id), actor=SYSTEM) is not None
 
     def reply(self, thread_id: str, request: Document, *, actor: Actor) -> Written:
         """Add a post to a thread; ``document`` is the thread."""

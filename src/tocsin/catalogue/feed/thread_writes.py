@@ -13,6 +13,7 @@ from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.thread_ports import ThreadRows
 from tocsin.flow.capture.write import Record
+from tocsin.model.announced_thread import IS_ANNOUNCED, is_unannounced
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -57,6 +58,8 @@ def begin_thread(record: Record, new: NewThread, asset: Stored) -> Written:
     document = new.document | stamps | _domains_of(asset) | {"postsCount": 0}
     thread = StoredThread(thread_id, asset.entity_type, asset.id, new.steps, record.actor.id, document)
     _check_kind(record, thread, asset)
+    if thread.kind == ThreadType.ANNOUNCEMENT and thread.document["announcement"]["startTime"] > record.at_ms:
+        thread.document[FACTS] = thread.document.get(FACTS, {}) | {IS_ANNOUNCED: False}
     stamped_thread = keep(record, thread, is_new=True)
     people.set_author(record, stamped_thread.id)
     people.set_of_thread(record, stamped_thread)
@@ -164,10 +167,31 @@ def keep(record: Record, thread: StoredThread, *, is_new: bool = False) -> Store
 def with_event(
     record: Record, event_type: EventType, about: tuple[StoredThread, Stored], described: ChangeDescription
 ) -> Written:
-    """Write the event of a thread and its asset; return the thread as it is shown, with the event."""
+    """Write the event of a thread and its asset; return the thread as it is shown, with the event.
+
+    A scheduled announcement has none before it begins, except of what people post to it.
+    """
     thread, asset = about
+    if is_unannounced(thread) and event_type is not EventType.POST_CREATED:
+        return Written(events.whole_thread(record, thread, asset), None)
     event: ChangeEvent = events.append_event(record, event_type, thread, asset, described)
     return Written(event.entity or {}, event)
+
+
+def announce(record: Record, thread_id: str) -> Written | None:
+    """Write the event of an announcement whose start has come, as of who made it; None if it was written before."""
+    thread = record.transaction.threads.find(thread_id)
+    if thread is None or not is_unannounced(thread) or thread.document["announcement"]["startTime"] > record.at_ms:
+        return None
+    asset = record.transaction.find(thread.about_type, Key.by_id(thread.about_id), Hold.SHARED)
+    if asset is None or asset.is_deleted:
+        return None
+    facts = {key: value for key, value in thread.document[FACTS].items() if key != IS_ANNOUNCED}
+    announced_thread = replace(thread, document=thread.document | {FACTS: facts})
+    record.transaction.threads.update(announced_thread)
+    changes = events.thread_changes({}, {**announced_thread.document, "resolved": None})
+    author = replace(record.actor, id=thread.created_by_id, name=thread.document["createdBy"])
+    return with_event(replace(record, actor=author), EventType.THREAD_CREATED, (announced_thread, asset), changes)
 
 
 def find_thread(record: Record, thread_id: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:

@@ -21,6 +21,9 @@ class ThreadRows(Protocol):
     def id_of_task(self, number: int) -> str | None:
         """Return the id of the thread that is the task of this number."""
 
+    def is_name_taken(self, name: str) -> bool:
+        """Return whether an announcement has this name."""
+
     def open_tasks(self, about_id: str, task_type: str) -> list[StoredThread]:
         """Return and hold the open tasks of this type of 2.x about an entity, oldest first."""
 

@@ -10,13 +10,12 @@ import re
 _PAGE = "docs/openmetadata-client.md"
 _PATH = re.compile(r"/api/v1/(\w+)(?:/.*)?", re.DOTALL)
 
-_TASKS = "suggestions and announcements are threads of /feed"
+_TASKS = "suggestions are tasks of /tasks and /feed"
 _INSIGHTS = "there are no data insights, KPIs or web analytics"
 _CONNECTIONS = "the server opens no connections to sources; the first run of a connector tests its own"
 
 UNSERVED: dict[str, str] = {
     "analytics": _INSIGHTS,
-    "announcements": _TASKS,
     "apps": "there are no applications; the search index follows the log",
     "automations": _CONNECTIONS,
     "dataContracts": "there are no data contracts",

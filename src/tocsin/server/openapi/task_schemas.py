@@ -1,4 +1,4 @@
-"""Schemas of tasks of OpenMetadata 2: requests and answers.
+"""Schemas of tasks and announcements of OpenMetadata 2: requests and answers.
 
 *Source:* OpenMetadata 2.0, ``entity/tasks/task.json`` and ``api/tasks``. Next: ``model/task.py``.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tocsin.alerts.incident_tasks import TYPE
 from tocsin.catalogue.feed.task_requests import MOST_TASKS
+from tocsin.model.announced_thread import AnnouncementStatus
 from tocsin.model.entity import Document
 from tocsin.model.task import CATEGORIES, PRIORITIES, RESOLUTIONS, TYPES, UNUSED_STATES, TaskState
 from tocsin.server.http.json_schema import (
@@ -77,6 +78,28 @@ TASK_ANSWERS: dict[str, Document] = {
             "deleted": FLAG,
         },
     ),
+    "AnnouncementEntity": exact_object(
+        {
+            "id": ID,
+            "name": TEXT,
+            "fullyQualifiedName": TEXT,
+            "displayName": TEXT,
+            "description": TEXT,
+            "entityLink": TEXT,
+            "startTime": TIME,
+            "endTime": TIME,
+            "status": either(*AnnouncementStatus),
+            "createdBy": TEXT,
+            "updatedBy": TEXT,
+            "owners": array(OPEN),
+            "domains": array(OPEN),
+            "reactions": array(OPEN),
+            "createdAt": TIME,
+            "updatedAt": TIME,
+            "deleted": FLAG,
+            "href": TEXT,
+        }
+    ),
     "TaskCount": exact_object(
         {"open": COUNT, "inProgress": COUNT, "approved": COUNT, "granted": COUNT, "completed": COUNT, "total": COUNT}
     ),
@@ -89,7 +112,7 @@ TASK_ANSWERS: dict[str, Document] = {
         }
     ),
 }
-"""A task, the number of tasks, what became of those of a bulk request."""
+"""A task, an announcement, the number of tasks, what became of those of a bulk request."""
 
 _PEOPLE = nullable(array({"anyOf": [TEXT, OPEN]}))
 _TASK_IDS: Document = {**array(TEXT), "minItems": 1, "maxItems": MOST_TASKS}
@@ -112,6 +135,18 @@ TASK_REQUESTS: dict[str, Document] = {
             "tags": nullable(array(OPEN)),
         },
         required=["category", "type", "about"],
+    ),
+    "CreateAnnouncementRequest": closed_object(
+        {
+            "name": nullable(TEXT),
+            "displayName": nullable(TEXT),
+            "description": TEXT,
+            "entityLink": TEXT,
+            "startTime": TIME,
+            "endTime": TIME,
+            "owners": nullable({**array(TEXT), "maxItems": 0}),
+        },
+        required=["description", "entityLink", "startTime", "endTime"],
     ),
     "TaskTransition": closed_object(
         {

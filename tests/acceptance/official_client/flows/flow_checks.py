@@ -35,6 +35,7 @@ from speaking import connect
 if hasattr(OpenMetadata, "create_thread"):
     importlib.import_module("checks.since_2")
     importlib.import_module("checks.tasks")
+    importlib.import_module("checks.announcements")
 
 SUBJECTS = (
     server,

@@ -11,10 +11,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, insert, literal, select, update
 
 from tocsin.chunks import chunks_of
+from tocsin.model.announced_thread import is_unannounced
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import join_steps, steps_of
 from tocsin.model.task import priority_of, state_of, task_type_of
-from tocsin.model.thread import PartTaken, StoredThread, ThreadPart, ThreadType
+from tocsin.model.thread import FACTS, PartTaken, StoredThread, ThreadPart, ThreadType
 from tocsin.store.database import documents
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.feed_tables import task_number, thread, thread_part, thread_post, tombstone_part
@@ -51,6 +52,10 @@ class SqlThreads:
         """Return the id of the thread that is the task of this number."""
         query = select(task_number.c.thread_id).where(task_number.c.number == number)
         return self._run(query).scalar_one_or_none()
+
+    def is_name_taken(self, name: str) -> bool:
+        """Return whether an announcement has this name."""
+        return self._run(select(_THREAD.id).where(_THREAD.name == name)).first() is not None
 
     def open_tasks(self, about_id: str, task_type: str) -> list[StoredThread]:
         """Return and hold the open tasks of this type of 2.x about an entity, oldest first."""
@@ -213,6 +218,8 @@ def _row(stored_thread: StoredThread) -> documents.Row:
         "resolved": stored_thread.document["resolved"],
         "updated_at_ms": stored_thread.document["updatedAt"],
         "document": to_text(stored_thread.document),
+        "name": (stored_thread.document.get(FACTS) or {}).get("name") if announcement else None,
+        "is_announced": not is_unannounced(stored_thread),
         **_task_row(stored_thread),
     }
 

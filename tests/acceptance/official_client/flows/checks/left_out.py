@@ -10,7 +10,7 @@ from metadata.ingestion.ometa.ometa_api import OpenMetadata
 _NO_CONTRACTS = "Tocsin has no data contracts"
 _NO_INSIGHTS = "Tocsin has no data insights, KPIs or web analytics"
 _NO_SUGGESTIONS = "Tocsin has tasks in /feed, no suggestions"
-_NO_ANNOUNCEMENTS = "Tocsin has announcements in /feed, where 1.13 has them; 2.0 has a collection for them"
+_NO_ANNOUNCEMENTS = "announcements are deleted for good"
 _NO_LOGS = "Tocsin keeps no logs of ingestion pipelines"
 _NO_PROGRESS = "Tocsin keeps the runs of ingestion pipelines, not their progress"
 _NO_APPS = "Tocsin has no applications; its index follows the log"
@@ -23,11 +23,7 @@ _UNTIL_2 = dict.fromkeys(
     _NO_SUGGESTIONS,
 )
 _SINCE_2 = {
-    **dict.fromkeys(
-        "list_announcements get_announcement get_announcement_by_name create_announcement "
-        "create_or_update_announcement patch_announcement delete_announcement restore_announcement".split(),
-        _NO_ANNOUNCEMENTS,
-    ),
+    "restore_announcement": _NO_ANNOUNCEMENTS,
     "create_post": "it reads a post, and is answered with the thread that holds it, as 1.13 does",
 }
 LEFT_OUT = {

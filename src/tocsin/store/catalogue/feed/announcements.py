@@ -1,0 +1,161 @@
+"""Reads of announcements as OpenMetadata 2 has them: pages by status, single ones, and those whose start has come.
+
+Next: ``store/catalogue/feed/threads.py``, whose threads they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import ColumnElement, Connection, Engine, and_, false, func, or_, select
+
+from tocsin.errors import NotFound
+from tocsin.model.announced_thread import AnnouncementStatus, announcement_document
+from tocsin.model.entity import Document
+from tocsin.model.thread import StoredThread, ThreadType
+from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
+from tocsin.store.catalogue.feed.filters import ThreadCursor, lies_at
+from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, thread_of
+from tocsin.store.catalogue.feed.threads import Sees, place_in, visible_threads
+from tocsin.store.database.documents import references_by_id
+from tocsin.store.database.engine import reading
+from tocsin.store.database.entity_tables import entity_reference
+from tocsin.store.database.feed_tables import thread
+from tocsin.store.database.tables import entity
+
+_THREAD = thread.c
+_Condition = ColumnElement[bool]
+_MOST_DUE = 500
+
+
+@dataclass(frozen=True)
+class AnnouncementFilter:
+    """Filters of announcements at a time; None is no filter.
+
+    Attributes
+    ----------
+    status, now_ms : where they are in their period at this time
+    is_active : whether they are active
+    about_id, steps : the asset that they are about, and the part of it
+    domain_id : id of a domain in which that lies; empty: no domain is so called
+    scopes : which assets the requester may see
+    """
+
+    now_ms: int
+    status: AnnouncementStatus | None = None
+    is_active: bool | None = None
+    about_id: str | None = None
+    steps: tuple[str, ...] = ()
+    domain_id: str | None = None
+    scopes: Scopes = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AnnouncementPage:
+    """Some announcements, the last changed first; how many fit; where the next page begins, if there is one."""
+
+    announcements: list[Document]
+    total: int
+    after: ThreadCursor | None = None
+
+
+class AnnouncementList:
+    """Reads announcements."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def get(self, thread_id: str, now_ms: int) -> Document:
+        """Return an announcement as of a time. Raises ``NotFound``: there is none."""
+        return self._single(_THREAD.id == thread_id, thread_id, now_ms)
+
+    def get_by_name(self, name: str, now_ms: int) -> Document:
+        """Return an announcement by its name; one that was made without has its id as name. Raises as ``get``."""
+        return self._single(or_(_THREAD.name == name, and_(_THREAD.id == name, _THREAD.name.is_(None))), name, now_ms)
+
+    def about(self, thread_id: str) -> tuple[str, str]:
+        """Return the type and id of what a thread is about. Raises ``NotFound``: there is no such thread."""
+        with reading(self._engine) as connection:
+            row = connection.execute(
+                select(_THREAD.about_type, _THREAD.about_id).where(_THREAD.id == thread_id)
+            ).one_or_none()
+        if row is None:
+            raise NotFound(f"announcement {thread_id} not found")
+        return row.about_type, row.about_id
+
+    def page(
+        self, announcement_filter: AnnouncementFilter, sees: Sees, *, after: ThreadCursor | None, limit: int
+    ) -> AnnouncementPage:
+        """Return the announcements that fit the filter and ``sees`` allows."""
+        with reading(self._engine) as connection:
+            conditions = _conditions(announcement_filter)
+            threads, unseen = visible_threads(connection, after, conditions, sees=sees, limit=limit + 1)
+            following = place_in(threads[limit - 1]) if len(threads) > limit else unseen
+            documents = _documents(connection, threads[:limit], announcement_filter.now_ms)
+            return AnnouncementPage(documents, _matching_count(connection, announcement_filter), following)
+
+    def due(self, now_ms: int) -> list[str]:
+        """Return the ids of announcements of live assets whose start has come and that nobody was told of."""
+        query = (
+            select(_THREAD.id)
+            .join(entity, entity.c.id == _THREAD.about_id)
+            .where(_THREAD.is_announced == false(), _THREAD.start_ms <= now_ms, entity.c.deleted == false())
+        )
+        with reading(self._engine) as connection:
+            return list(connection.scalars(query.order_by(_THREAD.start_ms).limit(_MOST_DUE)))
+
+    def _single(self, condition: _Condition, name: str, now_ms: int) -> Document:
+        with reading(self._engine) as connection:
+            query = select(*THREAD_COLUMNS).where(condition, _THREAD.kind == ThreadType.ANNOUNCEMENT.value)
+            row = connection.execute(query).one_or_none()
+            if row is None:
+                raise NotFound(f"announcement {name} not found")
+            return _documents(connection, [thread_of(row)], now_ms)[0]
+
+
+def _matching_count(connection: Connection, announcement_filter: AnnouncementFilter) -> int:
+    conditions = _conditions(announcement_filter)
+    if announcement_filter.scopes:
+        visible_ids = select(entity.c.id).where(in_scopes(announcement_filter.scopes))
+        conditions.append(_THREAD.about_id.in_(visible_ids))
+    return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
+
+
+def _conditions(announcement_filter: AnnouncementFilter) -> list[_Condition]:
+    now_ms = announcement_filter.now_ms
+    by_status: dict[AnnouncementStatus, _Condition] = {
+        AnnouncementStatus.ACTIVE: and_(_THREAD.start_ms <= now_ms, _THREAD.end_ms >= now_ms),
+        AnnouncementStatus.SCHEDULED: _THREAD.start_ms > now_ms,
+        AnnouncementStatus.EXPIRED: _THREAD.end_ms < now_ms,
+    }
+    conditions: list[_Condition] = [_THREAD.kind == ThreadType.ANNOUNCEMENT.value]
+    if announcement_filter.status is not None:
+        conditions.append(by_status[announcement_filter.status])
+    if announcement_filter.is_active is not None:
+        active = by_status[AnnouncementStatus.ACTIVE]
+        conditions.append(active if announcement_filter.is_active else ~active)
+    if announcement_filter.about_id is not None:
+        conditions += [_THREAD.about_id == announcement_filter.about_id, lies_at(announcement_filter.steps)]
+    if announcement_filter.domain_id is not None:
+        refers = entity_reference.c
+        in_domain = select(refers.entity_id).where(
+            refers.target_id == announcement_filter.domain_id, refers.field == "domains"
+        )
+        conditions.append(_THREAD.about_id.in_(in_domain))
+    return conditions
+
+
+def _documents(connection: Connection, threads: Sequence[StoredThread], now_ms: int) -> list[Document]:
+    ids = {one.about_id for one in threads}
+    ids |= {domain for one in threads for domain in one.document.get("domains") or ()}
+    references = references_by_id(connection, ids)
+    documents = []
+    for stored_thread in threads:
+        asset = references.get(stored_thread.about_id)
+        if asset is None:
+            raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+        domain_ids = stored_thread.document.get("domains") or ()
+        domains = [references[one] for one in domain_ids if one in references]
+        documents.append(announcement_document(stored_thread, asset, domains, now_ms))
+    return documents

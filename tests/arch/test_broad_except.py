@@ -15,7 +15,7 @@ BOUNDARIES = {
     ("jobs/intervals.py", "keep_running"),
     ("jobs/reminder_failures.py", "remind_apart"),
     ("delivery/worker/attempt.py", "make"),
-    ("delivery/worker/judgements.py", "_ask_ahead"),
+    ("delivery/worker/judgements.py", "_ask_together"),
     ("delivery/worker/deliver.py", "_steadily"),
 }
 

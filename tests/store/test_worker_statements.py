@@ -6,7 +6,7 @@ The defaults of new stores leave out some kinds of change, so that everybody mig
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,14 +18,16 @@ from tests.store.test_independence import Collecting, yes
 from tests.store.test_preferences import NIGHT_MS, company_of
 from tests.workers import with_parts, worker_parts
 
-from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.dispatch import Dispatch, Route
 from tocsin.delivery.worker.attempt import Attempts
 from tocsin.delivery.worker.parts import WorkerTime
 from tocsin.flow.track.attempts import Finished
 from tocsin.model.message import OutcomeReason
 from tocsin.model.preferences import RECOMMENDED, DefaultPreferences, Preferences
 from tocsin.model.subscription import Channel
+from tocsin.store.catalogue.alerts.subscriptions import UnreadableError
 from tocsin.store.database.tables import notification
+from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.send_permission import Permitted
@@ -170,6 +172,36 @@ async def test_mails_that_begin_together_after_a_second_are_judged_in_one_judgem
         await asyncio.gather(*(claiming.attempts.make(one, yes) for one in dispatches))
     assert len(claiming.channel.sent) == 80
     assert len(statements) <= 20, "routes and templates as well"
+
+
+class LateRoutes(Routes):
+    """Routes whose reading takes so long that what is known of rights and mutes is over."""
+
+    def __init__(self, engine: Engine, claiming: Claiming) -> None:
+        super().__init__(engine)
+        self._claiming = claiming
+
+    def of_all(self, subscription_ids: Collection[str]) -> dict[str, dict[str, Route] | UnreadableError]:
+        routes = super().of_all(subscription_ids)
+        self._claiming.now_s += 1.0
+        return routes
+
+
+async def test_mails_whose_rights_are_over_before_they_are_sent_ask_again_together(store_engine: Engine) -> None:
+    company, preferences = company_with_mails(store_engine, 40), SqlPreferences(store_engine)
+    claiming = Claiming(store_engine)
+    parts = with_parts(claiming.parts, routes=LateRoutes(store_engine, claiming))
+    claiming.attempts = Attempts(parts.attempts, parts.time)
+    dispatches = await claiming.claim()
+    no_descriptions = Preferences.model_validate({"kinds": {"description": {"Email": "never"}}})
+    preferences.put(company.ids["ana"], no_descriptions, now_ms=2)
+    to_ben = [one for one in dispatches if one.message.target == "ben@example.com"]
+    to_ana = [one for one in dispatches if one not in to_ben][:1]
+    with statements_in(store_engine) as statements:
+        ends = await asyncio.gather(*(claiming.attempts.make(one, yes) for one in to_ana + to_ben))
+    assert len(claiming.channel.sent) == len(to_ben) == 40
+    assert [bool(one and one.attempt.dropped) for one in ends] == [True] + [False] * 40
+    assert len(statements) <= 30, "routes and templates as well, and the mail that is not sent"
 
 
 async def test_what_is_left_out_while_mails_wait_for_others_is_dropped_from_all_of_them(store_engine: Engine) -> None:

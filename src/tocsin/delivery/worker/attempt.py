@@ -168,6 +168,7 @@ class Attempts:
             if (held_until_ms := await self._held_until_ms(dispatch, started_at_ms)) is not None:
                 return hold(message, dispatch.entries, until_ms=held_until_ms, now_ms=started_at_ms)
             routes = await self._book.routes(dispatch)
+            await self._judgements.make_certain(dispatch)
             result = await MessageAttempt(self._parts, time.clock, self._book, routes).run(dispatch, is_held)
         except Exception as error:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
             _log.exception("delivery.failed_unexpectedly", message=dispatch.message.id, event_id=dispatch.event.id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import structlog
 
@@ -22,6 +23,7 @@ from tocsin.model.channels import WORDED
 STATE_AGE_S = 1.0
 """A message is judged again when that was longer ago: it waited for others to its receiver."""
 
+T = TypeVar("T")
 _log = structlog.get_logger("tocsin.worker")
 _Judgement = asyncio.Future[Mapping[str, Dispatch]]
 """Messages that are judged again together, by id."""
@@ -41,6 +43,7 @@ class Judgements:
         self._turn = asyncio.Lock()
         self._coming: dict[str, _Judgement] = {}
         self._next: tuple[list[Dispatch], _Judgement] | None = None
+        self._uncertain: tuple[list[Dispatch], asyncio.Future[None]] | None = None
 
     async def look_ahead(self, dispatches: Sequence[Dispatch]) -> Sequence[Dispatch]:
         """Ask together what messages need that will be sent soon; where that fails, each asks for itself.
@@ -63,10 +66,35 @@ class Judgements:
 
         The same statements judge what has waited as well, and what will begin soon.
         """
-        if dispatch.judged_at_s is None or self._steady() - dispatch.judged_at_s < STATE_AGE_S:
+        if not self._has_waited(dispatch):
             return dispatch
         judged = (await asyncio.shield(self._next_judgement(dispatch)))[dispatch.message.id]
         return judged if judged.judged_at_s != dispatch.judged_at_s else None
+
+    async def make_certain(self, dispatch: Dispatch) -> None:
+        """Ask again what is permitted of a message that was judged in time but has not been sent for a second.
+
+        The same statements ask for all that have come so far by then: those of a claim do on a slow machine.
+        """
+        if not self._has_waited(dispatch) or self._parts.permitted.is_certain(dispatch):
+            return
+        if self._uncertain is None:
+            self._uncertain = [], asyncio.ensure_future(self._ask_permissions())
+        dispatches, coming = self._uncertain
+        dispatches.append(dispatch)
+        await asyncio.shield(coming)
+
+    async def _ask_permissions(self) -> None:
+        async with self._turn:
+            if self._uncertain is not None:
+                (dispatches, _), self._uncertain = self._uncertain, None
+                await _ask_together(lambda: self._look_ahead(dispatches), None)
+
+    def _has_waited(self, dispatch: Dispatch) -> bool:
+        return dispatch.judged_at_s is not None and self._steady() - dispatch.judged_at_s >= STATE_AGE_S
+
+    def _look_ahead(self, dispatches: Sequence[Dispatch]) -> None:
+        self._parts.permitted.look_ahead(dispatches, self._parts.quiet_times.look_ahead(dispatches))
 
     def _are_certain(self, dispatches: Sequence[Dispatch]) -> bool:
         return self._parts.quiet_times.are_known(dispatches) and all(map(self._parts.permitted.is_certain, dispatches))
@@ -80,7 +108,7 @@ class Judgements:
         def ask() -> Sequence[Dispatch]:
             current_dispatches = find()
             reporting = list(filter(tells_of_surroundings, current_dispatches))
-            parts.permitted.look_ahead(current_dispatches, parts.quiet_times.look_ahead(current_dispatches))
+            self._look_ahead(current_dispatches)
             parts.failing_rows.look_ahead(reporting)
             whole_dispatches = parts.failure_messages.with_contexts_in_digests(
                 parts.failure_messages.with_contexts(current_dispatches, reporting)
@@ -89,11 +117,7 @@ class Judgements:
             read_only = parts.permitted.read_only(with_incidents)
             return [replace(one, read_only=read_only) for one in whole_dispatches]
 
-        try:
-            return await asyncio.to_thread(ask)
-        except Exception:  # noqa: BLE001  the worker loop's boundary: each message records what is wrong with it
-            _log.exception("worker.look_ahead_failed")
-            return dispatches
+        return await _ask_together(ask, dispatches)
 
     def _next_judgement(self, dispatch: Dispatch) -> _Judgement:
         """Return the judgement, to come, of this message: the next, if it is not in one already."""
@@ -131,6 +155,15 @@ class Judgements:
         waiting_dispatches = self.waiting.next_portion(judged_before_s=judged_before_s)
         self._coming |= dict.fromkeys((one.message.id for one in waiting_dispatches), coming)
         return begun_dispatches + waiting_dispatches
+
+
+async def _ask_together(ask: Callable[[], T], otherwise: T) -> T:
+    """Return the result of the store, and ``otherwise`` where it fails: then each message asks for itself."""
+    try:
+        return await asyncio.to_thread(ask)
+    except Exception:  # noqa: BLE001  the worker loop's boundary: each message records what is wrong with it
+        _log.exception("worker.look_ahead_failed")
+        return otherwise
 
 
 def tells_of_surroundings(dispatch: Dispatch) -> bool:

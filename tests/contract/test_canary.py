@@ -534,6 +534,9 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/digest": _me("/users/{id}/digest"),
     "GET /users/{user_id}/notifications/assets": _me("/users/{id}/notifications/assets?limit=100"),
     "GET /users/{user_id}/notifications/causes": _me("/users/{id}/notifications/causes?limit=100"),
+    "GET /users/{user_id}/notifications/causes/{cause_id}/audience": _me(
+        "/users/{id}/notifications/causes/0123456789abcdef.1.999999/audience"
+    ),
     "GET /users/{user_id}/notifications": _me(f"/users/{{id}}/notifications?limit=1000&fields={_DETAILS}"),
     "GET /{collection}": _collections(f"/{{collection}}?{_ALL}"),
     "GET /{collection}/history": _collections("/{collection}/history?startTs=0&endTs=9000000000000&limit=500"),

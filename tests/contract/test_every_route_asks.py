@@ -56,6 +56,7 @@ OWN = {
     "GET /users/{user_id}/notifications": "one's own inbox; each entry asks",
     "GET /users/{user_id}/notifications/assets": "one's own inbox; each entry asks",
     "GET /users/{user_id}/notifications/causes": "one's own inbox; each entry asks",
+    "GET /users/{user_id}/notifications/causes/{cause_id}/audience": "one's own inbox; each entry asks",
     "PUT /users/{user_id}/notifications/read": "one's own inbox",
     "PUT /users/{user_id}/notifications/seen": "one's own inbox",
     "POST /users/{user_id}/notifications/marks": "one's own inbox; each entry asks",

@@ -171,3 +171,28 @@ def test_others_read_no_causes_and_a_forged_id_finds_nothing(reader: CauseReader
         assert bob.get(f"/users/{reader.id}/notifications/causes").status_code == 403
         assert bob.get(f"/users/{bob_id}/notifications?cause={cause['id']}").json()["data"] == []
     assert reader.names_of({"id": "0123456789abcdef.1.999999999999999999"}) == []
+
+
+def test_the_audience_of_a_cause_has_whom_one_may_know_of_and_counts_what_they_read(
+    reader: CauseReader, served: Served, administrator: httpx.Client
+) -> None:
+    bob_id, bob = served.person("bob")
+    with bob:
+        assert bob.put(f"/tables/{reader.tables['aa']}/followers/{bob_id}").is_success
+        reader.edit("aa", "bb", "secret", why="run 1")
+        (cause,) = reader.causes("actor=admin")
+        path = f"/users/{reader.id}/notifications/causes/{cause['id']}/audience"
+        (bobs,) = bob.get(f"/users/{bob_id}/notifications").json()["data"]
+        bob.put(f"/users/{bob_id}/notifications/{bobs['id']}/read")
+        answer = administrator.get(path).json()
+        counts = [(one["name"], one["told"], one["read"], "readAt" in one) for one in answer["data"]]
+        assert (counts, answer["isComplete"]) == ([("bob", 1, 1, True), ("mallory", 3, 0, False)], True)
+        assert administrator.get(f"{path}?limit=1").json()["paging"] == {"total": 2, "after": "1"}
+        restrict(administrator, reader.id, {"effect": "deny", "condition": "matchAnyTag('Tier.Tier1')"})
+        answer = reader.client.get(path).json()
+        assert ("mallory", 2) in [(one["name"], one["told"]) for one in answer["data"]]
+        assert answer["isComplete"] is False
+        assert bob.get(path).status_code == 403
+        assert bob.get(f"/users/{bob_id}/notifications/causes/{cause['id']}/audience").json()["causeId"] == cause["id"]
+        paths = [f"/users/{reader.id}/notifications/causes/{one}/audience" for one in ("0123456789abcdef.1.2", "x")]
+        assert [reader.client.get(one).status_code for one in paths] == [404, 400]

@@ -46,6 +46,17 @@ def notification_causes(user_id: str, **filters: Filter) -> ApiCall[Document]:
     return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/causes", _document, query_of(filters))
 
 
+def cause_audience(
+    user_id: str, cause_id: str, *, limit: int | None = None, after: str | None = None
+) -> ApiCall[Document]:
+    """Return who was told of what a cause of a user's inbox did (``data``): of how many events, and how many they read.
+
+    ``isComplete`` says whether these are all.
+    """
+    path = f"users/{quote(user_id, safe='')}/notifications/causes/{quote(cause_id, safe='')}/audience"
+    return ApiCall("GET", path, _document, query_of({"limit": limit, "after": after}))
+
+
 def mark_matching_notifications(
     user_id: str,
     mark: str,

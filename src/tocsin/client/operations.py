@@ -154,6 +154,7 @@ class _Operations:
     mark_notifications = _operation(inbox_calls.mark_notifications)
     notified_assets = _operation(inbox_calls.notified_assets)
     notification_causes = _operation(inbox_calls.notification_causes)
+    cause_audience = _operation(inbox_calls.cause_audience)
     mark_matching_notifications = _operation(inbox_calls.mark_matching_notifications)
     restore_notifications = _operation(inbox_calls.restore_notifications)
     mark_seen = _operation(inbox_calls.mark_seen)

@@ -101,7 +101,7 @@ AUDIENCE: Shape[_Audience] = {
 def audience_of_event(logged: LoggedEvent, caller: Caller, *, limit: int, skip: int) -> Document:
     """Return the audience of an event that the caller may view, ``limit`` people and addresses after ``skip``."""
     records = list(caller.parts.alert_stores.records.of_event(logged.offset, limit=MOST_RECORDS).values())
-    known_records = _records_known_to(caller, records)
+    known_records = records_known_to(caller, records)
     by_person: dict[str, list[NotificationRecord]] = defaultdict(list)
     for record in sorted(known_records, key=lambda one: one.notification.channel):
         by_person[record.notification.recipient_id or record.who].append(record)
@@ -119,7 +119,8 @@ def audience_of_event(logged: LoggedEvent, caller: Caller, *, limit: int, skip: 
     return json_of(AUDIENCE, audience) | {"paging": paging}
 
 
-def _records_known_to(caller: Caller, records: Sequence[NotificationRecord]) -> list[NotificationRecord]:
+def records_known_to(caller: Caller, records: Sequence[NotificationRecord]) -> list[NotificationRecord]:
+    """Return those of these notifications that the caller may know of: their own, and those of alerts they edit."""
     me = caller.actor
     if me.is_admin:
         return list(records)

@@ -26,7 +26,7 @@ def check_filter(entry_filter: EntryFilter) -> None:
     InvalidInput : a kind is none, or none that an entry shows; a cause is none
     """
     if entry_filter.cause is not None and parse_token(entry_filter.cause) is None:
-        raise InvalidInput("is the id of a cause, as the list of causes has it", field="cause")
+        raise InvalidInput("no id of a cause: the list of causes has them", field="cause")
     if unknown := [kind for kind in entry_filter.kinds if kind not in FILTER_KINDS]:
         raise InvalidInput(f"unknown: {', '.join(unknown)}; there are {', '.join(FILTER_KINDS)}", field="kind")
 

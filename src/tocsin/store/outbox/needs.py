@@ -26,7 +26,7 @@ _TYPES = [event_type for event_type, kind in BY_EVENT_TYPE.items() if kind in NE
 _CATEGORIES = [one for one in (*CATEGORIES, TALK) if NEEDING_KINDS.intersection(kinds_in_category(one))]
 _TEXTS = [f'"{IS_BREAKING}":true', *(f'"{category}"' for category in _CATEGORIES)]
 _MAY_NEED = or_(_EVENT.event_type.in_(_TYPES), *(_EVENT.derived.contains(text, autoescape=True) for text in _TEXTS))
-"""Whether an event may have a kind that needs somebody: most have none, and are not parsed."""
+"""Whether an event may have a kind that needs its people: most have none, and are not parsed."""
 
 
 class Needs:

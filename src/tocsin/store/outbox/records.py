@@ -53,6 +53,12 @@ class Records:
         query = select(notification).where(notification.c.log_offset == log_offset)
         return self._read(query.order_by(notification.c.id).limit(limit))
 
+    def of_events(self, log_offsets: Collection[int], *, limit: int) -> dict[str, NotificationRecord]:
+        """Return at most ``limit`` of the notifications of the events at these places, in the order of their ids."""
+        query = select(notification).order_by(notification.c.id).limit(limit)
+        with reading(self._engine) as connection:
+            return records_of(connection, list(rows_by_key(connection, query, notification.c.log_offset, log_offsets)))
+
     def of_user(self, log_offset: int, user_id: str) -> dict[str, NotificationRecord]:
         """Return what is stored for one person of the event at that place."""
         conditions = (notification.c.recipient_id == user_id, notification.c.log_offset == log_offset)

@@ -11,25 +11,31 @@ from typing import Annotated, NamedTuple
 from fastapi import Query, Response
 
 from tocsin.delivery.wording.causes import CauseActor, cause_title
+from tocsin.errors import NotFound
 from tocsin.model.causes import CauseKind
 from tocsin.model.entity import Document
+from tocsin.model.inbox import MOST_COUNTED
 from tocsin.model.people import Actor
 from tocsin.server.access.inbox import InboxView
 from tocsin.server.access.inbox_causes import CauseEntries, causes_of_inbox, leading_entries
+from tocsin.server.alerts.cause_audience import CAUSE_AUDIENCE, audience_of_events
 from tocsin.server.build import Parts
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, TEXT, TIME, array, either, exact_object, nullable, ref
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import PartsHere, RequestActor, answer
+from tocsin.server.request import Asked, PartsHere, PathText, RequestActor, answer
 from tocsin.server.routes.notifications.inbox import (
     AskedKind,
+    AskedTab,
     Owner,
     inbox_cursor,
     parse_cursor,
+    parse_filter,
     shown_entries,
     view_of,
 )
+from tocsin.store.outbox.inbox import PageOf
 
 router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
@@ -59,6 +65,8 @@ _CAUSE: Shape[_ShownCause] = {
     "timestamp": (TIME, lambda cause: max(head.facts.timestamp_ms for head in cause.entries.heads)),
     "leading": (ref("Notification"), lambda cause: cause.leading),
 }
+_AUDIENCE = schema_of(CAUSE_AUDIENCE)
+AUDIENCE_OF_CAUSE = exact_object(_AUDIENCE["properties"] | {"causeId": TEXT, "paging": ref("Paging")})
 _PAGE = exact_object({"data": array(schema_of(_CAUSE)), "paging": ref("Paging")})
 
 
@@ -88,6 +96,29 @@ def list_causes(
         paging["after"] = inbox_cursor(page[-1].place(page_of))
     data = [json_of(_CAUSE, one) for one in _shown_causes(page, view, sender, parts)]
     return answer({"data": data, "paging": paging})
+
+
+@router.get("/causes/{cause_id}/audience", openapi_extra=answers("CauseAudience", AUDIENCE_OF_CAUSE))
+def audience_of_cause(
+    owner: Owner,
+    cause_id: PathText,
+    caller: Asked,
+    *,
+    tab: AskedTab,
+    limit: Annotated[int, Query(ge=0, le=1000)] = 100,
+    after: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    """Return who else was told of what a cause of the inbox did, and has read it, as far as the caller may know.
+
+    Administrators know of everybody, editors of whom their alert told, others of themselves. Only events that the
+    caller may view count.
+    """
+    kind = PageOf(tab, entry_filter=parse_filter({"cause": cause_id}))
+    entries = view_of(owner, caller.actor, caller.parts).page(kind, None, MOST_COUNTED).entries
+    if not entries:
+        raise NotFound(f"the inbox has no entries of the cause {cause_id}")
+    offsets = {entry.log_offset for entry in entries}
+    return answer({"causeId": cause_id} | audience_of_events(offsets, caller, limit=limit, skip=after))
 
 
 def _shown_causes(causes: Sequence[CauseEntries], view: InboxView, sender: Actor, parts: Parts) -> list[_ShownCause]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tocsin.client import Client
 from tocsin.delivery.wording.naming import DisplayNaming, changes_of, references_of
-from tocsin.errors import Forbidden, NotFound
+from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.model.change import ChangeEvent
 
 _PRINCIPALS = ("user", "team")
@@ -34,6 +34,6 @@ class DisplayNames:
     def _read(self, entity_type: str, entity_id: str) -> str:
         try:
             entity = self._client.get_by_id(entity_type, entity_id, include="all")
-        except (Forbidden, NotFound):
+        except (Forbidden, NotFound, InvalidInput):  # the id of Tocsin itself, ``system``, is no UUID
             return ""
         return str(entity.document.get("displayName") or "")

@@ -232,6 +232,11 @@ def test_events_call_people_by_their_display_names_and_read_each_once(run: Run, 
     lines = run("events", "tail", "--since", "7", "--once").out.splitlines()
     words = "owner ben.ito added … and 1 more  by Dana Whitlock"
     assert lines == [f"2024-05-01 12:00:00 UTC  table a.b  {words}  id-of-a.b"] * 2
+    of_tocsin = event("a.b") | {"userId": "system", "userName": "system"}
+    invalid = {"code": 400, "message": "entity_id: must be a UUID"}
+    small_server.answer("GET", f"{API}/users/system", invalid, status=400)
+    small_server.answer("GET", f"{API}/events", {"data": [of_tocsin], "paging": {"offset": 9}}, answers[1])
+    assert "by system" in run("events", "tail", "--since", "7", "--once").out
     read_paths = [one.path for one in small_server.requests if one.path.endswith(("/u1", "/u2", "/t1"))]
     assert len(read_paths) == 3
     small_server.answer("GET", f"{API}/events", *answers)

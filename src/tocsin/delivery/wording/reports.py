@@ -1,6 +1,6 @@
 """Text of reports for recipients: test results, runs, incidents, refused accesses and failing destinations.
 
-``test failed``, with what was found and expected as facts; ``ann was refused EditTags``; a
+``test failed``, with what was found and expected as facts; ``ann was not allowed to edit tags``; a
 destination that fails.
 Next: ``delivery/wording/changes.py``.
 """
@@ -342,14 +342,16 @@ def _violation_lines(_old: Document, details: Document, policy: Document, _zone:
     where = "" if asset.get("id") else f" on {asset.get('type', '')} {name}".rstrip()  # the title says which asset
     repeats = f", {repeat_count} more times" if repeat_count else ""
     who = user.get("displayName") or user.get("name") or "somebody"
-    refusal = f"{who} was refused {details.get('operation', 'access')}{where}{repeats}"
+    operation = details.get("operation")
+    act = f"not allowed to {in_words(str(operation))}" if operation else "refused access"
+    refusal = f"{who} was {act}{where}{repeats}"
     yield ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
     policy_name = str(policy.get("displayName") or policy.get("name") or "")
     rule = f", rule {details['rule']}" if isinstance(details.get("rule"), str) else ""
     yield from fact_lines("by policy", f"{policy_name}{rule}" if policy_name else "")
-    operation = details.get("operation", "this")
+    allowance = operation or "this"
     yield advice_line(
-        clean_line(f"nothing, if that is as it should be; else give {who} a role that allows {operation}")
+        clean_line(f"nothing, if that is as it should be; else give {who} a role that allows {allowance}")
     )
 
 

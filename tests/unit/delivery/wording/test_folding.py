@@ -55,8 +55,8 @@ def test_what_of_another_asset_changed_is_told_beside_it() -> None:
 
 def test_a_certification_that_changes_again_and_again_is_told_from_the_first_to_the_last() -> None:
     silver, gold, bronze = (
-        {"tagLabel": {"tagFQN": f"Certification.{one}"}, "expiryDate": 1_800_000_000_000}
-        for one in ("Silver", "Gold", "Bronze")
+        {"tagLabel": {"tagFQN": f"Certification.{name}"}, "expiryDate": 1_800_000_000_000}
+        for name in ("Silver", "Gold", "Bronze")
     )
     first = change_event(update_of("certification", silver, gold))
     second = change_event(update_of("certification", gold, bronze))

@@ -281,11 +281,11 @@ def test_a_failure_is_what_a_test_or_run_reports(change: ChangeDescription | Non
             },
             "incident resolved: missing data",
         ),
-        (VIOLATION, REFUSED, "ann was refused EditTags"),
+        (VIOLATION, REFUSED, "ann was not allowed to edit tags"),
         (
             VIOLATION,
             REFUSED | {"repeated": 4},
-            "ann was refused EditTags, 4 more times",
+            "ann was not allowed to edit tags, 4 more times",
         ),
         (VIOLATION, {"repeated": 4, "sinceMs": 0}, "4 more requests refused"),
     ],

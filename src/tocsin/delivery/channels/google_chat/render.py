@@ -91,7 +91,7 @@ def _brief(section: Section) -> str:
 
 def _says_tone(section: Section) -> bool:
     """Return whether the headline, which is the title, says the word that a notification's tone has."""
-    return _MARKS[section.tone][1].casefold() in section.headline.casefold()
+    return _MARKS[section.tone][1].casefold().removesuffix("ed") in section.headline.casefold()
 
 
 def _in_colour(text: str, tone: Tone) -> str:

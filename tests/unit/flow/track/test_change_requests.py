@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tocsin.errors import Conflict, InvalidInput
@@ -15,6 +15,8 @@ from tocsin.flow.track.change_requests import (
     check_date,
     check_open,
     coming_reminder_ms,
+    deprecate,
+    end_with_asset,
     is_awaited,
     is_reminder_due,
     move,
@@ -41,50 +43,85 @@ _REQUEST = AnnouncedChange(
     remind_at_ms=400,
 )
 DAY_MS = 86_400_000
-_ACT = st.sampled_from(("move", "withdraw", "answer", "change", "remind"))
-_ACTS = st.lists(st.tuples(_ACT, st.integers(0, 500), st.integers(0, 3_000)))
+_ACT = st.sampled_from(("move", "withdraw", "answer", "change", "remind", "deprecate", "end with asset"))
+_PAUSE_MS = st.sampled_from((0, 1, 300, 400, 600, 999, 1_000))
+"""Pauses after which dates and reminders have come, often just so."""
+
+_ACTS = st.lists(st.tuples(_ACT, _PAUSE_MS, st.sampled_from((0, 999, 1_000, 1_001, 1_500, 3_000))), max_size=12)
+_OPEN = (RequestStatus.ANNOUNCED, RequestStatus.DUE)
+_STATUSES = {
+    "move": _OPEN,
+    "withdraw": _OPEN,
+    "end with asset": _OPEN,
+    "answer": (RequestStatus.ANNOUNCED,),
+    "remind": (RequestStatus.ANNOUNCED,),
+    "deprecate": (RequestStatus.DUE,),
+}
+"""The statuses in which each act is possible; a change that was made may be found in all."""
+
+_ENDS = {
+    "withdraw": RequestStatus.WITHDRAWN,
+    "end with asset": RequestStatus.DONE,
+    "deprecate": RequestStatus.DONE,
+    "move": RequestStatus.ANNOUNCED,
+}
 
 
 def after_act(act: str, before: AnnouncedChange, date_ms: int, at_ms: int) -> AnnouncedChange:
     """Return what an act makes of a request; raise where it is refused."""
-    if act == "move":
-        return move(before, date_ms, at_ms)
-    if act == "withdraw":
-        return withdraw(before, at_ms)
-    if act == "remind":
-        return remind(before, at_ms)
-    if act == "change":
-        return before if before.withdrawn_at_ms else replace(before, done_at_ms=at_ms)
-    check_open(before, at_ms)
-    return before
+    match act:
+        case "move":
+            return move(before, date_ms, at_ms)
+        case "withdraw":
+            return withdraw(before, at_ms)
+        case "remind":
+            return remind(before, at_ms)
+        case "deprecate":
+            return deprecate(before, at_ms)
+        case "end with asset":
+            return end_with_asset(before, at_ms)
+        case "change":
+            return before if before.withdrawn_at_ms else replace(before, done_at_ms=at_ms)
+        case _:
+            check_open(before, at_ms)
+            return before
 
 
-@given(_ACTS)
-def test_whatever_people_do_a_date_moves_only_later_and_what_is_withdrawn_or_done_stays_so(
-    acts: list[tuple[str, int, int]],
+def is_possible(act: str, before: AnnouncedChange, date_ms: int, at_ms: int) -> bool:
+    """Return whether an act may be done to a request, by what the documentation says."""
+    has_status = act == "change" or status_at(before, at_ms) in _STATUSES[act]
+    match act:
+        case "move":
+            return has_status and date_ms > at_ms and date_ms >= before.due_at_ms
+        case "remind":
+            return has_status and before.remind_at_ms is not None and before.remind_at_ms <= at_ms
+        case "deprecate":
+            return has_status and before.kind is ChangeKind.DEPRECATION
+        case _:
+            return has_status
+
+
+@given(_ACTS, st.sampled_from((ChangeKind.REMOVAL, ChangeKind.DEPRECATION)))
+@example([("answer", 1_000, 0)], ChangeKind.REMOVAL)
+@example([("withdraw", 0, 0), ("end with asset", 0, 0)], ChangeKind.REMOVAL)
+@example([("deprecate", 999, 0), ("deprecate", 1, 0), ("withdraw", 0, 0)], ChangeKind.DEPRECATION)
+def test_whatever_people_do_only_what_its_status_allows_happens_and_it_ends_once(
+    acts: list[tuple[str, int, int]], kind: ChangeKind
 ) -> None:
-    request, at_ms = _REQUEST, 0
+    request, at_ms = replace(_REQUEST, kind=kind), 0
     for act, pause_ms, date_ms in acts:
         before, at_ms = request, at_ms + pause_ms
-        status = status_at(before, at_ms)
-        is_open = True
+        is_taken = True
         try:
             request = after_act(act, before, date_ms, at_ms)
         except (Conflict, InvalidInput):
-            is_open = False
-        assert request.due_at_ms >= before.due_at_ms
-        if status in (RequestStatus.WITHDRAWN, RequestStatus.DONE) and act != "change":
-            assert (request, is_open) == (before, False)
-        if act == "answer":
-            assert is_open == (status is RequestStatus.ANNOUNCED)
-        if act == "withdraw" and is_open:
-            assert status_at(request, at_ms) is RequestStatus.WITHDRAWN
+            is_taken = False
+        assert is_taken == is_possible(act, before, date_ms, at_ms)
+        assert request.due_at_ms >= before.due_at_ms, "a date moves only later"
+        if is_taken and act in _ENDS:
+            assert status_at(request, at_ms) is _ENDS[act]
         if act == "remind":
-            is_due = before.remind_at_ms is not None and before.remind_at_ms <= at_ms
-            assert is_open == (is_due and status is RequestStatus.ANNOUNCED)
             assert not is_reminder_due(request, at_ms), "it happens once"
-        if act == "move" and is_open:
-            assert status_at(request, at_ms) is RequestStatus.ANNOUNCED
 
 
 def test_reminders_come_at_their_intervals_and_those_missed_are_one() -> None:

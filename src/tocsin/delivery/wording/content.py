@@ -17,7 +17,7 @@ from tocsin.delivery.lines import ADVICE, PURPOSE, ChangeLine, clean_line, cut, 
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
 from tocsin.delivery.wording.causes import run_text
-from tocsin.delivery.wording.change_requests import SINCE_THEN, objection_line, request_commands, state_lines
+from tocsin.delivery.wording.change_requests import SINCE_THEN, is_change_overdue, objection_line
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block
@@ -26,13 +26,14 @@ from tocsin.delivery.wording.incidents import INCIDENT_LABEL, tells_of_incident
 from tocsin.delivery.wording.readers import YOU, names_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_recovery, is_report
+from tocsin.delivery.wording.request_states import request_lines, request_read
 from tocsin.delivery.wording.spans import spans_of
 from tocsin.delivery.wording.surroundings import ENDED_ADVICE, FAILURE_ADVICE, STREAKS, with_failure_advice
 from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
 from tocsin.model import fqn
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
-from tocsin.model.change_request import NOT_ASKED, RequestNow, request_in
+from tocsin.model.change_request import NOT_ASKED
 from tocsin.model.message import Entry
 from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import count_text
@@ -209,7 +210,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         event, failure = entry.carried.event, dispatch.failure
         if dispatch.incidents or dispatch.streaks:
             failure = failure or _failure_in_digest(entry, dispatch)
-        kinds, request = _kinds_that_word(entry), _request_read(entry, dispatch)
+        kinds, request = _kinds_that_word(entry), request_read(entry, dispatch)
         reader_id = entry.recipient_id if names_reader(event, entry.recipient_id) else None
         buttons = dispatch.buttons.get(entry.notification_id, ())
         incident = dispatch.incidents.get(entry.notification_id)
@@ -226,7 +227,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
             template_text = dispatch.texts.get(entry.notification_id)
             lines = text.lines if advice == FAILURE_ADVICE else list(with_failure_advice(text.lines, advice))
             if request is not None:
-                lines = _request_lines(lines, entry, request, dispatch.zone)
+                lines = request_lines(lines, entry, request, dispatch.zone)
             lines = [line for line in lines if incident is None or line.label != INCIDENT_LABEL]  # a note links to it
             section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
             section = _with_owners(section, event, reader_id) if not text.asset.full_name else section
@@ -254,33 +255,10 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
 
 
-class _RequestRead(NamedTuple):
-    """The change request that a notification tells of as it is now, and whether its author reads that."""
-
-    now: RequestNow
-    is_author: bool
-
-
 def _kinds_that_word(entry: Entry) -> frozenset[ReasonKind] | None:
     """Return the kinds of reasons, where the words for an event depend on these; None where they do not."""
     is_addressed = entry.event.entity_type == THREAD or entry.event.event_type in OF_CHANGE_REQUESTS
     return frozenset(one.kind for one in entry.reasons) if is_addressed else None
-
-
-def _request_read(entry: Entry, dispatch: Dispatch) -> _RequestRead | None:
-    is_of_request = dispatch.requests and entry.event.event_type in OF_CHANGE_REQUESTS
-    request = request_in(entry.event) if is_of_request else None
-    now = dispatch.requests.get(str(request.get("id"))) if request else None
-    return None if now is None else _RequestRead(now, entry.recipient_id == now.author_id)
-
-
-def _request_lines(lines: Sequence[ChangeLine], entry: Entry, request: _RequestRead, zone: str) -> list[ChangeLine]:
-    """Return the lines of a change request with what has become of it, and what its reader can do now."""
-    event, kinds = entry.event, {reason.kind for reason in entry.reasons}
-    if not (commands := request_commands(event, kinds, is_author=request.is_author, now=request.now)):
-        return [*lines]
-    facts = [line for line in lines if not line.label.startswith(PURPOSE)]
-    return [*facts, *state_lines(event, request.now, zone), *commands]
 
 
 def _recovery_offsets(dispatch: Dispatch) -> dict[tuple[str, str], int]:
@@ -391,7 +369,7 @@ def _beside_failure(guidance: Guidance, failure: FailureContext, section: Sectio
 
 def _did(event: ChangeEvent, times: int) -> str:
     """Return what an event says was done, and by whom; the last of several that are told as one."""
-    if is_report(event) or event.event_type in _OF_NOBODY:
+    if is_report(event) or event.event_type in _OF_NOBODY or is_change_overdue(event):
         return f"{_REPORTED} {times:,} times, last" if times > 1 else _REPORTED
     if event.event_type in _SESSIONS:
         return _SESSIONS[event.event_type]

@@ -121,3 +121,10 @@ def test_a_message_that_waited_says_what_has_become_of_the_request(now: RequestN
     (section,) = message_content(message, message.entries, base_url="https://t", lines_each=9).sections
     shown_lines = [line.label if line.label.startswith("to ") else line.labelled_text for line in section.lines]
     assert [line for line in shown_lines if line != "reason: unused"] == lines
+
+
+def test_nobody_asks_the_author_of_what_is_due() -> None:
+    due = DUE.model_copy(update={"user_name": "system"})
+    text = preview(message_of(due), "https://t")["text"]
+    assert "(table), reported 2025-10-09 08:53 UTC" in text
+    assert "system" not in text

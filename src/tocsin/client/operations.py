@@ -2,7 +2,8 @@
 
 Each operation is a function of ``client/calls.py``, ``activity_calls.py``, ``alert_calls.py``, ``change_calls.py``,
 ``event_calls.py``, ``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``, ``lake_calls.py``,
-``preference_calls.py``, ``rdf_calls.py``, ``retention_calls.py`` or ``search_calls.py``, which documents it.
+``preference_calls.py``, ``rdf_calls.py``, ``retention_calls.py``, ``search_calls.py`` or ``task_calls.py``, which
+documents it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tocsin.client import (
     rdf_calls,
     retention_calls,
     search_calls,
+    task_calls,
 )
 from tocsin.client.call import ApiCall, Page, Pages
 from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, reaching, request_of
@@ -209,6 +211,11 @@ class _Operations:
     comment_on_change = _operation(change_calls.comment_on_change)
     move_change = _operation(change_calls.move_change)
     withdraw_change = _operation(change_calls.withdraw_change)
+    create_task = _operation(task_calls.create_task)
+    list_tasks = _listing(task_calls.list_tasks)
+    get_task = _operation(task_calls.get_task)
+    resolve_task = _operation(task_calls.resolve_task)
+    comment_on_task = _operation(task_calls.comment_on_task)
     alert_editors = _operation(alert_calls.alert_editors)
     watching_alerts = _operation(alert_calls.watching_alerts)
     take_over_alert = _operation(alert_calls.take_over_alert)

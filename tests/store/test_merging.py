@@ -78,7 +78,7 @@ def test_what_waits_for_a_check_goes_out_with_the_alert_that_is_sure_to_be_first
 def test_a_reason_that_comes_later_adds_what_a_notification_needs_of_its_person(store_engine: Engine) -> None:
     queries = TwoQueries(store_engine, "ActivityFeed")
     with writing(store_engine) as connection:
-        breaks = update(change_event).values(derived='{"isBreaking": true}')
+        breaks = update(change_event).values(derived='{"isBreaking":true}')
         connection.execute(breaks.where(change_event.c.log_offset == queries.logged.offset))
     needs: list[str | None] = []
     for alert, kind in (("first", ReasonKind.FOLLOWER), ("second", ReasonKind.OWNER), ("third", ReasonKind.FOLLOWER)):

@@ -40,7 +40,10 @@ def drop_columns_after_0056(connection: Connection) -> None:
     for name in ("team_preference", "team_follow", "follow_refusal"):
         connection.exec_driver_sql(f"DROP TABLE {name}")
     connection.exec_driver_sql("DROP TABLE column_follow")
-    connection.exec_driver_sql("DROP TABLE hourly_message")
+    for name in ("hourly_message", "substitute"):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
+    for name in ("for_id", "away_until_ms"):
+        connection.exec_driver_sql(f"ALTER TABLE alert_incident_step DROP COLUMN {name}")
     connection.exec_driver_sql("DROP INDEX ix_follow_entity_type")
     connection.exec_driver_sql("DROP INDEX ix_mute_broad")
     for name in ("ends_by", "ends_of", "ends_after", "until_offset", "told_ms"):

@@ -117,6 +117,8 @@ WRITES = frozenset(
     DELETE /teams/{team_id}/users/{user_id}
     DELETE /users/{user_id}/mutes/{about_id}
     DELETE /users/{user_id}/recommendations/{asset_id}/dismissal
+    DELETE /users/{user_id}/standsInFor/{person_id}
+    DELETE /users/{user_id}/substitute
     DELETE /{collection}/name/{fqn}
     DELETE /{collection}/{entity_id}
     DELETE /{collection}/{entity_id}/followers/{user_id}
@@ -259,6 +261,8 @@ WRITES = frozenset(
     PUT /users/{user_id}/notifications/read
     PUT /users/{user_id}/recommendations/{asset_id}/dismissal
     PUT /users/{user_id}/notifications/seen
+    PUT /users/{user_id}/standsInFor/{person_id}
+    PUT /users/{user_id}/substitute
     POST /users/{user_id}/notifications/marks
     PUT /users/{user_id}/notifications/{notification_id}/read
     PUT /users/{user_id}/preferences
@@ -524,6 +528,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/recommendations": _probe_all(
         _me("/users/{id}/recommendations?limit=30"), _me("/users/{id}/recommendations?dismissed=true")
     ),
+    "GET /users/{user_id}/substitute": _me("/users/{id}/substitute"),
     "GET /users/{user_id}/searches": _me("/users/{id}/searches"),
     "GET /searches/{search_id}": _alerts("/searches/{id}"),
     "GET /addresses/{holder_id}": _probe_of("teams", "/addresses/{id}"),

@@ -30,6 +30,7 @@ _WITHOUT_BODY = {
     "put /api/v1/events/subscriptions/{subscription_id}/takeOver",
     "put /api/v1/users/{user_id}/notifications/read",
     "put /api/v1/users/{user_id}/recommendations/{asset_id}/dismissal",
+    "put /api/v1/users/{user_id}/standsInFor/{person_id}",
     "put /api/v1/users/{user_id}/notifications/seen",
     "put /api/v1/users/{user_id}/notifications/{notification_id}/read",
     "post /api/v1/usage/compute.percentile/{entity_type}/{date}",

@@ -26,6 +26,7 @@ from tocsin.model.change import (
 )
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.substitute import StandIn
 
 _LONGEST_COMMENT = 4_000
 _PEOPLE = ("user", "team")
@@ -39,7 +40,8 @@ _KINDS_BY_STATUS = {"Ack": StepKind.ACKNOWLEDGED, "Assigned": StepKind.ASSIGNED,
 class Handling:
     """What a person does to an incident: the kind of step, a comment, whom it is assigned to, why it failed.
 
-    ``other_id`` is the incident into which it is merged, or from which it is split. ``case_step`` is the step that was
+    ``other_id`` is the incident into which it is merged, or from which it is split. ``stand_in``: the person it is
+    meant for is away. ``case_step`` is the step that was
     taken of the test case's own before, so that both are one event.
     """
 
@@ -48,6 +50,7 @@ class Handling:
     assignee: Document | None = None
     reason: str | None = None
     other_id: str | None = None
+    stand_in: StandIn | None = None
     case_step: quality_incidents.Advance | None = None
 
 
@@ -127,13 +130,17 @@ def note_step(record: Record, before: AlertIncident, after: AlertIncident, handl
         reason=handling.reason,
         assignee=after.assignee,
         other_id=handling.other_id,
+        for_id=handling.stand_in.user_id if handling.stand_in else None,
+        away_until_ms=handling.stand_in.away_until_ms if handling.stand_in else None,
     )
     record.transaction.alert_incidents.take(after, step)
     return Written({}, event)
 
 
-def take_step_for_all(record: Record, case: Stored, request: Document) -> Written:
+def take_step_for_all(record: Record, case: Stored, request: Document, *, stand_in: StandIn | None = None) -> Written:
     """Bring a test case's incident to a status, and the incident that alerts watch with it.
+
+    ``stand_in``: the person whom it is meant to be assigned to is away.
 
     Raises
     ------
@@ -151,7 +158,7 @@ def take_step_for_all(record: Record, case: Stored, request: Document) -> Writte
         details = request.get(quality_incidents.DETAILS) or {}
         comment = details.get("testCaseFailureComment") or None
         assignee, reason = details.get("assignee"), details.get("testCaseFailureReason")
-        handling = Handling(kind, comment, assignee, reason, case_step=case_step)
+        handling = Handling(kind, comment, assignee, reason, stand_in=stand_in, case_step=case_step)
         if event := handle(record, incident.id, handling).event:
             return Written(state, event)
     return quality_incidents.note_advance(record, case, case_step)

@@ -89,7 +89,26 @@ def assign(
     with Client() as client:
         assignee = {"type": "team" if team else "user", "name": to}
         incident = client.assign_incident(name, assignee, comment=comment)
-    _say(incident, f"is assigned to {to}", as_json=as_json)
+        zone = own_zone(client, is_shown=not as_json and _is_for_absent(incident))
+    _say(incident, _assignment_text(incident, to, zone), as_json=as_json)
+
+
+def _is_for_absent(incident: Document) -> bool:
+    """Return whether an incident was assigned for a person who is away."""
+    return any("awayUntil" in one for one in incident.get("timeline", ()))
+
+
+def _assignment_text(incident: Document, to: str, zone: str) -> str:
+    """Return to whom an incident is assigned, and that the person it is meant for is away, if they are."""
+    assignments = [one for one in incident.get("timeline", ()) if one.get("kind") == "assigned"]
+    last = assignments[-1] if assignments else {}
+    if "awayUntil" not in last:
+        return f"is assigned to {to}"
+    away = f"who is away until {moment_text(last['awayUntil'], zone)}"
+    assignee = last.get("assignee") or {}
+    if assignee.get("id") == last["for"]["id"]:
+        return f"is assigned to {to}, {away} and has no substitute who could take it"
+    return f"is assigned to {assignee.get('name') or assignee.get('id')} for {to}, {away}"
 
 
 @app.command()

@@ -2,8 +2,8 @@
 
 Each operation is a function of ``client/calls.py``, ``activity_calls.py``, ``alert_calls.py``, ``change_calls.py``,
 ``event_calls.py``, ``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``, ``lake_calls.py``,
-``preference_calls.py``, ``rdf_calls.py``, ``retention_calls.py``, ``search_calls.py`` or ``task_calls.py``, which
-documents it.
+``preference_calls.py``, ``rdf_calls.py``, ``retention_calls.py``, ``search_calls.py``, ``substitute_calls.py`` or
+``task_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from tocsin.client import (
     rdf_calls,
     retention_calls,
     search_calls,
+    substitute_calls,
     task_calls,
 )
 from tocsin.client.call import ApiCall, Page, Pages
@@ -186,6 +187,11 @@ class _Operations:
     remove_own_address = _operation(preference_calls.remove_own_address)
     send_address_code = _operation(preference_calls.send_address_code)
     verify_own_address = _operation(preference_calls.verify_own_address)
+    substitute = _operation(substitute_calls.substitute)
+    name_substitute = _operation(substitute_calls.name_substitute)
+    withdraw_substitute = _operation(substitute_calls.withdraw_substitute)
+    stand_in_for = _operation(substitute_calls.stand_in_for)
+    decline_to_stand_in = _operation(substitute_calls.decline_to_stand_in)
 
     create_subscription = _operation(calls.create_subscription)
     apply_subscription = _operation(calls.apply_subscription)

@@ -148,7 +148,8 @@ class OpenIncident(NamedTuple):
 class AlertIncidentStep:
     """Something that a person did to an incident, and the change event that says so, if there is one.
 
-    ``other_id`` is the incident into which it was merged, or from which it was split.
+    ``other_id`` is the incident into which it was merged, or from which it was split. ``for_id`` is the person for whom
+    it was assigned, who was away until ``away_until_ms``: the assignee is their substitute, or themselves.
     """
 
     id: str
@@ -162,6 +163,8 @@ class AlertIncidentStep:
     assignee: Document | None = None
     reason: str | None = None
     other_id: str | None = None
+    for_id: str | None = None
+    away_until_ms: int | None = None
 
 
 def reminder_key(subscription_id: str) -> str:

@@ -19,6 +19,7 @@ from tocsin.store.catalogue.alerts.history import AlertHistory
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.people.address_codes import AddressCodes
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
+from tocsin.store.catalogue.people.substitutes import Substitutes
 from tocsin.store.catalogue.relations.names import Names
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.addresses import Routes
@@ -63,6 +64,7 @@ class AlertStores:
         self.recommendations = Recommendations(engine)
         self.told_counts = ToldCounts(engine)
         self.preferences = SqlPreferences(engine)
+        self.substitutes = Substitutes(engine)
         self.team_preferences = SqlTeamPreferences(engine)
         self.address_codes = AddressCodes(engine)
         self.records = Records(engine)

@@ -86,6 +86,7 @@ from tocsin.server.routes.people import (
     permissions,
     recommendations,
     searches,
+    substitutes,
     team_follows,
     teams,
     tokens,
@@ -315,7 +316,18 @@ _OF_FOLLOWERS = (followers, follows, recommendations, team_follows, searches)
 _BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
 _OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
 _OF_ENTITIES = (samples.of_asset, followers.of_asset, activity.of_entities)
-_OF_INBOXES = (inbox, inbox_assets, inbox_causes, inbox_marks, mutes, preferences, addresses, activity, atom)
+_OF_INBOXES = (
+    inbox,
+    inbox_assets,
+    inbox_causes,
+    inbox_marks,
+    mutes,
+    preferences,
+    substitutes,
+    addresses,
+    activity,
+    atom,
+)
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,

@@ -40,7 +40,7 @@ def incident_sentence(moment: Document) -> str:
     sentence = {
         StepKind.OPENED: "a failure opened it",
         StepKind.ACKNOWLEDGED: f"{who} acknowledged it",
-        StepKind.ASSIGNED: f"{who} assigned it to {_name(moment.get('assignee'))}",
+        StepKind.ASSIGNED: f"{who} assigned it to {_name(moment.get('assignee'))}{_absence_text(moment)}",
         StepKind.RESOLVED: f"{who} resolved it",
         StepKind.MERGED: f"{who} merged it with {joined_name}",
         StepKind.SPLIT: f"{who} split it from {joined_name}",
@@ -49,6 +49,15 @@ def incident_sentence(moment: Document) -> str:
     }[StepKind(moment["kind"])]
     cause = f" as {in_words(str(moment['reason']))}" if moment.get("reason") else ""
     return _with_comment(f"{sentence}{cause}", moment)
+
+
+def _absence_text(moment: Document) -> str:
+    """Return that it is meant for a person who is away: for whom another one stands in, or nobody."""
+    until_ms, person = moment.get("awayUntil"), moment.get("for")
+    if not isinstance(until_ms, int) or person is None:
+        return ""
+    is_their_own = person.get("id") == (moment.get("assignee") or {}).get("id")
+    return f"{'' if is_their_own else f' for {_name(person)}'}, who is away until {moment_text(until_ms)}"
 
 
 def message_sentence(moment: Document, phrase: str) -> str:

@@ -114,8 +114,9 @@ def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], call
 
     Of a merge or split it names the other incident where the caller may see that one's asset.
     """
+    people = [{"id": one.for_id, "type": "user"} for one in steps if one.for_id]
     assignees = [one.assignee for one in steps if one.assignee]
-    references = with_names([*map(_author_of, steps), *assignees], caller)
+    references = with_names([*map(_author_of, steps), *people, *assignees], caller)
     joined = caller.parts.alert_stores.incidents.by_ids(
         {one for step in steps if step.other_id for one in (step.other_id, step.incident_id)}
     )
@@ -142,6 +143,9 @@ def _moments(
             details["user"] = references[step.user_id]
         if step.kind is StepKind.ASSIGNED and step.assignee:
             details["assignee"] = references.get(step.assignee["id"], step.assignee)
+        if step.for_id is not None:
+            person = references.get(step.for_id, {"id": step.for_id, "type": "user"})
+            details |= {"for": person, "awayUntil": step.away_until_ms}
         joined_id = step.incident_id if step.other_id == incident.lead_id else step.other_id
         joined_name = incident_names.get(joined_id or "")
         details |= {"incident": _name_json(joined_name)} if joined_name else {}
@@ -209,6 +213,8 @@ STEP_MOMENT = exact_object(
     {
         "user": OPEN,
         "assignee": OPEN,
+        "for": OPEN,
+        "awayUntil": TIME,
         "comment": TEXT,
         "reason": either(*REASONS),
         "incident": exact_object({"id": ID, "name": NAME}),

@@ -41,6 +41,7 @@ _DESCRIPTIONS = {
     "include_source_fields": "Keys of the entities to be returned; default: all.",
     "channel": "The channel, e.g. `Slack`.",
     "holder_id": "Id of a user or team.",
+    "person_id": "Id of the person who has named the user as substitute.",
     "index": "Comma list of indexes, such as `table`; default: all.",
     "isJoinable": "Only teams that people can join, and those above them.",
     "key": "Id or name of an alert.",

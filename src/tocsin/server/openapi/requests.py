@@ -28,6 +28,7 @@ from tocsin.model.preferences import DefaultPreferences, Preferences
 from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.saved_search import SearchFollow, SearchRequest
 from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, AlertType, Channel
+from tocsin.model.substitute import SubstituteRequest
 from tocsin.server.alerts.queue import DEFAULT_LEASE_S, LEASE_S, MOST_ITEMS
 from tocsin.server.http.json_schema import (
     ENTITY_TYPE,
@@ -77,6 +78,7 @@ _ALERT_WINDOW: Document = {
 
 MODELS: tuple[type[BaseModel], ...] = (
     MuteRequest,
+    SubstituteRequest,
     OwnAddressRequest,
     AddressCode,
     FeedRequest,

@@ -69,13 +69,16 @@ alert_incident_step = Table(
     Column("assignee_type", String(10)),
     Column("reason", String(20)),
     Column("other_id", ID),
+    Column("for_id", ID),
+    Column("away_until_ms", BigInteger),
     Index(None, "incident_id"),
     Index(None, "other_id"),
 )
 """One row per thing that a person did to an incident, with the event of the asset that says so; its assignee then.
 
 ``reason`` is why it had failed, one of OpenMetadata's words, if the person who resolved it said so. ``other_id`` is the
-incident into which it was merged, or from which it was split.
+incident into which it was merged, or from which it was split. ``for_id`` is the person for whom it was assigned, who
+was away until ``away_until_ms``: the assignee is their substitute, or themselves.
 """
 
 alert_editor = Table(

@@ -96,6 +96,17 @@ hourly_message = Table(
 )
 """One row per (message, person who wants at most so many in an hour): the hour in which it has its place; for a day."""
 
+substitute = Table(
+    "substitute",
+    METADATA,
+    Column("user_id", ID, primary_key=True),
+    Column("substitute_id", ID, nullable=False),
+    Column("is_accepted", Boolean, nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+    Index(None, "substitute_id"),
+)
+"""One row per person who has named a substitute for their absences; it counts once that one has accepted."""
+
 inbox_change = Table(
     "inbox_change",
     METADATA,

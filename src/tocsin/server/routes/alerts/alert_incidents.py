@@ -34,6 +34,7 @@ from tocsin.server.alerts.incidents import (
     moments_of,
     visible_incidents,
 )
+from tocsin.server.alerts.stand_ins import with_stand_in
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -110,7 +111,10 @@ def acknowledge(incident: PathText, body: OptionalBody, caller: Asked) -> Respon
 
 @router.put("/{incident}/assign", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentAssignment"))
 def assign(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
-    """Assign an incident to a user or team (``assignee``, ``comment``)."""
+    """Assign an incident to a user or team (``assignee``, ``comment``).
+
+    Of a person who is away it goes to their substitute, if that one may view the asset; the timeline says so.
+    """
     return _handle_incident(incident, StepKind.ASSIGNED, body, caller)
 
 
@@ -146,6 +150,8 @@ def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) 
     incident = found_incident(name, caller)
     target = incident_to_change(incident, caller)
     handling = handling_of(kind, body)
+    if kind is StepKind.ASSIGNED:
+        handling = with_stand_in(handling, target, caller)
     caller.parts.writes.within(lambda record: handle(record, target.id, handling), actor=caller.actor)
     return _incident_answer(found_incident(incident.id, caller), caller)
 

@@ -9,13 +9,16 @@ from fastapi import Query, Response
 from pydantic import Field
 
 from tocsin.alerts.incidents import take_step_for_all
-from tocsin.catalogue.quality.incidents import correct_step
+from tocsin.catalogue.quality.incidents import DETAILS, KIND, correct_step
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.access import Operation
+from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.status import INCIDENT_STATUSES
 from tocsin.model.stored import Key
+from tocsin.model.substitute import StandIn
 from tocsin.server.access.permissions import permitted_document, require, scope_on
+from tocsin.server.alerts.stand_ins import assignee_of, stand_in_for
 from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.routing import DeclaredRoutes
@@ -40,9 +43,13 @@ class IncidentStateQuery(QueryParameters):
 
 @router.post("", openapi_extra=answers("TestCaseResolutionStatus", reads="CreateTestCaseResolutionStatusRequest"))
 def take(body: DocumentBody, caller: Asked) -> Response:
-    """Set the incident of a test case to Ack, Assigned (assignee), Resolved (reason) or New."""
+    """Set the incident of a test case to Ack, Assigned (assignee), Resolved (reason) or New.
+
+    What is assigned to a person who is away goes to their substitute, if that one may view the test case.
+    """
     fqn = value_in(body, "testCaseReference", str, "must be the fully qualified name of a test case")
-    return _write(Key.by_name(fqn), caller, partial(take_step_for_all, request=body))
+    request, stand_in = _with_stand_in(body, fqn, caller)
+    return _write(Key.by_name(fqn), caller, partial(take_step_for_all, request=request, stand_in=stand_in))
 
 
 @router.get("", openapi_extra=answers("TestCaseResolutionStatusPage"))
@@ -81,6 +88,19 @@ def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
     operations = body if isinstance(body, list) else []
     work = partial(correct_step, step_id=str(step_id), operations=operations)
     return _write(Key.by_id(step["testCaseReference"]["id"]), caller, work)
+
+
+def _with_stand_in(body: Document, fqn: str, caller: Caller) -> tuple[Document, StandIn | None]:
+    """Return a request with the substitute of an assignee who is away, and who is meant."""
+    details = body.get(DETAILS)
+    assignee = details.get("assignee") if isinstance(details, dict) else None
+    if body.get(KIND) != "Assigned" or not isinstance(details, dict) or not isinstance(assignee, dict):
+        return body, None
+    case = caller.parts.catalogue.reference("testCase", Key.by_name(fqn))
+    stand_in = None if case is None else stand_in_for(assignee, case, caller)
+    if stand_in is None:
+        return body, None
+    return {**body, DETAILS: {**details, "assignee": assignee_of(stand_in)}}, stand_in
 
 
 def _write(case: Key, caller: Caller, work: Work) -> Response:

@@ -321,7 +321,10 @@ def incident_of(row: Row[Any]) -> AlertIncident:  # Any: SQLAlchemy's tuple of c
 
 def steps_of(step_rows: Iterable[Row[Any]]) -> list[AlertIncidentStep]:  # Any: as above
     """Return the steps in these rows."""
-    alike = ("id", "incident_id", "at_ms", "user_id", "user_name", "event_id", "comment", "reason", "other_id")
+    alike = (
+        *("id", "incident_id", "at_ms", "user_id", "user_name", "event_id", "comment", "reason", "other_id"),
+        *("for_id", "away_until_ms"),
+    )
     return [
         AlertIncidentStep(
             kind=StepKind(row.kind), assignee=_assignee(row), **{name: getattr(row, name) for name in alike}

@@ -31,6 +31,7 @@ from tocsin.store.database.people_tables import (
     name_look,
     notification_preference,
     openid_identity,
+    substitute,
 )
 from tocsin.store.database.tables import credential, person, quota_use, server_secret
 from tocsin.store.database.vault import SETTING_PREFIX, vault_of
@@ -200,6 +201,8 @@ def forget(connection: Connection, user_id: str) -> None:
     own_tables = (credential, hourly_message, inbox_change, login_source, notification_preference, openid_identity)
     for table in (*own_tables, quota_use):
         connection.execute(table.delete().where(table.c.user_id == user_id))
+    is_theirs = or_(substitute.c.user_id == user_id, substitute.c.substitute_id == user_id)
+    connection.execute(substitute.delete().where(is_theirs))
     connection.execute(mute.delete().where(or_(mute.c.who == user_id, mute.c.about_id == actor_key(user_id))))
 
 

@@ -54,6 +54,7 @@ class Name(StrEnum):
     LAKE_SQL = "lake_sql"
     MATCHING = "matching"
     FANOUT = "fanout"
+    DIGESTS = "digests"
 
 
 def main(

@@ -67,7 +67,12 @@ COMMANDS = (
     ),
     Command("login", "personal", USE, "Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com)."),
     Command("follow", "follows", USE, "Follow assets: you are notified in the app of each of their changes."),
-    Command("unfollow", "follows", USE, "Stop following assets, or a column of each."),
+    Command(
+        "unfollow",
+        "follows",
+        USE,
+        "Stop following assets, or a column of each, also where you follow them by default of a team.",
+    ),
     Command(
         "follows", "follows", USE, "List what you follow: since when, its last change, and how often it has told you."
     ),

@@ -48,7 +48,7 @@ def list_tasks(
 
 @app.command()
 def show(name: Name, *, as_json: AsJson = False) -> None:
-    """Show a task: what is asked of whom, what it suggests, what may be done, and the comments."""
+    """Show a task: what it asks for, its assignees, what it suggests, what may be done, and the comments."""
     with Client() as client:
         zone = own_zone(client, is_shown=not as_json)
         task = client.get_task(name)

@@ -23,7 +23,10 @@ def alert_editors(subscription_id: str) -> ApiCall[Document]:
 
 
 def watching_alerts(asset: Entity) -> ApiCall[Document]:
-    """Return the enabled alerts that may notify of an asset (``data``), each with whom it tells (``tells``)."""
+    """Return the enabled alerts that may notify of an asset (``data``), each with whom it tells (``tells``).
+
+    An alert that watches a table through its tests and suites alone names these (``through``).
+    """
     path = f"{ENTITY_TYPES[asset.entity_type].collection}/{quote(asset.id, safe='')}/alerts"
     return ApiCall("GET", path, lambda answer: answer)
 

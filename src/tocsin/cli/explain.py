@@ -17,6 +17,7 @@ from tocsin.cli.events import words_of
 from tocsin.cli.output import AsJson, console, printable, show_json
 from tocsin.cli.own_zone import reader_of
 from tocsin.client import Change, Client
+from tocsin.delivery.channels.table import phrase_of
 from tocsin.delivery.wording.content import more_of
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
@@ -202,7 +203,7 @@ def _grow_trace(branch: Tree, trace: Document) -> None:
 def _grow_person(branch: Tree, person: Document, reader: ExplanationReader) -> None:
     notified = person["notification"] is not None
     who = named_target(reader.name_of(person["id"], _shown_name(person)), person.get("destinations") or ())
-    below = branch.add(_marked_line(person["isDue"] or notified, f"{who} by {person['channel']}"))
+    below = branch.add(_marked_line(person["isDue"] or notified, f"{who} {phrase_of(person['channel'])}"))
     for way in person["ways"]:
         stopped = way["stoppedBy"]
         says = way["reason"]["sentence"] + (f": {stopped['says']}" if stopped else "")
@@ -229,7 +230,7 @@ def _grow_notified(tree: Tree, notified: Document, reader: ExplanationReader) ->
             or notification["recipient"]
         )
         whom = named_target(reader.name_of(notification["recipientId"], whom), notification.get("destinations") or ())
-        below = branch.add(Text.assemble(f"{notification['channel']} to {whom}", (due, "dim")))
+        below = branch.add(Text.assemble(f"{whom} {phrase_of(notification['channel'])}", (due, "dim")))
         for line in _delivery_lines(notification["message"], reader):
             below.add(line)
 

@@ -128,13 +128,13 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   │       ├── ✗ tier == 'a'  tier is missing",
         "│   │       └── ✓ tags == 'a'  tags is a, b, c, d and 21 more, inherited",
         "│   ├── ✗ no",
-        "│   ├── ✓ Mails (Ann Berg) by Email",
+        "│   ├── ✓ Mails (Ann Berg) by mail",
         "│   │   ├── ✓ you own it (alert A)",
         "│   │   ├── ✗ you follow it (alert A): ann made the change",
         "│   │   └── sent as one notification with B",
         "│   └── and 2 more",
         "├── 1 notification is stored",
-        "│   └── Email to Mails (a@x)  due 2023-11-14 22:13:20 UTC",
+        "│   └── Mails (a@x) by mail  due 2023-11-14 22:13:20 UTC",
         "│       ├── awaiting retry, in one message with 2 other notifications",
         "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20 UTC: timeout 503",
         "│       ├── left out: you own it (alert D): the alert is disabled",
@@ -164,7 +164,7 @@ def test_what_a_person_wants_nothing_of_in_the_app_is_not_shown(run: Run, small_
     off = {**recipient, "channel": "ActivityFeed", "destinations": [], "dueAt": None, "message": None}
     answer = {**ANSWER, "notified": {**ANSWER["notified"], "data": [off]}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
-    assert "│   └── ActivityFeed to a@x  not shown" in run("explain", EVENT, "--user", "ann").out.splitlines()
+    assert "│   └── a@x in the app  not shown" in run("explain", EVENT, "--user", "ann").out.splitlines()
 
 
 def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: SmallServer) -> None:

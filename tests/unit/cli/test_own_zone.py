@@ -49,7 +49,7 @@ def test_an_explanation_is_in_the_zone_of_who_asks_and_calls_them_you(run: Run, 
     narrow = {**ANSWER, "alerts": [{**ANSWER["alerts"][0], "reached": reached}], "paging": {"total": 3}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", narrow)
     out = run("explain", EVENT, "--user", "ann").out
-    for text in ("2023-11-15 03:43:20 IST  by Bob Uhl", "Mails (you) by Email", "2 more alerts would not notify you"):
+    for text in ("2023-11-15 03:43:20 IST  by Bob Uhl", "Mails (you) by mail", "2 more alerts would not notify you"):
         assert text in out, out
     assert "UTC" not in out
 

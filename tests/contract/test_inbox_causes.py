@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -119,6 +120,21 @@ def test_a_cause_is_marked_by_its_id_and_back_and_what_comes_later_is_unread(rea
     answer = reader.mark({"as": "done", "filter": {"cause": longer_cause["id"]}})
     assert (answer["marked"], [one["kind"] for one in reader.causes()]) == (3, ["single"])
     assert [one["count"] for one in reader.causes("tab=done")] == [3]
+
+
+def test_marks_of_two_tabs_at_once_leave_alone_what_joins_a_cause_meanwhile(reader: CauseReader) -> None:
+    """Fault scenario 80."""
+    reader.edit("aa", "bb", "secret", why="run 1")
+    (cause,) = reader.causes()
+    bodies = [{"as": mark, "filter": {"cause": cause["id"]}} for mark in ("read", "saved") * 3]
+    with ThreadPoolExecutor() as pool:
+        answers = [pool.submit(reader.mark, body) for body in bodies]
+        reader.edit("aa", why="run 1")
+        assert sum(one.result()["marked"] for one in answers) == 6
+    entries = reader.client.get(f"/users/{reader.id}/notifications").json()["data"]
+    states = [(one["state"]["read"], one["state"]["saved"]) for one in entries]
+    assert states == [(False, False), *[(True, True)] * 3]
+    assert [(one["count"], one["unread"]) for one in reader.causes()] == [(4, 1)]
 
 
 def test_what_is_hidden_is_in_no_cause_and_joins_none(reader: CauseReader, administrator: httpx.Client) -> None:

@@ -72,6 +72,7 @@ def test_a_failure_and_what_fails_below_it_are_one_cause_until_it_is_well_again(
 
 
 def test_a_root_found_later_merges_causes_and_read_marks_stay(company: SmallCompany) -> None:
+    """Fault scenario 80."""
     for table in ("orders", "raw"):
         report(company, table, "Failed")
     first = heads(company)[-1]

@@ -204,7 +204,9 @@ def test_a_task_without_assignees_is_for_the_owners(
     assert (refusal.status_code, "no owner" in refusal.json()["message"]) == (400, True)
     owner = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
     assert patch(administrator, f"/tables/{orders['id']}", owner).is_success
-    assert [one["id"] for one in create(administrator, assignees=None)["assignees"]] == [user_id]
+    new_task = create(administrator, assignees=None, about=EMAIL, payload={"newDescription": "x"})
+    assert [one["id"] for one in new_task["assignees"]] == [user_id]
+    assert new_task["payload"] == {"fieldPath": "columns.email.description", "newDescription": "x"}
 
 
 def test_bulk_says_of_each_task_what_became_of_it(

@@ -156,10 +156,11 @@ def _facts(task: Document, zone: str) -> Document:
         "by": names_of([task["createdBy"]]) if "createdBy" in task else None,
         "created": moment_text(task["createdAt"], zone),
         "due": moment_text(task["dueDate"], zone) if "dueDate" in task else None,
+        "field": payload.get("fieldPath"),
         "suggests": payload.get("newDescription") or payload.get("suggestedValue"),
         "closed by": names_of([resolution["resolvedBy"]]) if resolution.get("resolvedBy") else None,
         "because": resolution.get("comment"),
-        "you can": ", ".join(one["id"] for one in task.get("availableTransitions") or ()),
+        "next": ", ".join(one["id"] for one in task.get("availableTransitions") or ()),
         "comments": "\n".join(comments),
     }
     return {key: value for key, value in facts.items() if value}

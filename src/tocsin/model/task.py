@@ -242,9 +242,9 @@ def _resolution(document: Document, state: TaskState, around: TaskSurroundings) 
 def _payload(thread: StoredThread) -> Document | None:
     """Return the payload that a client gave, or the one that says what 1.x says."""
     stated: Document | None = _facts(thread.document).get("payload")
-    if stated is not None:
-        return stated
     task, key = thread.task, value_key_of(thread.document)
+    if stated is not None:
+        return {"fieldPath": ".".join(thread.steps), **stated} if thread.steps and key is not None else stated
     if key is None:
         return None
     payload = {"fieldPath": ".".join(thread.steps) or key}

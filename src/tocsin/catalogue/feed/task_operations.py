@@ -188,8 +188,8 @@ def _transition_from(thread: StoredThread, transition: Transition) -> Transition
         return APPROVE
     if transition not in offers:
         state = "open" if thread.task["status"] == TaskStatus.OPEN else f"closed, by {thread.task['closedBy']}"
-        leads_on = ", ".join(one.id for one in offers) or "nothing"
-        raise Conflict(f"task {thread.task['id']} is {state}; what leads on from there: {leads_on}")
+        next_steps = f"it may be taken on by {', '.join(one.id for one in offers)}" if offers else "it stays so"
+        raise Conflict(f"task {thread.task['id']} is {state}; {next_steps}")
     return transition
 
 

@@ -48,6 +48,7 @@ def names_for(company: SmallCompany, who: str) -> list[str]:
 
 
 def test_a_run_is_shown_when_it_is_complete_and_replaces_the_one_before(company: SmallCompany) -> None:
+    """Fault scenario 82."""
     recommendations = Recommendations(company.engine)
     assert recommendations.of(company.ids["cem"]) == ([], None)
     run(company, row(company, "cem", "revenue"), is_complete=False)

@@ -251,3 +251,19 @@ def test_a_code_ends_and_is_void_while_the_clock_is_behind(
         assert codes.enter(place, "CODE", asker_id=ann, now_ms=now_ms) == (CodeVerdict.NONE, None)
     assert codes.keep(place, address | {"endpoint": "https://example.org"}, "X", asker_id=ann, sent=("m2", 0)) is None
     assert codes.enter(place, "CODE", asker_id=ann, now_ms=sent.expires_at_ms - 1)[0] is CodeVerdict.VERIFIED
+
+
+def test_others_put_a_person_or_team_without_touching_the_addresses(
+    administrator: httpx.Client, person: Person, receiver: Receiver
+) -> None:
+    ann, client = person("ann")
+    verify(client, ann, f"{receiver[0]}/mine", receiver)
+    report = {"name": "ann", "email": "ann@example.org"}
+    assert administrator.put("/users", json=report | {"description": "New."}).status_code == 200
+    assert states(client, ann) == {"Webhook": "verified"}
+    images = {"images": {"image": "https://example.org/ann.png"}}
+    answer = administrator.put("/users", json=report | {"profile": images})
+    assert answer.status_code == 200, answer.text
+    profile = client.get(f"/users/{ann}", params={"fields": "profile"}).json()["profile"]
+    assert profile["images"] == images["images"]
+    assert states(client, ann) == {"Webhook": "verified"}

@@ -11,19 +11,21 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from tests.acceptance.worker.chat_receivers import listening, reasons, statuses
 from tests.acceptance.worker.test_worker import LIMITS, until, working
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.verified import verify_addresses
 
+from tocsin.clock import LATEST_MS
 from tocsin.delivery.channels.slack.sender import SlackSender
 from tocsin.delivery.channels.webhook.sender import WebhookSender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.model.entity import Document
 from tocsin.model.preferences import Preferences
+from tocsin.store.database.tables import message
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.status import DestinationStatuses
 
@@ -209,3 +211,21 @@ async def test_an_own_webhook_obeys_the_kinds_of_its_person(sqlite_engine: Engin
         async with sending(sqlite_engine):
             await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 2, ("failed", 1): 3})
     assert receivers.paths() == ["/hook"] * 3, "one request per event"
+
+
+async def test_while_a_person_is_away_their_own_webhook_is_quiet(sqlite_engine: Engine) -> None:
+    company, receivers, preferences = SmallCompany(sqlite_engine), Receivers(), SqlPreferences(sqlite_engine)
+    company.alert("owned", [owners("Webhook")], resources=("table",), poll_interval_s=0)
+    until_ms = company.clock.now_ms() + 10 * 24 * 3_600_000
+    async with listening(receivers.post) as url:
+        give(company, "user", "dia", {"generic": {"endpoint": f"{url}/hook"}})
+        absence = Preferences.model_validate({"away": {"start": 0, "until": LATEST_MS}})
+        preferences.put(company.ids["dia"], absence, now_ms=1)
+        company.describe("revenue", "while dia is away", by="ana")
+        notify_all(sqlite_engine)
+        with sqlite_engine.connect() as connection:
+            assert connection.scalars(select(message.c.due_at_ms)).one() > until_ms
+        preferences.put(company.ids["dia"], Preferences(), now_ms=company.clock.now_ms())
+        async with sending(sqlite_engine):
+            await until(lambda: statuses(sqlite_engine) == {("delivered", 1): 1})
+    assert receivers.paths() == ["/hook"]

@@ -35,7 +35,6 @@ from tocsin.model import fqn
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
 from tocsin.model.change_request import NOT_ASKED
 from tocsin.model.message import Entry
-from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import count_text
 from tocsin.model.thread import THREAD
 
@@ -210,7 +209,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         event, failure = entry.carried.event, dispatch.failure
         if dispatch.incidents or dispatch.streaks:
             failure = failure or _failure_in_digest(entry, dispatch)
-        kinds, request = _kinds_that_word(entry), request_read(entry, dispatch)
+        is_addressed = event.entity_type == THREAD or event.event_type in OF_CHANGE_REQUESTS
+        kinds = frozenset(one.kind for one in entry.reasons) if is_addressed else None
+        request = request_read(entry, dispatch) if dispatch.requests else None
         reader_id = entry.recipient_id if names_reader(event, entry.recipient_id) else None
         buttons = dispatch.buttons.get(entry.notification_id, ())
         incident = dispatch.incidents.get(entry.notification_id)
@@ -253,12 +254,6 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     left_count = _told_count(dispatch.entries) - _told_count(entries)
     headline = digest_headline(dispatch.entries)
     return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
-
-
-def _kinds_that_word(entry: Entry) -> frozenset[ReasonKind] | None:
-    """Return the kinds of reasons, where the words for an event depend on these; None where they do not."""
-    is_addressed = entry.event.entity_type == THREAD or entry.event.event_type in OF_CHANGE_REQUESTS
-    return frozenset(one.kind for one in entry.reasons) if is_addressed else None
 
 
 def _recovery_offsets(dispatch: Dispatch) -> dict[tuple[str, str], int]:

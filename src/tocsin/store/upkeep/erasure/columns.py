@@ -131,7 +131,6 @@ UNTOUCHED = {
         "ingested_event.source",
         "ingested_event.source_event_id",
         "message.grouping_key",
-        "notification.need",
         "notification.preferred",
         "paced_time.grouping_key",
         "team_preference.document",

@@ -217,11 +217,10 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         incident = dispatch.incidents.get(entry.notification_id)
         is_over = bool(recovery_offsets) and entry.log_offset < recovery_offsets.get(_place_of(event), 0)
         is_plain = failure is None and not (buttons or dispatch.guidance)
-        advice = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
-        advice = ENDED_ADVICE if is_over else advice
-        is_templated = entry.notification_id in dispatch.texts
+        going_on = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
+        advice = ENDED_ADVICE if is_over else going_on
         manner = (kinds, request, failure, dispatch.zone, reader_id, advice, incident is None, entry.told_count)
-        variant = None if is_templated else manner
+        variant = None if entry.notification_id in dispatch.texts else manner
         texts = entry.carried.texts if variant else {}
         if (key := (Section, base_url, lines_each, variant)) not in texts:
             text = event_text(event, entry.reasons, failure, zone=dispatch.zone, reader_id=reader_id)
@@ -252,8 +251,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         return MessageContent(headline, tuple(sections), hint=hint)
     sections = _grouped_sections(entries, sections)
     left_count = _told_count(dispatch.entries) - _told_count(entries)
-    headline = digest_headline(dispatch.entries)
-    return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
+    return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True, hint=hint)
 
 
 def _recovery_offsets(dispatch: Dispatch) -> dict[tuple[str, str], int]:

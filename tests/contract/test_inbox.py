@@ -145,12 +145,12 @@ def test_an_owner_is_called_as_in_mails_and_by_name_for_programs(
 
 def test_times_are_in_the_zone_of_the_owner(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
-    teller.announce(user_id, startTime=20_000_000_000_000, endTime=20_000_003_600_000)
+    teller.announce(user_id, startTime=1_000_000_000_000, endTime=20_000_003_600_000)
     (entry,) = client.get(f"/users/{user_id}/notifications").json()["data"]
-    assert entry["changes"][-1] == "from 2603-10-11 11:33 UTC until 2603-10-11 12:33 UTC"
+    assert entry["changes"][-1] == "from 2001-09-09 01:46 UTC until 2603-10-11 12:33 UTC"
     assert client.put(f"/users/{user_id}/preferences", json={"timezone": "Asia/Tokyo"}).status_code == 200
     (entry,) = client.get(f"/users/{user_id}/notifications").json()["data"]
-    assert entry["changes"][-1] == "from 2603-10-11 20:33 JST until 2603-10-11 21:33 JST"
+    assert entry["changes"][-1] == "from 2001-09-09 10:46 JST until 2603-10-11 21:33 JST"
 
 
 def test_unread_comes_first_then_the_newest(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:

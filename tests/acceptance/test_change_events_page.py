@@ -285,7 +285,7 @@ def test_real_time_notifications(office: Office) -> None:
     (post,) = office.posts("/data-alerts")
     assert "email" in str(post["event"]), "the column"
     assert "orders" in str(post["event"])
-    assert "admin" in str(post["event"])
+    assert "Administrator" in str(post["event"])
 
 
 def test_impact_analysis(office: Office) -> None:

@@ -31,7 +31,7 @@ def test_an_incident_is_acknowledged_after_log_in_by_who_may(served: Served, sql
         assert client.put("/incidents/INC-1/assign", json=body).is_success
     page.get_by_role("button", name="Acknowledge").click()
     expect(page.locator("#incident")).to_contain_text("load: acknowledged")
-    expect(page.locator("#incident")).to_contain_text("alice acknowledged it")
+    expect(page.locator("#incident")).to_contain_text("Alice Smith acknowledged it")
     expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
 
 

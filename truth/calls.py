@@ -319,7 +319,7 @@ class Caller:
             assignees = [self.reference(one) for one in step.assignees]
             request["taskDetails"] = {"type": "UpdateDescription", "assignees": assignees, "suggestion": "Better."}
         if step.kind == "Announcement":
-            start_ms = self.started_ms + len(self._threads) * DAY_MS
+            start_ms = self.started_ms - (len(self._threads) + 1) * DAY_MS  # it begins at once, and overlaps none
             request["announcementDetails"] = {"startTime": start_ms, "endTime": start_ms + DAY_MS - 1}
         thread = self.ask("POST", "/feed", step.actor, json=request)
         self._threads[step.thread] = thread["id"], thread.get("task", {}).get("id", 0)

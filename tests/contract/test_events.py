@@ -55,7 +55,7 @@ def test_events_as_csv_say_what_breaks_and_why_and_run_in_no_spreadsheet(
         clock.to_datetime(event["timestamp"]).isoformat("T", "milliseconds"),
     )
     assert (row["breaking"], row["reason"]) == ("true", "'=1+1")
-    assert f"column {column} removed" in row["breakingReasons"]
+    assert f"column {column} BIGINT removed" in row["breakingReasons"]
     assert f"column {column}" in row["summary"]
     assert administrator.get(f"/events/{event['id']}?format=csv").text == answer.text
     following = administrator.get(f"/events?format=csv&after={answer.headers['X-Tocsin-Log-Offset']}").text

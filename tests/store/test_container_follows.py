@@ -57,7 +57,7 @@ def reasons_by_person(company: SmallCompany, logged: LoggedEvent) -> dict[str, l
     alerts = [one for one in Subscriptions(company.engine).list_enabled() if matches(plan_of(one), logged)]
     names = {identity: name for name, identity in company.ids.items()}
     scheduled = notifications_for(logged, alerts, dependencies_of(company.engine, alerts, company.clock))
-    drafts = [one.draft for one in scheduled]
+    drafts = [one.draft for one in scheduled if not one.is_muted]
     assert len({(draft.channel, draft.key) for draft in drafts}) == len(drafts), "one row for each person"
     return {
         names.get(draft.key, draft.key): [one.sentence().partition(" (")[0] for one in draft.reasons.in_order]

@@ -104,7 +104,7 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(shell_of_ada: Shell, tmp_pa
     assert len({UUID(event_id) for _, _, event_id in lines}) == len(lines)
     assert "table shop.sales.public.orders  created  by user_001" in printed_lines
     assert "table shop.sales.public.orders  column id INT → BIGINT  by user_001" in printed_lines
-    assert printed_lines[-1] == "table shop.sales.public.orders  follower ada added  by ada"
+    assert printed_lines[-1] == "table shop.sales.public.orders  follower ada added  by you"
 
     (answer,) = shell_of_ada.json("follow", "shop.sales.public.orders", "shop.sales.public")
     assert [one["message"] for one in answer["successRequest"]] == ["already followed", "followed"]

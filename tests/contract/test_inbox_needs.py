@@ -14,6 +14,8 @@ from tests.contract.test_inbox_filters import patch_json
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
+from tocsin.clock import SystemClock
+
 _CASES = "/dataQuality/testCases"
 
 
@@ -52,7 +54,7 @@ class NeededOwner:
             destinations=[{"category": "Owners", "type": "ActivityFeed"}],
         )
         notify_all(engine)
-        self.at_ms = int(orders["updatedAt"]) + 60_000
+        self.at_ms = SystemClock().now_ms()  # what is dated before an alert opens no incident
 
     def report(self, status: str) -> None:
         self.at_ms += 1

@@ -13,6 +13,7 @@ from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
 from tocsin.catalogue.people.violations import Violation, add_violation
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
+from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -51,10 +52,14 @@ def refuse(company: SmallCompany, person: str, table: str) -> None:
 
 
 def reasons_by_person(company: SmallCompany) -> dict[str, list[tuple[str, bool | None]]]:
-    """Return who was notified, each with the kinds of their reasons, and whether these are of the asset."""
+    """Return who was notified, each with the kinds of their reasons, and whether these are of the asset.
+
+    What a person has muted is stored, due never.
+    """
     names = {identity: name for name, identity in company.ids.items()}
     with reading(company.engine) as connection:
-        notifications = connection.execute(select(notification.c.recipient_id, notification.c.reasons)).all()
+        query = select(notification.c.recipient_id, notification.c.reasons).where(notification.c.due_at_ms < NEVER_MS)
+        notifications = connection.execute(query).all()
     return {
         names[row.recipient_id]: [(one["kind"], one.get("ofSubject")) for one in json.loads(row.reasons)]
         for row in notifications

@@ -28,7 +28,7 @@ def test_whom_an_alert_tells_of_what_is_said_with_each_change_of_it(administrato
     tells = "owners (Email), #data (Slack), https://hooks.example.org/********* (Webhook) and 2 addresses (Email)"
     facts = [f"tells: {tells}", "matches: tables where fieldChanged == 'columns'"]
     at_creation = changes_of(administrator, document["id"], "entityCreated")
-    assert at_creation == ["trigger added: trigger type RealTime", *facts]
+    assert at_creation == [*facts, "sends: at once"]
     headers = {"content-type": "application/json-patch+json"}
     patch = [{"op": "add", "path": "/description", "value": "Changed columns."}]
     path = f"/events/subscriptions/{document['id']}"

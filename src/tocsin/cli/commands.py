@@ -106,7 +106,12 @@ COMMANDS = (
         USE,
         "Mute an asset, an alert, a kind of change, a person or bot, or everything, for a time or permanently.",
     ),
-    Command("substitute", "substitutes", USE, "Show or name who takes your incidents while you are away."),
+    Command(
+        "substitute",
+        "substitutes",
+        USE,
+        "Show or name who takes the incidents that are assigned to you while you are away.",
+    ),
     Command("unmute", "personal", USE, "Unmute what `tocsin mute` takes."),
     Command("mutes", "personal", USE, "List what is muted."),
     Command("kinds", "preferences", USE, "List the kinds of change, or choose how often you are notified of some."),

@@ -149,7 +149,9 @@ def follows(
     with Client() as client:
         assets = client.followed_assets(find_user(client, user).id, sort_field=sort, **filters)
         entries, zone = list(islice(assets, limit)), own_zone(client, is_shown=not as_json)
-    show_rows((_follow_row(entry, zone) for entry in entries), answer=entries, as_json=as_json)
+    has_team = any("team" in entry for entry in entries)
+    follow_rows = (_follow_row(entry, zone, has_team=has_team) for entry in entries)
+    show_rows(follow_rows, answer=entries, as_json=as_json)
 
 
 def _show_team(name: str, *, as_json: bool) -> None:
@@ -164,14 +166,13 @@ def _show_team(name: str, *, as_json: bool) -> None:
     show_rows(team_rows, answer=list(entries), as_json=as_json)
 
 
-def _follow_row(entry: Document, zone: str) -> Document:
+def _follow_row(entry: Document, zone: str, *, has_team: bool) -> Document:
+    """Return the row of a follow; ``has_team``: some rows are of what a team lets its members follow."""
     change, told_count = entry["lastChange"], entry["told"]
     return {
         "type": entry["asset"]["type"],
         "asset": _name_of(entry) + (" (deleted)" if entry["deleted"] else ""),
-        "by team": entry["team"]["displayName" if "displayName" in entry["team"] else "name"]
-        if "team" in entry
-        else "",
+        **({"by team": entry["team"]["name"] if "team" in entry else ""} if has_team else {}),
         "since": _day(entry.get("since"), zone),
         "last change": f"{_day(change['timestamp'], zone)} (version {change['version']})",
         "told": told_count["count"],

@@ -24,6 +24,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import Path, value_at
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBER_LISTS
+from tocsin.model.secret import MODEL_ADDRESS
 from tocsin.model.type_changes import ColumnType, TypeChange, type_change
 
 MOST_REASONS = 50
@@ -49,9 +50,6 @@ TYPE_KEYS = ("dataType", "dataLength", "precision", "scale", "arrayDataType")
 """Keys of a column that say its type."""
 
 _CONSTRAINTS = "tableConstraints"
-_HIDDEN_VALUES = frozenset({"server"})
-"""Keys whose values are not repeated in reasons: addresses."""
-
 _CONTAINERS = {"messageSchema": False, "responseSchema": False, "requestSchema": True}
 """Keys that hold a schema as text: whether the asset's clients write what it describes, instead of reading it."""
 
@@ -258,7 +256,7 @@ def _changed_value(rule: Path, change: ChangeDescription) -> Iterator[BreakingRe
 
 def _short(path: Path, value: object) -> str | None:
     """Return a value as reasons name it; None for one that they do not repeat."""
-    if path[0] in _HIDDEN_VALUES or value is None or isinstance(value, dict | list):
+    if path[0] == MODEL_ADDRESS or value is None or isinstance(value, dict | list):
         return None
     text = str(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

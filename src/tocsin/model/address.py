@@ -18,6 +18,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "ld
 _DOUBTFUL = re.compile(r"[\x00-\x20\x7f\\]")
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
 _WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://")
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]+(?=@)")
 _PLAIN_STEPS = frozenset(
     "alert alerts api event events hook hooks incoming notification notifications notify receive services "
     "v1 v2 v3 v4 webhook webhooks".split()
@@ -73,6 +74,11 @@ def masked_url(address: str, *, with_path: bool) -> str:
         return MASK
     parts = urlsplit(address)
     return _masked_address(parts, _masked_path(parts.path) if with_path else _without_parameters(parts.path))
+
+
+def without_logins(text: str) -> str:
+    """Return a text with masks for the user information of the URLs in it."""
+    return _LOGIN.sub(MASK, text)
 
 
 def kept_url(masked: str, stored: object, *, with_path: bool) -> str | None:

@@ -84,7 +84,10 @@ PARTS = frozenset({*CONNECTIONS, DESTINATIONS})
 SEALED = PARTS | {PROFILE}
 """Keys of documents below which values are masked."""
 
-PARTS_WITH_SECRETS = PARTS | {_FREE_CONFIG}
+MODEL_ADDRESS = "server"
+"""Key of the address of a model, which may hold its login: no message and no reason repeats it."""
+
+PARTS_WITH_SECRETS = PARTS | {_FREE_CONFIG, MODEL_ADDRESS}
 """Keys of documents below which no message says what changed: a secret may stand next to it."""
 
 _ADDRESSES_OF_PEOPLE = words("endpoint tokenUrl")

@@ -1,4 +1,4 @@
-"""Text of values for recipients: names instead of references and links, never JSON; types of columns with their sizes.
+"""Text of values for recipients: names for references and links, never JSON or logins; types of columns with sizes.
 
 Next: ``delivery/wording/changes.py``.
 """
@@ -16,6 +16,7 @@ from tocsin.clock import LATEST_MS
 from tocsin.delivery.lines import ARROW, SHOWN_LIMIT, UTC, clean_line, moment_text
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
+from tocsin.model.address import without_logins
 from tocsin.model.breaking import constraint_name
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
@@ -66,12 +67,14 @@ def value_text(value: Value, zone: str = UTC, key: str = "") -> str | None:
     """
     if value is None:
         return None
-    return clean_line(_in_words(parse_json(value), 0, zone, key), limit=SHOWN_LIMIT, strips=not isinstance(value, str))
+    text = without_logins(_in_words(parse_json(value), 0, zone, key))
+    return clean_line(text, limit=SHOWN_LIMIT, strips=not isinstance(value, str))
 
 
 def change_texts(old: Value, new: Value, zone: str = UTC, key: str = "") -> tuple[str | None, str | None]:
     """Return a value before and after as text, its times in a zone: of structures and of long texts what differs."""
     if isinstance(old, str) and isinstance(new, str):
+        old, new = map(without_logins, (old, new))
         same_count = sum(takewhile(bool, map(eq, old[:_MOST_COMPARED], new)))
         if same_count >= _SAME_BEGINNING and old != new:
             start = old.rfind(" ", 0, same_count - _LEAD_LENGTH) + 1 or same_count - _LEAD_LENGTH

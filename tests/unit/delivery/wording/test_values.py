@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tocsin.delivery.lines import SHOWN_LIMIT
 from tocsin.delivery.wording.values import change_texts, type_of, types_of, value_text
+from tocsin.model.address import MASK
 
 _APPLIED = "applied date 2025-10-09 08:53 UTC; size 1760000000000"
 
@@ -33,6 +34,9 @@ _APPLIED = "applied date 2025-10-09 08:53 UTC; size 1760000000000"
         ("<#E::table::a.b.orders::columns::email>", "orders.email"),
         ("<#E::table", "<#E::table"),
         ("{not json", "{not json"),
+        ("https://ann:s3cret@a.example.org/x?y=1", f"https://{MASK}@a.example.org/x?y=1"),
+        ("of redis://:p@ss@a, ann@a.example.org", f"of redis://{MASK}@a, ann@a.example.org"),
+        ([{"name": "x://k4n4rie@a"}, {"url": "x://k4n4rie@b/"}], f"x://{MASK}@a, (url x://{MASK}@b/)"),
         ("[" * 900 + "]" * 900, "…"),
         ([[[[[1]]]]], "1"),
         (list(range(12)), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … and 2 more"),
@@ -40,6 +44,12 @@ _APPLIED = "applied date 2025-10-09 08:53 UTC; size 1760000000000"
 )
 def test_a_value_is_said_in_words(value: Any, text: str | None) -> None:
     assert value_text(value) == text
+
+
+def test_no_part_of_a_long_address_shows_its_login() -> None:
+    login = "ann:" + "k4n4rie" * 9
+    texts = change_texts(f"https://{login}1@a/x", f"https://{login}2@b/x")
+    assert texts == (f"https://{MASK}@a/x", f"https://{MASK}@b/x")
 
 
 def test_times_in_a_value_are_in_the_zone_of_its_reader() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from tocsin.cli.assets import AsUser, find_entity, find_user
+from tocsin.cli.display_names import DisplayNames
 from tocsin.cli.output import AsJson, moment_text, show_rows
 from tocsin.cli.own_zone import own_zone
 from tocsin.client import Change, Client
@@ -48,16 +49,16 @@ def activity(
             entity = find_entity(client, name, entity_type)
             changes = client.entity_activity(entity.entity_type, entity.id, since=since)
         first_changes = list(islice(changes, limit))
-        zone = own_zone(client, is_shown=not as_json)
-    answer = [one.event for one in first_changes]
-    show_rows((_row(one, zone) for one in first_changes), answer=answer, as_json=as_json)
+        zone, names = own_zone(client, is_shown=not as_json), DisplayNames(client)
+        table = [] if as_json else [_row(one, zone, names) for one in first_changes]
+    show_rows(table, answer=[one.event for one in first_changes], as_json=as_json)
 
 
-def _row(change: Change, zone: str) -> Document:
+def _row(change: Change, zone: str, names: DisplayNames) -> Document:
     event = change.event
     return {
         "time": moment_text(event["timestamp"], zone),
         "what": change.title,
-        "who": event.get("userName") or "",
+        "who": names.author_of(event),
         "event": event["id"],
     }

@@ -42,7 +42,7 @@ def _read_whole(client: Client, event: str) -> tuple[Document, list[Document]]:
 
 def _row(told_person: Document, zone: str) -> Document:
     return {
-        "who": told_person["name"],
+        "who": told_person.get("displayName") or told_person["name"],
         "by": "; ".join(f"{one['type']}: {one['status']}" for one in told_person["channels"]),
         "read": moment_text(told_person["readAt"], zone) if "readAt" in told_person else "",
     }

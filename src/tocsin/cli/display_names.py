@@ -9,6 +9,7 @@ from tocsin.client import Client
 from tocsin.delivery.wording.naming import DisplayNaming, changes_of, references_of
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
 
 _PRINCIPALS = ("user", "team")
 
@@ -26,10 +27,20 @@ class DisplayNames:
         if event.user_id:
             types_by_id[event.user_id] = "user"
         for entity_id, entity_type in types_by_id.items():
-            if entity_type in _PRINCIPALS and entity_id not in self._names:
-                self._names[entity_id] = self._read(entity_type, entity_id)
+            if entity_type in _PRINCIPALS:
+                self._name_of(entity_type, entity_id)
         names = {entity_id: name for entity_id, name in self._names.items() if name}
         return DisplayNaming(names, frozenset()).event_of(event)
+
+    def author_of(self, event: Document) -> str:
+        """Return what the author of an event, as JSON, is called; empty for none."""
+        name, user_id = str(event.get("userName") or ""), event.get("userId")
+        return (self._name_of("user", str(user_id)) if user_id else "") or name
+
+    def _name_of(self, entity_type: str, entity_id: str) -> str:
+        if entity_id not in self._names:
+            self._names[entity_id] = self._read(entity_type, entity_id)
+        return self._names[entity_id]
 
     def _read(self, entity_type: str, entity_id: str) -> str:
         try:

@@ -32,7 +32,7 @@ def event_origin(event_id: str) -> ApiCall[Document]:
 
 
 def event_audience(event_id: str, *, limit: int | None = None, after: str | None = None) -> ApiCall[Document]:
-    """Return who was told of an event (``data``: ``name``, ``channels``, ``readAt``), as far as you may know.
+    """Return who was told of an event (``data``: ``name``, ``displayName``, ``channels``, ``readAt``), if you may know.
 
     ``isComplete`` says whether these are all; ``unowned`` are assets downstream that nobody owns.
     """

@@ -14,6 +14,7 @@ ANSWER: dict[str, Any] = {
         {
             "userId": "u",
             "name": "ann",
+            "displayName": "Ann Lee",
             "channels": [{"type": "ActivityFeed", "status": "read"}, {"type": "Email", "status": "delivered"}],
             "readAt": 1_760_000_000_000,
         }
@@ -32,6 +33,7 @@ def test_it_lists_who_was_told_and_says_what_nobody_owns(run: Run, small_server:
     small_server.answer("GET", f"/api/v1/events/{EVENT}/audience", ANSWER)
     output = " ".join(run("audience", EVENT).out.split())
     for text in (
+        "Ann Lee ",
         "ActivityFeed: read; Email: delivered",
         "2025-10-09 08:53:20 UTC",
         "INC-7 is acknowledged by ben.",

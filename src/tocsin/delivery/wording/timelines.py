@@ -63,7 +63,8 @@ def _absence_text(moment: Document) -> str:
 def message_sentence(moment: Document, phrase: str) -> str:
     """Return whom a message told, how (``phrase``: ``by mail``), for which alerts, and what came of it."""
     recipient = moment["recipient"]
-    who = named_target(str(recipient.get("name") or recipient["id"]), moment.get("destinations") or ())
+    name = str(recipient.get("displayName") or recipient.get("name") or recipient["id"])
+    who = named_target(name, moment.get("destinations") or ())
     status, reason = str(moment["status"]), moment.get("reason")
     ending = _ENDINGS.get(status) or in_words(status)
     is_caused = status not in (MessageStatus.DELIVERED, MessageStatus.PENDING, MessageStatus.QUEUED)

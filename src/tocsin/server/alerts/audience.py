@@ -61,6 +61,7 @@ _CHANNEL: Shape[NotificationRecord] = {
 _TOLD_PERSON: Shape[_ToldPerson] = {
     "userId": (nullable(ID), lambda told_person: told_person.records[0].notification.recipient_id),
     "name": (TEXT, lambda told_person: told_person.name),
+    "displayName?": (TEXT, lambda told_person: told_person.records[0].display_name),
     "channels": (
         array(schema_of(_CHANNEL)),
         lambda told_person: [json_of(_CHANNEL, one) for one in told_person.records],

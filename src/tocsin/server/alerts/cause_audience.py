@@ -38,6 +38,7 @@ class _CauseReader:
 _READER: Shape[_CauseReader] = {
     "userId": (nullable(ID), lambda reader: reader.records[0].notification.recipient_id),
     "name": (TEXT, lambda reader: reader.records[0].who),
+    "displayName?": (TEXT, lambda reader: reader.records[0].display_name),
     "channels": (array(TEXT), lambda reader: sorted({one.notification.channel for one in reader.records})),
     "told": (COUNT, lambda reader: len({one.notification.log_offset for one in reader.records})),
     "read": (COUNT, lambda reader: len(reader.read_times)),

@@ -46,6 +46,7 @@ def test_every_kind_of_moment_has_a_sentence() -> None:
     ("message", "says"),
     [
         ({"recipient": BEN, "alerts": [{"name": "Late"}]}, "alert Late told ben by mail: delivered"),
+        ({"recipient": BEN | {"displayName": "Ben Ox"}, "alerts": []}, "Ben Ox was told by mail: delivered"),
         (
             {"recipient": BEN, "alerts": [{"name": "A"}, {"name": "B"}], "status": "retryLimitReached"},
             "alerts A and B told ben by mail: given up (server error)",

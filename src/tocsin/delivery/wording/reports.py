@@ -339,12 +339,11 @@ def _violation_lines(_old: Document, details: Document, policy: Document, _zone:
         yield ChangeLine(f"{repeat_count} more requests refused" if repeat_count else "a request was refused")
         return
     name = asset.get("fullyQualifiedName") or asset.get("name") or ""
-    where = "" if asset.get("id") else f" on {asset.get('type', '')} {name}".rstrip()  # the title says which asset
+    place = "" if asset.get("id") else f"{asset.get('type', '')} {name}".strip()  # the title says which asset
     repeats = f", {repeat_count} more times" if repeat_count else ""
     who = user.get("displayName") or user.get("name") or "somebody"
     operation = details.get("operation")
-    act = f"not allowed to {in_words(str(operation))}" if operation else "refused access"
-    refusal = f"{who} was {act}{where}{repeats}"
+    refusal = f"{who} was {_refused_act(operation, place)}{repeats}"
     yield ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT), rank=Rank.REPORTED)
     policy_name = str(policy.get("displayName") or policy.get("name") or "")
     rule = f", rule {details['rule']}" if isinstance(details.get("rule"), str) else ""
@@ -353,6 +352,15 @@ def _violation_lines(_old: Document, details: Document, policy: Document, _zone:
     yield advice_line(
         clean_line(f"nothing, if that is as it should be; else give {who} a role that allows {allowance}")
     )
+
+
+def _refused_act(operation: Value, place: str) -> str:
+    """Return what a person was refused: ``not allowed to edit tags``, ``… to edit it``; ``place``: on which asset."""
+    words = in_words(str(operation)) if operation else ""
+    if verb := words.removesuffix(" all") if words.endswith(" all") else "":
+        return f"not allowed to {verb} {place or 'it'}"
+    act = f"not allowed to {words}" if words else "refused access"
+    return f"{act} on {place}" if place else act
 
 
 def _destination_lines(_old: Document, failure: Document, alert: Document, zone: str) -> Iterator[ChangeLine]:

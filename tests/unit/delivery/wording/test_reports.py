@@ -287,6 +287,12 @@ def test_a_failure_is_what_a_test_or_run_reports(change: ChangeDescription | Non
             REFUSED | {"repeated": 4},
             "ann was not allowed to edit tags, 4 more times",
         ),
+        (VIOLATION, REFUSED | {"operation": "EditAll"}, "ann was not allowed to edit it"),
+        (
+            VIOLATION,
+            REFUSED | {"operation": "ViewAll", "entity": {"type": "table", "name": "orders"}},
+            "ann was not allowed to view table orders",
+        ),
         (VIOLATION, {"repeated": 4, "sinceMs": 0}, "4 more requests refused"),
     ],
 )

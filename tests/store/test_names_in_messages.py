@@ -7,16 +7,22 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_failure_context import counting
+from tests.unit.delivery.events import change_event
 
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.content import message_content
+from tocsin.model.change import EventType
 from tocsin.model.people import SYSTEM
+from tocsin.model.thread import THREAD
+from tocsin.store.outbox.display_names import events_with_display_names
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 
 OWNERS = {"category": "Owners", "type": "Email"}
 HOOK = {"category": "External", "type": "Webhook", "config": {"endpoint": "https://hooks.example/x"}}
+
+_ASKED = {"dia": "user", "shop": "team"}
 
 
 @pytest.fixture
@@ -99,6 +105,16 @@ def test_a_run_of_a_suite_is_called_as_its_table_and_its_tests_by_their_display_
     assert [line.labelled_text for line in lines if line.label == "new failures"] == [
         "new failures: Has rows of revenue"
     ]
+
+
+def test_whom_a_task_asks_is_called_by_the_display_name(company: SmallCompany) -> None:
+    assignees = [{"id": company.ids[name], "type": kind, "name": name} for name, kind in _ASKED.items()]
+    task = {"id": 1, "type": "RequestDescription", "assignees": assignees}
+    thread = {"type": "Task", "task": task}
+    event = change_event(None, event_type=EventType.THREAD_CREATED, entity_type=THREAD, entity=thread, user_name="ben")
+    with company.engine.connect() as connection:
+        (told_event,) = events_with_display_names(connection, [event])
+    assert event_text(told_event).headline == "ben asks Dia Okafor and Shop & Tills to describe acme.shop.public.orders"
 
 
 def test_who_made_a_change_is_called_by_the_display_name(company: SmallCompany) -> None:

@@ -13,8 +13,12 @@ from typing import NamedTuple
 from tocsin.model.change import ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.pointers import Json, is_reference, references_in
+from tocsin.model.thread import THREAD
 
 _OWNERS, _DISPLAY_NAME = "owners", "displayName"
+TASK = "task"
+"""Key of what a thread asks, and of whom."""
+
 _NAMED_TYPES = frozenset({"user", "team", "testCase"})
 _CHANGE_LISTS = ("fields_added", "fields_updated", "fields_deleted")
 
@@ -34,6 +38,8 @@ class DisplayNaming(NamedTuple):
             update["user_name"] = author_name
         if event.entity and owners != owners_of(event):
             update["entity"] = event.entity | {_OWNERS: owners}
+        if event.entity and event.entity_type == THREAD and TASK in event.entity:
+            update["entity"] = event.entity | {TASK: self._value(event.entity[TASK])}
         if changes is not None:
             lists = {key: tuple(map(self._change, getattr(changes, key))) for key in _CHANGE_LISTS}
             if any(lists[key] != getattr(changes, key) for key in _CHANGE_LISTS):

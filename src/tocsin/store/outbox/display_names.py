@@ -13,10 +13,12 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from tocsin.delivery.dispatch import Dispatch
-from tocsin.delivery.wording.naming import DisplayNaming, changes_of, owners_of, references_of
+from tocsin.delivery.wording.naming import TASK, DisplayNaming, changes_of, owners_of, references_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.channels import WORDED
 from tocsin.model.message import CarriedEvent
+from tocsin.model.pointers import references_in
+from tocsin.model.thread import THREAD
 from tocsin.store.database.dialects import json_text
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity, person
@@ -54,9 +56,11 @@ def _read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> Displ
     """Read what the people, teams and tests are called that these events refer to."""
     owner_ids = {owner["id"] for event in events for owner in owners_of(event)}
     changed_ids = {one["id"] for event in events for change in changes_of(event) for one in references_of(change)}
+    tasks = ((event.entity or {}).get(TASK) for event in events if event.entity_type == THREAD)
+    asked_ids = {one["id"] for one in references_in(list(tasks))}
     author_ids = {event.user_id for event in events if event.user_id}
     query = select(entity.c.id, entity.c.deleted, json_text(entity.c.document, "displayName").label("display_name"))
-    entity_rows = list(rows_by_key(connection, query, entity.c.id, owner_ids | changed_ids | author_ids))
+    entity_rows = list(rows_by_key(connection, query, entity.c.id, owner_ids | changed_ids | asked_ids | author_ids))
     names = {row.id: row.display_name for row in entity_rows if row.display_name}
     return DisplayNaming(names, owner_ids - {row.id for row in entity_rows if not row.deleted})
 

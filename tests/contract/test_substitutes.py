@@ -11,12 +11,13 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.contract.test_access import restrict
 from tests.contract.test_alert_incidents import case
+from tests.contract.test_limits import small, with_limits
 from tests.serving import Json, Served
 
 from tocsin.store.database.feed_tables import thread
 from tocsin.store.database.people_tables import substitute
 
-__all__ = ["case"]  # a fixture
+__all__ = ["case", "small"]  # fixtures
 
 
 @dataclass
@@ -130,6 +131,39 @@ def test_the_incident_of_a_test_case_goes_to_the_substitute_as_well(
     assert answer.json()["testCaseResolutionStatusDetails"]["assignee"]["name"] == "ben", answer.text
     says = [one["says"] for one in administrator.get("/incidents/INC-1").json()["timeline"]]
     assert "Administrator assigned it to ben for dana, who is away until 2096-10-02 07:06 UTC" in says
+
+
+def test_the_incident_as_a_task_goes_to_the_substitute_as_well(
+    people: _People, administrator: httpx.Client, case: Json
+) -> None:
+    people.leave("dana", LATER)
+    people.name("dana", "ben")
+    people.accept("ben", "dana")
+    (task,) = administrator.get("/tasks").json()["data"]
+    assert task["about"]["id"] == case["id"]
+    assignment = {"transitionId": "assign", "payload": {"assignees": [{"id": people.ids["dana"], "type": "user"}]}}
+    for _ in range(2):  # the step that it has just taken changes nothing
+        answer = administrator.post(f"/tasks/{task['id']}/resolve", json=assignment)
+        assert [one["name"] for one in answer.json()["assignees"]] == ["ben"], answer.text
+        assignment["transitionId"] = "reassign"
+    says = [one["says"] for one in administrator.get("/incidents/INC-1").json()["timeline"]]
+    assert says.count("Administrator assigned it to ben for dana, who is away until 2096-10-02 07:06 UTC") == 1
+    restrict(administrator, people.ids["ben"], {"effect": "deny", "resources": ["testCase"]})
+    answer = administrator.post(f"/tasks/{task['id']}/resolve", json=assignment)
+    assert [one["name"] for one in answer.json()["assignees"]] == ["dana"]
+
+
+@with_limits(posts_per_hour=4)
+def test_who_names_a_substitute_again_and_again_tells_no_more_people_than_others_may(small: Served) -> None:
+    with ExitStack() as stack:
+        people = _People(small, stack)
+        path, codes = f"/users/{people.ids['dana']}/substitute", list[int]()
+        for _ in range(3):
+            codes.append(people.name("dana", "ben").status_code)
+            assert people.name("dana", "ben").status_code == codes[-1], "named already, so nothing new"
+            people.clients["dana"].delete(path)
+        assert codes == [200, 200, 429]
+        assert people.clients["dana"].get(path).json()["substitute"] is None
 
 
 def test_only_the_substitute_agrees_and_nobody_stands_in_for_each_other(people: _People) -> None:

@@ -17,6 +17,7 @@ from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.stored import Stored, Written
+from tocsin.model.substitute import StandIn
 
 CATEGORY, TYPE = "Incident", "TestCaseResolution"
 
@@ -112,8 +113,17 @@ def _transition(name: str) -> Document:
     return {"id": name, "label": _LABELS[name], **target, **(_ENDS if name == "resolve" else {})}
 
 
-def take_transition(record: Record, case: Stored, state_id: str, request: Document) -> Written:
+def asked_assignee(request: Document) -> Document | None:
+    """Return whom a request assigns an incident to; None for another transition. Raises as ``take_transition``."""
+    return (_details_of(_transition_asked(request), request) or {}).get("assignee")
+
+
+def take_transition(
+    record: Record, case: Stored, state_id: str, request: Document, *, stand_in: StandIn | None = None
+) -> Written:
     """Take an incident, by its task, one step further; the step that it has just taken changes nothing.
+
+    ``stand_in``: the person whom it is meant to be assigned to is away.
 
     Raises
     ------
@@ -122,7 +132,7 @@ def take_transition(record: Record, case: Stored, state_id: str, request: Docume
     """
     latest = record.transaction.incidents.latest(case.id)
     transition = _transition_asked(request)
-    details = _details_of(transition, request)
+    details = {"assignee": stand_in.assignee} if stand_in else _details_of(transition, request)
     step: Document = {"testCaseReference": case.fqn, KIND: _TARGETS[transition]}
     step |= {DETAILS: details} if details else {}
     if latest is None or latest.state_id != state_id:
@@ -131,7 +141,7 @@ def take_transition(record: Record, case: Stored, state_id: str, request: Docume
         return Written(with_test_case(latest.document, reference_to(case)), None)
     if transition not in _STAGES[latest.status].transitions:
         raise _conflict(_STAGES[latest.status])
-    return take_step_for_all(record, case, step)
+    return take_step_for_all(record, case, step, stand_in=stand_in)
 
 
 def _conflict(stage: _Stage) -> Conflict:

@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict
 from tocsin.model.entity import Document
 from tocsin.model.notification import NAMESPACE
 
+_NO_MARKS = dict.fromkeys(map(ord, "<["))
+"""What begins a mention or a link: without it, the name of who asks mentions nobody else."""
+
 
 @dataclass(frozen=True)
 class Substitution:
@@ -37,6 +40,11 @@ class StandIn(NamedTuple):
     user_id: str
     away_until_ms: int
     substitute_id: str | None
+
+    @property
+    def assignee(self) -> Document:
+        """Return a reference to who gets what is meant for the person: themselves, without a substitute."""
+        return {"type": "user", "id": self.substitute_id or self.user_id}
 
 
 class SubstituteReference(BaseModel):
@@ -81,7 +89,7 @@ def stand_in_of(
 
 def request_thread(user: Document, substitute: Document) -> Document:
     """Return the request of the thread by which a person asks a substitute, who alone is mentioned."""
-    link, name = f"<#E::user::{substitute['fullyQualifiedName']}>", str(user["name"]).replace("<", "")
+    link, name = f"<#E::user::{substitute['fullyQualifiedName']}>", str(user["name"]).translate(_NO_MARKS)
     message = (
         f"{link} {name} asks you to take the incidents that are assigned to them while they are away. "
         f"Agree: tocsin substitute --accept {name}. Decline, or end it later: tocsin substitute --decline {name}"

@@ -21,12 +21,7 @@ from tocsin.server.request import Caller
 def with_stand_in(handling: Handling, incident: AlertIncident, caller: Caller) -> Handling:
     """Return an assignment to a person as it is made: to whom stands in for them, if they are away."""
     stand_in = stand_in_for(handling.assignee or {}, asset_of(incident), caller)
-    return handling if stand_in is None else replace(handling, assignee=assignee_of(stand_in), stand_in=stand_in)
-
-
-def assignee_of(stand_in: StandIn) -> Document:
-    """Return a reference to who gets what is meant for a person who is away: themselves, without a substitute."""
-    return {"type": "user", "id": stand_in.substitute_id or stand_in.user_id}
+    return handling if stand_in is None else replace(handling, assignee=stand_in.assignee, stand_in=stand_in)
 
 
 def stand_in_for(assignee: Document, asset: Document, caller: Caller) -> StandIn | None:

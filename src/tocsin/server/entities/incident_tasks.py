@@ -13,6 +13,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
+from tocsin.model.substitute import StandIn
 from tocsin.server.access.permissions import permitted_document, require, scope_on
 from tocsin.server.entities.reports import write_permitted
 from tocsin.server.request import Caller
@@ -70,10 +71,13 @@ def visible_incident_task(state_id: str, caller: Caller) -> Document:
     return task_of(steps)
 
 
-def take_incident_step(state_id: str, request: Document, caller: Caller) -> Document:
-    """Take an incident by one of the transitions that its task offers; return the task. Raises as it is read."""
-    task = visible_incident_task(state_id, caller)
-    work = partial(take_transition, state_id=state_id, request=request)
+def take_incident_step(task: Document, request: Document, stand_in: StandIn | None, caller: Caller) -> Document:
+    """Take an incident by one of the transitions that its task offers; return the task. Raises as it is read.
+
+    ``stand_in``: the person whom it is meant to be assigned to is away.
+    """
+    state_id = str(task["id"])
+    work = partial(take_transition, state_id=state_id, request=request, stand_in=stand_in)
     write_permitted("testCase", Key.by_id(task["about"]["id"]), caller, Operation.EDIT_TESTS, work)
     return visible_incident_task(state_id, caller)
 

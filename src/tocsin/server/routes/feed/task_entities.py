@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import Path, Query, Response
 
+from tocsin.alerts.incident_tasks import asked_assignee
 from tocsin.catalogue.feed.task_requests import (
     BulkRequest,
     Decision,
@@ -27,6 +28,7 @@ from tocsin.model.stored import Key
 from tocsin.model.task import APPROVE, CANCEL, COMPLETE, TaskState, value_key_of
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.hourly_counts import count_post
+from tocsin.server.alerts.stand_ins import stand_in_for
 from tocsin.server.entities.incident_tasks import is_incident, take_incident_step, visible_incident_task
 from tocsin.server.entities.reports import page_answer
 from tocsin.server.entities.response import with_address
@@ -122,7 +124,7 @@ def delete_task(task_id: PathId, caller: Asked) -> Response:
 def resolve_task(task_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Take a task by one of the transitions that it offers; one that is approved writes its value into the asset."""
     if is_incident(str(task_id), caller):
-        return answer(_on_wire(take_incident_step(str(task_id), body, caller), caller))
+        return answer(_on_wire(_take_incident_step(str(task_id), body, caller), caller))
     visible(str(task_id), caller)
     return answer(_decide(str(task_id), parse_decision(body), caller))
 
@@ -178,6 +180,13 @@ def _decide(thread_id: str, decision: Decision, caller: Caller) -> Document:
     count_post([decision.comment, decision.new_value], caller)
     caller.parts.discussion.task_writes.decide(thread_id, decision, actor=caller.actor)
     return _task(thread_id, caller)
+
+
+def _take_incident_step(state_id: str, request: Document, caller: Caller) -> Document:
+    """Take an incident one step further; of an assignee who is away to their substitute, if they may view the test."""
+    task, assignee = visible_incident_task(state_id, caller), asked_assignee(request)
+    stand_in = None if assignee is None else stand_in_for(assignee, task["about"], caller)
+    return take_incident_step(task, request, stand_in, caller)
 
 
 def _visible_task(thread_id: str, caller: Caller) -> Document:

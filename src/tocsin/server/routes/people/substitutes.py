@@ -5,15 +5,17 @@ A substitute alone agrees; either of the two ends it. Next: ``store/catalogue/pe
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from fastapi import Response
 
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.people import Actor
 from tocsin.model.stored import Key
 from tocsin.model.substitute import SubstituteRequest, Substitution, request_thread
 from tocsin.server.access.permissions import visible_document, visible_references
+from tocsin.server.alerts.hourly_counts import counted_post
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.json_schema import FLAG, OPEN, TIME, array, exact_object, nullable
 from tocsin.server.http.routing import DeclaredRoutes
@@ -34,16 +36,24 @@ def read_substitute(owner: Owner, caller: Asked) -> Response:
     return _answer_of(owner, caller)
 
 
-@router.put("/substitute", openapi_extra=answers("Substitutes", SUBSTITUTES, reads="SubstituteRequest"))
+@router.put("/substitute", openapi_extra=answers("Substitutes", SUBSTITUTES, reads="SubstituteRequest", refuses="429"))
 def name_substitute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Ask a person to take the incidents that are assigned to a user while they are away; a mention tells them once."""
     substitute_id = str(parse_as(SubstituteRequest, body).substitute.id)
     document = visible_document(_USER, Key.by_id(substitute_id), caller)
     if substitute_id == owner or document.get("isBot") or document.get("deleted"):
         raise InvalidInput("must be another person, who is not deleted", field="substitute")
-    substitution = caller.parts.alert_stores.substitutes.name(owner, substitute_id, now_ms=caller.parts.clock.now_ms())
+    user = caller.parts.catalogue.reference("user", Key.by_id(owner))
+    if user is None:
+        raise NotFound(f"user {owner} not found")
+    request = request_thread(user, document)
+    substitutes = caller.parts.alert_stores.substitutes
+    before = substitutes.of(owner)
+    is_named = before is not None and before.substitute_id == substitute_id
+    with nullcontext() if is_named else counted_post([request["message"]], caller):
+        substitution = substitutes.name(owner, substitute_id, now_ms=caller.parts.clock.now_ms())
     if not substitution.is_accepted:
-        _ask(substitution, caller)
+        _ask(substitution, request, caller)
     return _answer_of(owner, caller)
 
 
@@ -72,19 +82,10 @@ def decline_to_stand_in(owner: Owner, person_id: PathId, caller: Asked) -> Respo
     return _answer_of(owner, caller)
 
 
-def _ask(substitution: Substitution, caller: Caller) -> None:
+def _ask(substitution: Substitution, request: Document, caller: Caller) -> None:
     """Tell a substitute by a mention that they are asked, unless they have been told."""
-    reference_to = caller.parts.catalogue.reference
-    user, substitute = (
-        reference_to("user", Key.by_id(substitution.user_id)),
-        reference_to("user", Key.by_id(substitution.substitute_id)),
-    )
-    if user is None or substitute is None:
-        return
-    author = Actor(id=substitution.user_id, name=user["name"])
-    feed_writes = caller.parts.discussion.feed_writes
     try:
-        feed_writes.create_once(substitution.thread_id, request_thread(user, substitute), actor=author)
+        caller.parts.discussion.feed_writes.create_once(substitution.thread_id, request, actor=caller.actor)
     except Conflict:  # another request has just told them
         return
 

@@ -18,7 +18,7 @@ from tocsin.model.status import INCIDENT_STATUSES
 from tocsin.model.stored import Key
 from tocsin.model.substitute import StandIn
 from tocsin.server.access.permissions import permitted_document, require, scope_on
-from tocsin.server.alerts.stand_ins import assignee_of, stand_in_for
+from tocsin.server.alerts.stand_ins import stand_in_for
 from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.routing import DeclaredRoutes
@@ -100,7 +100,7 @@ def _with_stand_in(body: Document, fqn: str, caller: Caller) -> tuple[Document, 
     stand_in = None if case is None else stand_in_for(assignee, case, caller)
     if stand_in is None:
         return body, None
-    return {**body, DETAILS: {**details, "assignee": assignee_of(stand_in)}}, stand_in
+    return {**body, DETAILS: {**details, "assignee": stand_in.assignee}}, stand_in
 
 
 def _write(case: Key, caller: Caller, work: Work) -> Response:

@@ -98,6 +98,49 @@ def test_an_incident_that_a_person_resolves_ends_a_mute_there(company: SmallComp
     assert heard(company) == [True, False, True]
 
 
+def test_an_incident_that_was_resolved_before_the_mute_was_stored_ends_it(company: SmallCompany) -> None:
+    company.run("etl", FAILED)
+    notify_all(company.engine)
+    company.run("etl", WELL)
+    put_mute(company, MuteEnd.RESOLVED, incident_id(company))
+    MutesJob(company.engine, company.clock).look()
+    company.run("etl", FAILED)
+    notify_all(company.engine)
+    assert heard(company) == [True, True, False], "the pipeline has not read the success yet"
+    MutesJob(company.engine, company.clock).look()
+    company.run("etl", FAILED)
+    notify_all(company.engine)
+    assert heard(company) == [True, True, False, True]
+    assert Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms()) == []
+
+
+@pytest.mark.parametrize("is_hard", [False, True], ids=["soft", "hard"])
+def test_an_incident_that_is_gone_with_its_asset_ends_a_mute(company: SmallCompany, is_hard: bool) -> None:
+    company.run("etl", FAILED)
+    notify_all(company.engine)
+    put_mute(company, MuteEnd.RESOLVED, incident_id(company), about_id=company.ids["orders"])
+    company.writes.delete("pipeline", company.key("etl"), actor=company.actor("dia"), hard=is_hard)
+    patch = [{"op": "add", "path": "/description", "value": "a text"}]
+    company.writes.patch("table", company.key("orders"), patch, actor=company.actor("dia"))
+    notify_all(company.engine)
+    assert all(heard(company))
+    assert Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms()) == []
+
+
+def test_mutes_that_events_have_ended_keep_no_notice_from_others(
+    company: SmallCompany, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tocsin.store.recipients.mutes._MOST_TOLD", 1)
+    until_ms = company.clock.now_ms() + 240 * 3_600_000
+    put_mute(company, MuteEnd.CHANGED, company.ids["etl"], until_ms=until_ms)
+    put_mute(company, None, who=company.ids["ben"], about_id=company.ids["orders"], until_ms=until_ms)
+    text(company, "ends the first")
+    notify_all(company.engine)
+    company.clock.at_ms = until_ms - 1_000
+    MutesJob(company.engine, company.clock).look()
+    assert notices(company.engine) == 1
+
+
 def test_a_mute_that_has_ended_begins_anew_and_one_under_way_takes_the_new_end(company: SmallCompany) -> None:
     put_mute(company, MuteEnd.CHANGED, company.ids["etl"])
     text(company, "ends it")

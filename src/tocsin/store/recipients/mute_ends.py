@@ -7,13 +7,14 @@ down what has ended, before retention removes these events. Next: ``flow/resolve
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection, Select, exists, func, or_, select
 
 from tocsin.conditions.event_kinds import kinds_of
 from tocsin.model.alert_incident import IncidentStatus, StepKind
+from tocsin.model.change import EventType
 from tocsin.model.change_kinds import CHANGE_KINDS, KindGroup
 from tocsin.model.mute import Mute, MuteEnd
 from tocsin.model.status import SUCCESS
@@ -30,6 +31,7 @@ CHANGES = frozenset(
 )
 """Kinds of what changes an asset: no result of a test, no profile, follower, vote or word about it."""
 
+_DELETIONS = (EventType.ENTITY_DELETED.value, EventType.ENTITY_SOFT_DELETED.value)
 _EVENT, _STEP = change_event.c, alert_incident_step.c
 _OF_MUTE = tuple[str, str, str]
 """Whose mute, of what, over which channel."""
@@ -84,8 +86,20 @@ def open_incidents(connection: Connection, asset_id: str) -> list[str]:
     return list(connection.scalars(select(incident.id).where(*is_open, is_of_asset).order_by(incident.number)))
 
 
+def resolved_incidents(connection: Connection, incident_ids: Collection[str]) -> set[str]:
+    """Return those of these incidents that are resolved; of a merged one, what stands for it."""
+    lead = alert_incident.alias("lead")
+    lead_id = func.coalesce(alert_incident.c.merged_into, alert_incident.c.id)
+    query = select(alert_incident.c.id).join(lead, lead.c.id == lead_id)
+    query = query.where(lead.c.status == IncidentStatus.RESOLVED.value)
+    return {row.id for row in rows_by_key(connection, query, alert_incident.c.id, incident_ids)}
+
+
 def _ends_of_incidents(after: int) -> Select[str, int]:
-    """Return the query of the events from an offset on that end incidents; of a merged one, what stands for it."""
+    """Return the query of the events from an offset on that end incidents; of a merged one, what stands for it.
+
+    With its asset, an incident is gone as well: nothing else will resolve it.
+    """
     lead, report, newer = alert_incident.alias("lead"), status_report.alias("of"), status_report.alias("newer")
     success = exists(
         select(report.c.log_offset).where(
@@ -100,4 +114,5 @@ def _ends_of_incidents(after: int) -> Select[str, int]:
     lead_id = func.coalesce(alert_incident.c.merged_into, alert_incident.c.id)
     query = select(alert_incident.c.id, _EVENT.log_offset).join(lead, lead.c.id == lead_id)
     query = query.join(change_event, _EVENT.entity_id == lead.c.entity_id)
-    return query.where(_EVENT.log_offset >= after, _EVENT.log_offset > lead.c.opened_offset, or_(success, by_hand))
+    ends = or_(success, by_hand, _EVENT.event_type.in_(_DELETIONS))
+    return query.where(_EVENT.log_offset >= after, _EVENT.log_offset > lead.c.opened_offset, ends)

@@ -19,7 +19,7 @@ from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.tables import change_event, entity, person
 from tocsin.store.eventlog.log import announce_write
-from tocsin.store.recipients.mute_ends import key_of, open_incidents, with_ends
+from tocsin.store.recipients.mute_ends import key_of, open_incidents, resolved_incidents, with_ends
 from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
 _END_COLUMNS = ("until_ms", "unsubscribed", "ends_by", "ends_of", "ends_after", "until_offset", "told_ms")
@@ -88,11 +88,15 @@ class Mutes:
         with reading(self._engine) as connection:
             query = select(mute).where(mute.c.ends_by.is_not(None), mute.c.until_offset.is_(None))
             waiting = [_mute(row) for row in connection.execute(query.where(mute.c.ends_after <= through_offset))]
+            incident_ids = {one.ends_of for one in waiting if one.ends_by is MuteEnd.RESOLVED}
+            resolved_ids = resolved_incidents(connection, incident_ids)
             ends = {key_of(one): one.until_offset for one in with_ends(connection, waiting)}
         ended_count = 0
         for earlier in waiting:
             place = ends[key_of(earlier)]
-            is_over = place is not None and place <= through_offset
+            if place is None and earlier.ends_of in resolved_ids:  # it was over before the mute began
+                place = through_offset + 1
+            is_over = place is not None and place <= through_offset + 1
             columns = {"until_offset": place} if is_over else {"ends_after": through_offset + 1}
             is_same = (
                 mute.c.who == earlier.who,
@@ -130,7 +134,8 @@ class Mutes:
         ends = and_(is_long, or_(and_(~is_of_everything, is_near, mute.c.until_ms > now_ms), is_recent))
         is_forgotten = and_(mute.c.until_ms == FOR_GOOD_MS, mute.c.since_ms <= now_ms - FORGOTTEN_AFTER_MS)
         of_people = mute.c.who.in_(select(person.c.user_id))
-        query = select(mute).where(mute.c.told_ms.is_(None), ~mute.c.unsubscribed, or_(ends, is_forgotten), of_people)
+        is_waiting = (mute.c.told_ms.is_(None), mute.c.until_offset.is_(None), ~mute.c.unsubscribed)
+        query = select(mute).where(*is_waiting, or_(ends, is_forgotten), of_people)
         with reading(self._engine) as connection:
             mutes = with_ends(connection, [_mute(row) for row in connection.execute(query.limit(_MOST_TOLD))])
         return [one for one in mutes if one.until_offset is None]

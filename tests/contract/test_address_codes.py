@@ -6,7 +6,7 @@ import re
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_explain import Person, person
 from tests.contract.test_subscriptions import receiver
@@ -15,7 +15,9 @@ from tests.serving import Json, Served
 from tocsin.model.address import MASK
 from tocsin.model.own_address import CODE_LIFE_MS, MOST_TRIES
 from tocsin.model.subscription import Channel
+from tocsin.store.catalogue.observations.series import SqlAttachments
 from tocsin.store.catalogue.people.address_codes import AddressCodes, CodeVerdict
+from tocsin.store.database.observation_tables import attachment
 
 __all__ = ["person", "receiver"]  # fixtures
 
@@ -267,3 +269,43 @@ def test_others_put_a_person_or_team_without_touching_the_addresses(
     profile = client.get(f"/users/{ann}", params={"fields": "profile"}).json()["profile"]
     assert profile["images"] == images["images"]
     assert states(client, ann) == {"Webhook": "verified"}
+
+
+@pytest.mark.parametrize(
+    "profile", ["x", {"subscription": "x"}, {"subscription": ["generic"]}, {"subscription": 7}, [1]]
+)
+def test_a_profile_that_is_none_is_refused_and_leaves_the_addresses(
+    administrator: httpx.Client, person: Person, served: Served, profile: Json
+) -> None:
+    ann, client = person("ann")
+    put(client, ann, "https://example.org/mine")
+    request = {"name": "connector", "email": "connector@example.org", "isBot": True, "isAdmin": True}
+    bot = administrator.put("/users", json=request).json()
+    token = administrator.put(f"/users/generateToken/{bot['id']}").json()["JWTToken"]
+    report = {"name": "ann", "email": "ann@example.org", "profile": profile}
+    with served.client(token) as connector:
+        codes = {one.put("/users", json=report).status_code for one in (client, administrator, connector)}
+    assert codes <= {400, 403}
+    assert states(client, ann) == {"Webhook": "unverified"}
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "remove", "path": "/profile"},
+        {"op": "remove", "path": "/profile/subscription"},
+        {"op": "remove", "path": "/profile/subscription/generic"},
+        {"op": "replace", "path": "/profile", "value": {}},
+    ],
+)
+def test_of_an_address_that_is_removed_nothing_stays(
+    person: Person, receiver: Receiver, sqlite_engine: Engine, operation: Json
+) -> None:
+    ann, client = person("ann")
+    verify(client, ann, f"{receiver[0]}/mine", receiver)
+    send_code(client, ann, receiver)
+    assert send_patch(client, f"/users/{ann}", operation).status_code == 200
+    with sqlite_engine.connect() as connection:
+        kinds = connection.scalars(select(attachment.c.kind).where(attachment.c.entity_id == ann)).all()
+        assert not any(SqlAttachments(connection).get(ann, kind) for kind in kinds)
+    assert put(client, ann, f"{receiver[0]}/mine").json()["state"] == "unverified"

@@ -78,6 +78,17 @@ def stored_addresses(document: Document) -> dict[str, Document]:
     return {key: config for key, config in configs if isinstance(config, dict) and config.get("endpoint")}
 
 
+def with_addresses(profile: object, addresses: Document, *, overrides: Document | None = None) -> object:
+    """Return a profile with these addresses where it does not name them, and ``overrides`` whatever it names.
+
+    What is no profile stays as it is: its shape is refused.
+    """
+    parts = {} if profile is None else profile
+    if not isinstance(parts, dict) or not isinstance(own_addresses := parts.get(SUBSCRIPTION) or {}, dict):
+        return profile
+    return parts | {SUBSCRIPTION: addresses | own_addresses | (overrides or {})}
+
+
 @dataclass(frozen=True)
 class SentCode:
     """A code on its way: until when it may be entered (epoch milliseconds), and how often still."""

@@ -16,7 +16,7 @@ from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.write import Record
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.model.own_address import OWN_KEYS, SETTERS, VERIFIED, stored_addresses
+from tocsin.model.own_address import OWN_KEYS, SETTERS, VERIFIED, stored_addresses, with_addresses
 from tocsin.model.people import Actor
 from tocsin.model.secret import PROFILE, SUBSCRIPTION
 from tocsin.model.subscription import Category, Channel, Destination
@@ -48,9 +48,8 @@ def with_kept_addresses(
         holders = "the person" if entity_type == "user" else "owners of the team and administrators"
         field = f"{PROFILE}.{SUBSCRIPTION}.{kept_keys[0]}"
         raise Forbidden(f"{field} is an address that only {holders} may change or remove.")
-    profile = document.get(PROFILE) or {}
-    addresses = (profile.get(SUBSCRIPTION) or {}) | {key: before[key] for key in kept_keys}
-    return document | {PROFILE: profile | {SUBSCRIPTION: addresses}}
+    kept_addresses = {key: before[key] for key in kept_keys}
+    return document | {PROFILE: with_addresses(document.get(PROFILE), {}, overrides=kept_addresses)}
 
 
 def may_set_address(transaction: Transaction, actor: Actor, entity_type: str, document: Document) -> bool:

@@ -13,8 +13,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, value_at
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import INHERITED_KEYS
-from tocsin.model.own_address import stored_addresses
-from tocsin.model.secret import PROFILE, SUBSCRIPTION
+from tocsin.model.own_address import stored_addresses, with_addresses
+from tocsin.model.secret import PROFILE
 from tocsin.model.shapes import check_changed
 from tocsin.model.stored import Draft, Stored
 
@@ -75,7 +75,7 @@ def merge_put(kind: EntityType, old: Document, new: Document) -> Document:
     """
     document = without_server_keys(old) | new
     if addresses := stored_addresses(old):
-        document[PROFILE] = _with_addresses(document.get(PROFILE) or {}, addresses)
+        document[PROFILE] = with_addresses(document.get(PROFILE), addresses)
     if "tags" in new and "tags" in old:
         document["tags"] = merged_tags(old["tags"], new["tags"])
     for path in kind.member_paths:
@@ -84,11 +84,6 @@ def merge_put(kind: EntityType, old: Document, new: Document) -> Document:
             members = _merge_members(before, after)
             document |= {path[0]: members if len(path) == 1 else new[path[0]] | {path[1]: members}}
     return document
-
-
-def _with_addresses(profile: Document, addresses: Document) -> Document:
-    """Return a profile with the addresses that it does not name."""
-    return profile | {SUBSCRIPTION: addresses | (profile.get(SUBSCRIPTION) or {})}
 
 
 def merged_tags(old: list[Document], new: list[Document]) -> list[Document]:

@@ -76,8 +76,9 @@ def hide_secrets(
     InvalidInput : a mask without a known secret, or for a secret that was given for another address
     WrongKey : a mask for a secret that was encrypted with a key which is not configured
     """
-    parts = [key for key in sealed_parts_of(kind) if isinstance(fields.get(key), dict)]
-    if not parts:
+    sealed_keys = sealed_parts_of(kind)
+    parts = [key for key in sealed_keys if isinstance(fields.get(key), dict)]
+    if not parts and not any(isinstance((before or {}).get(key), dict) for key in sealed_keys):
         return fields
     stored_secrets, unreadable = _stored_secrets(transaction, entity_id)
     if unreadable is not None and any(True for key in parts for _ in _masks((key,), fields[key])):
@@ -85,8 +86,8 @@ def hide_secrets(
     clear = {key: _with_secrets(key, fields[key], stored_secrets) for key in parts}
     for key in parts:
         _check_targets(key, fields[key], (clear[key], in_clear_part(key, (before or {}).get(key), stored_secrets)))
-    if PROFILE in parts and actor_id is not None:
-        states = (in_clear_part(PROFILE, (before or {}).get(PROFILE), stored_secrets), clear[PROFILE])
+    if PROFILE in sealed_keys and actor_id is not None:
+        states = (in_clear_part(PROFILE, (before or {}).get(PROFILE), stored_secrets), clear.get(PROFILE))
         _remember_setters(transaction, entity_id, states, actor_id)
     masked_fields, secrets = split(clear)
     if secrets != stored_secrets or unreadable is not None:

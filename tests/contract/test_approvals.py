@@ -158,3 +158,130 @@ def test_a_term_put_again_without_a_status_stays_in_review(
     hard = administrator.delete(f"/glossaryTerms/{term['id']}?hardDelete=true")
     assert hard.is_success
     assert administrator.get("/tasks").json()["paging"]["total"] == 0
+
+
+def entitled_author(administrator: httpx.Client, person: Person) -> tuple[str, httpx.Client]:
+    """Return somebody who may write every term and reviews none."""
+    author_id, author = person("author")
+    restrict(administrator, author_id, {"effect": "allow"})
+    return author_id, author
+
+
+def test_an_author_cannot_become_a_reviewer_of_their_own_term(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], person: Person
+) -> None:
+    author_id, author = entitled_author(administrator, person)
+    themselves = [{"type": "user", "id": author_id}]
+    body = {"name": "Mine", "description": "x", "glossary": "Terms", "reviewers": themselves}
+    assert author.post("/glossaryTerms", json=body).status_code == 403
+    assert author.put("/glossaryTerms", json=body).status_code == 403
+    term = define(author)
+    reviewers = {"op": "add", "path": "/reviewers", "value": themselves}
+    approval = {"op": "add", "path": "/entityStatus", "value": "Approved"}
+    for operations in ([reviewers], [reviewers, approval]):
+        assert patch(author, f"/glossaryTerms/{term['id']}", *operations).status_code == 403
+    assert status_of(author, term) == "In Review"
+    _, rita = reviewer
+    friend = [{"type": "user", "id": person("friend")[0]}]
+    named_term = define(author, "Other", reviewers=friend)
+    assert named_term["entityStatus"] == "In Review"
+    assert [one["name"] for one in approval_of(rita, named_term)["assignees"]] == ["friend"]
+
+
+def test_who_takes_away_the_reviewers_does_not_approve_by_the_same_change(
+    administrator: httpx.Client, person: Person
+) -> None:
+    create_entity(administrator, "/glossaries", name="Terms", description="x")
+    _, author = entitled_author(administrator, person)
+    term = define(author, reviewers=[{"type": "user", "id": person("rita")[0]}])
+    assert term["entityStatus"] == "In Review"
+    removal = {"op": "remove", "path": "/reviewers"}
+    approval = {"op": "replace", "path": "/entityStatus", "value": "Approved"}
+    assert patch(author, f"/glossaryTerms/{term['id']}", removal, approval).status_code == 403
+
+
+def test_an_author_neither_hands_on_nor_deletes_the_approval_of_their_term(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], person: Person
+) -> None:
+    reviewer_id, rita = reviewer
+    author_id, author = entitled_author(administrator, person)
+    term = define(author)
+    task = approval_of(author, term)
+    assignment = {"op": "replace", "path": "/assignees", "value": [{"id": author_id, "type": "user"}]}
+    path_of_1 = {**assignment, "path": "/task/assignees"}
+    refusals = (
+        patch(author, f"/tasks/{task['id']}", assignment),
+        patch(author, f"/feed/{task['id']}", path_of_1),
+        author.delete(f"/tasks/{task['id']}"),
+        administrator.delete(f"/feed/{task['id']}"),
+    )
+    assert [one.status_code for one in refusals] == [409] * 4
+    bulk = {"taskIds": [task["id"]], "operation": "Assign", "params": {"assignees": ["author"]}}
+    assert author.post("/tasks/bulk", json=bulk).json()["failed"] == 1
+    assert [one["id"] for one in approval_of(rita, term)["assignees"]] == [reviewer_id]
+    assert decide(rita, task, transitionId="approve").is_success
+    assert author.delete(f"/tasks/{task['id']}").is_success
+
+
+def test_1x_and_2x_let_the_reviewers_of_now_decide(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], person: Person
+) -> None:
+    _, rita = reviewer
+    numbers = [int(approval_of(rita, define(administrator, name))["taskId"].removeprefix("TASK-")) for name in "AB"]
+    new_id, newcomer = person("newcomer")
+    glossary = administrator.get("/glossaries/name/Terms").json()
+    reviewers = {"op": "replace", "path": "/reviewers", "value": [{"type": "user", "id": new_id}]}
+    assert patch(administrator, f"/glossaries/{glossary['id']}", reviewers).is_success
+    task_id = rita.get(f"/feed/tasks/{numbers[0]}").json()["id"]
+    assert rita.post(f"/tasks/{task_id}/resolve", json={"transitionId": "approve"}).status_code == 403
+    assert rita.put(f"/feed/tasks/{numbers[0]}/resolve", json={"newValue": "approved"}).status_code == 403
+    assert newcomer.put(f"/feed/tasks/{numbers[0]}/resolve", json={"newValue": "declined"}).status_code == 400
+    assert newcomer.put(f"/feed/tasks/{numbers[0]}/resolve", json={"newValue": "Approved"}).is_success
+    assert newcomer.put(f"/feed/tasks/{numbers[1]}/close", json={"comment": "no"}).is_success
+
+
+def test_the_name_of_a_term_mentions_nobody(administrator: httpx.Client, reviewer: tuple[str, httpx.Client]) -> None:
+    _, rita = reviewer
+    mentions = " ".join(f"<#E::user::{name}>" for name in ("rita", *(f"u{number}" for number in range(120))))
+    term = define(administrator, displayName=mentions)
+    assert approval_of(rita, term)["description"] == "Please approve the glossary term."
+    assert rita.get("/tasks", params={"mentionedUser": "rita"}).json()["paging"]["total"] == 0
+
+
+def test_a_rollback_approves_nothing(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], person: Person
+) -> None:
+    _, author = entitled_author(administrator, person)
+    term = define(author)
+    for status in ("Approved", "In Review"):
+        assert set_status(administrator, term, status).is_success
+    approved_version = administrator.get(f"/glossaryTerms/{term['id']}").json()["version"] - 0.1
+    request = {"version": round(approved_version, 1)}
+    assert author.post(f"/glossaryTerms/{term['id']}/rollback", json=request).status_code == 403
+    assert status_of(author, term) == "In Review"
+    assert administrator.post(f"/glossaryTerms/{term['id']}/rollback", json=request).is_success
+    assert status_of(author, term) == "Approved"
+
+
+def test_a_term_that_is_moved_under_reviewers_is_in_review(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], person: Person
+) -> None:
+    _, rita = reviewer
+    _, author = entitled_author(administrator, person)
+    free = create_entity(administrator, "/glossaries", name="Free", description="x")
+    reviewed_glossary = administrator.get("/glossaries/name/Terms").json()
+
+    def move(term: Json, glossary: Json, *edits: Json) -> httpx.Response:
+        place = {"op": "replace", "path": "/glossary", "value": {"id": glossary["id"], "type": "glossary"}}
+        return patch(author, f"/glossaryTerms/{term['id']}", place, *edits)
+
+    term = define(author)
+    approval = {"op": "replace", "path": "/entityStatus", "value": "Approved"}
+    assert move(term, free, approval).status_code == 403
+    assert move(term, free).is_success
+    assert set_status(author, term, "Approved").is_success
+    assert move(term, reviewed_glossary).is_success
+    assert status_of(author, term) == "In Review"
+    query = {"type": "GlossaryApproval", "status": "Open"}
+    (task,) = rita.get("/tasks", params=query).json()["data"]
+    assert decide(rita, task, transitionId="approve").is_success

@@ -72,7 +72,7 @@ class CatalogueRules(Rules):
             complete_document["email"] = complete_document["email"].strip().lower()
         complete_document = with_kept_addresses(record, kind.name, complete_document, old, strict=resolver.strict)
         if not resolver.strict:
-            return complete_document
+            return with_review_status(record, complete_document, old) if kind.name == TERM else complete_document
         check_new_runbook(complete_document, old)
         if kind.name in PRINCIPALS:
             check_name(transaction, complete_document, old)

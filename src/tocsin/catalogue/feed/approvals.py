@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tocsin.catalogue.feed.requests import MOST_PEOPLE
 from tocsin.catalogue.feed.thread_writes import NewThread, TaskEnd, begin_thread, end_task
-from tocsin.errors import Forbidden
+from tocsin.errors import Conflict, Forbidden, InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import reference_to
@@ -21,6 +21,7 @@ from tocsin.model import fqn
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import with_asked
+from tocsin.model.mentions import mentions_in
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.model.task import APPROVE, GLOSSARY_APPROVAL, REJECT, TaskState, Transition, task_type_of
@@ -29,6 +30,7 @@ from tocsin.model.thread import FACTS, StoredThread, TaskStatus, TaskType, Threa
 TERM = "glossaryTerm"
 STATUS, IN_REVIEW, APPROVED, REJECTED = "entityStatus", "In Review", "Approved", "Rejected"
 _DECISIONS = (APPROVED, REJECTED)
+_TRANSITIONS_OF_1 = {"approved": APPROVE, "rejected": REJECT}
 _STATE_OF = {APPROVED: TaskState.APPROVED, REJECTED: TaskState.REJECTED}
 
 
@@ -40,21 +42,29 @@ def is_approval(thread: StoredThread) -> bool:
 def with_review_status(record: Record, fields: Document, old: Document) -> Document:
     """Return a glossary term with the status that its reviewers let it have.
 
-    A new one is In Review, or Approved if a reviewer makes it. What sources, bots and administrators state stays.
+    A new one is In Review, or Approved if a reviewer makes it; one that others move under reviewers is In Review again.
+    What sources, bots and administrators state stays.
 
     Raises
     ------
-    Forbidden : a person who is no reviewer approves or rejects it
+    Forbidden : a person who is no reviewer approves or rejects it, or makes themselves one
     """
     may_state = record.actor.is_admin or record.actor.is_bot
     if not _is_reviewed(record) or (may_state and STATUS in fields):
         return fields
-    reviewers = _reviewers_of(record, _with_full_name(fields, old))
-    if not reviewers:
+    document = _with_full_name(fields, old)
+    is_moved = bool(old) and _id_above(document) != _id_above(old)
+    reviewers = _reviewers_of(record, document)
+    entitled_reviewers = _reviewers_before(record, document, old, reviewers) or reviewers
+    if not entitled_reviewers:
         return fields
-    status, before, is_mine = fields.get(STATUS), old.get(STATUS), _is_among(record, reviewers)
+    status, before, is_mine = fields.get(STATUS), old.get(STATUS), _is_among(record, entitled_reviewers)
+    if not is_mine and not may_state and not is_moved and _is_among(record, reviewers):
+        raise Forbidden("Only reviewers of a glossary term, or of what it is in, may make themselves its reviewers.")
     if not old:
         return fields | {STATUS: APPROVED if is_mine else IN_REVIEW}
+    if is_moved and not may_state and reviewers and not _is_among(record, reviewers):
+        return fields | {STATUS: IN_REVIEW}
     if status is None and before is not None:
         return fields | {STATUS: before}
     if status != before and status in _DECISIONS and not is_mine:
@@ -94,8 +104,41 @@ def decide_approval(
 
 
 def transition_of_1(value: str | None) -> Transition:
-    """Return what 1.x means when it resolves an approval task with this value: ``approved`` or ``rejected``."""
-    return REJECT if (value or "").strip().lower() == REJECTED.lower() else APPROVE
+    """Return what 1.x means when it resolves an approval task with this value.
+
+    Raises
+    ------
+    InvalidInput : it is neither ``approved`` nor ``rejected``
+    """
+    transition = _TRANSITIONS_OF_1.get((value or "").strip().lower())
+    if transition is None:
+        raise InvalidInput(f"must be {' or '.join(_TRANSITIONS_OF_1)}", field="newValue")
+    return transition
+
+
+def check_kept(thread: StoredThread) -> None:
+    """Refuse to delete an approval task, or to hand it on, as long as its term is In Review.
+
+    Raises
+    ------
+    Conflict : it is one, and open
+    """
+    if is_approval(thread) and thread.task["status"] == TaskStatus.OPEN:
+        raise Conflict("this task is the reviewers' until they approve or reject the glossary term")
+
+
+def _reviewers_before(record: Record, document: Document, old: Document, reviewers: list[Document]) -> list[Document]:
+    """Return who reviewed a term before a change to this document; of a new one, who reviews what it is in."""
+    own_ids, ids_before = ([person.get("id") for person in one.get("reviewers") or ()] for one in (document, old))
+    if own_ids == ids_before and (not old or _id_above(document) == _id_above(old)):
+        return reviewers
+    return _reviewers_of(record, old or document | {"reviewers": []})
+
+
+def _id_above(term: Document) -> str | None:
+    """Return the id of what a term is in: a term, or else a glossary."""
+    above = term.get("parent") or term.get("glossary")
+    return above.get("id") if isinstance(above, dict) else None
 
 
 def _is_reviewed(record: Record) -> bool:
@@ -139,7 +182,7 @@ def _begin(record: Record, term: Stored, reviewers: list[Document], *, is_new: b
     payload = {"glossaryTerm": reference_to(term), "action": action, "proposedState": APPROVED}
     document: Document = {
         "type": ThreadType.TASK.value,
-        "message": f"Please approve the glossary term {term.document.get('displayName') or term.document['name']}.",
+        "message": _message_about(term),
         "resolved": False,
         "reactions": [],
         "task": {
@@ -150,6 +193,12 @@ def _begin(record: Record, term: Stored, reviewers: list[Document], *, is_new: b
         FACTS: {"type": GLOSSARY_APPROVAL, "payload": payload},
     }
     begin_thread(record, NewThread(document), term)
+
+
+def _message_about(term: Stored) -> str:
+    """Return what asks the reviewers of a term; a name that would mention people is left out."""
+    name = str(term.document.get("displayName") or term.document["name"])
+    return "Please approve the glossary term." if mentions_in(name) else f"Please approve the glossary term {name}."
 
 
 def _end(record: Record, thread: StoredThread, term: Stored, state: TaskState, comment: str | None) -> Written:

@@ -154,6 +154,7 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = find_thread(record, thread_id)
             rights.check_remover(actor, thread.created_by_id, "a thread")
+            approvals.check_kept(thread)
             change = with_event(record, EventType.ENTITY_DELETED, (thread, asset), ChangeDescription())
             record.transaction.threads.erase(thread.id)
             return change
@@ -235,6 +236,8 @@ def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_
         document["task"] = old["task"] | {
             "assignees": _patched_assignees(record, old["task"], patched_thread.get("task"))
         }
+        if document["task"] != old["task"]:
+            approvals.check_kept(thread)
     if thread.kind == ThreadType.ANNOUNCEMENT:
         record.transaction.find(asset.entity_type, Key.by_id(asset.id))  # held: no other announcement meanwhile
         document["announcement"] = requests.checked_announcement(patched_thread.get("announcement"))

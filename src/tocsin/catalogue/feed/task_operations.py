@@ -248,6 +248,7 @@ def _change(record: Record, about: tuple[StoredThread, Stored], edits: Document)
     if "assignees" in edits:
         if thread.task["status"] != TaskStatus.OPEN:
             raise Conflict(f"task {thread.task['id']} is closed")
+        approvals.check_kept(thread)
         references = _people(record, _list(edits["assignees"], "assignees"), "assignees")
         assignees = people.assignees(record, requests.checked_assignees(references))
         document["task"] = thread.task | {"assignees": requests.check_assignees(assignees)}

@@ -176,3 +176,29 @@ def test_what_is_hidden_needs_nobody(ana: NeededOwner) -> None:
     assert len(ana.needs()) == 2
     restrict(ana.administrator, ana.id, {"effect": "deny", "resources": ["table", "testCase"]})
     assert ana.needs() == []
+
+
+def test_a_failure_of_a_deleted_asset_needs_nobody(ana: NeededOwner) -> None:
+    ana.report("Failed")
+    assert len(ana.needs()) == 1
+    path = f"{_CASES}/{ana.case['id']}"
+    assert ana.administrator.delete(path).is_success
+    assert ana.needs() == []
+    assert ana.administrator.put(f"{_CASES}/restore", json={"id": ana.case["id"]}).is_success
+    assert len(ana.needs()) == 1
+    assert ana.administrator.delete(f"{path}?hardDelete=true").is_success
+    assert ana.needs() == []
+
+
+def test_what_is_said_of_a_deleted_asset_needs_nobody(ana: NeededOwner) -> None:
+    about = f"<#E::table::{ana.orders['fullyQualifiedName']}>"
+    body = {"about": about, "category": "Custom", "type": "CustomTask", "assignees": ["ana"]}
+    task = ana.administrator.post("/tasks", json=body).json()
+    assert ana.administrator.post("/feed", json={"about": about, "message": "Well, <#E::user::ana>?"}).is_success
+    ana.tell()
+    assert len(ana.needs()) == 2
+    assert ana.administrator.delete(f"/tables/{ana.orders['id']}?recursive=true").is_success
+    assert ana.client.post(f"/tasks/{task['id']}/resolve", json={"transitionId": "complete"}).status_code == 409
+    assert ana.needs() == []
+    assert ana.administrator.put("/tables/restore", json={"id": ana.orders["id"]}).is_success
+    assert len(ana.needs()) == 2

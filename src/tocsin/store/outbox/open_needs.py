@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, false, func, select
 
 from tocsin.model.needs import Need
 from tocsin.model.status import is_failure
@@ -16,7 +16,7 @@ from tocsin.model.thread import TaskStatus
 from tocsin.store.database.feed_tables import thread
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
-from tocsin.store.database.tables import change_event, notification
+from tocsin.store.database.tables import change_event, entity, notification
 from tocsin.store.outbox.failure_incidents import ReportPlace
 from tocsin.store.outbox.failure_roots import lasting_incidents
 from tocsin.store.recipients.asked import askings_open_for
@@ -49,7 +49,13 @@ _Open = Callable[[Connection, Sequence[_Needing]], Sequence[_Needing]]
 
 
 def _still_failing(connection: Connection, many: Sequence[_Needing]) -> list[_Needing]:
-    """Return those whose incident lasts; where there is none, those whose asset failed in its latest report."""
+    """Return those whose incident lasts; where there is none, those whose asset failed in its latest report.
+
+    Nobody can repair an asset that is deleted.
+    """
+    live = select(entity.c.id).where(entity.c.deleted == false())
+    live_ids = {row.id for row in rows_by_key(connection, live, entity.c.id, {one.entity_id for one in many})}
+    many = [one for one in many if one.entity_id in live_ids]
     places = {one.id: ReportPlace(one.entity_id, one.offset) for one in many}
     lasting = lasting_incidents(connection, set(places.values()))
     without_incident = {one.entity_id for one in many if places[one.id] not in lasting}
@@ -83,9 +89,10 @@ def _still_asking(connection: Connection, many: Sequence[_Needing]) -> list[_Nee
 
 
 def _still_talked_about(connection: Connection, many: Sequence[_Needing]) -> list[_Needing]:
-    """Return those whose thread is there and neither resolved nor, of a task, closed."""
+    """Return those whose thread is there, about an asset that is, and neither resolved nor, of a task, closed."""
     is_open = func.coalesce(thread.c.task_status, TaskStatus.OPEN.value) == TaskStatus.OPEN.value
-    query = select(thread.c.id).where(is_open, thread.c.resolved.is_(False))
+    query = select(thread.c.id).join(entity, entity.c.id == thread.c.about_id).where(entity.c.deleted == false())
+    query = query.where(is_open, thread.c.resolved.is_(False))
     open_ids = {row.id for row in rows_by_key(connection, query, thread.c.id, {one.entity_id for one in many})}
     return [one for one in many if one.entity_id in open_ids]
 

@@ -104,6 +104,21 @@ def test_incidents_that_people_merge_are_one_cause(company: SmallCompany) -> Non
     assert failures(company) == [["raw_test", "revenue_test"]]
 
 
+def test_a_hidden_incident_with_which_others_are_merged_joins_nothing(company: SmallCompany) -> None:
+    for name in ("side", "below_side", "below_orders"):
+        company.table(name)
+        company.writes.follow("table", company.ids[name], company.ids["cem"], actor=SYSTEM)
+        company.test_case(name, f"{name}_test")
+    for name in ("side", "orders"):
+        feed(company, name, f"below_{name}")
+    for name in ("raw", "orders", "side", "below_orders", "below_side"):
+        report(company, name, "Failed")
+    for part in ("INC-2", "INC-3"):
+        merge_incident(company, part, "INC-1")
+    assert len(failures(company)) == 1
+    assert failures(company, "raw_test") == [["orders_test", "below_orders_test"], ["side_test", "below_side_test"]]
+
+
 def test_an_edit_of_what_fails_is_no_part_of_the_failure(company: SmallCompany) -> None:
     report(company, "orders", "Failed")
     company.table("orders", description="edited meanwhile")

@@ -7,7 +7,8 @@ Next: ``store/outbox/inbox_heads.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, or_, select
@@ -41,12 +42,15 @@ def roots_at(connection: Connection, places: Collection[ReportPlace]) -> dict[Re
         return {}
     failures = {place: _failure_of(row) for place, row in incidents.items()}
     causes = causes_of(connection, set(failures.values()))
-    leads = _leads(connection, {row.part_of for row in incidents.values() if row.part_of})
+    upstream = {failure: [cause.incident for cause in many] for failure, many in causes.items()}
+    lead_ids = {row.part_of for row in incidents.values()}
+    lead_ids |= {one.part_of for many in upstream.values() for one in many}
+    leads = _leads(connection, {one for one in lead_ids if one})
     roots: dict[ReportPlace, tuple[FailureRoot, ...]] = {}
     for place, row in incidents.items():
-        upstream = [_root_of(cause.incident) for cause in causes[failures[place]]]
-        own_roots = [FailureRoot(row.id, row.entity_type, row.entity_id)]
-        roots[place] = (*([leads[row.part_of]] if row.part_of in leads else ()), *upstream, *own_roots)
+        lead = [leads[row.part_of]] if row.part_of in leads else []
+        above = chain.from_iterable(_roots_of(one, leads) for one in upstream[failures[place]])
+        roots[place] = (*lead, *above, FailureRoot(row.id, row.entity_type, row.entity_id))
     return roots
 
 
@@ -81,8 +85,10 @@ def _incidents_at(connection: Connection, places: Collection[ReportPlace]) -> di
     }
 
 
-def _root_of(incident: AlertIncident) -> FailureRoot:
-    return FailureRoot(incident.part_of or incident.id, incident.entity_type, incident.entity_id)
+def _roots_of(incident: AlertIncident, leads: Mapping[str, FailureRoot]) -> list[FailureRoot]:
+    """Return the incident with which people merged this one, which may be hidden, and this one itself."""
+    lead = leads.get(incident.part_of or "")
+    return [*([lead] if lead else ()), FailureRoot(incident.id, incident.entity_type, incident.entity_id)]
 
 
 def _failure_of(row: Row[Any]) -> FailureTime:

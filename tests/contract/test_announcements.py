@@ -169,3 +169,13 @@ def test_announcements_of_hidden_assets_do_not_exist(administrator: httpx.Client
     body = {"name": "secret", "description": "x", "entityLink": ORDERS, "startTime": 1, "endTime": 2}
     for method in ("POST", "PUT"):
         assert mallory.request(method, "/announcements", json=body).status_code in (403, 404)
+
+
+def test_a_name_is_not_the_id_by_which_another_is_called(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client]
+) -> None:
+    first = announce(administrator)
+    times = {"startTime": now_ms() + 9 * HOUR_MS, "endTime": now_ms() + 10 * HOUR_MS}
+    body = {"name": first["name"], "description": "x", "entityLink": ORDERS, **times}
+    assert alice[1].post("/announcements", json=body).status_code == 409
+    assert administrator.get(f"/announcements/name/{first['name']}").json()["id"] == first["id"]

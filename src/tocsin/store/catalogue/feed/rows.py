@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, delete, insert, literal, or_, select, update
 
 from tocsin.chunks import chunks_of
 from tocsin.model.announced_thread import is_unannounced
@@ -54,8 +54,8 @@ class SqlThreads:
         return self._run(query).scalar_one_or_none()
 
     def is_name_taken(self, name: str) -> bool:
-        """Return whether an announcement has this name."""
-        return self._run(select(_THREAD.id).where(_THREAD.name == name)).first() is not None
+        """Return whether an announcement has this name, or a thread this id: one without a name is called by its id."""
+        return self._run(select(_THREAD.id).where(or_(_THREAD.name == name, _THREAD.id == name))).first() is not None
 
     def open_tasks(self, about_id: str, task_type: str) -> list[StoredThread]:
         """Return and hold the open tasks of this type of 2.x about an entity, oldest first."""

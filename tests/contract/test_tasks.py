@@ -8,15 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from sqlalchemy import Engine, event
 from tests.contract.test_access import restrict
 from tests.contract.test_alert_incidents import case
 from tests.contract.test_explain import Person, person
 from tests.contract.test_feed import EMAIL, ORDERS, events, patch, task
-from tests.serving import Json, Served
+from tests.serving import Json, Served, table
 
 __all__ = ["case", "person"]  # fixtures
 
 UPDATE = {"category": "MetadataUpdate", "type": "DescriptionUpdate"}
+TAG_SUGGESTION = {"suggestionType": "Tag", "suggestedValue": "PII.None"}
 PROPOSAL = {"fieldPath": "columns.email.description", "newDescription": "Where to write to."}
 
 
@@ -312,6 +314,10 @@ def test_tasks_are_filtered(
         ({"type": "Suggestion", "payload": {"suggestionType": "Owner", "suggestedValue": "x"}}, "suggestionType"),
         ({"type": "Suggestion", "payload": {"suggestionType": "Tag"}}, "suggestedValue"),
         ({"type": "TagUpdate", "payload": {"tagsToAdd": [1]}}, "tagsToAdd"),
+        ({"type": "Suggestion", "payload": {**TAG_SUGGESTION, "tagsToRemove": [{}]}}, "tagsToRemove"),
+        ({"type": "Suggestion", "payload": {**TAG_SUGGESTION, "tagsToRemove": 5}}, "tagsToRemove"),
+        ({"type": "Suggestion", "payload": {**TAG_SUGGESTION, "suggestedValue": '[{"x": 1}]'}}, "tag labels"),
+        ({"type": "Suggestion", "payload": {**TAG_SUGGESTION, "suggestedValue": '[{"tagFQN": [1]}]'}}, "tag labels"),
     ],
 )
 def test_garbage_is_refused_in_words(
@@ -344,7 +350,6 @@ def test_tasks_about_hidden_assets_do_not_exist(
     path = f"/tasks/{new_task['id']}"
     answers = [
         mallory.get(path),
-        mallory.get(f"/tasks/name/{new_task['taskId']}"),
         decide(mallory, new_task["id"], transitionId="approve"),
         mallory.post(f"{path}/close"),
         mallory.put(f"{path}/suggestion/apply"),
@@ -357,6 +362,19 @@ def test_tasks_about_hidden_assets_do_not_exist(
         assert answer.status_code == 404, answer.request.url
         assert answer.json()["message"].replace(new_task["id"], "*").endswith("not found")
     assert "00000000" in absent
+    number = int(new_task["taskId"].removeprefix("TASK-"))
+    by_number = [
+        mallory.get(f"/tasks/name/{new_task['taskId']}"),
+        mallory.get(f"/feed/tasks/{number}"),
+        mallory.put(f"/feed/tasks/{number}/close", json={"comment": "x"}),
+        mallory.put(f"/feed/tasks/{number}/resolve", json={"newValue": "x"}),
+        patch(mallory, f"/feed/tasks/{number}", {"op": "replace", "path": "/message", "value": "x"}),
+        mallory.post("/tasks/bulk", json={"taskIds": [new_task["taskId"]], "operation": "Approve"}),
+    ]
+    assert not [one.request.url for one in by_number if new_task["id"] in one.text]
+    names = (new_task["taskId"], "TASK-99999")
+    messages = {mallory.get(f"/tasks/name/{one}").json()["message"].replace(one, "*") for one in names}
+    assert messages == {"task * not found"}
     bulk = mallory.post("/tasks/bulk", json={"taskIds": [new_task["id"]], "operation": "Approve"}).json()
     assert (bulk["failed"], "not found" in bulk["results"][0]["error"]) == (1, True)
     assert mallory.post("/tasks", json={**UPDATE, "about": ORDERS, "assignees": ["mallory"]}).status_code in (403, 404)
@@ -376,3 +394,49 @@ def test_who_may_not_edit_the_asset_approves_nothing(
         assert answer.status_code == 403
     assert email_description(administrator, orders) != PROPOSAL["newDescription"]
     assert decide(client, new_task["id"], transitionId="reject").json()["status"] == "Rejected"
+
+
+def test_only_a_suggestion_of_a_tag_writes_tags(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client]
+) -> None:
+    _, client = alice
+    payload = {"suggestionType": "Tag", "newDescription": "Where to write to."}
+    new_task = create(administrator, payload=payload)
+    assert client.get(f"/feed/{new_task['id']}").json()["task"]["type"] == "UpdateDescription"
+    assert decide(client, new_task["id"], transitionId="approve").is_success
+    assert client.get(f"/tables/{orders['id']}").json()["description"] == "Where to write to."
+
+
+@pytest.mark.parametrize("path", ["/tasks", "/feed?type=Task", "/announcements"])
+def test_lists_ask_no_statement_per_asset(
+    administrator: httpx.Client, orders: Json, served: Served, sqlite_engine: Engine, path: str
+) -> None:
+    served.person("alice")[1].close()
+    user_id, reader = served.person("reader")
+    rule = {"effect": "deny", "resources": ["table"], "condition": "matchAnyTag('PII.Sensitive')"}
+    restrict(administrator, user_id, rule)
+    for number in range(4):
+        about = f"<#E::table::{table(administrator, f'asked{number}')['fullyQualifiedName']}>"
+        create(administrator, about=about)
+        times = {"startTime": 1_000_000_000_000, "endTime": 1_000_000_000_001}
+        announcement = {"description": "x", "entityLink": about, **times}
+        assert administrator.post("/announcements", json=announcement).is_success
+    statements: list[object] = []
+
+    def statement_count(client: httpx.Client, limit: int) -> int:
+        counts = []
+        for _ in range(3):
+            statements.clear()
+            page = client.get(path, params={**dict(httpx.URL(path).params), "limit": limit}).json()
+            assert len(page["data"]) == limit
+            counts.append(len(statements))
+        return min(counts)
+
+    def note(*arguments: object) -> None:
+        statements.append(arguments[2])
+
+    event.listen(sqlite_engine, "before_cursor_execute", note)
+    with reader:
+        for client in (administrator, reader):
+            assert statement_count(client, 4) == statement_count(client, 2) > 0
+    event.remove(sqlite_engine, "before_cursor_execute", note)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from random import Random
 
 import pytest
@@ -294,15 +296,27 @@ def test_threads_go_with_their_asset_and_parts_with_their_people(talk: FeedSetup
     assert talk.feed.get(elsewhere.document["id"], posts=3)["entityRef"]["name"] == "revenue"
 
 
+@dataclass(frozen=True)
+class SeesOnly:
+    """The sight of a person who may see one asset."""
+
+    asset_id: str
+
+    def look_up(self, assets: Iterable[tuple[str, str]]) -> None:
+        """Know already."""
+
+    def __call__(self, _entity_type: str, entity_id: str) -> bool:
+        return entity_id == self.asset_id
+
+
 def test_pages_hold_what_may_be_seen(talk: FeedSetup) -> None:
     for number in range(6):
         about = ORDERS if number % 2 else "<#E::table::pg.store.public.revenue>"
         talk.begin("dia", f"{number}", about)
-    page = talk.feed.page(FeedQuery(), lambda _, one: one == talk.company.ids["orders"], limit=2, posts=0)
+    sees = SeesOnly(talk.company.ids["orders"])
+    page = talk.feed.page(FeedQuery(), sees, limit=2, posts=0)
     assert ([one["message"] for one in page.threads], page.after is not None) == (["5", "3"], True)
-    next_page = talk.feed.page(
-        FeedQuery(after=page.after), lambda _, one: one == talk.company.ids["orders"], limit=2, posts=0
-    )
+    next_page = talk.feed.page(FeedQuery(after=page.after), sees, limit=2, posts=0)
     assert ([one["message"] for one in next_page.threads], next_page.after) == (["1"], None)
 
 
@@ -364,10 +378,7 @@ def test_a_page_that_shows_nothing_says_where_to_look_on(talk: FeedSetup) -> Non
                 f'"updatedAt":{row["updated_at_ms"]}', f'"updatedAt":{copy["updated_at_ms"]}'
             )
         connection.execute(insert(thread), copies)
-
-    def sees(_entity_type: str, entity_id: str) -> bool:
-        return entity_id == talk.company.ids["revenue"]
-
+    sees = SeesOnly(talk.company.ids["revenue"])
     page = talk.feed.page(FeedQuery(), sees, limit=3, posts=0)
     assert page.threads == []
     assert page.after is not None

@@ -232,7 +232,7 @@ def checked_labels(labels: Value, place: str) -> list[Document]:
 
 
 def _kind_of_1(kind: str, payload: Document, proposal: str | None) -> TaskType:
-    if kind == "TagUpdate" or payload.get("suggestionType") == "Tag":
+    if kind == "TagUpdate" or (kind == "Suggestion" and payload.get("suggestionType") == "Tag"):
         return TaskType.REQUEST_TAG if proposal is None and "tagsToRemove" not in payload else TaskType.UPDATE_TAG
     if kind == "DescriptionUpdate" and proposal is None:
         return TaskType.REQUEST_DESCRIPTION
@@ -243,9 +243,10 @@ def _proposal_of(kind: str, payload: Document) -> str | None:
     """Return the value that a payload proposes, as text; None if it proposes none, or tags to add and remove."""
     if kind == "DescriptionUpdate":
         return _text(payload, "newDescription")
-    if kind == "TagUpdate":
+    if kind in ("TagUpdate", "Suggestion"):
         for key in ("tagsToAdd", "tagsToRemove"):
             checked_labels(payload.get(key) or [], f"payload.{key}")
+    if kind == "TagUpdate":
         return None if payload.get("tagsToAdd") is None else ""
     if kind == "Suggestion":
         if payload.get("suggestionType") not in ("Description", "Tag"):

@@ -162,9 +162,10 @@ def _parts(path: str) -> list[str]:
 def _labels(text: str) -> list[Document]:
     """Return the tag labels that a text spells as JSON, as OpenMetadata's page sends them."""
     try:
-        labels = orjson.loads(text)
+        labels: list[Document] = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise InvalidInput("must be a JSON list of tag labels, as a string", field="newValue") from error
-    if not isinstance(labels, list) or not all(isinstance(label, dict) for label in labels):
+    is_list = isinstance(labels, list)
+    if not is_list or not all(isinstance(one, dict) and isinstance(one.get("tagFQN"), str) for one in labels):
         raise InvalidInput("must be a JSON list of tag labels, as a string", field="newValue")
     return labels

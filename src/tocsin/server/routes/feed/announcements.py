@@ -5,6 +5,7 @@ Next: ``store/catalogue/feed/announcements.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Query, Response
@@ -62,8 +63,7 @@ def list_announcements(caller: Asked, query: Annotated[AnnouncementQuery, Query(
     after = place_of(query.after, "after") if query.after else None
     announcements = caller.parts.discussion.announcements
     page = announcements.page(_filter(query, caller), sees(caller), after=after, limit=query.limit)
-    shown_page = [_on_wire(one, caller) for one in page.announcements]
-    return page_answer(DocumentPage(shown_page, page.total, cursor_of(page.after)))
+    return page_answer(DocumentPage(_all_on_wire(page.announcements, caller), page.total, cursor_of(page.after)))
 
 
 @router.post("", status_code=201, openapi_extra=answers("AnnouncementEntity", reads="CreateAnnouncementRequest"))
@@ -154,8 +154,12 @@ def _visible_by_name(name: str, caller: Caller) -> Document:
 
 
 def _on_wire(announcement: Document, caller: Caller) -> Document:
-    (visible_announcement,) = caller.visibility.visible_documents([announcement])
-    return visible_announcement | {"href": f"{caller.root}{API}/announcements/{announcement['id']}"}
+    return _all_on_wire([announcement], caller)[0]
+
+
+def _all_on_wire(announcements: Sequence[Document], caller: Caller) -> list[Document]:
+    address = f"{caller.root}{API}/announcements/"
+    return [one | {"href": f"{address}{one['id']}"} for one in caller.visibility.visible_documents(announcements)]
 
 
 def _filter(query: AnnouncementQuery, caller: Caller) -> AnnouncementFilter:

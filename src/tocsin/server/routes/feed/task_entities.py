@@ -6,6 +6,7 @@ Incidents of test cases are among them, by their ``stateId``. Next: ``server/ent
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Path, Query, Response
@@ -38,7 +39,7 @@ from tocsin.server.http.paths import API
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, TextBody, answer
-from tocsin.server.routes.feed.threads import document_of, sees, visible
+from tocsin.server.routes.feed.threads import document_of, sees, visible, visible_by_number
 from tocsin.store.database.cursors import DocumentPage
 
 Comment = Annotated[str | None, Query(max_length=65_536, description="Why.")]
@@ -55,7 +56,7 @@ router = DeclaredRoutes(prefix="/tasks", tags=["tasks"])
 def list_tasks(caller: Asked, query: Annotated[TaskPageQuery, Query()]) -> Response:
     """Return a page of tasks, last changed first: those about assets, and the last incident of each test case."""
     page = page_of_tasks(query, sees(caller), caller)
-    return page_answer(DocumentPage([_on_wire(one, caller) for one in page.documents], page.total, page.after))
+    return page_answer(DocumentPage(_all_on_wire(page.documents, caller), page.total, page.after))
 
 
 @router.post("", status_code=201, openapi_extra=answers("TaskEntity", reads="CreateTaskRequest"))
@@ -209,9 +210,16 @@ def _task(thread_id: str, caller: Caller) -> Document:
 
 def _on_wire(task: Document, caller: Caller) -> Document:
     """Return a task for a response: with its own URL and that of the asset, without hidden people."""
-    (visible_task,) = caller.visibility.visible_documents([task])
-    href = f"{caller.root}{API}/tasks/{task['id']}"
-    return visible_task | {"href": href, "about": with_address(visible_task["about"], caller.root)}
+    return _all_on_wire([task], caller)[0]
+
+
+def _all_on_wire(tasks: Sequence[Document], caller: Caller) -> list[Document]:
+    """Return tasks for a response, as ``_on_wire`` does; what they refer to is looked up at once."""
+    address = f"{caller.root}{API}/tasks/"
+    return [
+        task | {"href": f"{address}{task['id']}", "about": with_address(task["about"], caller.root)}
+        for task in caller.visibility.visible_documents(tasks)
+    ]
 
 
 def _id_of(name: str, caller: Caller) -> str:
@@ -219,10 +227,15 @@ def _id_of(name: str, caller: Caller) -> str:
 
     Raises
     ------
-    NotFound : there is no such task
+    NotFound : there is no such task, or the caller may not see what it is about; the words are the same
     """
     match = _TASK_ID.fullmatch(name)
-    return caller.parts.discussion.feed.id_of_task(int(match[1])) if match else name
+    if match is None:
+        return name
+    try:
+        return str(visible_by_number(int(match[1]), caller)["id"])
+    except NotFound as error:
+        raise NotFound(f"task {name} not found") from error
 
 
 def _check_no_incident(task_id: str, caller: Caller) -> None:

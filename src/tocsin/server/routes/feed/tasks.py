@@ -17,8 +17,8 @@ from tocsin.server.access.permissions import require
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, answer
-from tocsin.server.routes.feed.threads import on_wire, patch_answer, visible
+from tocsin.server.request import Asked, DocumentBody, JsonBody, answer
+from tocsin.server.routes.feed.threads import on_wire, patch_answer, visible_by_number
 
 TaskNumber = Annotated[int, Path(ge=1, le=2**53)]
 
@@ -31,39 +31,33 @@ router = DeclaredRoutes(prefix="/feed/tasks", tags=["feed"])
 @router.get("/{number}", openapi_extra=answers("Thread"))
 def read_task(number: TaskNumber, caller: Asked) -> Response:
     """Return the thread of a task by number."""
-    return answer(on_wire(visible(_thread_id(number, caller), caller, posts=_ALL_POSTS), caller))
+    return answer(on_wire(visible_by_number(number, caller, posts=_ALL_POSTS), caller))
 
 
 @router.patch("/{number}", openapi_extra=answers("Thread", reads="JsonPatch"))
 def patch_task(number: TaskNumber, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to a task's thread, for example to reassign it (``/task/assignees``)."""
-    return patch_answer(_thread_id(number, caller), body, caller)
+    return patch_answer(visible_by_number(number, caller)["id"], body, caller)
 
 
 @router.put("/{number}/resolve", openapi_extra=answers("Thread", reads="ResolveRequest"))
 def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
     """Resolve a task: write ``newValue`` (description or tags) into the asset."""
-    thread_id = _thread_id(number, caller)
-    thread = visible(thread_id, caller)
+    thread = visible_by_number(number, caller)
     field = field_of(thread.get("task", {}).get("type", ""))
     if field is not None:
         asset = thread["entityRef"]
         document = caller.parts.catalogue.get(asset["type"], Key.by_id(asset["id"]), "all")
         require(caller, _EDITS[field], ENTITY_TYPES[asset["type"]], document)
     count_post([body.get("newValue")], caller)
-    written = caller.parts.discussion.feed_writes.resolve(thread_id, body, actor=caller.actor)
+    written = caller.parts.discussion.feed_writes.resolve(thread["id"], body, actor=caller.actor)
     return answer(on_wire(written.document, caller))
 
 
 @router.put("/{number}/close", openapi_extra=answers("Thread", reads="CloseTask"))
 def close_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
     """Close a task without a change; ``comment`` says why."""
-    thread_id = _thread_id(number, caller)
-    visible(thread_id, caller)
+    thread_id = visible_by_number(number, caller)["id"]
     count_post([body.get("comment")], caller)
     written = caller.parts.discussion.feed_writes.close(thread_id, body, actor=caller.actor)
     return answer(on_wire(written.document, caller))
-
-
-def _thread_id(number: int, caller: Caller) -> str:
-    return caller.parts.discussion.feed.id_of_task(number)

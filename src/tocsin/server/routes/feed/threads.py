@@ -5,6 +5,7 @@ A thread is visible to everybody who may view its asset. Next: ``server/routes/f
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
@@ -12,6 +13,7 @@ from uuid import UUID
 from fastapi import Query, Response
 from pydantic import Field
 
+from tocsin.access.person_visibility import Visibility
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -20,7 +22,6 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.mentions import texts_of
 from tocsin.model.stored import Key
 from tocsin.model.thread import SHOWN_POSTS, TaskStatus, ThreadType
-from tocsin.server.access import permissions
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.entities.response import with_address
@@ -65,7 +66,7 @@ def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Respons
     page = caller.parts.discussion.feed.page(query, sees(caller), limit=filters.limit, posts=filters.limit_posts)
     cursors = {"after": cursor_of(page.after), "before": cursor_of(page.before)}
     paging = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
-    return answer({"data": [on_wire(one, caller) for one in page.threads], "paging": paging})
+    return answer({"data": all_on_wire(page.threads, caller), "paging": paging})
 
 
 @router.post("", status_code=201, openapi_extra=answers("Thread", reads="CreateThreadRequest"))
@@ -156,17 +157,32 @@ def visible(thread_id: str, caller: Caller, *, posts: int = 0) -> Document:
     return thread
 
 
+def visible_by_number(number: int, caller: Caller, *, posts: int = 0) -> Document:
+    """Return the thread of a task, if the caller may see the asset it is about; no error says which thread it is."""
+    try:
+        return visible(caller.parts.discussion.feed.id_of_task(number), caller, posts=posts)
+    except NotFound as error:
+        raise NotFound(f"task {number} not found") from error
+
+
+class _SeenByCaller:
+    """Which assets a caller may see; what it found out, ``Visibility`` remembers."""
+
+    def __init__(self, visibility: Visibility) -> None:
+        self._visibility = visibility
+
+    def look_up(self, assets: Iterable[tuple[str, str]]) -> None:
+        """Find out about these, by type and id, at once."""
+        self._visibility.sees([{"type": entity_type, "id": entity_id} for entity_type, entity_id in assets])
+
+    def __call__(self, entity_type: str, entity_id: str) -> bool:
+        """Return whether the caller may see the asset of this type and id."""
+        return entity_id in self._visibility.sees([{"type": entity_type, "id": entity_id}])
+
+
 def sees(caller: Caller) -> Sees:
-    """Return a check of whether the caller may see the asset with this type and id."""
-
-    def may(entity_type: str, entity_id: str) -> bool:
-        try:
-            document = caller.parts.catalogue.get(entity_type, Key.by_id(entity_id), "all")
-        except NotFound:
-            return False
-        return permissions.sees(caller, entity_type, document)
-
-    return may
+    """Return which assets the caller may see."""
+    return _SeenByCaller(caller.visibility)
 
 
 def patch_answer(thread_id: str, body: object, caller: Caller) -> Response:
@@ -180,9 +196,16 @@ def patch_answer(thread_id: str, body: object, caller: Caller) -> Response:
 
 def on_wire(thread: Document, caller: Caller) -> Document:
     """Return a thread for a response: with its own URL and that of the asset, without hidden people."""
-    (thread,) = caller.visibility.visible_documents([thread])
-    href = f"{caller.root}{API}/feed/{thread['id']}"
-    return thread | {"href": href, "entityRef": with_address(thread["entityRef"], caller.root)}
+    return all_on_wire([thread], caller)[0]
+
+
+def all_on_wire(threads: Sequence[Document], caller: Caller) -> list[Document]:
+    """Return threads for a response, as ``on_wire`` does; what they refer to is looked up at once."""
+    address = f"{caller.root}{API}/feed/"
+    return [
+        thread | {"href": f"{address}{thread['id']}", "entityRef": with_address(thread["entityRef"], caller.root)}
+        for thread in caller.visibility.visible_documents(threads)
+    ]
 
 
 def _query(filters: Filters, caller: Caller) -> FeedQuery:

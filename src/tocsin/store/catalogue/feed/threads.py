@@ -7,9 +7,9 @@ Next: ``store/catalogue/feed/filters.py`` for the filters.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine, func, select
 
@@ -33,8 +33,16 @@ from tocsin.store.database.documents import from_text, references_by_id
 from tocsin.store.database.engine import fetch_rows, fetch_values, reading
 from tocsin.store.database.feed_tables import thread, thread_post
 
-Sees = Callable[[str, str], bool]
-"""Whether a person may see the asset of this type and id."""
+
+class Sees(Protocol):
+    """Which assets a person may see."""
+
+    def look_up(self, assets: Iterable[tuple[str, str]]) -> None:
+        """Find out about these, by type and id, at once."""
+
+    def __call__(self, entity_type: str, entity_id: str, /) -> bool:
+        """Return whether the person may see the asset of this type and id."""
+
 
 _THREAD, _POST = thread.c, thread_post.c
 _AT_ONCE = 200
@@ -174,7 +182,6 @@ def visible_threads(
     The place is where to look on when there are too many in a row that may not be seen; None when all were looked at.
     """
     order = (_THREAD.updated_at_ms, _THREAD.id) if backwards else (_THREAD.updated_at_ms.desc(), _THREAD.id.desc())
-    visibility: dict[tuple[str, str], bool] = {}
     visible: list[StoredThread] = []
     read_count = 0
     while len(visible) < limit and read_count < max(limit, _MOST_LOOKED_AT):
@@ -184,12 +191,8 @@ def visible_threads(
         at_once = max(limit, _AT_ONCE) if read_count else limit
         threads = [thread_of(row) for row in connection.execute(thread_query.limit(at_once))]
         read_count += len(threads)
-        for stored_thread in threads:
-            asset = (stored_thread.about_type, stored_thread.about_id)
-            if asset not in visibility:
-                visibility[asset] = sees(*asset)
-            if visibility[asset]:
-                visible.append(stored_thread)
+        sees.look_up({(one.about_type, one.about_id) for one in threads})
+        visible += [one for one in threads if sees(one.about_type, one.about_id)]
         if len(threads) < at_once:
             return visible[:limit], None
         at = place_in(threads[-1])

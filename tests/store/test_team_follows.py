@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
@@ -16,8 +18,11 @@ from tests.store.test_container_follows import (
 from tests.store.test_resolving import restrict
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.resolve.directory import Portion
 from tocsin.model import follow_review
+from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
+from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.team_follows import TeamFollows
 
 REASON = ["your team shop follows it"]
@@ -104,6 +109,34 @@ def test_a_deleted_team_follows_nothing_until_it_is_restored(company: SmallCompa
     assert reasons_by_person(company, meanwhile) == {}
 
 
+def test_members_of_a_deleted_team_below_are_told_as_little_as_their_lists_say(company: SmallCompany) -> None:
+    let_follow(company, "profit")
+    company.writes.delete("team", company.key("tills"), actor=SYSTEM)
+    assert reasons_for_change(company, "profit") == {"ana": REASON}
+    meanwhile = last_event(company)
+    assert follows_of(company).of_member(company.ids["ben"]) == []
+    company.writes.restore("team", company.ids["tills"], actor=SYSTEM)
+    assert reasons_for_change(company, "profit") == {"ana": REASON, "ben": REASON}
+    assert len(follows_of(company).of_member(company.ids["ben"])) == 1
+    assert reasons_by_person(company, meanwhile) == {"ana": REASON}, "as it was then"
+
+
+def test_members_count_for_the_size_of_portions_of_people(company: SmallCompany) -> None:
+    for number in range(3):
+        company.table(f"more{number}")
+    let_follow(company, "public", "databaseSchema")
+    follow(company, "cem", ("table", "more0"))
+    asset_ids = [company.ids[f"more{number}"] for number in range(3)]
+    directory = SqlDirectory(company.engine)
+    assert directory.cuts(asset_ids, 7) == [], "three for each of the members, and one"
+    cuts = directory.cuts(asset_ids, 3)
+    portions = [Portion(after or "", through) for after, through in pairwise(["", *cuts, None])]
+    principals = [list(directory.of(one).stakeholders(asset_ids, ReasonKind.FOLLOWER)) for one in portions]
+    assert len(cuts) == 2
+    assert max(map(len, principals)) <= 6, "one person more than the size"
+    assert sum(map(len, principals)) == 7
+
+
 def test_what_one_may_not_see_is_not_followed_through_a_team(company: SmallCompany) -> None:
     restrict(
         company, "ana", {"name": "No", "effect": "deny", "operations": ["ViewAll"], "resources": ["databaseSchema"]}
@@ -144,3 +177,5 @@ def test_a_team_follows_so_much_at_most(company: SmallCompany, monkeypatch: pyte
     let_follow(company, "profit")
     with pytest.raises(InvalidInput, match="1 asset"):
         let_follow(company, "public", "databaseSchema")
+    company.writes.delete("table", company.key("profit"), actor=SYSTEM, hard=True)
+    assert let_follow(company, "public", "databaseSchema"), "what is gone for good does not count"

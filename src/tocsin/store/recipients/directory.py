@@ -11,7 +11,7 @@ from copy import copy
 from itertools import chain
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, literal, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, literal, or_, select
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import subjects_of
@@ -29,7 +29,7 @@ from tocsin.store.catalogue.people.own_addresses import held_addresses
 from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import former_name
 from tocsin.store.database.follow_tables import column_follow, team_follow
-from tocsin.store.database.keys import is_one_of, present_keys, rows_by_key, rows_of_all
+from tocsin.store.database.keys import is_one_of, rows_by_key, rows_of_all
 from tocsin.store.database.tables import change_event, entity, follow, past_relation, person
 from tocsin.store.eventlog.log import events_at
 from tocsin.store.recipients import relations_over_time
@@ -37,6 +37,7 @@ from tocsin.store.recipients.asked import people_asked_at
 from tocsin.store.recipients.belonging import Belonging, KnownBelongings
 from tocsin.store.recipients.column_followers import ColumnFollow, EventColumns, column_followers
 from tocsin.store.recipients.mutes import mutes_in
+from tocsin.store.recipients.portion_cuts import find_cuts
 from tocsin.store.recipients.relations_over_time import KnownRelations
 from tocsin.store.recipients.subject_assets import KnownSubjects, SubjectAssets, find_subject_assets
 from tocsin.store.recipients.team_follows import MemberFollow, TeamFollow, expand_team_follows
@@ -96,22 +97,10 @@ class SqlDirectory:
     def cuts(self, node_ids: Collection[str], size: int) -> list[str]:
         """Return the ids of people that cut the follows of these nodes into parts of ``size``; none if one does.
 
-        A follow counts once for each of the nodes that it is of, such as those that a followed schema contains. A part
-        has at most one person more.
+        A part has at most one person more (``portion_cuts.py``).
         """
         with reading(self._engine) as connection:
-            node_counts = self._node_counts(connection, node_ids)
-            is_node = is_one_of(connection, follow.c.entity_id, node_counts)
-            first_follows = select(follow.c.entity_id).where(is_node).limit(size + 1).subquery()
-            counts = select(first_follows.c.entity_id, func.count()).group_by(first_follows.c.entity_id)
-            if sum(count * node_counts[one] for one, count in connection.execute(counts)) <= size:
-                return []
-            followed_ids = present_keys(connection, follow.c.entity_id, node_counts)
-            if len(followed_ids) == 1:
-                (followed_id,) = followed_ids
-                followers = select(follow.c.user_id).where(follow.c.entity_id == followed_id)
-                return list(_steps(connection, followers, max(1, size // node_counts[followed_id])))
-            return _cuts_between(connection, {one: node_counts[one] for one in followed_ids}, size)
+            return find_cuts(connection, self._node_counts(connection, node_ids), size)
 
     def _node_counts(self, connection: Connection, node_ids: Collection[str]) -> Counter[str]:
         """Return how many of these nodes a follower has, for each entity that could be followed for one of them."""
@@ -403,38 +392,6 @@ def _places_of(node_ids: Collection[str], assets: SubjectAssets, relation: Reaso
     for node, table in assets.of_tests.items() if relation is ReasonKind.FOLLOWER else ():
         places[table].append(node)
     return places
-
-
-def _cuts_between(connection: Connection, node_counts: Mapping[str, int], size: int) -> list[str]:
-    """Return every person at whom the follows of these entities reach a further ``size``, each counted as given."""
-    ids_by_count: dict[int, list[str]] = defaultdict(list)
-    for followed_id, node_count in node_counts.items():
-        ids_by_count[node_count].append(followed_id)
-    follows = union_all(
-        *(
-            select(follow.c.user_id, literal(node_count).label("nodes")).where(
-                is_one_of(connection, follow.c.entity_id, followed_ids)
-            )
-            for node_count, followed_ids in ids_by_count.items()
-        )
-    ).subquery()
-    own_count = func.sum(follows.c.nodes)
-    count_so_far = func.sum(own_count).over(order_by=follows.c.user_id)
-    by_person = select(follows.c.user_id, own_count.label("own"), count_so_far.label("so_far"))
-    totals = by_person.group_by(follows.c.user_id).subquery()
-    is_cut = totals.c.so_far % size < totals.c.own
-    return list(connection.scalars(select(totals.c.user_id).where(is_cut).order_by(totals.c.user_id)))
-
-
-def _steps(connection: Connection, followers: Select[str], size: int) -> Iterator[str]:
-    """Yield every ``size``-th of one node's followers, in order: from each to the next through the index."""
-    after = ""
-    while (
-        user_id := connection.scalar(
-            followers.where(follow.c.user_id > after).order_by(follow.c.user_id).offset(size - 1).limit(1)
-        )
-    ) is not None:
-        yield (after := user_id)
 
 
 def full_names_of(connection: Connection, ids: Collection[str]) -> dict[str, str]:

@@ -188,8 +188,13 @@ def members(
     team_ids: Collection[str],
     from_offset: int = 0,
     is_wanted: Callable[[str], bool] = lambda _person: True,
+    *,
+    only_live: bool = False,
 ) -> Iterator[tuple[str, str, Span]]:
-    """Yield the people of each team and of the teams below it: (team, person, span of offsets); cycles of teams end."""
+    """Yield the people of each team and of the teams below it: (team, person, span of offsets); cycles of teams end.
+
+    With ``only_live``, a soft-deleted team has no direct members, and one of ``team_ids`` none at all.
+    """
     teams_below: dict[str, list[_Held]] = {}
     frontier = set(team_ids)
     while frontier:
@@ -198,9 +203,10 @@ def members(
         frontier = {
             relation.target[0] for many in memberships.values() for relation in many if relation.target[1] == "team"
         } - teams_below.keys()
+    deletions = deleted_spans(connection, teams_below) if only_live else {}
     for team in team_ids:
         people: dict[str, list[Span]] = defaultdict(list)
-        for user_id, span in _people(team, teams_below):
+        for user_id, span in _people(team, teams_below, deletions):
             if is_wanted(user_id):
                 people[user_id].append(span)
         for user_id in sorted(people):
@@ -442,9 +448,14 @@ def _without_namesakes(connection: Connection, relations: _Relations) -> _Relati
     }
 
 
-def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[str, Span]]:
-    """Yield the people of a team and of all below it; each team is entered once for each offset."""
-    teams_to_visit: list[tuple[str, Span]] = [(team, (0, NO_END))]
+def _people(
+    team: str, below: Mapping[str, Sequence[_Held]], deletions: Mapping[str, Sequence[Span]]
+) -> Iterator[tuple[str, Span]]:
+    """Yield the people of a team and of all below it; each team is entered once for each offset.
+
+    While a team is deleted it has no direct members, and the team that all begins with nobody at all.
+    """
+    teams_to_visit = [(team, span) for span in spans_without((0, NO_END), deletions.get(team, ()))]
     entry_spans: dict[str, list[Span]] = defaultdict(list)
     while teams_to_visit:
         at, reached_span = teams_to_visit.pop()
@@ -454,8 +465,8 @@ def _people(team: str, below: Mapping[str, Sequence[_Held]]) -> Iterator[tuple[s
             overlap = overlap_of(span, relation.span)
             if overlap[0] <= overlap[1] and relation.target[1] == "team":
                 teams_to_visit.append((relation.target[0], overlap))
-            elif overlap[0] <= overlap[1]:
-                yield relation.target[0], overlap
+            else:
+                yield from ((relation.target[0], one) for one in spans_without(overlap, deletions.get(at, ())))
 
 
 def overlap_of(first: Span, second: Span) -> Span:

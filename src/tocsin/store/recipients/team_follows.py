@@ -23,7 +23,7 @@ from tocsin.store.database.follow_tables import follow_refusal, team_follow
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity, follow
 from tocsin.store.eventlog.log import announce_write
-from tocsin.store.recipients.relations_over_time import Span, deleted_spans, members, overlap_of, spans_without
+from tocsin.store.recipients.relations_over_time import Span, members, overlap_of, spans_without
 
 _TEAM, _REFUSAL, _ENTITY = team_follow.c, follow_refusal.c, entity.c
 _IS_CURRENT = _TEAM.until_offset == NO_END
@@ -88,7 +88,8 @@ class TeamFollows:
         with writing(self._engine) as connection:
             connection.execute(select(_ENTITY.id).where(_ENTITY.id == team_id).with_for_update())  # one at a time
             since = announce_write(connection) + 1
-            current = set(connection.scalars(select(_TEAM.entity_id).where(_TEAM.team_id == team_id, _IS_CURRENT)))
+            of_team = select(_TEAM.entity_id).join(entity, _ENTITY.id == _TEAM.entity_id)  # what is gone does not count
+            current = set(connection.scalars(of_team.where(_TEAM.team_id == team_id, _IS_CURRENT)))
             if entity_id in current:
                 return False
             if len(current) >= MOST_OF_TEAM:
@@ -130,14 +131,13 @@ def expand_team_follows(
 ) -> Iterator[MemberFollow]:
     """Yield which people follow these assets as members of these teams, or of teams below them, and when.
 
-    A team counts while it is not soft-deleted, a person until they refuse.
+    A team counts while it is not soft-deleted, so do the members of one below; a person until they refuse.
     """
     team_ids = {one.team_id for one in follows}
     names = dict(map(tuple, rows_by_key(connection, select(_ENTITY.id, _ENTITY.fqn), _ENTITY.id, team_ids)))
-    deletions = deleted_spans(connection, team_ids)
     members_by_team: dict[str, list[tuple[str, Span]]] = defaultdict(list)
-    for team_id, user_id, span in members(connection, team_ids, from_offset, is_wanted):
-        members_by_team[team_id] += ((user_id, one) for one in spans_without(span, deletions.get(team_id, ())))
+    for team_id, user_id, span in members(connection, team_ids, from_offset, is_wanted, only_live=True):
+        members_by_team[team_id].append((user_id, span))
     refusal_rows = rows_by_key(
         connection, select(follow_refusal), _REFUSAL.entity_id, {one.entity_id for one in follows}
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from sqlalchemy import Engine
-from tests.contract.test_access import restrict
+from tests.contract.test_access import restrict, send_patch
 from tests.contract.test_follows import SCHEMA, messages_in, post
 from tests.contract.test_preferences import make_team
 from tests.notifying import notify_all
@@ -123,6 +123,24 @@ def test_what_a_member_may_not_see_is_neither_listed_nor_told(
     assert messages_in(post(client, f"/users/{user_id}/unfollow", ids=[tables["carts"]["id"]])) != {
         "carts": "unfollowed"
     }
+
+
+def test_a_team_that_a_member_may_not_view_is_not_named(
+    sqlite_engine: Engine, administrator: httpx.Client, ann: Person, tables: dict[str, Json]
+) -> None:
+    user_id, client = ann
+    team = make_team(administrator, "buyers", [user_id])
+    post(administrator, f"/teams/{team}/follows", ids=[tables["carts"]["id"]])
+    restrict(administrator, user_id, {"effect": "deny", "operations": ["ViewBasic"], "resources": ["team"]})
+    change = {"op": "add", "path": "/description", "value": "changed"}
+    assert send_patch(administrator, f"/tables/{tables['carts']['id']}", change).is_success
+    notify_all(sqlite_engine)
+    assert teams_by_name(client, user_id) == {"carts": None}
+    inbox = client.get(f"/users/{user_id}/notifications")
+    (entry,) = inbox.json()["data"]
+    texts = [one.text for one in (inbox, client.get(f"/events/{entry['eventId']}/explain"))]
+    assert ["one of your teams follows it" in one for one in texts] == [True, True], texts
+    assert not any("buyers" in one for one in texts)
 
 
 def test_a_team_that_shall_follow_itself_is_told_the_way(

@@ -17,7 +17,7 @@ from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
-from tocsin.model.notification import Followed, Reason
+from tocsin.model.notification import Followed, Reason, ReasonKind
 from tocsin.model.pointers import is_hidden, names_in, references_in, without_hidden
 
 Json = Any  # Any: a JSON value
@@ -34,6 +34,10 @@ class EntityStates(Protocol):
 
     def of_incidents(self, names: Collection[str]) -> Mapping[str, Sequence[Document]]:
         """Return a reference to the asset of each of these incidents; an unknown one has no entry."""
+
+
+_NAMELESS_TEAMS: Mapping[ReasonKind, str | None] = {ReasonKind.FOLLOWER: "", ReasonKind.OWNER: None}
+"""What reasons have in place of a team that may not be seen: a follow is said to be that of a team still."""
 
 
 class Visibility:
@@ -81,11 +85,20 @@ class Visibility:
         return {name for name, many in about.items() if all(str(one["id"]) in visible_ids for one in many)}
 
     def reasons(self, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
-        """Return reasons without what is hidden: assets downstream, what is followed, roots upstream, incidents."""
+        """Return reasons without what is hidden: assets downstream, what is followed, roots, incidents, teams."""
         visible_names = self.sees_named({name for one in reasons for name in (one.via, one.downstream_of) if name})
         visible_names |= self.sees_incidents({one.held_by for one in reasons if one.held_by})
         visible_ids = self.sees_followed([one.through for one in reasons if one.through])
-        return tuple(dict.fromkeys(_without_hidden(one, visible_names, visible_ids) for one in reasons))
+        visible_reasons = self._without_hidden_teams(reasons)
+        return tuple(dict.fromkeys(_without_hidden(one, visible_names, visible_ids) for one in visible_reasons))
+
+    def _without_hidden_teams(self, reasons: Sequence[Reason]) -> Sequence[Reason]:
+        """Return reasons that do not name a team that may not be seen: whose follow or ownership concerns a member."""
+        names = {one.team for one in reasons if one.team and one.kind in _NAMELESS_TEAMS}
+        if not names or self._sees_all("team"):
+            return reasons
+        hidden_names = names - self.sees_named(names)
+        return [_without_team(reason) if reason.team in hidden_names else reason for reason in reasons]
 
     def sees_followed(self, followed: Iterable[Followed]) -> set[str]:
         """Return the ids of those of these that may be seen."""
@@ -201,6 +214,10 @@ def _without_hidden(reason: Reason, visible_names: Collection[str], visible_ids:
     if reason.held_by and reason.held_by not in visible_names:
         hidden |= {"held_by": None}
     return reason.model_copy(update=hidden) if hidden else reason
+
+
+def _without_team(reason: Reason) -> Reason:
+    return reason.model_copy(update={"team": _NAMELESS_TEAMS.get(reason.kind, reason.team)})
 
 
 def _parts(event: ChangeEvent) -> list[Json]:

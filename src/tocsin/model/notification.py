@@ -121,13 +121,14 @@ class Reason(WireModel):
     """One reason for a notification.
 
     ``via`` is the FQN of the downstream asset that connects the recipient to the change, None where it is hidden from
-    the reader, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which
-    they are concerned. ``of_subject``: they are so related to what the changed entity is about, the table of a test or
-    the asset of a thread. ``met`` is the relation that a condition on the recipient asked of whom an alert names:
-    ``follows``, ``owns``, ``isMemberOf:shop``. ``through`` is what they follow that contains the asset, None where they
-    follow the asset itself. ``held_by`` names the incident that holds the alert back from now on;
-    ``downstream_of`` is the full name of the asset upstream whose failure this one follows, empty where it is hidden.
-    ``states`` are those that the alert asks for at the times of its schedule: ``stillFailing``. ``search`` is what its
+    the reader, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which they are
+    concerned, empty where a hidden one follows. ``of_subject``: they are so related to what the changed entity is
+    about, the table of a test or the asset of a thread. ``met`` is the relation that a condition on the recipient asked
+    of whom an alert names: ``follows``, ``owns``, ``isMemberOf:shop``. ``through`` is what they follow that contains
+    the asset, None where they follow the asset itself. ``held_by`` names the incident that holds the alert back from
+    now on; ``downstream_of`` is the full name of the asset upstream whose failure this one follows, empty where it is
+    hidden. ``states`` are those that the alert asks for at the times of its schedule: ``stillFailing``. ``search`` is
+    what its
     owner calls the saved search that the alert is of.
     """
 
@@ -199,8 +200,8 @@ class Reason(WireModel):
         is_of_author = context.tells_author and self.kind is ReasonKind.ASKED
         kind = _MET.get(relation, self.kind)
         to_reader, about = _OF_AUTHOR if is_of_author else _SENTENCES[kind]
-        if kind is ReasonKind.FOLLOWER and self.team is not None:
-            to_reader, about = _BY_TEAM
+        if self.kind is ReasonKind.FOLLOWER and self.team is not None:
+            to_reader, about = _BY_TEAM if self.team else _BY_HIDDEN_TEAM
         because = (to_reader if name is None else about).format(
             asset=asset, through=through, team=met_team or self.team, name=name, receiver=receiver
         )
@@ -243,6 +244,7 @@ _SENTENCES = {
 """What each kind of reason says to the recipient, and about them."""
 
 _BY_TEAM = ("your team {team} follows {asset}", "team {team} of {name} follows {asset}")
+_BY_HIDDEN_TEAM = ("one of your teams follows {asset}", "a team of {name} follows {asset}")
 
 _OF_AUTHOR = ("you announced it", "{name} announced it")
 

@@ -168,18 +168,22 @@ above AS (
     SELECT entity_id, ancestor_id AS container_id FROM chain UNION ALL SELECT * FROM in_tag
     UNION ALL SELECT c.entity_id, i.target_id FROM chain AS c JOIN inherited AS i ON i.entity_id = c.ancestor_id
 ),
-unwanted AS (
-    SELECT user_id, entity_id FROM in_dismissed UNION ALL
-    SELECT f.user_id, a.entity_id
-    FROM (SELECT user_id, entity_id FROM in_follow UNION ALL SELECT * FROM in_team_follow) AS f
-    JOIN above AS a ON a.container_id = f.entity_id
+followed AS (SELECT user_id, entity_id FROM in_follow UNION SELECT * FROM in_team_follow),
+covered AS (
+    SELECT r.*, f.entity_id AS followed_id FROM reason AS r JOIN above AS a ON a.entity_id = r.entity_id
+    LEFT JOIN followed AS f ON f.user_id = r.user_id AND f.entity_id = a.container_id
+),
+wanted AS (
+    SELECT user_id, entity_id, kind, via_id, through_id, people_count, member_count, strength FROM covered
+    GROUP BY user_id, entity_id, kind, via_id, through_id, people_count, member_count, strength
+    HAVING count(followed_id) = 0
 ),
 weighed AS (
     SELECT r.user_id, r.entity_id, r.kind, r.via_id, r.through_id, r.people_count, r.member_count, c.follower_count,
         coalesce(element_at(:weights, coalesce(element_at(:families, r.kind), r.kind)), 0.0D) * r.strength
         / max(r.strength) OVER (PARTITION BY r.user_id, coalesce(element_at(:families, r.kind), r.kind)) AS strength
-    FROM reason AS r JOIN candidate AS c ON c.entity_id = r.entity_id
-    LEFT ANTI JOIN unwanted AS u ON u.user_id = r.user_id AND u.entity_id = r.entity_id
+    FROM wanted AS r JOIN candidate AS c ON c.entity_id = r.entity_id
+    LEFT ANTI JOIN in_dismissed AS d ON d.user_id = r.user_id AND d.entity_id = r.entity_id
 ),
 total AS (
     SELECT *, sum(strength) OVER (PARTITION BY user_id, entity_id) AS total FROM weighed WHERE strength > 0

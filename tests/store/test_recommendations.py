@@ -97,6 +97,8 @@ def test_a_person_dismisses_so_many_at_most(company: SmallCompany) -> None:
     recommendations.dismiss(ids["cem"], ids["revenue"], now_ms=NOW_MS)
     with pytest.raises(Conflict):
         recommendations.dismiss(ids["cem"], ids["customers"], now_ms=NOW_MS)
+    assert not recommendations.dismiss(ids["cem"], ids["revenue"], now_ms=NOW_MS), "again, it changes nothing"
+    assert len(recommendations.list_dismissals(ids["cem"])) == 1
     assert recommendations.dismiss(ids["ben"], ids["customers"], now_ms=NOW_MS), "that concerns nobody else"
 
 

@@ -121,10 +121,12 @@ class Recommendations:
         row = {"user_id": user_id, "entity_id": entity_id, "dismissed_at_ms": now_ms}
         count = select(func.count()).select_from(dismissed_recommendation).where(_DISMISSED.user_id == user_id)
         with writing(self._engine) as connection:
-            if int(connection.scalar(count) or 0) >= self._most_dismissed:
-                raise Conflict(f"At most {self._most_dismissed:,} assets can be dismissed; take some back first.")
             insertion = insert_into(connection, dismissed_recommendation).values(row).on_conflict_do_nothing()
-            return connection.execute(insertion.returning(_DISMISSED.entity_id)).first() is not None
+            if connection.execute(insertion.returning(_DISMISSED.entity_id)).first() is None:
+                return False
+            if int(connection.scalar(count) or 0) > self._most_dismissed:
+                raise Conflict(f"At most {self._most_dismissed:,} assets can be dismissed; take some back first.")
+            return True
 
     def undo(self, user_id: str, entity_id: str) -> bool:
         """Recommend an asset again; return whether it was dismissed."""

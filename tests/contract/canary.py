@@ -17,6 +17,7 @@ from tests.serving import Json, Served, table, warehouse
 
 from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import attempt, message
+from tocsin.store.recipients.recommendations import Recommendations
 
 CANARY = "kanarienvogel"
 """Occurs in every text of hidden entities, and nowhere else."""
@@ -71,6 +72,7 @@ def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tupl
     _add_watchers(aviary, administrator, mallory)
     _change_assets(aviary, administrator)
     notify_all(engine)
+    _recommend(aviary, engine)
     _hide(aviary, administrator)
     notify_all(engine)
     aviary.message_ids = _fail_messages(engine)
@@ -288,6 +290,25 @@ def _change_assets(aviary: Canaries, client: httpx.Client) -> None:
     board, bucket = aviary.open["dashboards"][0], aviary.open["containers"][0]
     for path in (f"/dashboards/{board['id']}", f"/containers/{bucket['id']}"):
         assert send_patch(client, path, change).is_success
+
+
+def _recommend(aviary: Canaries, engine: Engine) -> None:
+    """Let a run recommend what is hidden, and what is open because of it; and let what is hidden be dismissed."""
+    secret, drawer = aviary.hidden["tables"][0]["id"], aviary.hidden["containers"][0]["id"]
+    orders, schema = aviary.open["tables"][0]["id"], aviary.open["databaseSchemas"][0]["id"]
+    query, chart = aviary.hidden["queries"][0]["id"], aviary.hidden["charts"][0]["id"]
+    domain = aviary.open["domains"][0]["id"]
+    reasons = (
+        (schema, "domain", orders, domain),
+        (schema, "feeds", secret, ""),
+        (schema, "lineage", orders, drawer),
+        (query, "container", orders, schema),
+    )
+    recommendations = Recommendations(engine)
+    run_id = recommendations.begin(1)
+    recommendations.add(run_id, [(aviary.mallory_id, *reason, 0, 0, 0.3, 1) for reason in reasons])
+    recommendations.complete(run_id, now_ms=1)
+    recommendations.dismiss(aviary.mallory_id, chart, now_ms=1)
 
 
 def _hide(aviary: Canaries, client: httpx.Client) -> None:

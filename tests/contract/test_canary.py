@@ -634,6 +634,13 @@ def test_no_route_shows_what_one_may_not_see(aviary_and_mallory: tuple[Canaries,
     assert leaks_of(mallory, aviary) == ""
 
 
+def test_what_is_recommended_is_open_and_for_open_reasons(aviary_and_mallory: tuple[Canaries, httpx.Client]) -> None:
+    aviary, mallory = aviary_and_mallory
+    entries = mallory.get(f"/users/{aviary.mallory_id}/recommendations").json()["data"]
+    reasons = [(one["asset"]["name"], [reason["kind"] for reason in one["reasons"]]) for one in entries]
+    assert reasons == [("public", ["domain"])]
+
+
 def test_no_event_of_what_is_hidden_is_there(aviary_and_mallory: tuple[Canaries, httpx.Client]) -> None:
     aviary, mallory = aviary_and_mallory
     page = mallory.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()

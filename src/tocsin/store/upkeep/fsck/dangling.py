@@ -33,6 +33,7 @@ POINTERS: tuple[Pointer, ...] = (
     ("follow", "entity_id", _ID),
     ("follow", "user_id", _ID),
     ("column_follow", "user_id", _ID),
+    ("follow_refusal", "user_id", _ID),
     ("dismissed_recommendation", "entity_id", _ID),
     ("dismissed_recommendation", "user_id", _ID),
     ("person", "user_id", _ID),

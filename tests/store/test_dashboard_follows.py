@@ -82,6 +82,18 @@ def test_a_chart_and_a_dashboard_that_go_for_good_are_remembered(company: SmallC
     assert [list(reasons_by_person(company, one)) for one in (of_again, of_gone)] == [["cem"], []]
 
 
+def test_a_deleted_dashboard_shows_nothing_until_it_is_restored(company: SmallCompany) -> None:
+    chart = ("chart", "by_day")
+    follow(company, "cem", SALES)
+    show(company, "charts", chart)
+    before = change(company, chart)
+    company.writes.delete("dashboard", company.key("sales"), actor=SYSTEM)
+    meanwhile = change(company, chart)
+    company.writes.restore("dashboard", company.ids["sales"], actor=SYSTEM)
+    after = change(company, chart)
+    assert [reasons_by_person(company, one) for one in (before, meanwhile, after)] == [SHOWS, {}, SHOWS]
+
+
 def test_a_chart_that_comes_with_a_dashboard_is_covered_from_then_on(company: SmallCompany) -> None:
     chart = ("chart", "by_day")
     before = change(company, chart)

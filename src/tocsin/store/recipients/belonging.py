@@ -31,8 +31,10 @@ from tocsin.store.recipients.relations_over_time import (
     Governance,
     KnownRelations,
     Span,
+    deleted_spans,
     join_spans,
     overlap_of,
+    spans_without,
 )
 
 _PAST, _EVENT, _TEAM = past_relation.c, change_event.c, team_follow.c
@@ -106,16 +108,18 @@ def _find_belongings(
 def _find_shown(
     connection: Connection, asset_ids: Collection[str], memory: KnownRelations
 ) -> Iterator[tuple[str, Belonging]]:
-    """Yield when each of these was shown or used by a dashboard that people follow or did."""
+    """Yield when each of these was shown or used by a dashboard that people follow or did; a deleted one shows none."""
     if SHOWING not in memory.followed_types(connection):
         return
     types = {asset_id: chain.entity_type for asset_id, chain in memory.chains_of(connection, asset_ids).items()}
     displays = list(find_dashboards(connection, types, memory.from_offset))
     followed_ids = _find_followed(connection, {one[1] for one in displays}, memory.from_offset)
+    deletions = deleted_spans(connection, followed_ids)
     spans: _Spans = defaultdict(list)
     for asset_id, dashboard_id, relation, span in displays:
         if dashboard_id in followed_ids:
-            spans[asset_id, dashboard_id, relation].append(span)
+            absences = [(since - 1, until) for since, until in deletions.get(dashboard_id, ())]  # with the deletion
+            spans[asset_id, dashboard_id, relation] += spans_without(span, absences)
     containers = _containers(connection, followed_ids, dict.fromkeys(followed_ids, SHOWING), ())
     yield from _belongings_in(connection, spans, containers)
 

@@ -15,7 +15,7 @@ from tests.store.test_resolving import NOW_MS, Here, match_rows, work_of
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.person_visibility import Visibility
 from tocsin.clock import FixedClock
-from tocsin.delivery.wording.content import digest_headline
+from tocsin.delivery.wording.digest_headlines import digest_headline
 from tocsin.flow.match.plan import recovery_plan
 from tocsin.flow.once import notifications_for
 from tocsin.flow.schedule.roots import GroupedMatch

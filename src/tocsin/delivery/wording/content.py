@@ -7,7 +7,6 @@ Next: ``delivery/channels/slack/render.py``.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,27 +14,26 @@ from typing import NamedTuple
 from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, FailureContext, Guidance, selections
 from tocsin.delivery.lines import ADVICE, PURPOSE, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
-from tocsin.delivery.wording.assets import ChangedAsset, asset_of, type_text
-from tocsin.delivery.wording.causes import run_text
+from tocsin.delivery.wording.assets import type_text
 from tocsin.delivery.wording.change_requests import SINCE_THEN, is_change_overdue, objection_line
 from tocsin.delivery.wording.changes import EventText, event_text
+from tocsin.delivery.wording.digest_headlines import digest_headline, told_count
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block
-from tocsin.delivery.wording.importance import ToldKind, kind_of, nouns_of, sort_entries
+from tocsin.delivery.wording.importance import ToldKind, kind_of, sort_entries
 from tocsin.delivery.wording.incidents import INCIDENT_LABEL, tells_of_incident
 from tocsin.delivery.wording.readers import YOU, names_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_recovery, is_report
-from tocsin.delivery.wording.request_states import request_lines, request_read
+from tocsin.delivery.wording.request_states import RequestRead, request_lines, request_read
 from tocsin.delivery.wording.spans import spans_of
 from tocsin.delivery.wording.surroundings import ENDED_ADVICE, FAILURE_ADVICE, STREAKS, with_failure_advice
 from tocsin.delivery.wording.tones import Tone, tone_of
 from tocsin.delivery.wording.whole_folding import fold_wholes, part_blocks
-from tocsin.model import fqn
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
 from tocsin.model.change_request import NOT_ASKED
 from tocsin.model.message import Entry
-from tocsin.model.phrases import count_text
+from tocsin.model.notification import ReasonKind
 from tocsin.model.thread import THREAD
 
 LINK_TEXT = "Open in Tocsin"
@@ -71,8 +69,6 @@ _REPORTED = "reported"
 _OF_NOBODY = frozenset({EventType.CHANGE_REQUEST_ANSWERED, EventType.CHANGE_REQUEST_REMINDER})
 """Types of events that name nobody as their author."""
 
-_MOST_NAMED = 3
-_HIDDEN = "another asset"
 _NAME_LIMIT = 300
 _LINE_LIMIT = 1_000
 
@@ -86,6 +82,31 @@ class Owner:
 
 
 _NOBODY = Owner("nobody")
+
+
+class _Manner(NamedTuple):
+    """What messages have in common that say the same of an event, but for why, buttons and notes.
+
+    Attributes
+    ----------
+    kinds : the kinds of reasons for which a thread or change request concerns its reader; None for other events
+    request : the change request as it is now; None for other events
+    failure : what is known of a failure
+    zone : the reader's time zone
+    reader_id : who they are, where the event names them
+    advice : what is advised against a failure; empty for nothing
+    links_incident : a note links to the incident, so that no line names it
+    told_count : how many notifications are told as this one
+    """
+
+    kinds: frozenset[ReasonKind] | None
+    request: RequestRead | None
+    failure: FailureContext | None
+    zone: str
+    reader_id: str | None
+    advice: str
+    links_incident: bool
+    told_count: int
 
 
 class Section(NamedTuple):
@@ -111,9 +132,7 @@ class Section(NamedTuple):
         paragraph each
     body : what a template says, in place of the asset, its changes and the signature
     group : what stands above it, where it is the first of its kind in a digest of several kinds; empty for nothing
-    variant : what messages have in common that say the same of the event, but for why, buttons and notes: what is
-        known of a failure, how a thread concerns its reader, their zone, who they are where the event names
-        them, and what is advised against a failure; None where a template words it
+    variant : the manner in which the event is worded; None where a template words it
     """
 
     headline: str
@@ -136,7 +155,7 @@ class Section(NamedTuple):
     notes: tuple[RichBlock, ...] = ()
     tone: Tone = Tone.NEUTRAL
     group: str = ""
-    variant: tuple[object, ...] | None = None
+    variant: _Manner | None = None
 
     @property
     def asset(self) -> str:
@@ -219,20 +238,13 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         is_plain = failure is None and not (buttons or dispatch.guidance)
         going_on = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
         advice = ENDED_ADVICE if is_over else going_on
-        manner = (kinds, request, failure, dispatch.zone, reader_id, advice, incident is None, entry.told_count)
-        variant = None if entry.notification_id in dispatch.texts else manner
-        texts = entry.carried.texts if variant else {}
-        if (key := (Section, base_url, lines_each, variant)) not in texts:
-            text = event_text(event, entry.reasons, failure, zone=dispatch.zone, reader_id=reader_id)
-            template_text = dispatch.texts.get(entry.notification_id)
-            lines = text.lines if advice == FAILURE_ADVICE else list(with_failure_advice(text.lines, advice))
-            if request is not None:
-                lines = request_lines(lines, entry, request, dispatch.zone)
-            lines = [line for line in lines if incident is None or line.label != INCIDENT_LABEL]  # a note links to it
-            section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
-            section = _with_owners(section, event, reader_id) if not text.asset.full_name else section
-            at, link = moment_text(event.timestamp, dispatch.zone), base_url + text.asset.page
-            texts[key] = section._replace(at=at, link=link, variant=variant)
+        manner = _Manner(
+            kinds, request, failure, dispatch.zone, reader_id, advice, incident is not None, entry.told_count
+        )
+        template_text = dispatch.texts.get(entry.notification_id)
+        texts = entry.carried.texts if template_text is None else {}
+        if (key := (Section, base_url, lines_each, manner)) not in texts:
+            texts[key] = _event_section(entry, manner, template_text, base_url=base_url, lines_each=lines_each)
         answerable = dispatch.answerable.get(entry.notification_id, NOT_ASKED)
         why = why_text(event, entry.reasons, dispatch.message.channel, answerable)
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
@@ -250,7 +262,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         headline = digest_headline(dispatch.entries) if is_led_by_part else sections[0].headline
         return MessageContent(headline, tuple(sections), hint=hint)
     sections = _grouped_sections(entries, sections)
-    left_count = _told_count(dispatch.entries) - _told_count(entries)
+    left_count = told_count(dispatch.entries) - told_count(entries)
     return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True, hint=hint)
 
 
@@ -281,16 +293,6 @@ def fold_notifications(dispatch: Dispatch) -> Dispatch:
     return sort_by_importance(fold_wholes(fold_repeated(dispatch)))
 
 
-def _with_parts(entries: Sequence[Entry]) -> list[Entry]:
-    """Return notifications, each followed by those that are told with it."""
-    return [each for entry in entries for each in (entry, *entry.parts)]
-
-
-def _told_count(entries: Sequence[Entry]) -> int:
-    """Return of how many notifications these tell, with those that are told with them."""
-    return sum(each.told_count for each in _with_parts(entries))
-
-
 def _failure_in_digest(entry: Entry, dispatch: Dispatch) -> FailureContext | None:
     """Return the incident of the failure that a notification in a digest tells of, since when, and how often."""
     incident, streak = dispatch.incidents.get(entry.notification_id), dispatch.streaks.get(entry.notification_id)
@@ -306,6 +308,22 @@ def _notes_of(
         guidance = _beside_failure(guidance or NO_GUIDANCE, failure, section)
     parts = part_blocks(entry, dispatch.message.channel) if entry.parts else ()
     return (*parts, *(guidance_blocks(guidance) if guidance else ()))
+
+
+def _event_section(
+    entry: Entry, manner: _Manner, template_text: RichText | None, *, base_url: str, lines_each: int
+) -> Section:
+    """Return what a message says of an event in this manner, or what its template says, without why and buttons."""
+    event, reader_id = entry.carried.event, manner.reader_id
+    text = event_text(event, entry.reasons, manner.failure, zone=manner.zone, reader_id=reader_id)
+    lines = text.lines if manner.advice == FAILURE_ADVICE else list(with_failure_advice(text.lines, manner.advice))
+    if manner.request is not None:
+        lines = request_lines(lines, entry, manner.request, manner.zone)
+    lines = [line for line in lines if not manner.links_incident or line.label != INCIDENT_LABEL]
+    section = _worded_section(entry, text._replace(lines=lines), template_text, lines_each=lines_each)
+    section = _with_owners(section, event, reader_id) if not text.asset.full_name else section
+    at, link = moment_text(event.timestamp, manner.zone), base_url + text.asset.page
+    return section._replace(at=at, link=link, variant=manner if template_text is None else None)
 
 
 def _worded_section(entry: Entry, text: EventText, template_text: RichText | None, *, lines_each: int) -> Section:
@@ -404,50 +422,6 @@ def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:
     for entries in selections(dispatch, _MOST_ENTRIES_EACH):
         if len(entries) <= _MOST_ENTRIES:
             yield entries, _MOST_LINES_EACH
-
-
-def digest_headline(entries: Sequence[Entry]) -> str:
-    """Return what is inside, the most important first: ``1 failure, 2 changes: orders, revenue, sales and 4 more``.
-
-    What is told with a notification counts. What follows a failure upstream is counted apart:
-    ``12 failures downstream of orders; 1 change: orders``. What is all of one run begins with that.
-    """
-    return f"{run_text(each.event for each in entries)}{_counted_text(_with_parts(entries))}"
-
-
-def _counted_text(entries: Sequence[Entry]) -> str:
-    roots = {entry.notification_id: _root(entry) for entry in entries}
-    root_names = {root for root in roots.values() if root is not None}
-    if len(root_names) != 1:
-        return _count_text(entries)
-    other_entries = [entry for entry in entries if roots[entry.notification_id] is None]
-    count = _told_count(entries) - _told_count(other_entries)
-    failures = "1 failure" if count == 1 else f"{count:,} failures"
-    failures_text = f"{failures} downstream of {fqn.split(root_names.pop())[-1]}"
-    return f"{failures_text}; {_count_text(other_entries)}" if other_entries else failures_text
-
-
-def _root(entry: Entry) -> str | None:
-    """Return the full name of the asset upstream whose failure a notification follows; None if it follows none."""
-    names = (one.downstream_of for one in entry.reasons)
-    return next((name or _HIDDEN for name in names if name is not None), None)
-
-
-def _count_text(entries: Sequence[Entry]) -> str:
-    ordered = sorted(entries, key=kind_of)
-    names = list(dict.fromkeys(_asset_of(entry).checks or _asset_of(entry).title for entry in ordered))
-    more_text = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    counts, nouns = Counter[ToldKind](), nouns_of(entries)
-    for entry in entries:
-        counts[kind_of(entry)] += entry.told_count
-    counted = ", ".join(count_text(counts[kind], *nouns[kind]) for kind in sorted(counts))
-    return f"{counted}: {', '.join(names[:_MOST_NAMED])}{more_text}"
-
-
-def _asset_of(entry: Entry) -> ChangedAsset:
-    texts = entry.carried.texts
-    asset: ChangedAsset = texts.get((ChangedAsset,)) or texts.setdefault((ChangedAsset,), asset_of(entry.event))
-    return asset
 
 
 def more_of(count: int) -> str:

@@ -44,10 +44,7 @@ class _People(NamedTuple):
 
 
 def told_people(connection: Connection, dispatches: Sequence[Dispatch]) -> dict[str, ToldPeople]:
-    """Return whom else the failures of these messages of one were told of, where its reader may know.
-
-    By the notification.
-    """
+    """Return whom else the failures of these messages, each of one notification, were told of; by notification."""
     alerts_by_reader = _alerts_known(
         connection, {one.first.recipient_id for one in dispatches if one.first.recipient_id}
     )

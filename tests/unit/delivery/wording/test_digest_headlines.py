@@ -8,7 +8,7 @@ import pytest
 from tests.unit.delivery.channels.kinds import KINDS, REMOVAL
 from tests.unit.delivery.events import addition_of, dispatch
 
-from tocsin.delivery.wording.content import digest_headline
+from tocsin.delivery.wording.digest_headlines import digest_headline
 from tocsin.model.change import CHANGE_REQUEST, STILL_WITHOUT_OWNER, ChangeEvent, EventType
 
 OBJECTION = KINDS["change_answered"]

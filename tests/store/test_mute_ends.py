@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_alert_incidents import handle_incident
@@ -20,6 +21,7 @@ from tocsin.model.mute import EVERYTHING_ID, FOR_GOOD_MS, Mute, MuteEnd, MuteKin
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.feed_tables import thread
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.recipients.mutes import Mutes
 
@@ -54,10 +56,33 @@ def text(company: SmallCompany, words: str) -> None:
     company.writes.patch("pipeline", company.key("etl"), patch, actor=company.actor("dia"))
 
 
+def listener_into(statements: list[str]) -> Callable[..., None]:
+    """Return what adds the text of each statement to a list."""
+    return lambda _connection, _cursor, sql, *_values: statements.append(sql)
+
+
 def incident_id(company: SmallCompany) -> str:
     incident = AlertIncidentLog(company.engine).find("INC-1")
     assert incident is not None
     return incident.id
+
+
+def test_many_mutes_are_settled_by_as_many_statements_as_two(company: SmallCompany) -> None:
+    counts: list[tuple[int, int]] = []
+    for pairs in (1, 20):
+        for number in range(pairs):
+            for fate, ends_of in (("ends", company.ids["etl"]), ("lasts", company.ids["ana"])):
+                who = f"{fate} {number} of {pairs}"
+                put_mute(company, MuteEnd.CHANGED, ends_of, who=who)
+        text(company, f"changed after {pairs}")
+        statements: list[str] = []
+        note = listener_into(statements)
+        event.listen(company.engine, "before_cursor_execute", note)
+        ended_count = Mutes(company.engine).settle(EventLog(company.engine).readable_end())
+        event.remove(company.engine, "before_cursor_execute", note)
+        counts.append((ended_count, len(statements)))
+    (two_ended, two_statements), (many_ended, many_statements) = counts
+    assert (two_ended, many_ended, many_statements) == (1, 20, two_statements)
 
 
 @pytest.mark.parametrize("settles", [False, True], ids=["not settled", "settled"])

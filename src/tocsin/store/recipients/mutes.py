@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, delete, func, or_, select, update
 
 from tocsin.model.entity import Document
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteEnd, MuteKind
@@ -30,6 +30,21 @@ SHORTEST_TOLD_MS = 3_600_000
 """A mute that is shorter is not told of."""
 FORGOTTEN_AFTER_MS = 30 * _DAY_MS
 _MOST_TOLD = 1_000
+
+_IS_SAME = and_(
+    mute.c.who == bindparam("of_who"),
+    mute.c.about_id == bindparam("of_subject"),
+    mute.c.channel == bindparam("of_channel"),
+)
+_IS_UNCHANGED = and_(
+    _IS_SAME, mute.c.ends_after == bindparam("earlier_after"), mute.c.ends_of == bindparam("earlier_of")
+)
+_END = update(mute).where(_IS_UNCHANGED).values(until_offset=bindparam("place"))
+_POSTPONE = update(mute).where(_IS_UNCHANGED).values(ends_after=bindparam("place"))
+_NOTE_TOLD = (
+    update(mute).where(_IS_SAME, mute.c.until_ms == bindparam("earlier_until_ms")).values(told_ms=bindparam("at_ms"))
+)
+
 _FindSubjects = Callable[[Connection, Collection[str]], SubjectAssets]
 
 
@@ -91,23 +106,21 @@ class Mutes:
             incident_ids = {one.ends_of for one in waiting if one.ends_by is MuteEnd.RESOLVED}
             resolved_ids = resolved_incidents(connection, incident_ids)
             ends = {key_of(one): one.until_offset for one in with_ends(connection, waiting)}
-        ended_count = 0
+        if not waiting:
+            return 0
+        endings: list[Document] = []
+        postponements: list[Document] = []
         for earlier in waiting:
             place = ends[key_of(earlier)]
             if place is None and earlier.ends_of in resolved_ids:  # it was over before the mute began
                 place = through_offset + 1
             is_over = place is not None and place <= through_offset + 1
-            columns = {"until_offset": place} if is_over else {"ends_after": through_offset + 1}
-            is_same = (
-                mute.c.who == earlier.who,
-                mute.c.about_id == earlier.about_id,
-                mute.c.channel == earlier.channel,
-            )
-            is_unchanged = (mute.c.ends_after == earlier.ends_after, mute.c.ends_of == earlier.ends_of)
-            with writing(self._engine) as connection:
-                count = connection.execute(update(mute).where(*is_same, *is_unchanged).values(columns)).rowcount
-            ended_count += count if is_over else 0
-        return ended_count
+            row = _key_row(earlier) | {"earlier_after": earlier.ends_after, "earlier_of": earlier.ends_of}
+            (endings if is_over else postponements).append(row | {"place": place if is_over else through_offset + 1})
+        with writing(self._engine) as connection:
+            if postponements:
+                connection.execute(_POSTPONE, postponements)
+            return connection.execute(_END, endings).rowcount if endings else 0
 
     def purge(self, through_offset: int, *, before_ms: int) -> int:
         """Delete the mutes that ended before a moment and before what is still to be read; return how many."""
@@ -142,11 +155,10 @@ class Mutes:
 
     def note_told(self, mutes: Collection[Mute], now_ms: int) -> None:
         """Note that the people of these mutes have been told of them."""
-        for told_mute in mutes:
-            is_same = (mute.c.who == told_mute.who, mute.c.about_id == told_mute.about_id)
-            is_unchanged = (mute.c.channel == told_mute.channel, mute.c.until_ms == told_mute.until_ms)
+        told_rows = [_key_row(one) | {"earlier_until_ms": one.until_ms, "at_ms": now_ms} for one in mutes]
+        if told_rows:
             with writing(self._engine) as connection:
-                connection.execute(update(mute).where(*is_same, *is_unchanged).values(told_ms=now_ms))
+                connection.execute(_NOTE_TOLD, told_rows)
 
     def counts(self, alert_ids: Collection[str], now_ms: int) -> dict[str, tuple[int, int]]:
         """Return per alert how many have muted it now, and how many of them by the link in a mail."""
@@ -203,6 +215,11 @@ def _mutes_by(
 ) -> Sequence[Mute]:
     mute_rows = rows_by_key(connection, select(mute).where(*conditions), column, keys)
     return with_ends(connection, [_mute(row) for row in mute_rows])
+
+
+def _key_row(earlier: Mute) -> Document:
+    """Return the parameters of ``_IS_SAME`` for a mute."""
+    return {"of_who": earlier.who, "of_subject": earlier.about_id, "of_channel": earlier.channel}
 
 
 def _mute(row: Row[Any]) -> Mute:  # Any: a column's value

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import httpx
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, event, select
 from tests.contract.test_access import restrict
 from tests.contract.test_alert_incidents import case
 from tests.contract.test_limits import small, with_limits
@@ -204,3 +204,32 @@ def test_either_of_the_two_ends_it_and_a_mention_asks_once(people: _People, sqli
     assert people.clients["dana"].delete(own_path).status_code == 404
     assert people.clients["ben"].get(f"/users/{people.ids['ben']}/substitute").json()["standsInFor"] == []
     assert people.clients["cid"].get(own_path).status_code == 403
+
+
+def test_whom_a_person_stands_in_for_is_read_by_as_many_statements_as_one(
+    served: Served, people: _People, sqlite_engine: Engine
+) -> None:
+    statements: list[str] = []
+
+    def note(_connection: object, _cursor: object, sql: str, *_values: object) -> None:
+        statements.append(sql)
+
+    def count_statements() -> tuple[int, int]:
+        path = f"/users/{people.ids['ben']}/substitute"
+        people.clients["ben"].get(path)
+        statements.clear()
+        names = {one["user"]["name"] for one in people.clients["ben"].get(path).json()["standsInFor"]}
+        return len(names), len(statements)
+
+    people.name("dana", "ben")
+    event.listen(sqlite_engine, "before_cursor_execute", note)
+    try:
+        of_single = count_statements()
+        colleagues = [served.person(f"colleague{number}") for number in range(8)]
+        with ExitStack() as stack:
+            for user_id, client in colleagues:
+                body = {"substitute": {"id": people.ids["ben"], "type": "user"}}
+                stack.enter_context(client).put(f"/users/{user_id}/substitute", json=body)
+            assert (of_single[0], count_statements()) == (1, (9, of_single[1]))
+    finally:
+        event.remove(sqlite_engine, "before_cursor_execute", note)

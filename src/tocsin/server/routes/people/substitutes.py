@@ -106,5 +106,5 @@ def _answer_of(user_id: str, caller: Caller) -> Response:
 
 
 def _references(ids: set[str], caller: Caller) -> list[Document]:
-    references = (caller.parts.catalogue.reference("user", Key.by_id(one)) for one in sorted(ids))
-    return visible_references(caller, [one for one in references if one is not None])
+    references = caller.parts.catalogue.references(ids)
+    return visible_references(caller, [references[one] for one in sorted(ids) if one in references])

@@ -181,12 +181,15 @@ def with_requests(connection: Connection, dispatches: Sequence[Dispatch]) -> lis
         if dispatch.message.channel in WORDED
     }
     request_ids = set[str]().union(*requests.values())
-    current = requests_now(connection, request_ids) if request_ids else {}
+    answered_dispatches = _with_answered_reasons(connection, dispatches)
+    if not request_ids:
+        return answered_dispatches
+    current = requests_now(connection, request_ids)
     return [
         replace(
             dispatch, requests={one: current[one] for one in requests.get(dispatch.message.id, ()) if one in current}
         )
-        for dispatch in _with_answered_reasons(connection, dispatches)
+        for dispatch in answered_dispatches
     ]
 
 

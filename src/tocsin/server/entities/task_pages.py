@@ -80,16 +80,15 @@ def page_of_tasks(query: TaskPageQuery, sees: Sees, caller: Caller) -> DocumentP
     """
     cursor, statuses = _cursor_of(query.after), statuses_of(query)
     task_filter = filter_of(query, statuses, caller)
-    threads = _threads(query, task_filter, cursor, sees, caller)
-    incidents = _incidents(query, statuses, cursor, caller)
-    thread_page, incident_tasks = threads[0], incidents[0]
-    entries = sorted((*threads[1], *incidents[1]), key=lambda one: -one.task["updatedAt"])[: query.limit]
+    thread_page, threads = _threads(query, task_filter, cursor, sees, caller)
+    incidents_page, incidents = _incidents(query, statuses, cursor, caller)
+    entries = sorted((*threads, *incidents), key=lambda one: -one.task["updatedAt"])[: query.limit]
     after = _Cursor(
-        _cursor_after(cursor.threads, threads[1], thread_page, [one for one in entries if not one.is_incident]),
-        _cursor_after(cursor.incidents, incidents[1], incident_tasks, [one for one in entries if one.is_incident]),
+        _cursor_after(cursor.threads, threads, thread_page, [one for one in entries if not one.is_incident]),
+        _cursor_after(cursor.incidents, incidents, incidents_page, [one for one in entries if one.is_incident]),
     )
     is_over = after == (_OVER, _OVER)
-    total = thread_page.total + incident_tasks.total
+    total = thread_page.total + incidents_page.total
     return DocumentPage([one.task for one in entries], total, None if is_over else str(after))
 
 

@@ -178,16 +178,19 @@ def _refusal(kind: str) -> Forbidden:
 
 def _check_address(holder: Document, channel: Channel) -> None:
     if OWN_KEYS[channel] not in stored_addresses(holder):
-        raise NotFound(f"{holder['name']} has no own address for {channel.value}; set one first")
+        raise _missing_address(holder, channel)
+
+
+def _missing_address(holder: Document, channel: Channel) -> NotFound:
+    return NotFound(f"{holder['name']} has no own address for {channel.value}; set one first")
 
 
 def _errand_of(holder_id: str, channel: Channel, caller: Caller) -> tuple[Errand, Document]:
     """Return to whose address a code goes, and the address with its secrets; the message counts as a test."""
     kind, holder = _own_holder(holder_id, caller)
-    _check_address(holder, channel)
     address = caller.parts.alert_stores.address_codes.address(holder["id"], channel)
     if address is None:
-        raise NotFound(f"{holder['name']} has no own address for {channel.value}; set one first")
+        raise _missing_address(holder, channel)
     count_repeated(caller)
     name = str(holder.get("displayName") or holder["name"])
     return Errand(kind, holder["id"], name, channel, caller.parts.clock.now_ms()), address

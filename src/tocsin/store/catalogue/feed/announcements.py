@@ -14,13 +14,12 @@ from tocsin.errors import NotFound
 from tocsin.model.announced_thread import AnnouncementStatus, announcement_document
 from tocsin.model.entity import Document
 from tocsin.model.thread import StoredThread, ThreadType
-from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
-from tocsin.store.catalogue.feed.filters import ThreadCursor, lies_at
+from tocsin.store.catalogue.access.visibility import Scopes
+from tocsin.store.catalogue.feed.filters import ThreadCursor, lies_at, lies_in_domain, lies_in_scopes
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, thread_of
 from tocsin.store.catalogue.feed.threads import Sees, place_in, visible_threads
 from tocsin.store.database.documents import references_by_id
 from tocsin.store.database.engine import reading
-from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.feed_tables import thread
 from tocsin.store.database.tables import entity
 
@@ -115,10 +114,7 @@ class AnnouncementList:
 
 
 def _matching_count(connection: Connection, announcement_filter: AnnouncementFilter) -> int:
-    conditions = _conditions(announcement_filter)
-    if announcement_filter.scopes:
-        visible_ids = select(entity.c.id).where(in_scopes(announcement_filter.scopes))
-        conditions.append(_THREAD.about_id.in_(visible_ids))
+    conditions = _conditions(announcement_filter) + lies_in_scopes(announcement_filter.scopes)
     return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
 
 
@@ -138,11 +134,7 @@ def _conditions(announcement_filter: AnnouncementFilter) -> list[_Condition]:
     if announcement_filter.about_id is not None:
         conditions += [_THREAD.about_id == announcement_filter.about_id, lies_at(announcement_filter.steps)]
     if announcement_filter.domain_id is not None:
-        refers = entity_reference.c
-        in_domain = select(refers.entity_id).where(
-            refers.target_id == announcement_filter.domain_id, refers.field == "domains"
-        )
-        conditions.append(_THREAD.about_id.in_(in_domain))
+        conditions.append(lies_in_domain(announcement_filter.domain_id))
     return conditions
 
 

@@ -16,6 +16,7 @@ from tocsin.model.entity_link import join_steps
 from tocsin.model.thread import TaskStatus, ThreadPart, ThreadType
 from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
 from tocsin.store.catalogue.feed.rows import SqlThreads
+from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.feed_tables import thread, thread_part
 from tocsin.store.database.tables import entity, follow, ownership
 
@@ -90,11 +91,7 @@ def conditions_of(connection: Connection, query: FeedQuery) -> list[Condition]:
 
 def conditions_to_count(connection: Connection, query: FeedQuery) -> list[Condition]:
     """Return the conditions of the threads that ``query`` asks for, about assets that may be seen, to count them."""
-    conditions = conditions_of(connection, query)
-    if query.scopes:
-        visible_ids = select(entity.c.id).where(in_scopes(query.scopes))
-        conditions.append(_THREAD.about_id.in_(visible_ids))
-    return conditions
+    return conditions_of(connection, query) + lies_in_scopes(query.scopes)
 
 
 def lies_at(steps: tuple[str, ...]) -> Condition:
@@ -102,6 +99,19 @@ def lies_at(steps: tuple[str, ...]) -> Condition:
     if not steps:
         return true()
     return or_(_THREAD.steps == join_steps(steps), _THREAD.steps.startswith(join_steps((*steps, "")), autoescape=True))
+
+
+def lies_in_scopes(scopes: Scopes) -> list[Condition]:
+    """Return the condition that a thread is about an asset that may be seen; none where every asset may."""
+    return [_THREAD.about_id.in_(select(entity.c.id).where(in_scopes(scopes)))] if scopes else []
+
+
+def lies_in_domain(domain_id: str) -> Condition:
+    """Return the condition that a thread is about an asset in this domain."""
+    refers = entity_reference.c
+    return _THREAD.about_id.in_(
+        select(refers.entity_id).where(refers.target_id == domain_id, refers.field == "domains")
+    )
 
 
 def lies_before(place: ThreadCursor | None, *, backwards: bool) -> list[Condition]:

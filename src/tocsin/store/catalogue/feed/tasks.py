@@ -14,13 +14,12 @@ from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.task import TYPES, TaskSurroundings, task_document
 from tocsin.model.thread import FACTS, StoredThread, ThreadPart, ThreadType
-from tocsin.store.catalogue.access.visibility import Scopes, in_scopes
-from tocsin.store.catalogue.feed.filters import ThreadCursor
+from tocsin.store.catalogue.access.visibility import Scopes
+from tocsin.store.catalogue.feed.filters import ThreadCursor, lies_in_domain, lies_in_scopes
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, SqlThreads, thread_of
 from tocsin.store.catalogue.feed.threads import Sees, place_in, visible_threads
 from tocsin.store.database.documents import references_by_id
 from tocsin.store.database.engine import reading
-from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.feed_tables import thread, thread_part
 from tocsin.store.database.tables import entity
 
@@ -108,10 +107,7 @@ def _matching_count(connection: Connection, task_filter: TaskFilter) -> int:
 
 
 def _visible_conditions(task_filter: TaskFilter) -> list[_Condition]:
-    conditions = _conditions(task_filter)
-    if task_filter.scopes:
-        conditions.append(_THREAD.about_id.in_(select(entity.c.id).where(in_scopes(task_filter.scopes))))
-    return conditions
+    return _conditions(task_filter) + lies_in_scopes(task_filter.scopes)
 
 
 def _conditions(task_filter: TaskFilter) -> list[_Condition]:
@@ -135,9 +131,7 @@ def _conditions(task_filter: TaskFilter) -> list[_Condition]:
     if task_filter.about_fqn is not None:
         conditions.append(_THREAD.about_id.in_(select(entity.c.id).where(entity.c.fqn == task_filter.about_fqn)))
     if task_filter.domain_id is not None:
-        refers = entity_reference.c
-        in_domain = select(refers.entity_id).where(refers.target_id == task_filter.domain_id, refers.field == "domains")
-        conditions.append(_THREAD.about_id.in_(in_domain))
+        conditions.append(lies_in_domain(task_filter.domain_id))
     return conditions
 
 

@@ -57,6 +57,22 @@ def test_administrators_and_editors_know_who_was_told_and_others_only_of_themsel
         assert (stranger["data"], stranger["readCount"], stranger["paging"]) == ([], 0, {"total": 0})
 
 
+def test_addresses_stand_behind_the_names_of_their_destinations(
+    administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    endpoint = "https://hooks.example.org/hook"
+    destinations = [
+        {"category": "External", "type": kind, "name": name, "config": {"endpoint": f"{endpoint}/{kind}"}}
+        for kind, name in (("GChat", "Space"), ("Webhook", "Pager"))
+    ]
+    create_entity(administrator, "/events/subscriptions", **{**_ALERT, "destinations": destinations})
+    event_id = describe(administrator, orders, "told")
+    notify_all(sqlite_engine)
+    answer = audience_of(administrator, event_id)
+    masked = f"{endpoint}/*********"
+    assert [(one["name"], one["destinations"]) for one in answer["data"]] == [(masked, ["Pager"]), (masked, ["Space"])]
+
+
 def test_assets_that_nobody_owns_are_named_unless_they_are_hidden(
     served: Served, administrator: httpx.Client, orders: Json
 ) -> None:

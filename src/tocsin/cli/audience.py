@@ -10,6 +10,7 @@ from tocsin.cli.output import AsJson, moment_text, show_rows
 from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
 from tocsin.model.entity import Document
+from tocsin.model.own_address import named_target
 from tocsin.model.phrases import count_text
 
 EventId = Annotated[str, typer.Argument(metavar="EVENT", help="Id of a change event.")]
@@ -42,7 +43,9 @@ def _read_whole(client: Client, event: str) -> tuple[Document, list[Document]]:
 
 def _row(told_person: Document, zone: str) -> Document:
     return {
-        "who": told_person.get("displayName") or told_person["name"],
+        "who": named_target(
+            told_person.get("displayName") or told_person["name"], told_person.get("destinations") or ()
+        ),
         "by": "; ".join(f"{one['type']}: {one['status']}" for one in told_person["channels"]),
         "read": moment_text(told_person["readAt"], zone) if "readAt" in told_person else "",
     }

@@ -17,7 +17,8 @@ ANSWER: dict[str, Any] = {
             "displayName": "Ann Lee",
             "channels": [{"type": "ActivityFeed", "status": "read"}, {"type": "Email", "status": "delivered"}],
             "readAt": 1_760_000_000_000,
-        }
+        },
+        {"userId": None, "name": "https://x/***", "destinations": ["#data"], "channels": []},
     ],
     "isComplete": False,
     "readCount": 1,
@@ -34,6 +35,7 @@ def test_it_lists_who_was_told_and_says_what_nobody_owns(run: Run, small_server:
     output = " ".join(run("audience", EVENT).out.split())
     for text in (
         "Ann Lee ",
+        "#data (https://x/***)",
         "ActivityFeed: read; Email: delivered",
         "2025-10-09 08:53:20 UTC",
         "INC-7 is acknowledged by ben.",

@@ -7,7 +7,7 @@ the incident of a failure is known to all who may view its asset. Next: ``store/
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tocsin.delivery.dispatch import FailureIncident
@@ -17,6 +17,7 @@ from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.subscription import Channel
 from tocsin.model.thread import THREAD
 from tocsin.server.access.permissions import visible_references
+from tocsin.server.alerts.destination_names import destination_names, names_of
 from tocsin.server.alerts.explanations import MOST_RECORDS, editable_alerts, visible_alerts
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, FLAG, ID, OPEN, TEXT, TIME, array, exact_object, nullable
@@ -29,9 +30,10 @@ _MOST_UNOWNED = 20
 
 @dataclass(frozen=True)
 class _ToldPerson:
-    """A person, or an address, and the notifications to them."""
+    """A person, or an address with what its destinations are called, and the notifications to them."""
 
     records: Sequence[NotificationRecord]
+    destinations: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -62,6 +64,7 @@ _TOLD_PERSON: Shape[_ToldPerson] = {
     "userId": (nullable(ID), lambda told_person: told_person.records[0].notification.recipient_id),
     "name": (TEXT, lambda told_person: told_person.name),
     "displayName?": (TEXT, lambda told_person: told_person.records[0].display_name),
+    "destinations?": (array(TEXT), lambda told_person: list(told_person.destinations) or None),
     "channels": (
         array(schema_of(_CHANNEL)),
         lambda told_person: [json_of(_CHANNEL, one) for one in told_person.records],
@@ -103,11 +106,9 @@ def audience_of_event(logged: LoggedEvent, caller: Caller, *, limit: int, skip: 
     """Return the audience of an event that the caller may view, ``limit`` people and addresses after ``skip``."""
     records = list(caller.parts.alert_stores.records.of_event(logged.offset, limit=MOST_RECORDS).values())
     known_records = records_known_to(caller, records)
-    by_person: dict[str, list[NotificationRecord]] = defaultdict(list)
-    for record in sorted(known_records, key=lambda one: one.notification.channel):
-        by_person[record.notification.recipient_id or record.who].append(record)
     told_people = sorted(
-        map(_ToldPerson, by_person.values()), key=lambda one: (one.name, one.records[0].notification.id)
+        _told_people(known_records, caller),
+        key=lambda one: (one.name, one.destinations, one.records[0].notification.id),
     )
     is_complete = caller.actor.is_admin and len(records) < MOST_RECORDS
     page = told_people[skip : skip + limit]
@@ -118,6 +119,19 @@ def audience_of_event(logged: LoggedEvent, caller: Caller, *, limit: int, skip: 
     if limit and skip + limit < len(told_people):
         paging["after"] = str(skip + limit)
     return json_of(AUDIENCE, audience) | {"paging": paging}
+
+
+def _told_people(records: Sequence[NotificationRecord], caller: Caller) -> Iterator[_ToldPerson]:
+    """Yield the people and addresses that were told; those of which only the masks are equal by their names."""
+    alert_ids = {reason.subscription_id for record in records for reason in record.notification.reasons}
+    visible_ids = caller.visibility.sees([{"id": one, "type": "eventsubscription"} for one in sorted(alert_ids)])
+    names = destination_names(alert_ids & set(visible_ids), caller)
+    by_target: dict[tuple[str, tuple[str, ...]], list[NotificationRecord]] = defaultdict(list)
+    for record in sorted(records, key=lambda one: one.notification.channel):
+        person_id = record.notification.recipient_id
+        by_target[(person_id, ()) if person_id else (record.who, tuple(names_of(record, names)))].append(record)
+    for (_, destinations), own_records in by_target.items():
+        yield _ToldPerson(own_records, destinations)
 
 
 def records_known_to(caller: Caller, records: Sequence[NotificationRecord]) -> list[NotificationRecord]:

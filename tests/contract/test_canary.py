@@ -144,6 +144,16 @@ WRITES = frozenset(
     PUT /announcements
     PATCH /announcements/{announcement_id}
     DELETE /announcements/{announcement_id}
+    POST /conversations
+    PATCH /conversations/{conversation_id}
+    DELETE /conversations/{conversation_id}
+    PUT /conversations/{conversation_id}/reaction/{reaction}
+    DELETE /conversations/{conversation_id}/reaction/{reaction}
+    POST /conversations/{conversation_id}/replies
+    PATCH /conversations/{conversation_id}/replies/{reply_id}
+    DELETE /conversations/{conversation_id}/replies/{reply_id}
+    PUT /conversations/{conversation_id}/replies/{reply_id}/reaction/{reaction}
+    DELETE /conversations/{conversation_id}/replies/{reply_id}/reaction/{reaction}
     POST /tasks
     POST /tasks/bulk
     PATCH /tasks/{task_id}
@@ -439,6 +449,9 @@ _SHOWS: dict[str, Probe] = {
     "GET /announcements": _always("/announcements?limit=100", "/announcements?limit=1"),
     "GET /announcements/{announcement_id}": _threads("/announcements/{id}"),
     "GET /announcements/name/{fqn}": _threads("/announcements/name/{id}"),
+    "GET /conversations": _always("/conversations?limit=100", "/conversations?limit=1"),
+    "GET /conversations/{conversation_id}": _threads("/conversations/{id}"),
+    "GET /conversations/{conversation_id}/replies": _threads("/conversations/{id}/replies"),
     "GET /tasks/count": _always("/tasks/count"),
     "GET /tasks/{task_id}": lambda aviary: (
         f"/tasks/{one}" for one in (*(one["stateId"] for one in aviary.steps), *(one["id"] for one in aviary.threads))

@@ -25,6 +25,8 @@ _WITHOUT_BODY = {
     "post /api/v1/users/logout",
     "post /api/v1/tasks/{task_id}/close",
     "put /api/v1/tasks/{task_id}/suggestion/apply",
+    "put /api/v1/conversations/{conversation_id}/reaction/{reaction}",
+    "put /api/v1/conversations/{conversation_id}/replies/{reply_id}/reaction/{reaction}",
     "put /api/v1/events/subscriptions/name/{name}/syncOffset",
     "put /api/v1/events/subscriptions/{subscription_id}/syncOffset",
     "put /api/v1/events/subscriptions/{subscription_id}/takeOver",

@@ -163,6 +163,32 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     ),
     "PATCH /announcements/{announcement_id}": ("/announcements/{announcement}", PATCHES),
     "DELETE /announcements/{announcement_id}": ("/announcements/{announcement}", NONE),
+    "POST /conversations": (
+        "/conversations",
+        (
+            {"about": f"<#E::table::{_SALARIES}>"},
+            {"about": f"<#E::table::{_SALARIES}>", "message": "x"},
+            {"about": f"<#E::table::{_SALARIES}::columns::wrong>", "message": 7},
+        ),
+    ),
+    "PATCH /conversations/{conversation_id}": ("/conversations/{thread}", PATCHES),
+    "DELETE /conversations/{conversation_id}": ("/conversations/{thread}", NONE),
+    "PUT /conversations/{conversation_id}/reaction/{reaction}": ("/conversations/{thread}/reaction/heart", NONE),
+    "DELETE /conversations/{conversation_id}/reaction/{reaction}": ("/conversations/{thread}/reaction/heart", NONE),
+    "POST /conversations/{conversation_id}/replies": (
+        "/conversations/{thread}/replies",
+        (*DOCUMENTS, {"message": "x"}),
+    ),
+    "PATCH /conversations/{conversation_id}/replies/{reply_id}": ("/conversations/{thread}/replies/{post}", PATCHES),
+    "DELETE /conversations/{conversation_id}/replies/{reply_id}": ("/conversations/{thread}/replies/{post}", NONE),
+    "PUT /conversations/{conversation_id}/replies/{reply_id}/reaction/{reaction}": (
+        "/conversations/{thread}/replies/{post}/reaction/heart",
+        NONE,
+    ),
+    "DELETE /conversations/{conversation_id}/replies/{reply_id}/reaction/{reaction}": (
+        "/conversations/{thread}/replies/{post}/reaction/heart",
+        NONE,
+    ),
     "PATCH /tasks/{task_id}": ("/tasks/{task_thread}", PATCHES),
     "DELETE /tasks/{task_id}": ("/tasks/{task_thread}", NONE),
     "POST /tasks/{task_id}/resolve": (

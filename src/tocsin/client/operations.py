@@ -1,9 +1,9 @@
 """Both clients: ``Client`` waits for answers, ``AsyncClient`` returns awaitables; they offer the same operations.
 
 Each operation is a function of ``client/calls.py``, ``activity_calls.py``, ``alert_calls.py``, ``change_calls.py``,
-``event_calls.py``, ``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``, ``lake_calls.py``,
-``preference_calls.py``, ``rdf_calls.py``, ``retention_calls.py``, ``search_calls.py``, ``substitute_calls.py`` or
-``task_calls.py``, which documents it.
+``conversation_calls.py``, ``event_calls.py``, ``follow_calls.py``, ``inbox_calls.py``, ``incident_calls.py``,
+``lake_calls.py``, ``preference_calls.py``, ``rdf_calls.py``, ``retention_calls.py``, ``search_calls.py``,
+``substitute_calls.py`` or ``task_calls.py``, which documents it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tocsin.client import (
     alert_calls,
     calls,
     change_calls,
+    conversation_calls,
     event_calls,
     follow_calls,
     inbox_calls,
@@ -217,6 +218,13 @@ class _Operations:
     comment_on_change = _operation(change_calls.comment_on_change)
     move_change = _operation(change_calls.move_change)
     withdraw_change = _operation(change_calls.withdraw_change)
+    converse = _operation(conversation_calls.converse)
+    list_conversations = _listing(conversation_calls.list_conversations)
+    get_conversation = _operation(conversation_calls.get_conversation)
+    list_replies = _listing(conversation_calls.list_replies)
+    reply_to_conversation = _operation(conversation_calls.reply_to_conversation)
+    react_to_conversation = _operation(conversation_calls.react_to_conversation)
+    resolve_conversation = _operation(conversation_calls.resolve_conversation)
     create_task = _operation(task_calls.create_task)
     list_tasks = _listing(task_calls.list_tasks)
     get_task = _operation(task_calls.get_task)

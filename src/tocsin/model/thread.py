@@ -24,6 +24,9 @@ THREAD_KEYS = frozenset(
 FACTS = "asTask"
 """The key of a stored thread's document under which lies what only OpenMetadata 2 says of it; no answer shows it."""
 
+NOBODY_ID = "00000000-0000-0000-0000-000000000000"
+"""The id in a reference to a person whom there is none of, for clients that need one."""
+
 SHOWN_POSTS = 3
 """How many of a thread's latest posts an event carries and a list shows, unless more are asked for."""
 
@@ -99,6 +102,11 @@ def thread_document(thread: StoredThread, asset: Document, posts: Sequence[Docum
     link = EntityLink(thread.about_type, asset["fullyQualifiedName"], thread.steps)
     shown_document = {key: value for key, value in thread.document.items() if key != FACTS}
     return {**shown_document, "about": str(link), "entityRef": asset, "posts": list(posts)}
+
+
+def reference_to_former_person(name: str) -> Document:
+    """Return a reference for who wrote something and is deleted for good, by the name that they had."""
+    return {"id": NOBODY_ID, "type": "user", "name": name, "deleted": True}
 
 
 class ThreadPart(StrEnum):

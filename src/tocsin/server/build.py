@@ -43,6 +43,7 @@ from tocsin.store.catalogue.changes.requests import ChangeRequestLog
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.entities.history import History
 from tocsin.store.catalogue.feed.announcements import AnnouncementList
+from tocsin.store.catalogue.feed.conversations import ConversationList
 from tocsin.store.catalogue.feed.tasks import TaskList
 from tocsin.store.catalogue.feed.threads import Feed
 from tocsin.store.catalogue.governance.group_members import Grouped
@@ -128,6 +129,7 @@ class DiscussionParts:
     tasks: TaskList
     task_writes: TaskWrites
     announcements: AnnouncementList
+    conversations: ConversationList
     activity: Activity
 
 
@@ -302,5 +304,11 @@ def _limits_of(settings: Settings) -> LagLimits:
 def _discussion(engine: Engine, writes: Writes, page_bytes: int | None) -> DiscussionParts:
     activity = Activity(engine, page_bytes=page_bytes)
     return DiscussionParts(
-        Feed(engine), FeedWrites(writes), TaskList(engine), TaskWrites(writes), AnnouncementList(engine), activity
+        Feed(engine),
+        FeedWrites(writes),
+        TaskList(engine),
+        TaskWrites(writes),
+        AnnouncementList(engine),
+        ConversationList(engine),
+        activity,
     )

@@ -11,9 +11,11 @@ from dataclasses import replace
 
 from tocsin.catalogue.feed import approvals, events, people, requests, rights, tasks
 from tocsin.catalogue.feed.announcement_requests import AnnouncementRequest
+from tocsin.catalogue.feed.people import OwnReaction, with_reaction
 from tocsin.catalogue.feed.thread_writes import (
     NewThread,
     TaskEnd,
+    add_post,
     announce,
     begin_thread,
     check_overlap,
@@ -25,7 +27,6 @@ from tocsin.catalogue.feed.thread_writes import (
     keep,
     post_of,
     with_event,
-    with_post,
     with_post_count,
 )
 from tocsin.errors import Conflict, InvalidInput
@@ -93,10 +94,30 @@ class FeedWrites:
         """Add a post to a thread; ``document`` is the thread."""
 
         def work(record: Record) -> Written:
-            thread, asset = find_thread(record, thread_id)
+            about = find_thread(record, thread_id)
+            return add_post(record, about, post_of(record, requests.asked_post(request)))
+
+        return self._writes.within(work, actor=actor)
+
+    def add_reply(self, thread_id: str, request: Document, *, actor: Actor) -> Written:
+        """Add a post to a thread; ``document`` is the post."""
+
+        def work(record: Record) -> Written:
+            about = find_thread(record, thread_id)
             post = post_of(record, requests.asked_post(request))
-            stamped_thread = with_post(record, thread, post)
-            return with_event(record, EventType.POST_CREATED, (stamped_thread, asset), describe("posts", new=[post]))
+            return replace(add_post(record, about, post), document=post)
+
+        return self._writes.within(work, actor=actor)
+
+    def react(self, thread_id: str, reaction: OwnReaction, *, actor: Actor) -> Written:
+        """Add or take back the actor's reaction to a thread or post; one that is so already leaves nothing."""
+
+        def work(record: Record) -> Written:
+            thread, asset = find_thread(record, thread_id)
+            if reaction.post_id is None:
+                return _change_thread(record, (thread, asset), with_reaction(record, thread.document, reaction))
+            old = find_post(record, thread, reaction.post_id)
+            return _change_post(record, (thread, asset), old, with_reaction(record, old, reaction))
 
         return self._writes.within(work, actor=actor)
 
@@ -115,13 +136,7 @@ class FeedWrites:
             )
             patched_thread = redaction.restore(json_patch.apply_to_copy(visible_thread, operations, record.bounds))
             requests.check_unchanged(shown_thread, patched_thread, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
-            document = _edited_thread(record, thread, asset, patched_thread)
-            changes = events.thread_changes(thread.document, document)
-            if changes.is_empty():
-                return Written(shown_thread, None)
-            stamped_thread = keep(record, replace(thread, document=document))
-            people.set_of_thread(record, stamped_thread, thread.document)
-            return with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), changes)
+            return _change_thread(record, (thread, asset), _edited_thread(record, thread, asset, patched_thread))
 
         return self._writes.within(work, actor=actor)
 
@@ -137,14 +152,7 @@ class FeedWrites:
             thread, asset = find_thread(record, thread_id)
             old = find_post(record, thread, post_id)
             post = _edited_post(record, thread, old, json_patch.apply_to_copy(old, operations, record.bounds))
-            changes = events.post_changes(old, post)
-            if changes.is_empty():
-                return Written(old, None)
-            record.transaction.threads.put_post(thread.id, post)
-            people.set_mentions(record, thread.id, (post["message"],), (old["message"],), place=post_id)
-            stamped_thread = keep(record, thread)
-            change = with_event(record, EventType.POST_UPDATED, (stamped_thread, asset), changes)
-            return replace(change, document=post)
+            return _change_post(record, (thread, asset), old, post)
 
         return self._writes.within(work, actor=actor)
 
@@ -221,6 +229,29 @@ def _create(record: Record, request: Document, thread_id: str | None = None) -> 
     if request.get("addressedTo") is not None:
         document["addressedTo"] = str(parse_link(request["addressedTo"], "addressedTo"))
     return begin_thread(record, NewThread(document, link.steps, thread_id), asset)
+
+
+def _change_thread(record: Record, about: tuple[StoredThread, Stored], document: Document) -> Written:
+    """Make this the document of a thread, with its event; what changes nothing leaves nothing."""
+    thread, asset = about
+    changes = events.thread_changes(thread.document, document)
+    if changes.is_empty():
+        return Written(events.whole_thread(record, thread, asset), None)
+    stamped_thread = keep(record, replace(thread, document=document))
+    people.set_of_thread(record, stamped_thread, thread.document)
+    return with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), changes)
+
+
+def _change_post(record: Record, about: tuple[StoredThread, Stored], old: Document, post: Document) -> Written:
+    """Replace a post of a thread, with its event; what changes nothing leaves nothing. ``document`` is the post."""
+    thread, asset = about
+    changes = events.post_changes(old, post)
+    if changes.is_empty():
+        return Written(old, None)
+    record.transaction.threads.put_post(thread.id, post)
+    people.set_mentions(record, thread.id, (post["message"],), (old["message"],), place=post["id"])
+    change = with_event(record, EventType.POST_UPDATED, (keep(record, thread), asset), changes)
+    return replace(change, document=post)
 
 
 def _edited_thread(record: Record, thread: StoredThread, asset: Stored, patched_thread: Document) -> Document:

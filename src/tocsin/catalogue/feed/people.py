@@ -6,6 +6,7 @@ Next: ``store/catalogue/feed/rows.py``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from tocsin.catalogue.feed.requests import MOST_PEOPLE
 from tocsin.errors import InvalidInput, NotFound
@@ -17,6 +18,15 @@ from tocsin.model.entity import Document
 from tocsin.model.mentions import Mention, mentions_in, texts_of
 from tocsin.model.stored import Key, not_found
 from tocsin.model.thread import PartTaken, StoredThread, ThreadPart
+
+
+@dataclass(frozen=True)
+class OwnReaction:
+    """A reaction of the actor's that is to be there or not: to a post, or, without one, to the thread."""
+
+    kind: str
+    is_there: bool
+    post_id: str | None = None
 
 
 def assignees(record: Record, references: Iterable[Document]) -> list[Document]:
@@ -44,6 +54,18 @@ def reactions_with_people(record: Record, old: list[Document], new: list[Documen
     """Return the reactions with full references to who reacted."""
     users_by_id = {one["user"]["id"]: one["user"] for one in old}
     return [{**one, "user": users_by_id.get(one["user"]["id"]) or _user(record, one["user"]["id"])} for one in new]
+
+
+def with_reaction(record: Record, before: Document, reaction: OwnReaction) -> Document:
+    """Return a thread's document, or a post, with or without a reaction of the actor's."""
+    reactions: list[Document] = before.get("reactions") or []
+    key = (reaction.kind, record.actor.id)
+    reactions_without = [one for one in reactions if (one["reactionType"], one["user"]["id"]) != key]
+    if reaction.is_there == (len(reactions_without) < len(reactions)):
+        return before
+    reaction_document: Document = {"reactionType": reaction.kind, "user": {"id": record.actor.id, "type": "user"}}
+    after = [*reactions_without, reaction_document] if reaction.is_there else reactions_without
+    return before | {"reactions": reactions_with_people(record, reactions, after)}
 
 
 def set_author(record: Record, thread_id: str, *, place: str = "") -> None:

@@ -14,6 +14,7 @@ from tocsin.catalogue.feed.task_requests import Decision, TaskRequest, checked_f
 from tocsin.catalogue.feed.thread_writes import (
     NewThread,
     TaskEnd,
+    add_post,
     begin_thread,
     end_task,
     find_asset,
@@ -30,7 +31,7 @@ from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.references import key_of
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import EventType, FieldChange, describe
+from tocsin.model.change import EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import with_asked
 from tocsin.model.people import Actor
@@ -68,10 +69,7 @@ class TaskWrites:
         """Add a comment to a task, open or closed."""
 
         def work(record: Record) -> Written:
-            thread, asset = _find_task(record, thread_id)
-            post = post_of(record, message)
-            stamped_thread = with_post(record, thread, post)
-            return with_event(record, EventType.POST_CREATED, (stamped_thread, asset), describe("posts", new=[post]))
+            return add_post(record, _find_task(record, thread_id), post_of(record, message))
 
         return self._writes.within(work, actor=actor)
 

@@ -14,7 +14,7 @@ from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.thread_ports import ThreadRows
 from tocsin.flow.capture.write import Record
 from tocsin.model.announced_thread import IS_ANNOUNCED, is_unannounced
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, describe
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
@@ -148,6 +148,13 @@ def with_post(record: Record, thread: StoredThread, post: Document) -> StoredThr
     people.set_author(record, thread.id, place=post["id"])
     people.set_mentions(record, thread.id, (post["message"],), place=post["id"])
     return keep(record, with_post_count(thread, 1))
+
+
+def add_post(record: Record, about: tuple[StoredThread, Stored], post: Document) -> Written:
+    """Add a new post to a thread, with its event."""
+    thread, asset = about
+    stamped_thread = with_post(record, thread, post)
+    return with_event(record, EventType.POST_CREATED, (stamped_thread, asset), describe("posts", new=[post]))
 
 
 def with_post_count(thread: StoredThread, difference: int) -> StoredThread:

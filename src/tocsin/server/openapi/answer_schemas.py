@@ -44,6 +44,7 @@ from tocsin.server.http.json_schema import (
 )
 from tocsin.server.http.retention_shapes import HOLD, READER
 from tocsin.server.lag import READER_LAG
+from tocsin.server.openapi.conversation_schemas import CONVERSATION_ANSWERS
 from tocsin.server.openapi.task_schemas import TASK_ANSWERS
 
 _REFERENCE = ref("EntityReference")
@@ -446,6 +447,7 @@ ANSWERS: dict[str, Document] = {
     },
     "AlertIncident": schema_of(INCIDENT),
     **TASK_ANSWERS,
+    **CONVERSATION_ANSWERS,
     "AlertIncidentWithTimeline": exact_object(
         {
             **schema_of(INCIDENT)["properties"],

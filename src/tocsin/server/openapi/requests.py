@@ -44,6 +44,7 @@ from tocsin.server.http.json_schema import (
     ref,
 )
 from tocsin.server.login.tokens import LIFETIMES_S
+from tocsin.server.openapi.conversation_schemas import CONVERSATION_REQUESTS
 from tocsin.server.openapi.task_schemas import TASK_REQUESTS
 
 _EXPIRY = either(*LIFETIMES_S)
@@ -209,6 +210,7 @@ REQUESTS: dict[str, Document] = {
     "QueueHeld": closed_object({"items": _HELD}, required=["items"]),
     "QueueExtension": closed_object({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
     **TASK_REQUESTS,
+    **CONVERSATION_REQUESTS,
     "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),
     "IncidentComment": closed_object({"comment": TEXT}),
     "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),

@@ -31,7 +31,7 @@ from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, QueryParameters, answer, list_answer
 from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
-from tocsin.store.catalogue.feed.threads import Sees, cursor_of, place_of
+from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, cursor_of, place_of
 
 Link = Annotated[str, Query(alias="entityLink", max_length=4_000)]
 
@@ -64,9 +64,7 @@ def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Respons
         raise InvalidInput("give either after or before", field="before")
     query = _query(filters, caller)
     page = caller.parts.discussion.feed.page(query, sees(caller), limit=filters.limit, posts=filters.limit_posts)
-    cursors = {"after": cursor_of(page.after), "before": cursor_of(page.before)}
-    paging = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
-    return answer({"data": all_on_wire(page.threads, caller), "paging": paging})
+    return answer({"data": all_on_wire(page.threads, caller), "paging": cursors_of_page(page)})
 
 
 @router.post("", status_code=201, openapi_extra=answers("Thread", reads="CreateThreadRequest"))
@@ -133,7 +131,7 @@ def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked
     """Apply a JSON Patch to a post: message (for its author) or one's own reactions."""
     visible(str(thread_id), caller)
     operations = patch_of(body)
-    count_post(_texts_in(operations), caller)
+    count_post(texts_in(operations), caller)
     written = caller.parts.discussion.feed_writes.patch_post(
         str(thread_id), str(post_id), operations, actor=caller.actor
     )
@@ -146,6 +144,12 @@ def delete_post(thread_id: PathId, post_id: PathId, caller: Asked) -> Response:
     visible(str(thread_id), caller)
     written = caller.parts.discussion.feed_writes.delete_post(str(thread_id), str(post_id), actor=caller.actor)
     return answer(written.document)
+
+
+def cursors_of_page(page: ThreadPage) -> Document:
+    """Return the number and the cursors of a page for a response."""
+    cursors = {"after": cursor_of(page.after), "before": cursor_of(page.before)}
+    return {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
 
 
 def visible(thread_id: str, caller: Caller, *, posts: int = 0) -> Document:
@@ -189,7 +193,7 @@ def patch_answer(thread_id: str, body: object, caller: Caller) -> Response:
     """Return the answer to a JSON Patch of a thread."""
     visible(thread_id, caller)
     operations = patch_of(body)
-    count_post(_texts_in(operations), caller)
+    count_post(texts_in(operations), caller)
     written = caller.parts.discussion.feed_writes.patch(thread_id, operations, actor=caller.actor)
     return answer(on_wire(written.document, caller))
 
@@ -239,5 +243,6 @@ def document_of(link: EntityLink, caller: Caller) -> Document:
     return document
 
 
-def _texts_in(operations: list[Document]) -> list[object]:
+def texts_in(operations: Sequence[Document]) -> list[object]:
+    """Return the texts that a JSON Patch writes."""
     return [str(one["value"]) for one in operations if "value" in one]

@@ -49,7 +49,7 @@ class FeedQuery:
 
     Attributes
     ----------
-    about_id, steps : the asset they are about, and the part of it, those below included
+    about_id, steps : the asset they are about, and the part of it, those below included unless ``is_exact``
     user_id, filter_type : the user they concern, and how
     kind, task_status, resolved : their type and status
     active_at_ms : announcements that are active (or, with ``active`` false, inactive) at this time
@@ -60,6 +60,7 @@ class FeedQuery:
     resolved: bool = False
     about_id: str | None = None
     steps: tuple[str, ...] = ()
+    is_exact: bool = False
     user_id: str | None = None
     filter_type: FilterType | None = None
     kind: ThreadType | None = None
@@ -75,7 +76,8 @@ def conditions_of(connection: Connection, query: FeedQuery) -> list[Condition]:
     """Return the SQL conditions of ``query``, without its cursors."""
     conditions: list[Condition] = [_THREAD.resolved == query.resolved]
     if query.about_id is not None:
-        conditions += [_THREAD.about_id == query.about_id, lies_at(query.steps)]
+        at_place = _THREAD.steps == join_steps(query.steps) if query.is_exact else lies_at(query.steps)
+        conditions += [_THREAD.about_id == query.about_id, at_place]
     if query.kind is not None:
         conditions.append(_THREAD.kind == query.kind.value)
     if query.kind is ThreadType.TASK and query.task_status is not None:

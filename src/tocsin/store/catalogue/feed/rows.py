@@ -5,10 +5,10 @@ Implements ``ThreadRows`` of ``flow/capture/thread_ports.py``. Next: ``store/cat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, literal, or_, select, update
 
 from tocsin.chunks import chunks_of
 from tocsin.model.announced_thread import is_unannounced
@@ -106,17 +106,36 @@ class SqlThreads:
         latest = query.order_by(_POST.posted_at_ms.desc(), _POST.id.desc()).limit(limit)
         return [from_text(text) for text in reversed(self._run(latest).scalars().all())]
 
+    def latest_posts_of(self, threads: Sequence[StoredThread], limit: int) -> dict[str, list[Document]]:
+        """Return the latest posts of each of these threads, oldest first, by the thread's id."""
+        posts: dict[str, list[Document]] = {one.id: [] for one in threads}
+        age = func.row_number().over(
+            partition_by=_POST.thread_id, order_by=(_POST.posted_at_ms.desc(), _POST.id.desc())
+        )
+        with_posts = [one.id for one in threads if one.document["postsCount"]] if limit else []
+        for chunk in chunks_of(with_posts):
+            with_age = select(_POST.thread_id, _POST.document, age.label("age")).where(_POST.thread_id.in_(chunk))
+            by_age = with_age.subquery()
+            latest = select(by_age.c.thread_id, by_age.c.document).where(by_age.c.age <= limit)
+            for thread_id, text in self._run(latest.order_by(by_age.c.thread_id, by_age.c.age.desc())):
+                posts[thread_id].append(from_text(text))
+        return posts
+
     def author_of(self, thread_id: str, post_id: str) -> str | None:
         """Return the id of who wrote a post; None if they are deleted for good."""
         wrote = (_PART.thread_id == thread_id, _PART.place == post_id, _PART.part == ThreadPart.AUTHOR.value)
         return self._run(select(_PART.principal_id).where(*wrote)).scalar_one_or_none()
 
-    def authors_of(self, thread_ids: Collection[str]) -> dict[str, str]:
-        """Return the ids of who wrote the posts of these threads, by post; people deleted for good are left out."""
+    def authors_of(self, posts: Mapping[str, Sequence[Document]]) -> dict[str, str]:
+        """Return the ids of who wrote these posts, by post; people deleted for good are left out.
+
+        ``posts`` are by the ids of their threads.
+        """
         authors: dict[str, str] = {}
-        for chunk in chunks_of(sorted(thread_ids)):
-            query = select(_PART.place, _PART.principal_id)
-            query = query.where(_PART.thread_id.in_(chunk), _PART.part == ThreadPart.AUTHOR.value, _PART.place != "")
+        for chunk in chunks_of((thread_id, one["id"]) for thread_id, many in posts.items() for one in many):
+            thread_ids, post_ids = ({pair[end] for pair in chunk} for end in (0, 1))
+            query = select(_PART.place, _PART.principal_id).where(_PART.part == ThreadPart.AUTHOR.value)
+            query = query.where(_PART.thread_id.in_(sorted(thread_ids)), _PART.place.in_(sorted(post_ids)))
             authors.update((place, author_id) for place, author_id in self._run(query))
         return authors
 

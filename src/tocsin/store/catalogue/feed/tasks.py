@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, func, select
 from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.task import TYPES, TaskSurroundings, task_document
-from tocsin.model.thread import FACTS, StoredThread, ThreadPart, ThreadType
+from tocsin.model.thread import FACTS, StoredThread, ThreadPart, ThreadType, reference_to_former_person
 from tocsin.store.catalogue.access.visibility import Scopes
 from tocsin.store.catalogue.feed.filters import ThreadCursor, lies_in_domain, lies_in_scopes
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, SqlThreads, thread_of
@@ -136,8 +136,8 @@ def _conditions(task_filter: TaskFilter) -> list[_Condition]:
 
 
 def _task_documents(connection: Connection, threads: Sequence[StoredThread], comments: int) -> list[Document]:
-    posts = {one.id: _latest_posts(connection, one, comments) for one in threads}
-    authors = SqlThreads(connection).authors_of([one for one, latest in posts.items() if latest])
+    posts = SqlThreads(connection).latest_posts_of(threads, comments)
+    authors = SqlThreads(connection).authors_of(posts)
     ids = {*authors.values(), *(one for stored_thread in threads for one in _ids_in(stored_thread))}
     references = references_by_id(connection, ids)
     documents = []
@@ -152,11 +152,6 @@ def _task_documents(connection: Connection, threads: Sequence[StoredThread], com
     return documents
 
 
-def _latest_posts(connection: Connection, stored_thread: StoredThread, limit: int) -> list[Document]:
-    has_posts = limit and stored_thread.document["postsCount"]
-    return SqlThreads(connection).latest_posts(stored_thread.id, limit) if has_posts else []
-
-
 def _ids_in(stored_thread: StoredThread) -> set[str]:
     """Return the ids of all that a task refers to."""
     facts = stored_thread.document.get(FACTS) or {}
@@ -168,16 +163,6 @@ def _ids_in(stored_thread: StoredThread) -> set[str]:
 
 def _comment(post: Document, author: Document | None) -> Document:
     """Return a post as a comment; ``author`` is None for who is deleted for good."""
-    absent_author = {
-        "id": "00000000-0000-0000-0000-000000000000",
-        "type": "user",
-        "name": post["from"],
-        "deleted": True,
-    }
-    comment = {
-        "id": post["id"],
-        "message": post["message"],
-        "author": author or absent_author,
-        "createdAt": post["postTs"],
-    }
+    shown_author = author or reference_to_former_person(post["from"])
+    comment = {"id": post["id"], "message": post["message"], "author": shown_author, "createdAt": post["postTs"]}
     return comment | {"reactions": post.get("reactions") or []}

@@ -7,7 +7,7 @@ Next: ``store/catalogue/feed/filters.py`` for the filters.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -43,6 +43,9 @@ class Sees(Protocol):
     def __call__(self, entity_type: str, entity_id: str, /) -> bool:
         """Return whether the person may see the asset of this type and id."""
 
+
+Show = Callable[[Sequence[StoredThread]], list[Document]]
+"""Makes documents of threads, one of each."""
 
 _THREAD, _POST = thread.c, thread_post.c
 _AT_ONCE = 200
@@ -99,20 +102,10 @@ class Feed:
 
     def page(self, query: FeedQuery, sees: Sees, *, limit: int, posts: int) -> ThreadPage:
         """Return the threads that ``query`` asks for and ``sees`` allows, each with its latest posts."""
-        backwards = query.before is not None
         with reading(self._engine) as connection:
-            conditions, total = conditions_of(connection, query), _matching_count(connection, query)
-            threads, unseen = visible_threads(
-                connection, query.before or query.after, conditions, sees=sees, limit=limit + 1, backwards=backwards
+            return page_of(
+                connection, query, sees, limit, lambda threads: _thread_documents(connection, threads, posts)
             )
-            onward = place_in(threads[limit - 1]) if len(threads) > limit else unseen
-            threads = threads[:limit]
-            back = place_in(threads[0]) if threads and (query.before or query.after) else None
-            if backwards:
-                threads.reverse()
-            documents = _thread_documents(connection, threads, posts)
-        after, before = (back, onward) if backwards else (onward, back)
-        return ThreadPage(documents, total, after=after, before=before)
 
     def counts(self, asset: Document, steps: tuple[str, ...], *, now_ms: int) -> list[Document]:
         """Return upstream's thread counts: one for the asset, and for each part of it, that has threads."""
@@ -144,6 +137,22 @@ class Feed:
         }
         with reading(self._engine) as connection:
             return [{"entityLink": link} | {key: _matching_count(connection, query) for key, query in queries.items()}]
+
+
+def page_of(connection: Connection, query: FeedQuery, sees: Sees, limit: int, show: Show) -> ThreadPage:
+    """Return the threads that ``query`` asks for and ``sees`` allows, as ``show`` makes documents of them."""
+    backwards = query.before is not None
+    conditions, total = conditions_of(connection, query), _matching_count(connection, query)
+    threads, unseen = visible_threads(
+        connection, query.before or query.after, conditions, sees=sees, limit=limit + 1, backwards=backwards
+    )
+    onward = place_in(threads[limit - 1]) if len(threads) > limit else unseen
+    threads = threads[:limit]
+    back = place_in(threads[0]) if threads and (query.before or query.after) else None
+    if backwards:
+        threads.reverse()
+    after, before = (back, onward) if backwards else (onward, back)
+    return ThreadPage(show(threads), total, after=after, before=before)
 
 
 def _matching_count(connection: Connection, query: FeedQuery) -> int:
@@ -204,14 +213,15 @@ def _thread_documents(connection: Connection, threads: Sequence[StoredThread], p
     references = references_by_id(
         connection, {stored_thread.about_id for stored_thread in threads} | set(_assignee_ids(threads))
     )
+    latest_posts = SqlThreads(connection).latest_posts_of(threads, posts)
     documents = []
     for stored_thread in threads:
-        has_posts = posts and stored_thread.document["postsCount"]
-        latest = SqlThreads(connection).latest_posts(stored_thread.id, posts) if has_posts else []
         asset = references.get(stored_thread.about_id)
         if asset is None:
             raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
-        documents.append(_with_assignees(thread_document(stored_thread, asset, latest), references))
+        documents.append(
+            _with_assignees(thread_document(stored_thread, asset, latest_posts[stored_thread.id]), references)
+        )
     return documents
 
 
@@ -239,7 +249,8 @@ def place_of(cursor: str, field: str) -> ThreadCursor:
     InvalidInput : the text is no cursor of ours
     """
     moment, _, thread_id = cursor.partition("_")
-    if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and 0 < len(thread_id) <= 36):
+    is_id = 0 < len(thread_id) <= 36 and thread_id.isprintable()
+    if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and is_id):
         raise not_a_cursor(cursor, field)
     return ThreadCursor(int(moment), thread_id)
 

@@ -286,10 +286,11 @@ ROWS = (
         ),
     ),
     Row(
-        "move of a term to another glossary",
+        "move of a term to another glossary, which has reviewers",
         _patch_to("/glossary", "Finance", "glossary", _TERM, "replace"),
         (
-            "entityUpdated glossaryTerm Finance.Revenue [fullyQualifiedName glossary] 0.1>0.2",
+            "entityUpdated glossaryTerm Finance.Revenue [entityStatus fullyQualifiedName glossary] 0.1>0.2",
+            "threadCreated thread Finance.Revenue [message task.assignees task.status] None",
             "entityUpdated glossaryTerm Finance.Revenue.Net [fullyQualifiedName glossary] 0.1>0.2",
         ),
     ),

@@ -12,9 +12,10 @@ PINS := requirements/all.txt requirements/dev.txt
 BUILD_PINS := requirements/build.txt
 QUICK_TESTS := $(wildcard tests/unit tests/parity tests/arch tests/docs)
 PYTEST_ARGS ?=
-# More at a time than cores, for tests wait for processes; fewer where their Spark sessions would have no room.
+# Three at a time on two cores, for tests wait for processes; two where three Spark sessions would have no room.
+# Four take longer: they compute more than they wait.
 # `make test WORKERS=0`: one by one.
-WORKERS ?= $(shell cat /proc/meminfo 2>/dev/null | awk '/^MemAvailable/ {free = $$2} END {print (free > 16000000 ? 4 : free > 12000000 ? 3 : 2)}')
+WORKERS ?= $(shell cat /proc/meminfo 2>/dev/null | awk '/^MemAvailable/ {free = $$2} END {print (free > 12000000 ? 3 : 2)}')
 BENCH_ARGS ?=
 TRUTH_ARGS ?=
 # Only names, versions and hashes: no registry, folder or option of this machine gets into the files.

@@ -39,6 +39,7 @@ class Canaries:
     open: dict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
     events: list[Json] = field(default_factory=list)
     threads: list[Json] = field(default_factory=list)
+    suggestion_ids: list[str] = field(default_factory=list)
     steps: list[Json] = field(default_factory=list)
     message_ids: list[str] = field(default_factory=list)
     incidents: list[Json] = field(default_factory=list)
@@ -161,6 +162,8 @@ def _said_of_it(aviary: Canaries, client: httpx.Client) -> None:
         text = CANARY if name == CANARY else "Hello"
         about = _LINK.format(name)
         aviary.threads.append(create_entity(client, "/feed", about=about, message=f"{text} <#E::user::mallory>"))
+    suggestion = create_entity(client, "/suggestions", entityLink=_LINK.format(CANARY), description=CANARY)
+    aviary.suggestion_ids.append(suggestion["id"])
     thread = aviary.threads[0]
     assert client.post(f"/feed/{thread['id']}/posts", json={"message": f"{CANARY} <#E::user::mallory>"}).is_success
     mallory = {"id": aviary.mallory_id, "type": "user"}

@@ -75,6 +75,8 @@ def test_announcements_are_scheduled_active_and_expired(
     first = client.get("/announcements?limit=2").json()
     second = client.get("/announcements", params={"limit": 2, "after": first["paging"]["after"]}).json()
     assert len({one["id"] for one in (*first["data"], *second["data"])}) == 3
+    back = client.get("/announcements", params={"limit": 2, "before": second["paging"]["before"]}).json()
+    assert back["data"] == first["data"]
 
 
 def test_an_announcement_of_1_has_its_id_as_name(

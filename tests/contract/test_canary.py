@@ -154,6 +154,13 @@ WRITES = frozenset(
     DELETE /conversations/{conversation_id}/replies/{reply_id}
     PUT /conversations/{conversation_id}/replies/{reply_id}/reaction/{reaction}
     DELETE /conversations/{conversation_id}/replies/{reply_id}/reaction/{reaction}
+    POST /suggestions
+    PUT /suggestions/accept-all
+    PUT /suggestions/reject-all
+    PUT /suggestions/{suggestion_id}
+    PUT /suggestions/{suggestion_id}/accept
+    PUT /suggestions/{suggestion_id}/reject
+    DELETE /suggestions/{suggestion_id}
     POST /tasks
     POST /tasks/bulk
     PATCH /tasks/{task_id}
@@ -445,6 +452,8 @@ _SHOWS: dict[str, Probe] = {
     "GET /events/subscriptions/{subscription_id}/history": lambda aviary: (
         f"/events/subscriptions/{one['id']}/history?limit=500" for one in aviary.open["events/subscriptions"]
     ),
+    "GET /suggestions": _always("/suggestions?limit=100", "/suggestions?limit=1"),
+    "GET /suggestions/{suggestion_id}": lambda aviary: (f"/suggestions/{one}" for one in aviary.suggestion_ids),
     "GET /tasks": _always("/tasks?limit=100&fields=comments", "/tasks?limit=1"),
     "GET /announcements": _always("/announcements?limit=100", "/announcements?limit=1"),
     "GET /announcements/{announcement_id}": _threads("/announcements/{id}"),

@@ -92,6 +92,8 @@ _QUERIES = {
     "/search/fieldQuery": "?fieldName=name&fieldValue={name}&index=table_search_index",
     "/lineage/getLineage": "?fqn={fullyQualifiedName}",
     "/search/suggest": "?q=ord",
+    "/suggestions/accept-all": "?userId={id}&entityFQN={fullyQualifiedName}",
+    "/suggestions/reject-all": "?userId={id}&entityFQN={fullyQualifiedName}",
     "/search/query": "?q={name}",
 }
 _FILTERED = 200, 206

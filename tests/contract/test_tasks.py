@@ -248,12 +248,25 @@ def test_pages_hold_threads_and_incidents_each_once(
         page = administrator.get("/tasks", params={"limit": 1, **({"after": after} if after else {})}).json()
         walked_ids += [one["id"] for one in page["data"]]
         assert page["paging"]["total"] == 4
-        after = page["paging"].get("after")
+        after, last = page["paging"].get("after"), page
         if not after:
             break
     assert walked_ids == [one["id"] for one in whole_page["data"]]
-    for bad_cursor in ("x", "~~", "x~", "~x", "9_~"):
-        assert administrator.get("/tasks", params={"after": bad_cursor}).status_code == 400, bad_cursor
+    before = last["paging"]["before"]
+    for expected_ids in (walked_ids[2:3], walked_ids[1:2], walked_ids[:1]):
+        page = administrator.get("/tasks", params={"limit": 1, "before": before}).json()
+        assert ([one["id"] for one in page["data"]], page["paging"]["total"]) == (expected_ids, 4)
+        before = page["paging"].get("before")
+    assert before is None
+    three = administrator.get("/tasks", params={"limit": 3, "before": last["paging"]["before"]}).json()
+    assert [one["id"] for one in three["data"]] == walked_ids[:3]
+    onward = administrator.get("/tasks", params={"limit": 3, "after": three["paging"]["after"]}).json()
+    assert [one["id"] for one in onward["data"]] == walked_ids[3:]
+    for bad_cursor in ("x", "~~", "x~", "~x", "9_~", "9_0_", "9_2_00000000-0000-4000-8000-000000000000"):
+        for parameter in ("after", "before"):
+            assert administrator.get("/tasks", params={parameter: bad_cursor}).status_code == 400, bad_cursor
+    both = {"after": three["paging"]["after"], "before": last["paging"]["before"]}
+    assert administrator.get("/tasks", params=both).status_code == 400
 
 
 @pytest.mark.parametrize(

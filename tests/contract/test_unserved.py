@@ -9,9 +9,7 @@ from tests.serving import Served
 from tocsin.server.http.unserved import UNSERVED
 
 
-@pytest.mark.parametrize(
-    "path", ["/apps", "/apps/name/SearchIndexingApplication", "/automations/workflows", "/suggestions"]
-)
+@pytest.mark.parametrize("path", ["/apps", "/apps/name/SearchIndexingApplication", "/automations/workflows"])
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
 def test_what_is_not_served_is_404_with_what_to_use_instead(
     administrator: httpx.Client, method: str, path: str

@@ -145,6 +145,18 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
             {"about": f"<#E::table::{_SALARIES}::columns::wrong>", "type": 7},
         ),
     ),
+    "POST /suggestions": (
+        "/suggestions",
+        (
+            {"entityLink": f"<#E::table::{_SALARIES}>"},
+            {"entityLink": f"<#E::table::{_SALARIES}>", "description": "x"},
+            {"entityLink": f"<#E::table::{_SALARIES}::columns::wrong>", "description": 7},
+        ),
+    ),
+    "PUT /suggestions/{suggestion_id}": ("/suggestions/{suggestion}", (*DOCUMENTS, {"description": "x"})),
+    "PUT /suggestions/{suggestion_id}/accept": ("/suggestions/{suggestion}/accept", NONE),
+    "PUT /suggestions/{suggestion_id}/reject": ("/suggestions/{suggestion}/reject", NONE),
+    "DELETE /suggestions/{suggestion_id}": ("/suggestions/{suggestion}", NONE),
     "POST /announcements": (
         "/announcements",
         (
@@ -405,6 +417,8 @@ BY_ROW: dict[str, tuple[str, tuple[Json, ...]]] = {
 MAKES: dict[str, str] = {
     "DELETE /{collection:collection}/deleteStale": "deletes and names what the caller sees",
     "POST /events/ingest": "for bots; what is hidden is refused (``test_ingest.py``)",
+    "PUT /suggestions/accept-all": "of a hidden asset as of one that is not there: none (``test_suggestions.py``)",
+    "PUT /suggestions/reject-all": "of a hidden asset as of one that is not there: none",
     "POST /tasks/bulk": "says of each task that it is not found (``test_tasks.py``)",
     "POST /queryCostRecord": "a malformed body is refused first; then the query is asked for as everywhere",
     "POST /{collection:collection}": "says only that the name is taken, as reading it does",
@@ -545,6 +559,8 @@ def world(
     task_details = {"type": "RequestDescription", "assignees": [{"type": "user", "id": user_id}]}
     about = f"<#E::table::{_SALARIES}::description>"
     task = create_entity(administrator, "/feed", about=about, message=SECRET, type="Task", taskDetails=task_details)
+    link_of_table = f"<#E::table::{_SALARIES}>"
+    suggestion = create_entity(administrator, "/suggestions", entityLink=link_of_table, description=SECRET)
     outage = create_entity(
         administrator,
         "/announcements",
@@ -588,6 +604,7 @@ def world(
         "task": str(task["task"]["id"]),
         "task_thread": task["id"],
         "announcement": outage["id"],
+        "suggestion": suggestion["id"],
         "type": types["id"],
     }
     with client:

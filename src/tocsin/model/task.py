@@ -174,7 +174,6 @@ def task_document(thread: StoredThread, around: TaskSurroundings) -> Document:
     """Return the task of 2.x that a thread is."""
     document, facts = thread.document, _facts(thread.document)
     state, task_id = state_of(document), f"{TASK_ID_PREFIX}{document['task']['id']:05d}"
-    creator = around.references.get(thread.created_by_id) or _person(thread.created_by_id, document["createdBy"])
     task = {
         "id": thread.id,
         "taskId": task_id,
@@ -188,7 +187,7 @@ def task_document(thread: StoredThread, around: TaskSurroundings) -> Document:
         "priority": priority_of(document),
         "about": around.asset,
         "domains": [around.references[one] for one in document.get("domains") or () if one in around.references],
-        "createdBy": creator,
+        "createdBy": creator_of(thread, around),
         "createdById": thread.created_by_id,
         "assignees": _present(document["task"]["assignees"], around),
         "reviewers": _present(facts.get("reviewers") or [], around),
@@ -208,6 +207,12 @@ def task_document(thread: StoredThread, around: TaskSurroundings) -> Document:
         "deleted": False,
     }
     return {key: value for key, value in (task | _approval(task)).items() if value is not None}
+
+
+def creator_of(thread: StoredThread, around: TaskSurroundings) -> Document:
+    """Return a reference to who began a task."""
+    creator_id = thread.created_by_id
+    return around.references.get(creator_id) or _person(creator_id, thread.document["createdBy"])
 
 
 def _facts(document: Document) -> Document:

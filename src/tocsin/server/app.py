@@ -55,7 +55,7 @@ from tocsin.server.routes.alerts import (
     templates,
 )
 from tocsin.server.routes.entities import bulk, columns, context, crud, history, listing, named_columns, watching
-from tocsin.server.routes.feed import announcements, conversations, task_entities, tasks, threads, votes
+from tocsin.server.routes.feed import announcements, conversations, suggestions, task_entities, tasks, threads, votes
 from tocsin.server.routes.governance import assets, custom_properties
 from tocsin.server.routes.lineage import edges, graph, impact
 from tocsin.server.routes.notifications import (
@@ -381,6 +381,7 @@ def _routes() -> list[LaidOutRoute]:
         permissions,
         tasks,
         task_entities,
+        suggestions,
         announcements,
         conversations,
         threads,

@@ -20,6 +20,7 @@ from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
 from tocsin.flow.eventlog.lag import LagLimits
+from tocsin.model.suggestion import SUGGESTION, suggestion_document
 from tocsin.server.alert_stores import AlertStores
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares
@@ -127,6 +128,7 @@ class DiscussionParts:
     feed: Feed
     feed_writes: FeedWrites
     tasks: TaskList
+    suggestions: TaskList
     task_writes: TaskWrites
     announcements: AnnouncementList
     conversations: ConversationList
@@ -307,6 +309,7 @@ def _discussion(engine: Engine, writes: Writes, page_bytes: int | None) -> Discu
         Feed(engine),
         FeedWrites(writes),
         TaskList(engine),
+        TaskList(engine, suggestion_document, kind=SUGGESTION),
         TaskWrites(writes),
         AnnouncementList(engine),
         ConversationList(engine),

@@ -36,6 +36,7 @@ from tocsin.model.entity import Document
 from tocsin.model.inheritance import with_asked
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.suggestion import SUGGESTION
 from tocsin.model.task import APPROVE, COMPLETE, REOPEN, Transition, transitions_of, value_key_of
 from tocsin.model.thread import FACTS, StoredThread, TaskStatus, ThreadType
 
@@ -76,6 +77,8 @@ class TaskWrites:
     def decide(self, thread_id: str, decision: Decision, *, actor: Actor) -> Written:
         """Take a task through a transition; one that is approved writes its asset, in the same transaction.
 
+        A suggestion that is nobody's is decided by who may edit what it is about, as its routes check.
+
         Raises
         ------
         Forbidden : the task does not concern the actor
@@ -85,7 +88,7 @@ class TaskWrites:
 
         def work(record: Record) -> Written:
             thread, asset = _find_task(record, thread_id, Hold.CHANGE)
-            if not approvals.is_approval(thread):
+            if not approvals.is_approval(thread) and not is_nobodys(thread.task, asset):
                 rights.check_concerned(record, thread, asset, f"{decision.transition.id} the task")
             transition = _transition_from(thread, decision.transition)
             if asset.is_deleted:
@@ -104,6 +107,24 @@ class TaskWrites:
         def work(record: Record) -> Written:
             thread, asset = _find_task(record, thread_id)
             return _change(record, (thread, asset), edits)
+
+        return self._writes.within(work, actor=actor)
+
+    def propose(self, thread_id: str, proposal: Document, *, actor: Actor) -> Written:
+        """Make an open suggestion suggest something else: these keys of its payload; only its author may.
+
+        Raises
+        ------
+        Forbidden : the actor is not its author
+        Conflict : it is closed
+        """
+
+        def work(record: Record) -> Written:
+            thread, asset = _find_task(record, thread_id, Hold.CHANGE)
+            rights.check_author(actor, thread.created_by_id, "a suggestion")
+            if thread.task["status"] != TaskStatus.OPEN:
+                raise Conflict(f"task {thread.task['id']} is closed")
+            return _propose(record, thread, asset, proposal)
 
         return self._writes.within(work, actor=actor)
 
@@ -133,7 +154,7 @@ def _document_of(record: Record, request: TaskRequest, asset: Stored) -> Documen
         whole_asset = with_asked(asset.entity_type, asset.document, lambda at: record.transaction.heritage(*at))
         owners = whole_asset.get("owners") or []
         assignees = [{"id": one["id"], "type": one["type"]} for one in owners]
-    if not assignees:
+    if not assignees and request.facts["type"] != SUGGESTION:
         raise InvalidInput("a task needs an assignee: a user or a team; this asset has no owner", field="assignees")
     facts = request.facts | {"reviewers": people.assignees(record, _people(record, request.reviewers, "reviewers"))}
     task: Document = {"type": request.kind.value, "assignees": assignees, "status": TaskStatus.OPEN.value}
@@ -147,6 +168,27 @@ def _document_of(record: Record, request: TaskRequest, asset: Stored) -> Documen
         if key == "tags" and suggestion is not None:
             suggestion = tasks.text_of(tasks.tags_after(part, facts.get("payload") or {}))
     return document | {"task": task | ({} if suggestion is None else {"suggestion": suggestion})}
+
+
+def is_nobodys(task: Document, asset: Stored) -> bool:
+    """Return whether a task has no assignee and its asset no owner: a suggestion about what nobody owns."""
+    return not task["assignees"] and not asset.document.get("owners")
+
+
+def _propose(record: Record, thread: StoredThread, asset: Stored, proposal: Document) -> Written:
+    facts = thread.document[FACTS]
+    payload, key = facts["payload"] | proposal, value_key_of(thread.document)
+    suggestion = payload["suggestedValue"]
+    if key == "tags":
+        suggestion = tasks.text_of(tasks.tags_after(tasks.target_of(asset, thread.steps, key), payload))
+    if payload == facts["payload"]:
+        return Written(events.whole_thread(record, thread, asset), None)
+    task = thread.task | {"suggestion": suggestion}
+    document = thread.document | {"task": task, FACTS: facts | {"payload": payload}}
+    stamped_thread = keep(record, replace(thread, document=document))
+    change = FieldChange(name="task.suggestion", old_value=thread.task["suggestion"], new_value=suggestion)
+    changes = events.thread_changes(thread.document, document).with_changes(change)
+    return with_event(record, EventType.THREAD_UPDATED, (stamped_thread, asset), changes)
 
 
 def _people(record: Record, names: Sequence[Value], place: str) -> list[Document]:

@@ -19,6 +19,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Stored
+from tocsin.model.suggestion import labels_of, suggested_labels
 from tocsin.model.thread import DESCRIPTION_TASKS, FACTS, TAG_TASKS, StoredThread
 
 Value = Any  # Any: a description or a list of tag labels
@@ -89,7 +90,7 @@ def value_of(thread: StoredThread, asset: Stored, stated_value: str | None) -> s
 def tags_after(target: Document, payload: Document) -> list[Document]:
     """Return the tag labels of a part of an asset once what a payload adds and removes is added and removed."""
     if payload.get("suggestedValue") is not None:
-        additions = _suggested_labels(payload["suggestedValue"])
+        additions = suggested_labels(payload["suggestedValue"])
     else:
         additions = payload.get("tagsToAdd") or []
     removed_names = {one["tagFQN"] for one in payload.get("tagsToRemove") or ()}
@@ -98,17 +99,12 @@ def tags_after(target: Document, payload: Document) -> list[Document]:
     return [label for name, label in labels.items() if name not in removed_names]
 
 
-def _suggested_labels(text: str) -> list[Document]:
-    """Return the labels that a suggestion names: JSON as ``newValue`` has it, or the full name of one tag."""
-    return _labels(text) if text.lstrip()[:1] in ("[", "{") else [{"tagFQN": text, "source": "Classification"}]
-
-
 def carry_out(record: Record, thread: StoredThread, asset: Stored, new_value: str) -> ChangeEvent | None:
     """Write what the task asked for; return the asset's own event, None when nothing changes."""
     key = field_of(thread.task["type"])
     if key is None:
         return None
-    value: Value = new_value if key == "description" else _labels(new_value)
+    value: Value = new_value if key == "description" else labels_of(new_value)
     document = copy.deepcopy(asset.document)
     _target(document, thread.steps, key)[key] = value
     fields = patched_fields(ENTITY_TYPES[asset.entity_type], asset, document)
@@ -157,15 +153,3 @@ def _parts(path: str) -> list[str]:
         return fqn.split(path)
     except InvalidInput:
         return []
-
-
-def _labels(text: str) -> list[Document]:
-    """Return the tag labels that a text spells as JSON, as OpenMetadata's page sends them."""
-    try:
-        labels: list[Document] = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise InvalidInput("must be a JSON list of tag labels, as a string", field="newValue") from error
-    is_list = isinstance(labels, list)
-    if not is_list or not all(isinstance(one, dict) and isinstance(one.get("tagFQN"), str) for one in labels):
-        raise InvalidInput("must be a JSON list of tag labels, as a string", field="newValue")
-    return labels

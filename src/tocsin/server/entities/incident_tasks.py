@@ -18,13 +18,13 @@ from tocsin.server.access.permissions import permitted_document, require, scope_
 from tocsin.server.entities.reports import write_permitted
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
-from tocsin.store.database.cursors import DocumentPage, ReportWindow, place_text
+from tocsin.store.database.cursors import DocumentPage, ReportWindow
 
 
 def incident_page(
     caller: Caller, *, statuses: tuple[str, ...] | None, assignee: str | None, about: str | None, window: ReportWindow
 ) -> tuple[DocumentPage, list[str]]:
-    """Return the last incident of each test case as a task, newest first, and the cursor after each.
+    """Return the last incident of each test case as a task, newest first, and the id of the step that each ends with.
 
     Parameters
     ----------
@@ -46,8 +46,7 @@ def incident_page(
     page = incidents.page(state_filter, window)
     steps = incidents.of_states([one["stateId"] for one in page.documents])
     tasks = [task_of(steps[one["stateId"]]) for one in page.documents]
-    cursors = [place_text(one["timestamp"], one["id"]) for one in page.documents]
-    return DocumentPage(tasks, page.total, page.after), cursors
+    return DocumentPage(tasks, page.total, page.after, page.before), [one["id"] for one in page.documents]
 
 
 def is_incident(state_id: str, caller: Caller) -> bool:

@@ -45,7 +45,8 @@ async def window_of(
 
 def page_answer(page: DocumentPage) -> Response:
     """Return a page of reports as an answer."""
-    paging: Document = {"total": page.total} | ({"after": page.after} if page.after else {})
+    cursors = {"after": page.after, "before": page.before}
+    paging: Document = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
     return answer({"data": page.documents, "paging": paging})
 
 

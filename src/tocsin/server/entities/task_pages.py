@@ -1,10 +1,11 @@
 """Pages of tasks of OpenMetadata 2: threads that are tasks, and incidents of test cases, the latest changed first.
 
-A cursor is a cursor of each of the two. Next: ``store/catalogue/feed/tasks.py``.
+A cursor is a place in the order of both. Next: ``store/catalogue/feed/tasks.py``.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from pydantic import Field
@@ -18,14 +19,16 @@ from tocsin.model.task import CATEGORIES, GROUPS, PRIORITIES, TYPES, UNUSED_STAT
 from tocsin.server.access.permissions import scopes_of
 from tocsin.server.entities.incident_tasks import incident_page
 from tocsin.server.request import Caller, QueryParameters
+from tocsin.store.catalogue.feed.filters import ThreadCursor
 from tocsin.store.catalogue.feed.tasks import TaskFilter
-from tocsin.store.catalogue.feed.threads import Sees, cursor_of, place_of
-from tocsin.store.database.cursors import DocumentPage, ReportWindow, not_a_cursor
+from tocsin.store.catalogue.feed.threads import Sees, ThreadWindow
+from tocsin.store.database.cursors import DocumentPage, ReportWindow, not_a_cursor, place_text
 
 SHOWN_COMMENTS = 3
 _STATES = (*(one.value for one in TaskState), *UNUSED_STATES)
 _GROUPS = {"open": (*GROUPS["open"], "InProgress"), "closed": GROUPS["closed"]}
-_OVER, _BETWEEN = "-", "~"
+_THREAD, _INCIDENT = "0", "1"
+_CURSOR = re.compile(r"([0-9]{1,15})_([01])_([0-9a-fA-F-]{36})")
 
 
 class TaskQuery(QueryParameters):
@@ -52,23 +55,52 @@ class TaskPageQuery(TaskQuery):
         default=None, max_length=2000, description="`comments`: with the latest comments; all else is there anyway."
     )
     limit: int = Field(default=10, ge=1, le=1_000)
-    after: str | None = Field(default=None, max_length=200)
+    before: str | None = Field(default=None, max_length=60)
+    after: str | None = Field(default=None, max_length=60)
 
 
-class _Cursor(NamedTuple):
-    threads: str = ""
-    incidents: str = ""
+class _TaskPlace(NamedTuple):
+    """A place in the order of tasks: the latest changed first, of one moment threads before incidents."""
+
+    at_ms: int
+    kind: str
+    id: str = ""
 
     def __str__(self) -> str:
-        return _BETWEEN.join(self)
+        return "_".join((str(self.at_ms), self.kind, self.id))
+
+    def among_threads(self) -> ThreadCursor:
+        """Return the place as threads are read from it."""
+        return ThreadCursor(self.at_ms, self.id if self.kind == _THREAD else "")
+
+    def among_incidents(self) -> str:
+        """Return the cursor with which incidents are read from it."""
+        return place_text(self.at_ms, self.id if self.kind == _INCIDENT else "")
 
 
 class _Entry(NamedTuple):
-    """A task of a page, the cursor after it, and whether it is an incident."""
+    """A task of a page, and its place."""
 
     task: Document
-    cursor: str
-    is_incident: bool
+    place: _TaskPlace
+
+
+class _TaskWindow(NamedTuple):
+    limit: int
+    after: _TaskPlace | None
+    before: _TaskPlace | None
+
+
+class _TasksOfOneKind(NamedTuple):
+    """Tasks of one of the two kinds, how many there are, and whether there are more in the direction of reading.
+
+    ``unseen`` is where threads were no longer looked at: too many in a row may not be seen.
+    """
+
+    entries: list[_Entry]
+    total: int = 0
+    has_more: bool = False
+    unseen: _TaskPlace | None = None
 
 
 def page_of_tasks(query: TaskPageQuery, sees: Sees, caller: Caller) -> DocumentPage:
@@ -78,18 +110,28 @@ def page_of_tasks(query: TaskPageQuery, sees: Sees, caller: Caller) -> DocumentP
     ------
     InvalidInput : a word is no status, type, category or priority, or the cursor is none of ours
     """
-    cursor, statuses = _cursor_of(query.after), statuses_of(query)
-    task_filter = filter_of(query, statuses, caller)
-    thread_page, threads = _threads(query, task_filter, cursor, sees, caller)
-    incidents_page, incidents = _incidents(query, statuses, cursor, caller)
-    entries = sorted((*threads, *incidents), key=lambda one: -one.task["updatedAt"])[: query.limit]
-    after = _Cursor(
-        _cursor_after(cursor.threads, threads, thread_page, [one for one in entries if not one.is_incident]),
-        _cursor_after(cursor.incidents, incidents, incidents_page, [one for one in entries if one.is_incident]),
-    )
-    is_over = after == (_OVER, _OVER)
-    total = thread_page.total + incidents_page.total
-    return DocumentPage([one.task for one in entries], total, None if is_over else str(after))
+    window, statuses = _window_of(query), statuses_of(query)
+    threads = _threads(query, filter_of(query, statuses, caller), window, sees, caller)
+    incidents = _incidents(query, statuses, window, caller)
+    backwards, limit = window.before is not None, window.limit
+    in_order = sorted((*threads.entries, *incidents.entries), key=lambda one: (-one.place.at_ms, one.place.kind))
+    entries = [one for one in in_order if _is_reached(one.place, threads.unseen, backwards=backwards)]
+    has_more = threads.has_more or incidents.has_more or len(in_order) > limit
+    entries = entries[-limit:] if backwards else entries[:limit]
+    first, last = (entries[0].place, entries[-1].place) if entries else (None, None)
+    furthest = first if backwards else last
+    onward = (furthest if len(entries) == limit else threads.unseen or furthest) if has_more else None
+    back = last if backwards else first if window.after else None
+    after, before = (back, onward) if backwards else (onward, back)
+    total = threads.total + incidents.total
+    return DocumentPage([one.task for one in entries], total, after and str(after), before and str(before))
+
+
+def _is_reached(place: _TaskPlace, unseen: _TaskPlace | None, *, backwards: bool) -> bool:
+    """Return whether a place is reached before the one at which no more threads were looked at."""
+    if unseen is None or place.kind == _THREAD:
+        return True
+    return place.at_ms <= unseen.at_ms if backwards else place.at_ms > unseen.at_ms
 
 
 def statuses_of(query: TaskQuery) -> tuple[str, ...] | None:
@@ -135,48 +177,49 @@ def filter_of(query: TaskQuery, statuses: tuple[str, ...] | None, caller: Caller
 
 
 def _threads(
-    query: TaskPageQuery, task_filter: TaskFilter, cursor: _Cursor, sees: Sees, caller: Caller
-) -> tuple[DocumentPage, list[_Entry]]:
+    query: TaskPageQuery, task_filter: TaskFilter, window: _TaskWindow, sees: Sees, caller: Caller
+) -> _TasksOfOneKind:
     comments = SHOWN_COMMENTS if "comments" in (query.fields or "").split(",") else 0
-    is_over = cursor.threads == _OVER
-    after = None if is_over or not cursor.threads else place_of(cursor.threads, "after")
-    task_list = caller.parts.discussion.tasks
-    page = task_list.page(task_filter, sees, after=after, limit=query.limit, comments=comments)
-    tasks = [] if is_over else page.tasks
-    entries = [_Entry(one, f"{one['updatedAt']}_{one['id']}", is_incident=False) for one in tasks]
-    return DocumentPage(tasks, page.total, None if is_over else cursor_of(page.after)), entries
+    after, before = window.after and window.after.among_threads(), window.before and window.before.among_threads()
+    thread_window = ThreadWindow(window.limit, after, before)
+    page = caller.parts.discussion.tasks.page(task_filter, sees, thread_window, comments=comments)
+    entries = [_Entry(one, _TaskPlace(one["updatedAt"], _THREAD, one["id"])) for one in page.threads]
+    onward = page.before if window.before else page.after
+    unseen = onward if len(entries) < window.limit else None
+    place = None if unseen is None else _TaskPlace(unseen.updated_at_ms, _THREAD, unseen.thread_id)
+    return _TasksOfOneKind(entries, page.total, onward is not None, place)
 
 
 def _incidents(
-    query: TaskPageQuery, statuses: tuple[str, ...] | None, cursor: _Cursor, caller: Caller
-) -> tuple[DocumentPage, list[_Entry]]:
-    """Return the page of incidents; none for filters that no incident has a value for."""
+    query: TaskPageQuery, statuses: tuple[str, ...] | None, window: _TaskWindow, caller: Caller
+) -> _TasksOfOneKind:
+    """Return incidents; none for filters that no incident has a value for."""
     of_threads = (query.priority, query.created_by, query.created_by_id, query.mentioned_user, query.domain)
     if any(of_threads) or query.category not in (None, CATEGORY) or query.type not in (None, TYPE):
-        return DocumentPage([], 0), []
-    is_over = cursor.incidents == _OVER
-    window = ReportWindow(limit=query.limit, after=None if is_over else cursor.incidents or None)
-    page, cursors = incident_page(
-        caller, statuses=statuses, assignee=query.assignee, about=query.about_entity, window=window
+        return _TasksOfOneKind([])
+    after, before = window.after and window.after.among_incidents(), window.before and window.before.among_incidents()
+    report_window = ReportWindow(limit=window.limit, after=after, before=before)
+    page, step_ids = incident_page(
+        caller, statuses=statuses, assignee=query.assignee, about=query.about_entity, window=report_window
     )
-    if is_over:
-        return DocumentPage([], page.total), []
-    entries = [_Entry(task, after, is_incident=True) for task, after in zip(page.documents, cursors, strict=True)]
-    return page, entries
+    places = (_TaskPlace(task["updatedAt"], _INCIDENT, one) for task, one in zip(page.documents, step_ids, strict=True))
+    entries = [_Entry(task, place) for task, place in zip(page.documents, places, strict=True)]
+    return _TasksOfOneKind(entries, page.total, (page.before if window.before else page.after) is not None)
 
 
-def _cursor_after(before: str, offers: list[_Entry], page: DocumentPage, page_entries: list[_Entry]) -> str:
-    """Return where one of the two kinds goes on, of whose ``offers`` a page took the first."""
-    if len(page_entries) == len(offers):
-        return page.after or _OVER
-    return page_entries[-1].cursor if page_entries else before
+def _window_of(query: TaskPageQuery) -> _TaskWindow:
+    if query.before and query.after:
+        raise InvalidInput("give either after or before", field="before")
+    return _TaskWindow(query.limit, _place_of(query.after, "after"), _place_of(query.before, "before"))
 
 
-def _cursor_of(text: str | None) -> _Cursor:
-    parts = (text or _BETWEEN).split(_BETWEEN)
-    if len(parts) != len(_Cursor._fields):
-        raise not_a_cursor(text or "")
-    return _Cursor(*parts)
+def _place_of(cursor: str | None, field: str) -> _TaskPlace | None:
+    if not cursor:
+        return None
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        raise not_a_cursor(cursor, field)
+    return _TaskPlace(int(match[1]), match[2], match[3])
 
 
 def _check_word(word: str | None, words: tuple[str, ...], field: str) -> None:

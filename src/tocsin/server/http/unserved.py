@@ -10,7 +10,6 @@ import re
 _PAGE = "docs/openmetadata-client.md"
 _PATH = re.compile(r"/api/v1/(\w+)(?:/.*)?", re.DOTALL)
 
-_TASKS = "suggestions are tasks of /tasks and /feed"
 _INSIGHTS = "there are no data insights, KPIs or web analytics"
 _CONNECTIONS = "the server opens no connections to sources; the first run of a connector tests its own"
 
@@ -27,7 +26,6 @@ UNSERVED: dict[str, str] = {
     "mcp": "there is no MCP server",
     "personas": "there are no personas",
     "scim": "people come from logins, or from the users API",
-    "suggestions": _TASKS,
 }
 """By the first word of the path under ``/api/v1``, what is used instead."""
 

@@ -45,6 +45,7 @@ from tocsin.server.http.json_schema import (
 from tocsin.server.http.retention_shapes import HOLD, READER
 from tocsin.server.lag import READER_LAG
 from tocsin.server.openapi.conversation_schemas import CONVERSATION_ANSWERS
+from tocsin.server.openapi.suggestion_schemas import SUGGESTION_ANSWERS
 from tocsin.server.openapi.task_schemas import TASK_ANSWERS
 
 _REFERENCE = ref("EntityReference")
@@ -448,6 +449,7 @@ ANSWERS: dict[str, Document] = {
     "AlertIncident": schema_of(INCIDENT),
     **TASK_ANSWERS,
     **CONVERSATION_ANSWERS,
+    **SUGGESTION_ANSWERS,
     "AlertIncidentWithTimeline": exact_object(
         {
             **schema_of(INCIDENT)["properties"],

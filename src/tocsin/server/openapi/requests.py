@@ -45,6 +45,7 @@ from tocsin.server.http.json_schema import (
 )
 from tocsin.server.login.tokens import LIFETIMES_S
 from tocsin.server.openapi.conversation_schemas import CONVERSATION_REQUESTS
+from tocsin.server.openapi.suggestion_schemas import SUGGESTION_REQUESTS
 from tocsin.server.openapi.task_schemas import TASK_REQUESTS
 
 _EXPIRY = either(*LIFETIMES_S)
@@ -211,6 +212,7 @@ REQUESTS: dict[str, Document] = {
     "QueueExtension": closed_object({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
     **TASK_REQUESTS,
     **CONVERSATION_REQUESTS,
+    **SUGGESTION_REQUESTS,
     "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),
     "IncidentComment": closed_object({"comment": TEXT}),
     "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),

@@ -18,12 +18,13 @@ _LATEST_MS = 2**62
 
 @dataclass(frozen=True)
 class ReportWindow:
-    """Which reports are wanted: between two moments (both included), one page of them."""
+    """Which reports are wanted: between two moments (both included), one page of them, after or before a place."""
 
     start_ms: int = 0
     end_ms: int = _LATEST_MS
     limit: int = 10_000
     after: str | None = None
+    before: str | None = None
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ if hasattr(OpenMetadata, "create_thread"):
     importlib.import_module("checks.since_2")
     importlib.import_module("checks.tasks")
     importlib.import_module("checks.announcements")
+else:
+    importlib.import_module("checks.suggestions")
 
 SUBJECTS = (
     server,

@@ -20,7 +20,6 @@ from tocsin.model.entity_link import parse_link
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scopes_of
 from tocsin.server.alerts.hourly_counts import count_post
-from tocsin.server.entities.reports import page_answer
 from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.paths import API
 from tocsin.server.http.routing import DeclaredRoutes
@@ -33,18 +32,15 @@ from tocsin.server.request import (
     JsonBody,
     PathId,
     PathText,
-    QueryParameters,
     answer,
 )
-from tocsin.server.routes.feed.threads import document_of, sees
+from tocsin.server.routes.feed.threads import PageCursors, cursors_of_page, document_of, sees
 from tocsin.store.catalogue.feed.announcements import AnnouncementFilter
-from tocsin.store.catalogue.feed.threads import cursor_of, place_of
-from tocsin.store.database.cursors import DocumentPage
 
 router = DeclaredRoutes(prefix="/announcements", tags=["feed"])
 
 
-class AnnouncementQuery(QueryParameters):
+class AnnouncementQuery(PageCursors):
     """Filters of announcements, as OpenMetadata's client sends them; ``fields`` and ``include`` change nothing."""
 
     entity_link: str | None = Field(default=None, max_length=4_000, description="Only about this asset or part of it.")
@@ -54,16 +50,14 @@ class AnnouncementQuery(QueryParameters):
     fields: str | None = Field(default=None, max_length=2_000, description="Changes nothing: all is there.")
     include: str | None = Field(default=None, max_length=20, description="Changes nothing.")
     limit: int = Field(default=10, ge=1, le=1_000)
-    after: str | None = Field(default=None, max_length=100)
 
 
 @router.get("", openapi_extra=answers("AnnouncementEntityPage"))
 def list_announcements(caller: Asked, query: Annotated[AnnouncementQuery, Query()]) -> Response:
     """Return a page of announcements, last changed first."""
-    after = place_of(query.after, "after") if query.after else None
     announcements = caller.parts.discussion.announcements
-    page = announcements.page(_filter(query, caller), sees(caller), after=after, limit=query.limit)
-    return page_answer(DocumentPage(_all_on_wire(page.announcements, caller), page.total, cursor_of(page.after)))
+    page = announcements.page(_filter(query, caller), sees(caller), query.window(query.limit))
+    return answer({"data": _all_on_wire(page.threads, caller), "paging": cursors_of_page(page)})
 
 
 @router.post("", status_code=201, openapi_extra=answers("AnnouncementEntity", reads="CreateAnnouncementRequest"))

@@ -31,11 +31,10 @@ from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.paths import API
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, QueryParameters, answer
-from tocsin.server.routes.feed.threads import cursors_of_page, document_of, sees, texts_in
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
+from tocsin.server.routes.feed.threads import PageCursors, cursors_of_page, document_of, sees, texts_in
 from tocsin.store.catalogue.feed.conversations import ReplyWindow
-from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType, ThreadCursor
-from tocsin.store.catalogue.feed.threads import place_of
+from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
 
 ReactionName = Annotated[str, Path(max_length=40, description="thumbsUp, heart, …")]
 
@@ -49,25 +48,6 @@ class PersonFilter(StrEnum):
     FOLLOWS = "FOLLOWS"
     MENTIONS = "MENTIONS"
     OWNER_OR_FOLLOWS = "OWNER_OR_FOLLOWS"
-
-
-class PageCursors(QueryParameters):
-    """The cursors of a page."""
-
-    before: str | None = Field(default=None, max_length=100)
-    after: str | None = Field(default=None, max_length=100)
-
-    def places(self) -> tuple[ThreadCursor | None, ThreadCursor | None]:
-        """Return the places of ``after`` and ``before``, of which at most one is there.
-
-        Raises
-        ------
-        InvalidInput : one is no cursor, or there are both
-        """
-        if self.before and self.after:
-            raise InvalidInput("give either after or before", field="before")
-        after = place_of(self.after, "after") if self.after else None
-        return after, place_of(self.before, "before") if self.before else None
 
 
 class ReplyQuery(PageCursors):

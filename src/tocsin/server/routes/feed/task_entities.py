@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Path, Query, Response
@@ -21,13 +22,9 @@ from tocsin.catalogue.feed.task_requests import (
     parse_task,
 )
 from tocsin.errors import InvalidInput, NotFound, TocsinError
-from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
-from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.stored import Key
-from tocsin.model.task import APPROVE, CANCEL, COMPLETE, TaskState, value_key_of
-from tocsin.server.access.permissions import require
+from tocsin.model.task import APPROVE, CANCEL, TaskState
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.alerts.stand_ins import stand_in_for
 from tocsin.server.entities.incident_tasks import is_incident, take_incident_step, visible_incident_task
@@ -39,14 +36,13 @@ from tocsin.server.http.paths import API
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, TextBody, answer
+from tocsin.server.routes.feed.decisions import decide_task
 from tocsin.server.routes.feed.threads import document_of, sees, visible, visible_by_number
-from tocsin.store.database.cursors import DocumentPage
 
 Comment = Annotated[str | None, Query(max_length=65_536, description="Why.")]
 TaskName = Annotated[str, Path(max_length=40, description="TASK-00001.")]
 
 _MOST_COMMENTS = 1_000
-_EDITS = {"description": Operation.EDIT_DESCRIPTION, "tags": Operation.EDIT_TAGS}
 _TASK_ID = re.compile(r"TASK-(\d{1,15})")
 
 router = DeclaredRoutes(prefix="/tasks", tags=["tasks"])
@@ -56,7 +52,7 @@ router = DeclaredRoutes(prefix="/tasks", tags=["tasks"])
 def list_tasks(caller: Asked, query: Annotated[TaskPageQuery, Query()]) -> Response:
     """Return a page of tasks, last changed first: those about assets, and the last incident of each test case."""
     page = page_of_tasks(query, sees(caller), caller)
-    return page_answer(DocumentPage(_all_on_wire(page.documents, caller), page.total, page.after))
+    return page_answer(replace(page, documents=_all_on_wire(page.documents, caller)))
 
 
 @router.post("", status_code=201, openapi_extra=answers("TaskEntity", reads="CreateTaskRequest"))
@@ -172,14 +168,7 @@ def _bulk_result(name: str, request: BulkRequest, caller: Caller) -> Document:
 
 def _decide(thread_id: str, decision: Decision, caller: Caller) -> Document:
     """Take a task through a transition, if the caller may edit what that writes; return the task."""
-    thread = _visible_task(thread_id, caller)
-    key = value_key_of(thread)
-    if key is not None and decision.transition in (APPROVE, COMPLETE):
-        asset = thread["entityRef"]
-        document = caller.parts.catalogue.get(asset["type"], Key.by_id(asset["id"]), "all")
-        require(caller, _EDITS[key], ENTITY_TYPES[asset["type"]], document)
-    count_post([decision.comment, decision.new_value], caller)
-    caller.parts.discussion.task_writes.decide(thread_id, decision, actor=caller.actor)
+    decide_task(_visible_task(thread_id, caller), decision, caller)
     return _task(thread_id, caller)
 
 

@@ -30,8 +30,8 @@ from tocsin.server.http.paths import API
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, QueryParameters, answer, list_answer
-from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
-from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, cursor_of, place_of
+from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType, ThreadCursor
+from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, ThreadWindow, cursor_of, place_of
 
 Link = Annotated[str, Query(alias="entityLink", max_length=4_000)]
 
@@ -39,6 +39,29 @@ _ALL_POSTS = 1_000_000
 _LONGEST_CURSOR = 100
 
 router = DeclaredRoutes(prefix="/feed", tags=["feed"])
+
+
+class PageCursors(QueryParameters):
+    """The cursors of a page."""
+
+    before: str | None = Field(default=None, max_length=100)
+    after: str | None = Field(default=None, max_length=100)
+
+    def places(self) -> tuple[ThreadCursor | None, ThreadCursor | None]:
+        """Return the places of ``after`` and ``before``, of which at most one is there.
+
+        Raises
+        ------
+        InvalidInput : one is no cursor, or there are both
+        """
+        if self.before and self.after:
+            raise InvalidInput("give either after or before", field="before")
+        after = place_of(self.after, "after") if self.after else None
+        return after, place_of(self.before, "before") if self.before else None
+
+    def window(self, limit: int) -> ThreadWindow:
+        """Return the window of at most ``limit`` threads. Raises as ``places``."""
+        return ThreadWindow(limit, *self.places())
 
 
 class Filters(QueryParameters):

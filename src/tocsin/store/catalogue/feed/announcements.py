@@ -15,9 +15,9 @@ from tocsin.model.announced_thread import AnnouncementStatus, announcement_docum
 from tocsin.model.entity import Document
 from tocsin.model.thread import StoredThread, ThreadType
 from tocsin.store.catalogue.access.visibility import Scopes
-from tocsin.store.catalogue.feed.filters import ThreadCursor, lies_at, lies_in_domain, lies_in_scopes
+from tocsin.store.catalogue.feed.filters import lies_at, lies_in_domain, lies_in_scopes
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, thread_of
-from tocsin.store.catalogue.feed.threads import Sees, place_in, visible_threads
+from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, ThreadWindow, threads_in
 from tocsin.store.database.documents import references_by_id
 from tocsin.store.database.engine import reading
 from tocsin.store.database.feed_tables import thread
@@ -50,15 +50,6 @@ class AnnouncementFilter:
     scopes: Scopes = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class AnnouncementPage:
-    """Some announcements, the last changed first; how many fit; where the next page begins, if there is one."""
-
-    announcements: list[Document]
-    total: int
-    after: ThreadCursor | None = None
-
-
 class AnnouncementList:
     """Reads announcements."""
 
@@ -83,16 +74,12 @@ class AnnouncementList:
             raise NotFound(f"announcement {thread_id} not found")
         return row.about_type, row.about_id
 
-    def page(
-        self, announcement_filter: AnnouncementFilter, sees: Sees, *, after: ThreadCursor | None, limit: int
-    ) -> AnnouncementPage:
+    def page(self, announcement_filter: AnnouncementFilter, sees: Sees, window: ThreadWindow) -> ThreadPage:
         """Return the announcements that fit the filter and ``sees`` allows."""
         with reading(self._engine) as connection:
-            conditions = _conditions(announcement_filter)
-            threads, unseen = visible_threads(connection, after, conditions, sees=sees, limit=limit + 1)
-            following = place_in(threads[limit - 1]) if len(threads) > limit else unseen
-            documents = _documents(connection, threads[:limit], announcement_filter.now_ms)
-            return AnnouncementPage(documents, _matching_count(connection, announcement_filter), following)
+            threads, after, before = threads_in(connection, window, _conditions(announcement_filter), sees)
+            documents = _documents(connection, threads, announcement_filter.now_ms)
+            return ThreadPage(documents, _matching_count(connection, announcement_filter), after, before)
 
     def due(self, now_ms: int) -> list[str]:
         """Return the ids of announcements of live assets whose start has come and that nobody was told of."""

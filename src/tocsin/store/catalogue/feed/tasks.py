@@ -5,7 +5,7 @@ Next: ``store/catalogue/feed/threads.py``, whose threads they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, Connection, Engine, func, select
@@ -15,9 +15,9 @@ from tocsin.model.entity import Document
 from tocsin.model.task import TYPES, TaskSurroundings, task_document
 from tocsin.model.thread import FACTS, StoredThread, ThreadPart, ThreadType, reference_to_former_person
 from tocsin.store.catalogue.access.visibility import Scopes
-from tocsin.store.catalogue.feed.filters import ThreadCursor, lies_in_domain, lies_in_scopes
+from tocsin.store.catalogue.feed.filters import lies_in_domain, lies_in_scopes
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, SqlThreads, thread_of
-from tocsin.store.catalogue.feed.threads import Sees, place_in, visible_threads
+from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, ThreadWindow, threads_in
 from tocsin.store.database.documents import references_by_id
 from tocsin.store.database.engine import reading
 from tocsin.store.database.feed_tables import thread, thread_part
@@ -53,22 +53,17 @@ class TaskFilter:
     scopes: Scopes = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TaskPage:
-    """Some tasks, the latest changed first; how many fit the filter; where the next page begins, if there is one."""
-
-    tasks: list[Document]
-    total: int
-    after: ThreadCursor | None = None
+Show = Callable[[StoredThread, TaskSurroundings], Document]
+"""Makes a document of a task."""
 
 
 class TaskList:
-    """Reads tasks."""
+    """Reads tasks, those of type ``kind`` if there is one, as ``show`` makes documents of them."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, show: Show = task_document, *, kind: str | None = None) -> None:
+        self._engine, self._show, self._kind = engine, show, kind
 
-    def get(self, thread_id: str, *, comments: int) -> Document:
+    def get(self, thread_id: str, *, comments: int = 0) -> Document:
         """Return a task with its latest comments.
 
         Raises
@@ -76,22 +71,19 @@ class TaskList:
         NotFound : there is no such task
         """
         with reading(self._engine) as connection:
-            is_task = (_THREAD.id == thread_id, _THREAD.kind == ThreadType.TASK.value)
-            row = connection.execute(select(*THREAD_COLUMNS).where(*is_task)).one_or_none()
+            query = select(*THREAD_COLUMNS).where(_THREAD.id == thread_id, _THREAD.kind == ThreadType.TASK.value)
+            of_kind = query if self._kind is None else query.where(_THREAD.task_type == self._kind)
+            row = connection.execute(of_kind).one_or_none()
             if row is None:
                 raise NotFound(f"task {thread_id} not found")
-            return _task_documents(connection, [thread_of(row)], comments)[0]
+            return self._documents(connection, [thread_of(row)], comments)[0]
 
-    def page(
-        self, task_filter: TaskFilter, sees: Sees, *, after: ThreadCursor | None, limit: int, comments: int
-    ) -> TaskPage:
+    def page(self, task_filter: TaskFilter, sees: Sees, window: ThreadWindow, *, comments: int = 0) -> ThreadPage:
         """Return the tasks that fit the filter and ``sees`` allows, each with its latest comments."""
         with reading(self._engine) as connection:
-            conditions = _conditions(task_filter)
-            threads, unseen = visible_threads(connection, after, conditions, sees=sees, limit=limit + 1)
-            following = place_in(threads[limit - 1]) if len(threads) > limit else unseen
+            threads, after, before = threads_in(connection, window, _conditions(task_filter), sees)
             total = _matching_count(connection, task_filter)
-            return TaskPage(_task_documents(connection, threads[:limit], comments), total, following)
+            return ThreadPage(self._documents(connection, threads, comments), total, after, before)
 
     def counts(self, task_filter: TaskFilter) -> dict[str, int]:
         """Return the number of tasks that fit the filter and its scopes, by state."""
@@ -99,6 +91,22 @@ class TaskList:
         with reading(self._engine) as connection:
             grouped = connection.execute(query.group_by(_THREAD.task_state))
             return {str(state): int(count) for state, count in grouped}
+
+    def _documents(self, connection: Connection, threads: Sequence[StoredThread], comments: int) -> list[Document]:
+        posts = SqlThreads(connection).latest_posts_of(threads, comments)
+        authors = SqlThreads(connection).authors_of(posts)
+        ids = {*authors.values(), *(one for stored_thread in threads for one in _ids_in(stored_thread))}
+        references = references_by_id(connection, ids)
+        documents = []
+        for stored_thread in threads:
+            asset = references.get(stored_thread.about_id)
+            if asset is None:
+                raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+            shown_comments = [
+                _comment(post, references.get(authors.get(post["id"], ""))) for post in posts[stored_thread.id]
+            ]
+            documents.append(self._show(stored_thread, TaskSurroundings(asset, references, shown_comments)))
+        return documents
 
 
 def _matching_count(connection: Connection, task_filter: TaskFilter) -> int:
@@ -133,23 +141,6 @@ def _conditions(task_filter: TaskFilter) -> list[_Condition]:
     if task_filter.domain_id is not None:
         conditions.append(lies_in_domain(task_filter.domain_id))
     return conditions
-
-
-def _task_documents(connection: Connection, threads: Sequence[StoredThread], comments: int) -> list[Document]:
-    posts = SqlThreads(connection).latest_posts_of(threads, comments)
-    authors = SqlThreads(connection).authors_of(posts)
-    ids = {*authors.values(), *(one for stored_thread in threads for one in _ids_in(stored_thread))}
-    references = references_by_id(connection, ids)
-    documents = []
-    for stored_thread in threads:
-        asset = references.get(stored_thread.about_id)
-        if asset is None:
-            raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
-        shown_comments = [
-            _comment(post, references.get(authors.get(post["id"], ""))) for post in posts[stored_thread.id]
-        ]
-        documents.append(task_document(stored_thread, TaskSurroundings(asset, references, shown_comments)))
-    return documents
 
 
 def _ids_in(stored_thread: StoredThread) -> set[str]:

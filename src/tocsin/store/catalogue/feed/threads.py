@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection, Engine, func, select
 
@@ -59,6 +59,23 @@ class ThreadPage:
 
     threads: list[Document]
     total: int
+    after: ThreadCursor | None = None
+    before: ThreadCursor | None = None
+
+
+@dataclass(frozen=True)
+class ThreadWindow:
+    """Which threads a page shows, the latest changed first: at most ``limit`` after a place, or before one."""
+
+    limit: int
+    after: ThreadCursor | None = None
+    before: ThreadCursor | None = None
+
+
+class ThreadPortion(NamedTuple):
+    """The threads of a page, and the places of the pages around it."""
+
+    threads: list[StoredThread]
     after: ThreadCursor | None = None
     before: ThreadCursor | None = None
 
@@ -141,18 +158,26 @@ class Feed:
 
 def page_of(connection: Connection, query: FeedQuery, sees: Sees, limit: int, show: Show) -> ThreadPage:
     """Return the threads that ``query`` asks for and ``sees`` allows, as ``show`` makes documents of them."""
-    backwards = query.before is not None
     conditions, total = conditions_of(connection, query), _matching_count(connection, query)
+    portion = threads_in(connection, ThreadWindow(limit, query.after, query.before), conditions, sees)
+    return ThreadPage(show(portion.threads), total, after=portion.after, before=portion.before)
+
+
+def threads_in(
+    connection: Connection, window: ThreadWindow, conditions: Sequence[Any], sees: Sees
+) -> ThreadPortion:  # Any: SQLAlchemy's conditions
+    """Return the threads of a page that ``sees`` allows, and the places of the pages around it."""
+    backwards = window.before is not None
     threads, unseen = visible_threads(
-        connection, query.before or query.after, conditions, sees=sees, limit=limit + 1, backwards=backwards
+        connection, window.before or window.after, conditions, sees=sees, limit=window.limit + 1, backwards=backwards
     )
-    onward = place_in(threads[limit - 1]) if len(threads) > limit else unseen
-    threads = threads[:limit]
-    back = place_in(threads[0]) if threads and (query.before or query.after) else None
+    onward = place_in(threads[window.limit - 1]) if len(threads) > window.limit else unseen
+    threads = threads[: window.limit]
+    back = place_in(threads[0]) if threads and (window.before or window.after) else None
     if backwards:
         threads.reverse()
     after, before = (back, onward) if backwards else (onward, back)
-    return ThreadPage(show(threads), total, after=after, before=before)
+    return ThreadPortion(threads, after, before)
 
 
 def _matching_count(connection: Connection, query: FeedQuery) -> int:

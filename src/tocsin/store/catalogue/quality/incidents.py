@@ -135,22 +135,37 @@ class IncidentLog:
             conditions = [*_conditions(state_filter, window), _is_visible(connection, state_filter.visible)]
             total = select(func.count()).select_from(incident_status).where(*conditions)
             total_count = connection.execute(total).scalar_one()
-        query = _steps_with_cases().where(*conditions)
-        if window.after is not None:
-            at_ms, step_id = place_of(window.after)
-            query = query.where(or_(_ROW.timestamp_ms < at_ms, and_(_ROW.timestamp_ms == at_ms, _ROW.id > step_id)))
-        steps = self._steps(query.order_by(_ROW.timestamp_ms.desc(), _ROW.id).limit(window.limit + 1))
+        query = _steps_with_cases().where(*conditions, *_lies_in(window))
+        backwards = window.before is not None
+        order = (_ROW.timestamp_ms, _ROW.id.desc()) if backwards else (_ROW.timestamp_ms.desc(), _ROW.id)
+        steps = self._steps(query.order_by(*order).limit(window.limit + 1))
         page_steps = steps[: window.limit]
-        has_more = bool(page_steps) and len(steps) > len(page_steps)
-        return DocumentPage(
-            page_steps, total_count, place_text(page_steps[-1]["timestamp"], page_steps[-1]["id"]) if has_more else None
-        )
+        onward = _cursor_at(page_steps[-1]) if page_steps and len(steps) > len(page_steps) else None
+        if backwards:
+            back = _cursor_at(page_steps[0]) if page_steps else None
+            return DocumentPage(page_steps[::-1], total_count, after=back, before=onward)
+        return DocumentPage(page_steps, total_count, after=onward)
 
     def _steps(self, query: Select[Any]) -> list[Document]:  # Any: SQLAlchemy's tuple of columns
         with reading(self._engine) as connection:
             steps = [with_test_case(from_text(text), reference_of(*case)) for text, *case in connection.execute(query)]
             _update_people(connection, steps)
         return steps
+
+
+def _cursor_at(step: Document) -> str:
+    return place_text(step["timestamp"], step["id"])
+
+
+def _lies_in(window: ReportWindow) -> list[ColumnElement[bool]]:
+    """Return the condition that a step lies after or before the place of a window, the newest first."""
+    if window.before is not None:
+        at_ms, step_id = place_of(window.before)
+        return [or_(_ROW.timestamp_ms > at_ms, and_(_ROW.timestamp_ms == at_ms, _ROW.id < step_id))]
+    if window.after is not None:
+        at_ms, step_id = place_of(window.after)
+        return [or_(_ROW.timestamp_ms < at_ms, and_(_ROW.timestamp_ms == at_ms, _ROW.id > step_id))]
+    return []
 
 
 def _update_people(connection: Connection, steps: list[Document]) -> None:

@@ -207,5 +207,6 @@ def _no_type_is_missing(setup: CheckSetup) -> None:
     paths = setup.metadata.client.get("/openapi.json")["paths"]
     served = {name for name, path in ROUTES.items() if f"/api/v1{path}" in paths and name.startswith("Create")}
     request_names = {request.__name__ for _, request, _, _ in EVERYTHING}
-    assert served - request_names == {"CreateQueryCostRecordRequest"}, "a type that is served has no checks"
+    of_tasks = {"CreateSuggestionRequest"} & ROUTES.keys()  # their own module checks them
+    assert served - request_names - of_tasks == {"CreateQueryCostRecordRequest"}, "a type that is served has no checks"
     assert all(setup.metadata.get_suffix(kind) in ROUTES.values() for kind, *_ in EVERYTHING)

@@ -9,7 +9,6 @@ from metadata.ingestion.ometa.ometa_api import OpenMetadata
 
 _NO_CONTRACTS = "Tocsin has no data contracts"
 _NO_INSIGHTS = "Tocsin has no data insights, KPIs or web analytics"
-_NO_SUGGESTIONS = "Tocsin has tasks in /feed, no suggestions"
 _NO_ANNOUNCEMENTS = "announcements are deleted for good"
 _NO_LOGS = "Tocsin keeps no logs of ingestion pipelines"
 _NO_PROGRESS = "Tocsin keeps the runs of ingestion pipelines, not their progress"
@@ -18,16 +17,12 @@ _NO_DRIVES = "Tocsin has no drives"
 _NO_PORTS = "Tocsin has no ports of data products"
 _BY_WEBSOCKET = "the answer comes over OpenMetadata's own websocket"
 
-_UNTIL_2 = dict.fromkeys(
-    "update_suggestion accept_suggestion reject_suggestion accept_all_suggestions reject_all_suggestions".split(),
-    _NO_SUGGESTIONS,
-)
 _SINCE_2 = {
     "restore_announcement": _NO_ANNOUNCEMENTS,
     "create_post": "it reads a post, and is answered with the thread that holds it, as 1.13 does",
 }
 LEFT_OUT = {
-    **(_SINCE_2 if hasattr(OpenMetadata, "create_thread") else _UNTIL_2),
+    **(_SINCE_2 if hasattr(OpenMetadata, "create_thread") else {}),
     **dict.fromkeys(
         "put_data_contract_result get_data_contract_results get_latest_data_contract_result "
         "get_data_contract_result_by_id get_data_contract_by_entity_id delete_data_contract_result "

@@ -99,7 +99,7 @@ def test_nothing_happens_for_who_answers_for_nothing_is_not_the_recipient_or_unk
     world: Asked, administrator: httpx.Client
 ) -> None:
     assert world.reply_to(world.token("channel"), "UBEN").startswith("You answer for no consumer of CR-1")
-    assert world.reply_to(world.token("direct"), "UBEN").startswith("This message was sent to somebody else")
+    assert world.reply_to(world.token("direct"), "UBEN").startswith("This message was sent to another person")
     assert world.reply_to(world.token("channel"), "UMISSING").startswith("Tocsin knows nobody")
     restrict(administrator, world.people["ann"], {"effect": "deny", "resources": ["table"]})
     assert world.reply_to(world.token("direct")) == f"change request {world.request['id']} not found"
@@ -121,7 +121,7 @@ def test_a_button_works_until_the_date_also_when_its_notification_is_removed(
 ) -> None:
     with sqlite_engine.begin() as connection:
         connection.execute(delete(notification))
-    assert world.reply_to(world.token("direct"), "UBEN").startswith("This message was sent to somebody else")
+    assert world.reply_to(world.token("direct"), "UBEN").startswith("This message was sent to another person")
     assert world.press(world.token("channel"), secret=OTHER_SECRET).status_code == 401
     assert world.reply_to(world.token("direct")).endswith("We are ready.")
     assert world.reply_to(world.token("channel", "notAffected")).endswith("It does not affect us.")
@@ -142,7 +142,7 @@ def test_a_button_that_names_no_destination_works_while_its_notification_is_ther
         sign_token("answer in chat", f"{world.notes[to].id}.{world.request['id']}.ready", key)
         for to in ("direct", "channel")
     )
-    assert world.reply_to(direct, "UBEN").startswith("This message was sent to somebody else")
+    assert world.reply_to(direct, "UBEN").startswith("This message was sent to another person")
     assert world.reply_to(channel, "UBEN").startswith("You answer for no consumer of CR-1")
     assert world.reply_to(direct).endswith("We are ready.")
     assert world.reply_to(channel).endswith("We are ready.")

@@ -82,6 +82,7 @@ def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_en
 
 def test_an_inbox_says_of_a_failure_what_mails_say_where_it_is_asked(failing: Failing) -> None:
     (entry,) = failing.entries()
+    assert entry["advice"] == "repair it"
     details = {key: entry.pop(key) for key in ("severity", "runbooks", "failingRows", "failure", "incident")}
     assert details == {
         "severity": "Severity2",

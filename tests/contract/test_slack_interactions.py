@@ -173,11 +173,11 @@ def test_the_recipient_of_a_direct_message_mutes_its_asset_and_nobody_else_does(
 ) -> None:
     assert (
         failing.reply_to(failing.mute_value(), "UBEN")
-        == "This message was sent to somebody else, so nothing was changed."
+        == "This message was sent to another person, so nothing was changed."
     )
     assert (
         failing.reply_to(failing.mute_value("channel"))
-        == "This message was sent to somebody else, so nothing was changed."
+        == "This message was sent to another person, so nothing was changed."
     )
     assert administrator.get(f"/users/{failing.ann}/mutes").json()["data"] == []
     says = "You will receive no notifications about not_null of orders.email until"
@@ -312,8 +312,6 @@ def test_a_request_that_slack_did_not_sign_a_moment_ago_for_this_message_is_refu
         failing.press(
             failing.acknowledge_value("other", number=incident_of(administrator, "Other"))
         ),  # another message's
-        failing.press(token, after_s=-310),
-        failing.press(token, after_s=310),
         failing.press(token[:-1]),
         failing.press("x.y.z"),
         failing.nobody.post(PATH, content=body),
@@ -323,6 +321,13 @@ def test_a_request_that_slack_did_not_sign_a_moment_ago_for_this_message_is_refu
     ]
     for answer in refusals:
         assert (answer.status_code, answer.json().keys()) == (401, {"code", "message"}), answer.text
+        assert "is not signed with the signing secret" in answer.json()["message"]
+    for after_s, words in ((-310, "is too old"), (310, "is ahead of its time")):
+        answer = failing.press(token, after_s=after_s)
+        assert answer.status_code == 401
+        assert words in answer.json()["message"] and "correct the clock" in answer.json()["message"]
+        other_answer = failing.press(token, secret=OTHER_SECRET, after_s=after_s)
+        assert "is not signed with the signing secret" in other_answer.json()["message"], "its time is not believed"
     assert failing.workspace.calls == [], "Slack is asked nothing for them, nobody told"
     assert steps(administrator, f"INC-{number}") == [("opened", None)]
 

@@ -184,4 +184,4 @@ def test_whoever_is_deleted_asks_nothing(company: SmallCompany, parts: LakeParts
         visibility_of(store_engine, company.ids["ben"])
     question = {"sql": "SELECT 1", "viewer": company.ids["ben"], "through": None, "untilMs": None, "sinceMs": None}
     reply = query_main._reply(parts, store_engine, question | {"rows": 1, "seconds": 60})
-    assert reply == {"reason": "Whoever asked is deleted.", "code": "FORBIDDEN"}
+    assert reply == {"reason": "The person who asked is deleted.", "code": "FORBIDDEN"}

@@ -221,7 +221,7 @@ def _people(result: Document) -> list[Document]:
     return [
         {
             "recipient": named_target(
-                recipient.get("name") or recipient.get("target") or "somebody", recipient.get("destinations") or ()
+                recipient.get("name") or recipient.get("target") or "a person", recipient.get("destinations") or ()
             ),
             "channel": recipient["channel"],
             "notifications": f"{recipient['notified']:,}",

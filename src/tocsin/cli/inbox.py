@@ -178,7 +178,7 @@ def _notice_row(notice: Notice, zone: str) -> Document:
         "severity": notice.severity or "",
         "failing": _failure_text(notice.failure, zone),
         "incident": _incident_text(notice.incident),
-        "what to do": "; ".join(notice.runbooks),
+        "what to do": "; ".join(notice.runbooks) or notice.advice,
         "failing rows": _rows_text(notice.failing_rows),
         "state": _state_text(notice, zone),
         "id": notice.id,

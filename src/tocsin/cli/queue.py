@@ -122,7 +122,7 @@ def _handle(alert: str, events: list[Document], action: str, call: _Call, *, as_
     states = Counter(one["state"] for one in answer["data"])
     if lost_count := states.total() - states[_DONE[action]]:
         raise Conflict(
-            f"{lost_count} of {states.total()} events were not {_DONE[action]}: somebody else has taken them since,"
+            f"{lost_count} of {states.total()} events were not {_DONE[action]}: another reader has taken them since,"
             " or they have ended."
         )
 

@@ -224,10 +224,10 @@ class Notice:
 
     ``changes`` says what happened, a sentence each; ``reasons`` why they were notified; ``change`` names the event.
     ``notification_count`` is how many notifications it stands for: of what was deleted, restored, renamed or imported
-    together. ``group`` is the same for all of these, whichever leads. ``severity``, ``runbooks``, ``failing_rows``
-    (``columns``, ``rows``, ``rowCount``, ``columnCount``, or ``isWithheld``), ``failure`` (``since``, ``count``,
-    ``lastSuccess``, ``until``, ``usualDuration`` in ms) and ``incident`` (``name``, ``acknowledgedBy``) are there where
-    ``fields`` asks for it.
+    together. ``group`` is the same for all of these, whichever leads. ``advice`` says what to do, where that is always
+    the same of such an event. ``severity``, ``runbooks``, ``failing_rows`` (``columns``, ``rows``, ``rowCount``,
+    ``columnCount``, or ``isWithheld``), ``failure`` (``since``, ``count``, ``lastSuccess``, ``until``,
+    ``usualDuration`` in ms) and ``incident`` (``name``, ``acknowledgedBy``) are there where ``fields`` asks for it.
     ``state`` has ``read``, ``seen``, ``done``, ``saved`` and, of what is snoozed, ``snoozedUntil``.
     """
 
@@ -241,6 +241,7 @@ class Notice:
     group: str = ""
     severity: str | None = None
     runbooks: tuple[str, ...] = ()
+    advice: str = ""
     failing_rows: Document | None = None
     failure: Document | None = None
     incident: Document | None = None

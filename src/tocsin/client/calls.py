@@ -420,6 +420,7 @@ def _notice(row: Document) -> Notice:
         group=str(row.get("group", "")),
         severity=row.get("severity"),
         runbooks=tuple(one["runbook"] for one in row.get("runbooks", ())),
+        advice=str(row.get("advice", "")),
         failing_rows=row.get("failingRows"),
         failure=row.get("failure"),
         incident=row.get("incident"),

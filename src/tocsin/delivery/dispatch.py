@@ -12,6 +12,7 @@ from operator import is_
 from typing import NamedTuple, Protocol
 
 from tocsin.conditions.asset_states import with_own_states
+from tocsin.delivery.lines import YOU
 from tocsin.delivery.rich_text import RichText
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.change_request import AskedFor, RequestNow, is_past_reminder
@@ -51,7 +52,7 @@ class ToldPeople(NamedTuple):
 class FailureIncident(NamedTuple):
     """The incident that a failure belongs to: its name, how bad it is, and who acknowledged it, by name.
 
-    ``acknowledger`` is what people call who acknowledged it, where that is another name.
+    ``acknowledger`` is what people call who acknowledged it, where that is another name; ``acknowledger_id`` their id.
     ``is_resolved``: the success that a message tells of has resolved it. ``is_over``: a person or a success has
     resolved it since.
     """
@@ -62,6 +63,12 @@ class FailureIncident(NamedTuple):
     is_resolved: bool = False
     is_over: bool = False
     acknowledger: str | None = None
+    acknowledger_id: str | None = None
+
+    def read_by(self, reader_id: str | None) -> FailureIncident:
+        """Return it as a message to a person says it: *you* if they have acknowledged it."""
+        is_theirs = reader_id is not None and reader_id == self.acknowledger_id
+        return self._replace(acknowledger=YOU) if is_theirs else self
 
     @property
     def is_handled(self) -> bool:

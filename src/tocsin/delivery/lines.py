@@ -6,6 +6,7 @@ Next: ``delivery/wording/changes.py`` for changes, ``delivery/wording/threads.py
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from enum import IntEnum, auto
 from time import gmtime, strftime
@@ -104,6 +105,9 @@ class ChangeLine(NamedTuple):
         return (f"{before} ".lstrip(), self.name, f" {after}".rstrip()) if name else (text, "", "")
 
 
+YOU = "you"
+"""The reader of a message, where it names them."""
+
 ADVICE = "what to do"
 """The label of the line that says how it goes on."""
 
@@ -115,6 +119,11 @@ PURPOSE = "to "
 def advice_line(text: str, command: str = "") -> ChangeLine:
     """Return the line that says how it goes on, with the command in it, if there is one."""
     return ChangeLine(text, rank=Rank.REPORTED, name=command, label=ADVICE)
+
+
+def advice_in(lines: Iterable[ChangeLine]) -> str | None:
+    """Return how it goes on, as lines say it; None where they do not."""
+    return next((line.text for line in lines if line.label == ADVICE), None)
 
 
 def command_line(command: str, *, label: str, rank: Rank = Rank.OTHER) -> ChangeLine:

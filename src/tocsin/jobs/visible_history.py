@@ -49,7 +49,7 @@ def visibility_of(engine: Engine, viewer_id: str) -> Visibility:
     """
     viewer = People(engine).by_id(viewer_id)
     if viewer is None or viewer.deleted:
-        raise Forbidden("Whoever asked is deleted.")
+        raise Forbidden("The person who asked is deleted.")
     return Visibility(PermissionCache(SqlSubjects(engine)).current_policies().of(viewer_id), SqlEntityStates(engine))
 
 

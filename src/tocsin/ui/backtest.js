@@ -56,7 +56,7 @@ async function followed(make, place, asked) {
 }
 
 function recipientOf({ name, target, destinations = [] }) {
-  const who = name || target || "somebody";
+  const who = name || target || "a person";
   return destinations.length ? `${destinations.join(", ")} (${who})` : who;
 }
 

@@ -308,7 +308,7 @@ function line(one) {
   const entry = make("li", { "data-id": one.id, "data-group": one.group, class: one.read ? "" : "unread" }, title);
   if (one.changes.length > 1) entry.append(make("ul", { class: "plain" }, ...one.changes.map((text) => make("li", { text }))));
   entry.append(...failureFacts(make, one));
-  entry.append(make("div", { class: "soft", text: `${one.userName || "somebody"} · ${when(one.timestamp)}` }));
+  entry.append(make("div", { class: "soft", text: `${one.userName || "a person"} · ${when(one.timestamp)}` }));
   entry.append(make("div", { class: "soft why", text: why }), whyThis(make, me, one), muteControls(make, me, one, muted));
   title.addEventListener("click", () => markRead(entry));
   return entry;

@@ -79,6 +79,7 @@ async def test_a_mail_to_a_person_knows_them_until_somebody_has_acknowledged_the
     assert request is not None
     assert (request.incident_number, TOKEN.findall(html)) == (1, [token])
     assert "Acknowledge" not in text_of(second)
+    assert {"- Incident: INC-1, acknowledged by you", "- What to do: repair it"} < set(text_of(second).splitlines())
 
 
 @pytest.mark.parametrize("is_digest", [False, True])

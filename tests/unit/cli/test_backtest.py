@@ -58,7 +58,7 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
     assert "Matches per day" in command.out
     for name in (
         "ana",
-        "somebody",
+        "a person",
         "#data-alerts (https://hooks.slack.com/*********)",
         "pg.store.orders",
         "as of today",

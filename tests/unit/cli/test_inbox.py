@@ -80,6 +80,17 @@ def test_failures_are_listed_with_what_mails_say_of_them(
         assert text in output
 
 
+def test_what_has_no_runbook_is_listed_with_what_mails_advise(
+    run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    answer_inbox(small_server, FAILURE | {"runbooks": [], "advice": "repair it"})
+    assert " repair it " in run("inbox").out
+    answer_inbox(small_server, FAILURE | {"advice": "repair it"})
+    output = run("inbox").out
+    assert " call ann " in output and "repair it" not in output
+
+
 @pytest.mark.parametrize(
     ("failing", "text"),
     [

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, FailureContext, Guidance, selections
-from tocsin.delivery.lines import ADVICE, PURPOSE, ChangeLine, clean_line, cut, moment_text
+from tocsin.delivery.lines import ADVICE, PURPOSE, YOU, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import type_text
 from tocsin.delivery.wording.change_requests import SINCE_THEN, is_change_overdue, objection_line
@@ -22,7 +22,7 @@ from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.delivery.wording.guidance import failure_advice, guidance_blocks, incident_block
 from tocsin.delivery.wording.importance import ToldKind, kind_of, sort_entries
 from tocsin.delivery.wording.incidents import INCIDENT_LABEL, tells_of_incident
-from tocsin.delivery.wording.readers import YOU, names_reader
+from tocsin.delivery.wording.readers import names_reader
 from tocsin.delivery.wording.reasons import why_text
 from tocsin.delivery.wording.reports import is_recovery, is_report
 from tocsin.delivery.wording.request_states import RequestRead, request_lines, request_read
@@ -228,12 +228,15 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         event, failure = entry.carried.event, dispatch.failure
         if dispatch.incidents or dispatch.streaks:
             failure = failure or _failure_in_digest(entry, dispatch)
+        if failure and failure.incident:
+            failure = replace(failure, incident=failure.incident.read_by(entry.recipient_id))
         is_addressed = event.entity_type == THREAD or event.event_type in OF_CHANGE_REQUESTS
         kinds = frozenset(one.kind for one in entry.reasons) if is_addressed else None
         request = request_read(entry, dispatch) if dispatch.requests else None
         reader_id = entry.recipient_id if names_reader(event, entry.recipient_id) else None
         buttons = dispatch.buttons.get(entry.notification_id, ())
         incident = dispatch.incidents.get(entry.notification_id)
+        incident = incident.read_by(entry.recipient_id) if incident else None
         is_over = bool(recovery_offsets) and entry.log_offset < recovery_offsets.get(_place_of(event), 0)
         is_plain = failure is None and not (buttons or dispatch.guidance)
         going_on = FAILURE_ADVICE if is_plain else failure_advice(entry, dispatch, failure)
@@ -387,7 +390,7 @@ def _did(event: ChangeEvent, times: int) -> str:
     verb = "from" if event.entity_type == THREAD else _DONE.get(event.event_type, "changed by")
     verb = "by" if tells_of_incident(event) else "imported by" if event.is_import else verb
     verb = f"changed {times:,} times by" if times > 1 else verb
-    return f"{verb} {clean_line(event.user_name or 'someone')},"
+    return f"{verb} {clean_line(event.user_name or 'a person')},"
 
 
 def fitted_payload(

@@ -20,7 +20,7 @@ _SAID: dict[str, str] = {
     FindingKind.NOTIFICATION_MISSING: "notifications are missing",
     FindingKind.NOTIFICATION_UNEXPECTED: "there are more notifications than were written",
     FindingKind.RELATION_MISSING: "the deletion of an asset may not have reached all who followed it",
-    FindingKind.NOTIFIED_TWICE: "somebody was notified twice of one event",
+    FindingKind.NOTIFIED_TWICE: "a person was notified twice of one event",
     FindingKind.DELIVERY_MISSING: "a notification has no message",
     FindingKind.DELIVERED_TWICE: "a message was delivered more than once",
     FindingKind.DELIVERY_STUCK: "a message is long due, and nobody tries it",
@@ -42,6 +42,9 @@ _REMEDIES: dict[str, str] = {
 }
 """What helps an alert that is switched off, before it is switched on again."""
 
+_WITHOUT_PROCESS = frozenset({FindingKind.DELIVERY_STUCK, FindingKind.REMINDER_MISSING, FindingKind.CHECK_MISSING})
+"""Findings that are there when a process does not run."""
+
 _SEEN: dict[str, str] = {
     ViewExtent.EVERYTHING: "may view all that it covers",
     ViewExtent.PART: "may view only a part of what it covers",
@@ -59,11 +62,26 @@ def finding_lines(_old: Document, finding: Document, alert: Document, _zone: str
     expected, actual = finding.get("expected"), finding.get("found")
     if expected != actual:
         yield ChangeLine(f"{expected}, found {actual}", rank=Rank.REPORTED, label="expected")
+    yield from _advice_on(kind, finding, alert)
+
+
+def _advice_on(kind: str, finding: Document, alert: Document) -> Iterator[ChangeLine]:
+    """Yield what helps against a finding; against a fault of Tocsin itself, whom to tell, and what shows more."""
     if remedy := _REMEDIES.get(kind):
         command = f"tocsin alerts enable {name_in_command(alert)}"
         yield advice_line(f"{remedy}, then {command}", command)
     elif kind in (FindingKind.UNREADABLE, FindingKind.NAME_UNKNOWN):
         yield advice_line(_CORRECT)
+    elif kind == FindingKind.INCIDENT_UNRESOLVED and finding.get("about"):
+        command = f"tocsin incidents resolve {shlex.quote(str(finding['about']))}"
+        yield advice_line(f"resolve it: {command}", command)
+    elif kind in _WITHOUT_PROCESS:
+        yield advice_line("see whether everything runs: tocsin health", "tocsin health")
+    elif event_id := str(finding.get("eventId") or ""):
+        command = f"tocsin explain {shlex.quote(event_id)} --alert {name_in_command(alert)}"
+        yield advice_line(f"tell an administrator; to see what came of the event: {command}", command)
+    else:
+        yield advice_line("tell an administrator")
 
 
 def name_in_command(alert: Document) -> str:

@@ -82,12 +82,8 @@ def failure_advice(entry: Entry, dispatch: Dispatch, failure: FailureContext | N
     A person who has no button may not acknowledge the incident, as far as anybody knows.
     """
     guidance = dispatch.guidance.get(entry.notification_id)
-    incident = dispatch.incidents.get(entry.notification_id)
     is_advised = bool(
-        dispatch.buttons.get(entry.notification_id)
-        or (guidance and guidance.advice)
-        or (failure and failure.runbook)
-        or (incident and incident.is_handled)
+        dispatch.buttons.get(entry.notification_id) or (guidance and guidance.advice) or (failure and failure.runbook)
     )
     if is_advised or entry.notification_id in (dispatch.read_only or ()):
         return ""

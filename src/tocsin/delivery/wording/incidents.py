@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, Rank, clean_line, quotation_of
+from tocsin.delivery.lines import SHOWN_LIMIT, YOU, ChangeLine, Rank, clean_line, quotation_of
 from tocsin.delivery.wording.facts import Value, object_in
 from tocsin.model.change import ALERT_INCIDENT, OTHER_INCIDENT, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
@@ -23,7 +23,6 @@ _ACTS = frozenset({INCIDENT, ALERT_INCIDENT})
 _DETAILS = "testCaseResolutionStatusDetails"
 STEPS = {"New": "opened", "Ack": "acknowledged", "Resolved": "resolved"}
 _NAME, _STEP_KIND = "name", "testCaseResolutionStatusType"
-_YOU = "you"
 _BY_ITSELF = "AutoResolved"
 """The comment of OpenMetadata where a success has resolved the incident of a test: its reason says nothing."""
 
@@ -53,7 +52,7 @@ class AssignedIncident(NamedTuple):
     @property
     def is_to_reader(self) -> bool:
         """Return whether it is assigned to who is told so."""
-        return self.assignee == _YOU
+        return self.assignee == YOU
 
 
 def assigned_incident(described: ChangeDescription | None) -> AssignedIncident | None:
@@ -107,7 +106,7 @@ def with_assignee(described: ChangeDescription | None, reader_id: str | None) ->
 def _to_reader(change: FieldChange, reader_id: str) -> FieldChange:
     if change.name not in _ACTS or _assignee_in(change.new_value).get("id") != reader_id:
         return change
-    you = {"id": reader_id, "name": _YOU}
+    you = {"id": reader_id, "name": YOU}
     details = {_DETAILS: {"assignee": you}} if change.name == INCIDENT else {"assignee": you}
     return change.model_copy(update={"new_value": change.new_value | details})
 

@@ -5,12 +5,12 @@ Next: ``delivery/wording/incidents.py``.
 
 from __future__ import annotations
 
+from tocsin.delivery.lines import YOU
 from tocsin.delivery.wording.facts import Value
 from tocsin.delivery.wording.incidents import is_assigned_to, with_assignee
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 
-YOU = "you"
 _PEOPLE = frozenset({"owners", "reviewers", "experts"})
 """Fields whose values are lists of people and teams."""
 

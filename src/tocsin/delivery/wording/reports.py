@@ -341,7 +341,7 @@ def _violation_lines(_old: Document, details: Document, policy: Document, _zone:
     name = asset.get("fullyQualifiedName") or asset.get("name") or ""
     place = "" if asset.get("id") else f"{asset.get('type', '')} {name}".strip()  # the title says which asset
     repeats = f", {repeat_count} more times" if repeat_count else ""
-    who = user.get("displayName") or user.get("name") or "somebody"
+    who = user.get("displayName") or user.get("name") or "a person"
     operation = details.get("operation")
     refusal = f"{who} was {_refused_act(operation, place)}{repeats}"
     yield ChangeLine(clean_line(refusal, limit=SHOWN_LIMIT), rank=Rank.REPORTED)

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from tocsin.conditions.documents import TIER_PREFIX, tag_names
 from tocsin.delivery.dispatch import FailureContext, FailureIncident, ToldPeople
-from tocsin.delivery.lines import ADVICE, UTC, ChangeLine, Rank, advice_line, clean_line, moment_text
+from tocsin.delivery.lines import ADVICE, UTC, YOU, ChangeLine, Rank, advice_line, clean_line, moment_text
 from tocsin.delivery.wording.facts import fact_lines, moment_lines, names_text
 from tocsin.delivery.wording.failing_rows import failing_row_lines
 from tocsin.delivery.wording.incidents import (
@@ -53,6 +53,7 @@ _TIERS = {"Tier1": "1, the highest", **{f"Tier{number}": str(number) for number 
 _LOOK = "find out whether it still runs, and why nothing has succeeded"
 REPAIR_ADVICE = "repair it"
 ENDED_ADVICE = "nothing: it is well again"
+_OVER_ADVICE = "nothing: its incident is resolved"
 FAILURE_ADVICE = f"{REPAIR_ADVICE}, or acknowledge its incident, so that others know who is looking into it"
 """What helps against a failure whose incident is open, and nobody has acknowledged."""
 
@@ -73,7 +74,7 @@ _FATES = {
         "it can be restored until it is deleted permanently",
         "restore it if that was a mistake",
     ),
-    EventType.ENTITY_DELETED: ("it cannot be restored", "create it anew if somebody still needs it"),
+    EventType.ENTITY_DELETED: ("it cannot be restored", "create it anew if it is still needed"),
 }
 """What follows from a deletion, and what helps."""
 
@@ -140,7 +141,7 @@ def advice_lines(
     """Yield what follows from a deletion, and what is to be done about an event, where that is always the same.
 
     ``described`` are its changes as its reader is told them. It is advised to acknowledge an incident only where it is
-    known to be open.
+    known to be open; a failure is always advised to be repaired, unless another person looks into it.
     """
     if fate := _FATES.get(event.event_type):
         follows, advice = fate
@@ -157,18 +158,28 @@ def advice_lines(
     paths, command = _paths_of(event), f"tocsin impact {event.id}"
     is_failing = is_failure_report(event) or not paths.isdisjoint({STILL_FAILING, INCIDENT_REMINDER})
     texts = [text for path, text in _ADVICE.items() if path in paths and not (is_failing and text is _LOOK)]
-    incident = context.incident if context else None
-    knows_incident = incident is not None or not paths.isdisjoint({INCIDENT, STILL_FAILING, INCIDENT_REMINDER})
-    if is_failing and knows_incident and not (incident and incident.is_handled):
-        texts.insert(0, FAILURE_ADVICE if incident and not incident.is_resolved else REPAIR_ADVICE)
     if SUITE_SUMMARY in paths and is_failure_report(event):
         texts.append(_OF_FAILED_SUITE)
+    elif is_failing:
+        texts.insert(0, _advice_on_failure(context.incident if context else None))
     if event.breaking_reasons:
         texts.append(f"see who reads what changed: {command}")
     elif is_deprecation(event):
         texts.append(f"see who reads it, and move them elsewhere: {command}")
     if texts:
         yield advice_line(_BETWEEN_ADVICE.join(texts), command if command in texts[-1] else "")
+
+
+def _advice_on_failure(incident: FailureIncident | None) -> str:
+    """Return what helps against a failure: to repair it, unless another person does that or it is over."""
+    if incident is None or incident.is_resolved:
+        return REPAIR_ADVICE
+    if incident.is_over:
+        return _OVER_ADVICE
+    if not incident.is_handled:
+        return FAILURE_ADVICE
+    acknowledger = incident.acknowledger or incident.acknowledged_by
+    return REPAIR_ADVICE if acknowledger == YOU else f"nothing: {acknowledger} looks into it"
 
 
 def with_failure_advice(lines: Iterable[ChangeLine], advice: str) -> Iterator[ChangeLine]:

@@ -77,7 +77,7 @@ def thread_text(
         lines.append(line)
     if is_new and isinstance(thread.get("announcement"), dict):
         lines += _announcement_lines(thread["announcement"], zone)
-    who, action = clean_line(event.user_name or "somebody"), _action(event, task, kinds, place)
+    who, action = clean_line(event.user_name or "a person"), _action(event, task, kinds, place)
     is_asked = bool(task) and ReasonKind.ASSIGNEE in kinds and (is_new or _is_handed_on(event))
     advice = [_advice_on(task)] if is_asked else []
     return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT), lines, advice
@@ -103,7 +103,7 @@ def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], p
         references = _assignees_of(task)
         names = [str(one.get("displayName") or one.get("name")) for one in references[:_MOST_NAMED]]
         names += ["others"] if len(references) > _MOST_NAMED else []
-        assignees = "you" if is_assigned else " and ".join(names) or "somebody"
+        assignees = "you" if is_assigned else " and ".join(names) or "others"
         return f"asks {assignees} to {_ASKS.get(task.get('type', ''), 'look at')} {place}"
     if is_mentioned:
         return f"mentioned you in {thread} about {place}"

@@ -32,7 +32,7 @@ _REASONS = {
     "ConnectError": "it cannot be reached, or its certificate is not trusted",
     "Timeout": "it does not answer, or refuses the token and closes the connection",
     "TopicNotFound": "the namespace or the topic does not exist, and the broker makes none",
-    "ProducerBusy": "somebody else writes to the topic; a topic belongs to one relay",
+    "ProducerBusy": "another producer writes to the topic; a topic belongs to one relay",
     "TopicTerminated": "the topic is terminated",
     "ProducerBlockedQuotaExceededError": "its subscriptions are too far behind (backlog quota)",
     "ProducerBlockedQuotaExceededException": "its subscriptions are too far behind (backlog quota)",

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.dispatch import Advice, FailingRows, FailureContext, FailureIncident
-from tocsin.delivery.lines import UTC
+from tocsin.delivery.lines import UTC, advice_in
 from tocsin.delivery.wording.assets import refused_asset
 from tocsin.delivery.wording.change_requests import objection_line
 from tocsin.delivery.wording.changes import EventText, event_text
@@ -204,6 +204,7 @@ INBOX_ENTRY: Shape[ListedEntry] = {
     **event_shape("eventId", "eventType", "entityType", "entityId", "entityFullyQualifiedName"),
     "title": (TEXT, _title_of),
     **CHANGES,
+    "advice?": (TEXT, lambda worded: advice_in(worded.text.lines)),
     "notificationCount?": (COUNT, lambda worded: _count_of(worded.entry)),
     **event_shape("semanticChanges", *BREAKING_KEYS),
     "reasons": (

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.delivery.channels.slack.interactions import ButtonPress, Signed, is_genuine
+from tocsin.delivery.channels.slack.interactions import ButtonPress, Signed, is_genuine, is_recent
+from tocsin.delivery.lines import exact_moment_text
 from tocsin.delivery.links import acknowledge as acknowledge_links
 from tocsin.delivery.links import mute as mute_links
 from tocsin.delivery.links.acknowledge import AcknowledgeLink
@@ -34,7 +35,7 @@ _UNKNOWN_BOT = (
     "No alert of an administrator uses this bot, so its buttons change nothing. Ask an administrator to save an alert "
     "with its botToken and signingSecret."
 )
-_OF_ANOTHER = "This message was sent to somebody else, so nothing was changed."
+_OF_ANOTHER = "This message was sent to another person, so nothing was changed."
 _EXPIRED = "This button has expired."
 _NOBODY = "Tocsin knows nobody with your e-mail address in Slack, so nothing was changed."
 
@@ -58,7 +59,7 @@ def pressed_button(press: ButtonPress, signed: Signed, parts: Parts) -> SlackBut
 
     Raises
     ------
-    Unauthenticated : the token is not ours, or the request not Slack's
+    Unauthenticated : the token is not ours, or the request not Slack's, or not of this moment
     Forbidden : no administrators' alert has that bot with that secret: anybody could say who pressed it
     """
     key, stores = parts.alert_stores.unsubscribe_key, parts.alert_stores
@@ -70,15 +71,28 @@ def pressed_button(press: ButtonPress, signed: Signed, parts: Parts) -> SlackBut
     signing = {
         alert: destination
         for alert, destination in _bots(_destination_keys(request, notification), parts)
-        if is_genuine(signed, destination.config.signing_secret or "", now_ms=now_ms)
+        if is_genuine(signed, destination.config.signing_secret or "")
     }
     if not signing:
         raise Unauthenticated(_NOT_SIGNED)
+    if not is_recent(signed, now_ms=now_ms):
+        raise Unauthenticated(_refusal_of_time(signed, now_ms))
     trusted_signings = {alert: one for alert, one in signing.items() if _is_administrators(alert, one, parts)}
     if not trusted_signings:
         raise Forbidden(_UNKNOWN_BOT)
     return SlackButton(
         press.token, request, notification, next(iter(trusted_signings.values())), frozenset(trusted_signings)
+    )
+
+
+def _refusal_of_time(genuine: Signed, now_ms: int) -> str:
+    """Return the words about a genuine request whose time is too far from ours."""
+    sent_ms = int(genuine.timestamp) * 1_000
+    side = "too old" if sent_ms < now_ms else "ahead of its time"
+    return (
+        f"The request is {side}: it is signed for {exact_moment_text(sent_ms)}, the server's clock says"
+        f" {exact_moment_text(now_ms)}, and they may differ by 5 minutes. Nothing was changed: press the button again,"
+        " and if that is refused as well, correct the clock."
     )
 
 

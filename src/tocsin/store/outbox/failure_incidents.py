@@ -35,7 +35,7 @@ def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dic
 
     That is the one of a failure, or of the success that has resolved it.
     """
-    first_to_acknowledge = (_acknowledgement(one) for one in (_STEP.user_name, person.c.display_name))
+    first_to_acknowledge = (_acknowledgement(one) for one in (_STEP.user_name, person.c.display_name, _STEP.user_id))
     span = (_ROW.opened_offset, ended_offset(), _ROW.recovered_offset)
     columns = (_ROW.number, _ROW.severity, _ROW.status, *first_to_acknowledge, _ROW.entity_id, *span)
     query = select(*columns).where(_ROW.merged_into.is_(None)).order_by(_ROW.number)
@@ -49,12 +49,14 @@ def incidents_at(connection: Connection, places: Collection[ReportPlace]) -> dic
         status,
         name,
         display_name,
+        user_id,
         entity_id,
         since_offset,
         end_offset,
         recovered_offset,
     ) in rows_by_key(connection, query, _ROW.entity_id, places_by_entity.keys()):
-        incident = FailureIncident(name_of(number), severity_named(severity), name, acknowledger=display_name)
+        incident = FailureIncident(name_of(number), severity_named(severity), name)
+        incident = incident._replace(acknowledger=display_name, acknowledger_id=user_id)
         for place in places_by_entity[entity_id]:
             if since_offset <= place.offset <= (end_offset or NO_END):
                 is_resolved = place.offset == recovered_offset

@@ -91,4 +91,4 @@ def test_a_digest_names_the_incident_of_each_failure_with_a_link() -> None:
         [("Incident: ", None), ("INC-8", "https://t/#/incidents/INC-8")],
         [],
     ]
-    assert FAILURE_ADVICE not in lines_shown(message, 10), "somebody is looking into it"
+    assert FAILURE_ADVICE not in lines_shown(message, 10), "ben is looking into it"

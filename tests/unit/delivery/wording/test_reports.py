@@ -203,7 +203,15 @@ def test_only_who_is_asked_is_told_how_to_answer_and_the_author_how_to_move_it(
         (FINDING, {"kind": "tooSlow"}, "make its conditions simpler, then tocsin alerts enable 'Late orders'"),
         (FINDING, {"kind": "failing"}, "correct its conditions, then tocsin alerts enable 'Late orders'"),
         (FINDING, {"kind": "unreadable"}, "correct its conditions"),
-        (FINDING, {"kind": "notifiedTwice"}, None),
+        (FINDING, {"kind": "deliveryStuck", "eventId": "e-1"}, "see whether everything runs: tocsin health"),
+        (FINDING, {"kind": "incidentUnresolved", "about": "INC-7"}, "resolve it: tocsin incidents resolve INC-7"),
+        (FINDING, {"kind": "incidentUnresolved", "about": "$(id)"}, "resolve it: tocsin incidents resolve '$(id)'"),
+        (FINDING, {"kind": "notifiedTwice"}, "tell an administrator"),
+        (
+            FINDING,
+            {"kind": "notifiedTwice", "eventId": "e-1; id"},
+            "tell an administrator; to see what came of the event: tocsin explain 'e-1; id' --alert 'Late orders'",
+        ),
         (
             EDITOR_VIEW,
             {"name": "ann", "mayView": "part"},
@@ -376,6 +384,7 @@ def test_a_run_names_the_tasks_that_failed() -> None:
         "failed tasks: t0, t1, t2, t3, t4 and 3 more",
         "took: 1 h 4 min",
         "before: failed, 1970-01-01 00:00 UTC",
+        "what to do: repair it",
     ]
     assert is_report(change_event(addition_of(RUN, run)))
     assert not is_report(change_event(addition_of(INCIDENT, {})))
@@ -397,6 +406,7 @@ def test_a_run_of_an_ingestion_pipeline_says_what_it_failed_at_and_how_long_it_t
         "failed tasks: Source",
         "took: 1 h 4 min",
         "last success: 1970-01-01 00:00 UTC",
+        "what to do: repair it",
     ]
     assert tone_of(event) is Tone.FAILED
 
@@ -412,7 +422,7 @@ def test_a_run_of_an_ingestion_pipeline_recovers() -> None:
 def test_an_earlier_report_of_the_same_run_is_no_run_before() -> None:
     running = {"runId": "r1", "pipelineState": "running", "timestamp": 0}
     event = change_event(update_of(RUN, running, running | {"pipelineState": "failed"}))
-    assert [line.labelled_text for line in event_text(event).all_lines] == ["run failed"]
+    assert [line.labelled_text for line in event_text(event).all_lines] == ["run failed", "what to do: repair it"]
 
 
 @pytest.mark.parametrize(
@@ -504,14 +514,37 @@ def test_what_fails_still_says_since_when_and_how_often_in_one_line() -> None:
             FailureIncident("INC-7"),
             ["repair it, or acknowledge its incident, so that others know who is looking into it"],
         ),
-        (FailureIncident("INC-7", acknowledged_by="ben"), []),
+        (FailureIncident("INC-7", acknowledged_by="ben"), ["nothing: ben looks into it"]),
+        (FailureIncident("INC-7", acknowledged_by="ben", acknowledger="Ben A"), ["nothing: Ben A looks into it"]),
+        (FailureIncident("INC-7", acknowledged_by="ben", acknowledger_id="b-1").read_by("b-1"), ["repair it"]),
+        (FailureIncident("INC-7", acknowledged_by="ben", is_over=True), ["nothing: its incident is resolved"]),
     ],
 )
-def test_a_failure_says_what_to_do_until_somebody_has_acknowledged_it(
-    incident: FailureIncident | None, advice: list[str]
-) -> None:
+def test_a_failure_says_what_to_do_and_who_does_it(incident: FailureIncident | None, advice: list[str]) -> None:
     opened = FieldChange(name=INCIDENT, new_value={"testCaseResolutionStatusType": "New"})
     failed = FieldChange(name=RESULT, new_value={"testCaseStatus": "Failed"})
     event = change_event(ChangeDescription(fields_added=(opened, failed)))
     lines = event_text(event, failure=FailureContext(incident=incident)).lines
+    assert [line.text for line in lines if line.label == "what to do"] == advice
+
+
+@pytest.mark.parametrize(
+    ("field", "report", "advice"),
+    [
+        (RUN, {"executionStatus": "Failed"}, ["repair it"]),
+        (RUN, {"executionStatus": "PartialSuccess"}, ["repair it"]),
+        (RUN, {"pipelineState": "failed"}, ["repair it"]),
+        (RESULT, {"testCaseStatus": "Failed"}, ["repair it"]),
+        (RESULT, {"testCaseStatus": "Aborted"}, ["repair it"]),
+        (RUN, {"executionStatus": "Successful"}, []),
+        (RUN, {"executionStatus": "Pending"}, []),
+        (RESULT, {"testCaseStatus": "Success"}, []),
+        (SUITE_SUMMARY, {"status": "Failed", "failed": 1}, ["open the tests that fail, and repair what they found"]),
+    ],
+)
+@pytest.mark.parametrize("context", [None, FailureContext()])
+def test_a_failure_without_an_incident_says_what_to_do(
+    field: str, report: dict[str, Any], advice: list[str], context: FailureContext | None
+) -> None:
+    lines = event_text(change_event(update_of(field, None, report)), failure=context).lines
     assert [line.text for line in lines if line.label == "what to do"] == advice

@@ -65,7 +65,7 @@ POSTED = addition_of(
             (),
             "ben asks ann and cem to review the tags of orders.email",
         ),
-        (event("threadCreated", **task("Generic")), (), "ben asks somebody to look at orders.email"),
+        (event("threadCreated", **task("Generic")), (), "ben asks others to look at orders.email"),
         (
             event("threadCreated", **task("RequestTag", *"abcde")),
             (),

@@ -96,4 +96,4 @@ def _check_no_loop(connection: Connection, user_id: str, substitute_id: str) -> 
         if following is None or not following.is_accepted:
             return
         current_id = following.substitute_id
-    raise Conflict("You would stand in for each other, perhaps by way of others: name somebody else.")
+    raise Conflict("You would stand in for each other, perhaps by way of others: name another person.")

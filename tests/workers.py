@@ -18,6 +18,7 @@ from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.cause_threads import CauseThreads
 from tocsin.store.outbox.current_state import CurrentStates
 from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
@@ -48,6 +49,7 @@ def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
             AskedConsumers(engine),
             CurrentStates(engine),
             HiddenWholes(engine, send_permission.permission_cache),
+            CauseThreads(engine, Messages(engine).dispatches),
             senders,
         ),
         owner="test",

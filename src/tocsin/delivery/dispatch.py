@@ -34,6 +34,24 @@ class Answered:
     remote_id: str | None = None
 
 
+@dataclass(frozen=True)
+class CauseThread:
+    """What a message continues: the first message about its cause to the same recipient, by the same alert.
+
+    ``remote_id`` is what the receiver calls that message, if that is known. ``earlier`` is what it shows, of what may
+    be shown now, where it is to be changed in place; None: this message is another one.
+    """
+
+    message_id: str
+    remote_id: str | None = None
+    earlier: tuple[Entry, ...] | None = None
+
+    @property
+    def is_in_place(self) -> bool:
+        """Return whether the earlier message is changed, so that it tells of both."""
+        return self.earlier is not None
+
+
 class ProbableCause(NamedTuple):
     """An incident upstream by its name, with the full names of what fails there and of the asset that this is about."""
 
@@ -198,10 +216,11 @@ class Dispatch:
     makes of it, ``addresses`` the e-mail addresses of owners who can be mentioned, by their ids.
     ``reaches_recipient``: what is sent to a person reaches that person, and nobody who could act in their place.
     ``payer`` is whose time the endpoint's templates take. ``answers`` is the first message about the failure that it
-    resolves, ``failure`` what surrounds the failure that it is about, ``buttons`` are those to acknowledge incidents
-    and to answer change requests, by the id of a notification, and so are ``guidance``, what change requests ask for
-    (``answerable``), and in a digest the ``incidents`` that its failures belong to, and their ``streaks``: since when,
-    and how often in a row. ``requests`` are these change requests by their ids, as they are now. ``read_only`` are the
+    resolves, ``cause_thread`` the first about its cause, ``failure`` what surrounds the failure that it is about,
+    ``buttons`` are those to acknowledge incidents and to answer change requests, by the id of a notification, and so
+    are ``guidance``, what change requests ask for (``answerable``), and in a digest the ``incidents`` that its failures
+    belong to, and their ``streaks``: since when, and how often in a row. ``requests`` are these change requests by
+    their ids, as they are now. ``read_only`` are the
     notifications whose recipients may not acknowledge their incidents, None: nobody asked yet. Times are said in an
     IANA ``zone``: a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the
     failing rows that it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers.
@@ -225,6 +244,7 @@ class Dispatch:
     requests: Mapping[str, RequestNow] = field(default_factory=dict)
     read_only: frozenset[str] | None = None
     answers: Answered | None = None
+    cause_thread: CauseThread | None = None
     failure: FailureContext | None = None
     buttons: Mapping[str, tuple[Button, ...]] = field(default_factory=dict, repr=False)
     guidance: Mapping[str, Guidance] = field(default_factory=dict)

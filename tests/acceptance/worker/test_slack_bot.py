@@ -39,6 +39,7 @@ class Workspace:
     burst: int = 1
     token: str = TOKEN
     posts: list[dict[str, Any]] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
     at_s: dict[str, list[float]] = field(default_factory=dict)
 
@@ -53,6 +54,8 @@ class Workspace:
             return 200, {"ok": False, "error": "invalid_auth"}
         if method == "users.lookupByEmail":
             return self._member(dict(await request.post()))
+        if method == "chat.update":
+            return self._update(json.loads(await request.read()))
         if method != "chat.postMessage":
             return 200, {"ok": False, "error": "unknown_method"}
         return self._post_message(json.loads(await request.read()))
@@ -62,6 +65,12 @@ class Workspace:
             return 200, {"ok": False, "error": "invalid_arguments"}
         member_id = self.members.get(str(form["email"]))
         return 200, {"ok": True, "user": {"id": member_id}} if member_id else {"ok": False, "error": "users_not_found"}
+
+    def _update(self, message: dict[str, Any]) -> Answer:
+        if message["ts"] not in {f"{number}.0001" for number in range(1, len(self.posts) + 1)}:
+            return 200, {"ok": False, "error": "message_not_found"}
+        self.changes.append(message)
+        return 200, {"ok": True, "channel": message["channel"], "ts": message["ts"], "text": message["text"]}
 
     def _post_message(self, message: dict[str, Any]) -> Answer:
         channel = message["channel"]

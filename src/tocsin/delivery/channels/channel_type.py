@@ -28,6 +28,7 @@ class ChannelType:
     targets : the addresses outside that a destination names itself: what a test of it writes to
     interval_s : the least seconds between two messages of a worker to one address, as the vendor asks
     threads : whether a message can answer an earlier one
+    changes_in_place : says whether a message to a destination can be changed after it was sent
     mentions : says whether messages to a destination can mention the owners of the asset
     config_keys : parts of the configuration that it reads, beside those that name people; others are refused
     secret_maps : keys of the configuration below which every value is secret, and what is not, by its name there
@@ -41,6 +42,7 @@ class ChannelType:
     targets: Callable[[Destination], tuple[str, ...]] = lambda _destination: ()
     interval_s: float = 0.0
     threads: bool = False
+    changes_in_place: Callable[[Destination], bool] = lambda _destination: False
     mentions: Callable[[Destination], bool] = lambda _destination: False
     config_keys: frozenset[str] = frozenset({"endpoint"})
     secret_maps: tuple[tuple[str, frozenset[str]], ...] = ()

@@ -5,13 +5,14 @@ Next: ``model/causes.py`` for what a cause is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from tocsin.delivery.lines import clean_line
+from tocsin.delivery.wording.reports import is_report
 from tocsin.model.causes import CauseFacts, CauseGroup, CauseKind, gather_causes, neighbourhood_of
-from tocsin.model.change import ChangeEvent
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.message import Entry
 from tocsin.model.phrases import count_text, in_words
 
 
@@ -49,18 +50,56 @@ def cause_title(group: CauseGroup, headline: str, actor: CauseActor | None) -> s
             return headline
 
 
-def run_text(events: Iterable[ChangeEvent]) -> str:
-    """Return the run that all of these events are of, and who says so: ``dbt run 7 by dbt: ``; empty for none."""
-    groups = gather_causes(_facts_of(event, place) for place, event in enumerate(events))
-    if len(groups) != 1 or groups[0].kind is not CauseKind.RUN:
-        return ""
-    key = groups[0].key
-    return f"{clean_line(key.place)} by {clean_line(key.actor)}: "
+class EventCause(NamedTuple):
+    """What one run or one actor's edits did, of the events of a message: who did it, and which events are of it."""
+
+    kind: CauseKind
+    place: str
+    actor_name: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def in_words(self) -> str:
+        """Return what did it, as a headline begins: ``dbt run 7 by dbt``, ``Ann in shop.public``."""
+        actor = clean_line(self.actor_name)
+        return (
+            f"{clean_line(self.place)} by {actor}"
+            if self.kind is CauseKind.RUN
+            else f"{actor} in {clean_line(self.place)}"
+        )
 
 
-def _facts_of(event: ChangeEvent, place: int) -> CauseFacts:
-    about = (event.entity_type, event.entity_id, event.entity_fully_qualified_name)
-    return CauseFacts(place, *about, event.user_name, True, event.reason, event.timestamp)
+def causes_of_entries(entries: Sequence[Entry]) -> list[EventCause]:
+    """Return the runs and edits that a message tells of, by the first event of each, with those in it as they came.
+
+    An actor is told apart by their id: two may be called the same. A report is only of a run that it states.
+    """
+    in_log = sorted(entries, key=lambda entry: entry.log_offset)
+    facts = [_facts_of(entry, place) for place, entry in enumerate(in_log)]
+    groups = gather_causes(one for one in facts if one.reason or not is_report(in_log[one.offset].event))
+    causes: list[EventCause] = []
+    for group in groups:
+        first = group.events[0]
+        if group.key.kind in (CauseKind.RUN, CauseKind.SESSION):
+            place = group.key.place if group.key.kind is CauseKind.RUN else neighbourhood_of(first)
+            actor_name = in_log[first.offset].event.user_name or ""
+            causes.append(
+                EventCause(group.key.kind, place, actor_name, tuple(in_log[one.offset] for one in group.events))
+            )
+    return causes
+
+
+def only_cause(entries: Sequence[Entry]) -> EventCause | None:
+    """Return the run or edits that all that a message tells is of; None where it is of several, or of none."""
+    causes = causes_of_entries(entries)
+    return causes[0] if len(causes) == 1 and len(causes[0].entries) == len(entries) else None
+
+
+def _facts_of(entry: Entry, place: int) -> CauseFacts:
+    event = entry.event
+    about = (place, event.entity_type, event.entity_id, event.entity_fully_qualified_name)
+    actor = f"{event.user_id or ''} {event.user_name}" if event.user_name else None
+    return CauseFacts(*about, actor, True, event.reason, event.timestamp)
 
 
 def _assets_text(group: CauseGroup, assets: Collection[str]) -> str:

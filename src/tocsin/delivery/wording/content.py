@@ -266,7 +266,9 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         return MessageContent(headline, tuple(sections), hint=hint)
     sections = _grouped_sections(entries, sections)
     left_count = told_count(dispatch.entries) - told_count(entries)
-    return MessageContent(digest_headline(dispatch.entries), tuple(sections), left_count, is_digest=True, hint=hint)
+    continues = dispatch.cause_thread is not None and not dispatch.cause_thread.is_in_place
+    headline = digest_headline(dispatch.entries, continues=continues)
+    return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
 
 
 def _recovery_offsets(dispatch: Dispatch) -> dict[tuple[str, str], int]:

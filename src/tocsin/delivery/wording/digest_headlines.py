@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tocsin.delivery.wording.assets import ChangedAsset, asset_of
-from tocsin.delivery.wording.causes import run_text
+from tocsin.delivery.wording.causes import only_cause
 from tocsin.delivery.wording.importance import ToldKind, kind_of, nouns_of
 from tocsin.model import fqn
+from tocsin.model.causes import CauseKind
 from tocsin.model.message import Entry
 from tocsin.model.phrases import count_text
 
@@ -19,13 +20,21 @@ _MOST_NAMED = 3
 _HIDDEN = "another asset"
 
 
-def digest_headline(entries: Sequence[Entry]) -> str:
+def digest_headline(entries: Sequence[Entry], *, continues: bool = False) -> str:
     """Return what is inside, the most important first: ``1 failure, 2 changes: orders, revenue, sales and 4 more``.
 
     What is told with a notification counts. What follows a failure upstream is counted apart:
-    ``12 failures downstream of orders; 1 change: orders``. What is all of one run begins with that.
+    ``12 failures downstream of orders; 1 change: orders``. What is all of one run begins with that. What ``continues``
+    an earlier message begins with how much more it is: ``dbt run 7 by dbt, 3 more: 3 changes: orders``.
     """
-    return f"{run_text(each.event for each in entries)}{_text_by_root(_with_parts(entries))}"
+    return f"{_beginning(entries, continues=continues)}{_text_by_root(_with_parts(entries))}"
+
+
+def _beginning(entries: Sequence[Entry], *, continues: bool) -> str:
+    cause = only_cause(entries)
+    if cause is None or not (continues or cause.kind is CauseKind.RUN):
+        return ""
+    return f"{cause.in_words}, {told_count(entries):,} more: " if continues else f"{cause.in_words}: "
 
 
 def _text_by_root(entries: Sequence[Entry]) -> str:

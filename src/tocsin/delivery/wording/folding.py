@@ -97,8 +97,10 @@ def _fold(entries: Sequence[Entry]) -> Entry:
 
 def _fold_events(events: Sequence[ChangeEvent]) -> ChangeEvent:
     reasons = tuple(dict.fromkeys(reason for event in events for reason in event.breaking_reasons or ()))
+    is_of_several = len({event.user_id for event in events}) > 1
     return events[-1].model_copy(
         update={
+            **({"user_id": None} if is_of_several else {}),
             "change_description": _fold_changes([event.change_description or ChangeDescription() for event in events]),
             "previous_version": events[0].previous_version,
             "user_name": list_text(list(dict.fromkeys(event.user_name for event in events if event.user_name))) or None,

@@ -39,6 +39,7 @@ from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.reports import is_recovery
+from tocsin.delivery.worker.earlier_parts import is_calm, with_earlier_entries
 from tocsin.delivery.worker.judgements import Judgements, tells_of_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
 from tocsin.delivery.worker.visible_contexts import names_in, visible_context, visible_streaks
@@ -272,15 +273,16 @@ class MessageAttempt:
         now_ms = self._clock.now_ms()
         channel = self._parts.senders[permitted.message.channel]
         zone = self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone
+        dispatch = await self._with_earlier(permitted, route.destination)
         whole_dispatch = replace(
-            along_route(permitted, route, self._routes, zone),
-            addresses=await self._addresses(permitted, route.destination),
-            answers=await self._answers(permitted, route.destination),
-            answerable=await self._answerable(permitted),
-            requests={identity: request.at(now_ms) for identity, request in permitted.requests.items()},
-            read_only=await self._read_only(permitted),
-            failure=await self._failure(permitted),
-            streaks=await self._streaks(permitted),
+            along_route(dispatch, route, self._routes, zone),
+            addresses=await self._addresses(dispatch, route.destination),
+            answers=await self._answers(dispatch, route.destination),
+            answerable=await self._answerable(dispatch),
+            requests={identity: request.at(now_ms) for identity, request in dispatch.requests.items()},
+            read_only=await self._read_only(dispatch),
+            failure=await self._failure(dispatch),
+            streaks=await self._streaks(dispatch),
         )
         if whole_dispatch.failure is not None and (failing_rows := await self._failing_rows(whole_dispatch)):
             whole_dispatch = replace(whole_dispatch, failure=replace(whole_dispatch.failure, failing_rows=failing_rows))
@@ -340,6 +342,19 @@ class MessageAttempt:
         if not CHANNELS[destination.type].threads or len(dispatch.entries) > 1 or not is_recovery(dispatch.event):
             return None
         return await _ask_store(lambda: self._parts.failure_messages.find_answered(dispatch))
+
+    async def _with_earlier(self, dispatch: Dispatch, destination: Destination) -> Dispatch:
+        """Return a message with what the earlier one shows that it changes in place, as far as that may be shown now.
+
+        Where nothing can be changed, or what is new needs attention, which a change draws from nobody, it is the same.
+        """
+        can_change = CHANNELS[destination.type].changes_in_place(destination)
+        if dispatch.cause_thread is None or not can_change or not is_calm(dispatch):
+            return dispatch
+        entries = await _ask_store(lambda: self._parts.cause_threads.entries_to_repeat(dispatch))
+        if not entries:
+            return dispatch
+        return await _ask_store(lambda: with_earlier_entries(dispatch, entries, self._routes, self._parts.permitted))
 
     async def _answerable(self, dispatch: Dispatch) -> Mapping[str, AskedFor]:
         """Return what change requests ask the reader of a message for, by notification, as far as they may see it."""

@@ -27,6 +27,7 @@ from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.cause_threads import CauseThreads
 from tocsin.store.outbox.current_state import CurrentStates
 from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
@@ -79,6 +80,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], 
             asked_consumers=AskedConsumers(engine),
             current_states=CurrentStates(engine),
             hidden_wholes=HiddenWholes(engine, send_permission.permission_cache),
+            cause_threads=CauseThreads(engine, Messages(engine).dispatches),
             senders=senders,
             base_url=settings.base_url(),
             link_key=unsubscribe_key(people),

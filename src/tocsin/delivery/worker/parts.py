@@ -19,6 +19,7 @@ from tocsin.delivery.worker.shares import Place, only_place
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.cause_threads import CauseThreads
 from tocsin.store.outbox.current_state import CurrentStates
 from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
@@ -86,6 +87,7 @@ class AttemptParts:
     asked_consumers: AskedConsumers
     current_states: CurrentStates
     hidden_wholes: HiddenWholes
+    cause_threads: CauseThreads
     senders: Mapping[str, Sender]
     renderings: Renderings = field(default_factory=Renderings)
     base_url: str = ""

@@ -23,7 +23,7 @@ from tocsin.store.database.bulk import BulkInsert
 from tocsin.store.database.bulk import Row as ValueRow
 from tocsin.store.database.engine import insert_into
 from tocsin.store.database.keys import KEYS_PER_STATEMENT, listed_tuples, rows_by_key
-from tocsin.store.database.tables import message, paced_time
+from tocsin.store.database.tables import change_event, message, paced_time
 
 Group = tuple[str, str, str]
 """Channel, recipient and grouping key."""
@@ -37,7 +37,10 @@ MESSAGES = BulkInsert(
 )
 
 _PARTS_WAIT_MS = 5_000
-"""How long parts of a whole wait for each other, from the time of the first one's event."""
+"""How long parts of a whole, or of a bot's run, wait for each other, from the time of the first one's event."""
+
+_REPORTS = ('"quality"', '"run"')
+"""How categories of changes by which assets report stand in derived fields: failures wait for nothing."""
 
 _LOOK_BACK_MS = 86_400_000
 """How long an unsent message of a real-time alert accepts further notifications."""
@@ -105,17 +108,28 @@ def _pace(connection: Connection, notifications: Sequence[ScheduledNotification]
     counts = Counter(group for theirs in groups for group in theirs if group is not None)
     if not counts:
         return list(notifications)
-    pace = _Pace(counts, _latest(connection, counts, notifications, groups))
+    latest = _latest(connection, counts, notifications, groups)
+    first_offsets = {
+        notification.draft.event.offset
+        for notification, theirs in zip(notifications, groups, strict=True)
+        if any(group is not None and group not in latest for group in theirs)
+    }
+    pace = _Pace(counts, latest, _offsets_of_runs(connection, first_offsets))
     paced_notifications = [pace.in_first_turn(*both) for both in zip(notifications, groups, strict=True)]
     _keep_planned(connection, pace.planned)
     return paced_notifications
 
 
 class _Pace:
-    """The turns of some notifications: their groups with how many are of each, and the latest message of a group."""
+    """The turns of some notifications: their groups with how many are of each, and the latest message of a group.
 
-    def __init__(self, counts: Mapping[Group, int], latest: Mapping[Group, _Latest]) -> None:
-        self._counts, self._latest = counts, latest
+    ``run_offsets`` are the places in the log of what bots say to be of a run.
+    """
+
+    def __init__(
+        self, counts: Mapping[Group, int], latest: Mapping[Group, _Latest], run_offsets: Collection[int]
+    ) -> None:
+        self._counts, self._latest, self._run_offsets = counts, latest, run_offsets
         self._waits_until: dict[Group, int] = {}
         self.planned: dict[Group, int] = {}
 
@@ -140,13 +154,13 @@ class _Pace:
     def _turn(self, slot: Slot, group: Group | None, event: EventHead) -> _Turn:
         """Return when an alert would send a notification, after the last message of its group.
 
-        A part of a whole waits for the others, which may be in later micro-batches: all as long as the first of them,
-        because their events are milliseconds apart.
+        A part of a whole, or of a bot's run, waits for the others, which may be in later micro-batches: all as long as
+        the first of them.
         """
         if group is None:
             return _Turn(slot)
         last = self._latest.get(group)
-        if last is None and event.part_of is not None:
+        if last is None and (event.part_of is not None or event.offset in self._run_offsets):
             latest_ms = slot.due_at_ms + _PARTS_WAIT_MS  # a writer's clock may be ahead
             due_at_ms = min(max(slot.due_at_ms, event.timestamp_ms + _PARTS_WAIT_MS), latest_ms)
             return _Turn(waiting_slot(slot, self._waits_until.setdefault(group, due_at_ms)))
@@ -157,6 +171,16 @@ class _Pace:
             return _Turn(waiting_slot(slot, last.at_ms), last.open_id)
         is_ahead = last.is_planned and last.at_ms > slot.due_at_ms
         return _Turn(waiting_slot(slot, last.at_ms if is_ahead else last.at_ms + slot.window_ms))
+
+
+def _offsets_of_runs(connection: Connection, offsets: Collection[int]) -> set[int]:
+    """Return those of these places in the log at which a bot says of which run it has changed something."""
+    if not offsets:
+        return set()
+    event = change_event.c
+    of_bots = select(event.log_offset).where(event.reason.is_not(None), event.derived.contains('"isBot":true'))
+    changes = of_bots.where(*(~event.derived.contains(text) for text in _REPORTS))
+    return {row.log_offset for row in rows_by_key(connection, changes, event.log_offset, offsets)}
 
 
 def _groups_of(notification: ScheduledNotification) -> list[Group | None]:

@@ -54,6 +54,7 @@ from tocsin.store.database.tables import (
     worker_session,
 )
 from tocsin.store.database.version import SeldomRows
+from tocsin.store.outbox.cause_threads import with_cause_threads
 from tocsin.store.outbox.current_state import with_incidents, with_requests
 from tocsin.store.outbox.display_names import with_display_names
 from tocsin.store.outbox.failing_rows import may_show_rows
@@ -167,7 +168,8 @@ class Messages:
                         events.entry(row, in_brief=at >= len(whole_sizes)) for at, row in enumerate(carried_rows)
                     )
                     fitting_dispatches.append(Dispatch(message, entries, event_bytes=size))
-            marked_dispatches = with_requests(connection, with_display_names(connection, fitting_dispatches))
+            threaded_dispatches = with_cause_threads(connection, fitting_dispatches)
+            marked_dispatches = with_requests(connection, with_display_names(connection, threaded_dispatches))
             return with_incidents(connection, marked_dispatches)
 
     def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:

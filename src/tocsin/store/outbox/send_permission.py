@@ -123,7 +123,7 @@ class Permitted:
         no rights are looked up; mutes and preferences are, where a person has a way to set them.
         """
         if self._is_wanted(dispatch):
-            return self._visible_part(dispatch)
+            return self.visible_part(dispatch)
         unmuted_dispatch, muted_reasons = narrow_dispatch(dispatch, self._mute_objection(dispatch, now_ms))
         if unmuted_dispatch is None:
             return None, muted_reasons
@@ -132,7 +132,7 @@ class Permitted:
         )
         if welcome is None:
             return None, (*muted_reasons, *unwanted_reasons)
-        visible_dispatch, hidden_reasons = self._visible_part(welcome)
+        visible_dispatch, hidden_reasons = self.visible_part(welcome)
         return visible_dispatch, (*muted_reasons, *unwanted_reasons, *hidden_reasons)
 
     def names_seen(self, dispatch: Dispatch, names: Sequence[str]) -> tuple[str, ...]:
@@ -249,7 +249,8 @@ class Permitted:
 
         return objection
 
-    def _visible_part(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+    def visible_part(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+        """Return a message with the reasons for which its readers may see it now, and the others; None for none."""
         policies = self._read_policies(self._steady())
         if policies.are_all_open():
             return dispatch, ()

@@ -91,8 +91,8 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
         ("Date", formatdate(now_ms / 1_000)),
         ("Message-ID", f"<{message_id}@{host}>"),
     ]
-    if dispatch.answers is not None:
-        answered_id = f"<{dispatch.answers.message_id}@{host}>"
+    if (first_message := dispatch.answers or dispatch.cause_thread) is not None:
+        answered_id = f"<{first_message.message_id}@{host}>"
         headers += [("In-Reply-To", answered_id), ("References", answered_id)]
     headers += [("Auto-Submitted", "auto-generated"), ("X-Tocsin-Offset", str(first.log_offset))]
     if page:

@@ -34,8 +34,9 @@ _RULE = "―" * 12
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
-    answered = dispatch.answers.message_id if dispatch.answers else dispatch.message.id
-    render = partial(_payload, card_id=dispatch.message.id, thread_key=answered)
+    answered = dispatch.answers or dispatch.cause_thread
+    thread_key = answered.message_id if answered else dispatch.message.id
+    render = partial(_payload, card_id=dispatch.message.id, thread_key=thread_key)
     return fitted_payload(dispatch, render, base_url=base_url, most_bytes=MESSAGE_BYTES)
 
 

@@ -81,6 +81,7 @@ SLACK = ChannelType(
     check=_check,
     targets=_targets,
     threads=True,
+    changes_in_place=lambda destination: bool(destination.config.bot_token),
     interval_s=1.0,
     mentions=lambda destination: bool(destination.config.bot_token),
     config_keys=frozenset({"endpoint", "auth_type", "bot_token", "channel", "signing_secret"}),

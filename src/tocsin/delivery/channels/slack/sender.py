@@ -13,14 +13,17 @@ import orjson
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
 from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.channels.slack.answers import judge_answer
-from tocsin.delivery.channels.slack.api import Members, SlackApi, SlackCall
+from tocsin.delivery.channels.slack.api import Answer, Members, SlackApi, SlackCall
 from tocsin.delivery.channels.slack.interactions import MEMBER, MESSAGE_BYTES, ActionButton, buttons_block
 from tocsin.delivery.channels.slack.render import Block, add_block, links_block, render_message
-from tocsin.delivery.dispatch import Answered, Dispatch, Sender
+from tocsin.delivery.dispatch import CauseThread, Dispatch, Sender
 from tocsin.delivery.links.mute import MUTE_TEXT, MUTED_FOR_MS, MuteLink, link_of, token_of
 from tocsin.delivery.transport.request import Transport
-from tocsin.model.message import Outcome, OutcomeReason, Rejected
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected
 from tocsin.model.subscription import Destination
+
+_CHANGED = ("text", "blocks", "attachments")
+"""What a message is changed to, all of it: what is left out would stay. Source: Slack's ``chat.update``."""
 
 
 class SlackSender:
@@ -62,17 +65,36 @@ class SlackBot:
         return outcome
 
     async def _post(self, dispatch: Dispatch, channel: str, call: SlackCall) -> Outcome:
+        thread = dispatch.cause_thread
+        if thread is not None and thread.is_in_place:
+            answer = await self._change(dispatch, thread, call)
+            is_final = isinstance(answer.outcome, Delivered) or answer.reason is OutcomeReason.RATE_LIMITED
+            if is_final or not answer.values.get("error"):
+                return answer.outcome
+            dispatch = _as_further_message(dispatch, thread)
+        place = _place_of(dispatch, channel)
+        message = await self._message(dispatch, call)
+        answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
+        if thread is not None and "thread_ts" in place and isinstance(answer.outcome, Delivered):
+            return replace(answer.outcome, remote_id=thread.remote_id)
+        return answer.outcome
+
+    async def _change(self, dispatch: Dispatch, thread: CauseThread, call: SlackCall) -> Answer:
+        """Change the message that this one continues, so that it tells of both; return the answer."""
+        channel, _, at = (thread.remote_id or "").partition("/")
+        message = await self._message(dispatch, call)
+        changed = {key: message.get(key, []) for key in _CHANGED}
+        return await self._api.ask("chat.update", orjson.dumps({"channel": channel, "ts": at, **changed}), call)
+
+    async def _message(self, dispatch: Dispatch, call: SlackCall) -> Block:
         members = await self._owners(dispatch, call)
         is_known = dispatch.reaches_recipient and call.destination.config.signing_secret
         if is_known and len(dispatch.entries) == 1:
-            message = self._with_buttons(dispatch, members, call)
-        else:
-            message = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
-            if request := self._mute_request(dispatch, call):
-                add_block(message, links_block((link_of(request, self._link_key, self._base_url), MUTE_TEXT)))
-        place = {"channel": channel} if dispatch.answers is None else _thread(channel, dispatch.answers)
-        answer = await self._api.ask("chat.postMessage", orjson.dumps({**place, **message}), call)
-        return answer.outcome
+            return self._with_buttons(dispatch, members, call)
+        message: Block = orjson.loads(render_message(dispatch, base_url=self._base_url, members=members))
+        if request := self._mute_request(dispatch, call):
+            add_block(message, links_block((link_of(request, self._link_key, self._base_url), MUTE_TEXT)))
+        return message
 
     def _with_buttons(self, dispatch: Dispatch, members: Mapping[str, str], call: SlackCall) -> Block:
         """Return the message about one event with buttons, whose requests Slack signs, in place of links."""
@@ -111,10 +133,24 @@ class SlackBot:
         return member_ids
 
 
-def _thread(channel: str, answered: Answered) -> dict[str, str]:
-    """Return where an answer goes: below the message that it answers, where Slack has said which that is."""
-    where, _, at = (answered.remote_id or "").partition("/")
-    return {"channel": where, "thread_ts": at} if at else {"channel": channel}
+def _place_of(dispatch: Dispatch, channel: str) -> dict[str, str | bool]:
+    """Return where a message goes: below the one that it answers, where Slack has said which that is.
+
+    A further message of a cause is seen in the channel as well: it may need attention.
+    """
+    answered = dispatch.answers or dispatch.cause_thread
+    where, _, at = (answered.remote_id or "" if answered else "").partition("/")
+    if not at:
+        return {"channel": channel}
+    in_thread: dict[str, str | bool] = {"channel": where, "thread_ts": at}
+    return in_thread if dispatch.answers else in_thread | {"reply_broadcast": True}
+
+
+def _as_further_message(dispatch: Dispatch, thread: CauseThread) -> Dispatch:
+    """Return a message that Slack does not let change the earlier one: by itself, without what that shows."""
+    earlier_ids = {entry.notification_id for entry in thread.earlier or ()}
+    entries = tuple(entry for entry in dispatch.entries if entry.notification_id not in earlier_ids)
+    return replace(dispatch, entries=entries, cause_thread=CauseThread(thread.message_id))
 
 
 def build_sender(requests: Transport, setup: SenderSetup) -> Sender:

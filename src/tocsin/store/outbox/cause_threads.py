@@ -1,0 +1,178 @@
+"""Earlier messages of a cause: what the same alert has told the same recipient of the run or edits before.
+
+A later message of the cause answers the first one, or changes it in place where a channel can. One statement serves all
+messages of a claim; nothing is stored for it (``docs/decisions/0229-a-cause-is-one-thread.md``).
+Next: ``delivery/worker/attempt.py``, ``model/causes.py`` for the rules.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import NamedTuple
+
+from sqlalchemy import Connection, Engine, and_, bindparam, or_, select
+
+from tocsin.delivery.dispatch import CauseThread, Dispatch
+from tocsin.delivery.wording.incidents import tells_of_incident
+from tocsin.delivery.wording.reports import is_report
+from tocsin.model.causes import RUN_GAP_MS, CauseFacts, CauseKey, CauseKind, gather_causes, key_of
+from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent
+from tocsin.model.channels import WORDED
+from tocsin.model.message import Entry, Message, MessageStatus
+from tocsin.store.database.engine import reading
+from tocsin.store.database.tables import attempt, change_event, message, notification
+
+_MOST_READ = 5_000
+"""So many notifications of earlier messages are read for a claim, the latest first."""
+
+_MOST_REPEATED = 50
+"""So many earlier messages are repeated in one that is changed in place, the latest."""
+
+_OF_ALERT = "alert:%"
+"""What real-time alerts gather; digests at fixed times have other keys, and answer nothing."""
+
+_own, _earlier = message.alias("own"), message.alias("earlier")
+_EVENT = change_event.c
+_IS_EARLIER = and_(
+    _earlier.c.recipient == _own.c.recipient,
+    _earlier.c.grouping_key == _own.c.grouping_key,
+    _earlier.c.due_at_ms > _own.c.created_at_ms - RUN_GAP_MS,
+    _earlier.c.channel == _own.c.channel,
+    _earlier.c.target == _own.c.target,
+    _earlier.c.destination_id == _own.c.destination_id,
+    _earlier.c.id != _own.c.id,
+)
+_IS_DELIVERED = _earlier.c.status == MessageStatus.DELIVERED.value
+_HOW_IT_WENT = and_(attempt.c.message_id == _earlier.c.id, attempt.c.number == _earlier.c.attempt_count)
+_IS_REPORT = or_(*(_EVENT.derived.contains(text, autoescape=True) for text in ('"quality"', '"run"')))
+_TOLD = (
+    select(_own.c.id, _earlier.c.id.label("earlier_id"), _earlier.c.due_at_ms, attempt.c.remote_id)
+    .add_columns(_EVENT.log_offset, _EVENT.entity_type, _EVENT.entity_id, _EVENT.entity_fqn, _EVENT.user_name)
+    .add_columns(_EVENT.derived.contains('"isBot":true', autoescape=True).label("is_bot"))
+    .add_columns(_EVENT.reason, _EVENT.timestamp_ms)
+    .join(_earlier, _IS_EARLIER)
+    .join(notification, notification.c.message_id == _earlier.c.id)
+    .join(change_event, _EVENT.log_offset == notification.c.log_offset)
+    .outerjoin(attempt, _HOW_IT_WENT)
+    .where(_own.c.id.in_(bindparam("ids", expanding=True)), _own.c.grouping_key.like(_OF_ALERT), _IS_DELIVERED)
+    .where(_EVENT.user_name.in_(bindparam("actors", expanding=True)), ~_IS_REPORT)
+    .order_by(_EVENT.log_offset.desc())
+    .limit(_MOST_READ)
+)
+_SHOWN = (
+    select(*(_earlier.c[field.name] for field in fields(Message)))
+    .add_columns(_earlier.c.status, _earlier.c.lease_owner, attempt.c.remote_id.label("shown_as"))
+    .select_from(_own.join(_earlier, _IS_EARLIER).outerjoin(attempt, _HOW_IT_WENT))
+    .where(_own.c.id == bindparam("id"), _own.c.grouping_key.like(_OF_ALERT))
+    .order_by(_earlier.c.due_at_ms.desc(), _earlier.c.id)
+)
+
+
+class _ToldEvent(NamedTuple):
+    """An event that an earlier message told of; ``remote_id`` is what the receiver calls that message."""
+
+    facts: CauseFacts
+    message_id: str
+    due_at_ms: int
+    remote_id: str | None
+
+
+def with_cause_threads(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
+    """Return claimed messages, those that continue a cause with the first message about it to the same recipient.
+
+    Their events have log-in names, because display names do not tell people apart.
+
+    A message of several causes continues none, nor does one that reports how an asset fares: it is told by itself.
+    """
+    keys = {one.message.id: key for one in dispatches if (key := _key_of_message(one)) is not None}
+    if not keys:
+        return list(dispatches)
+    told_events = _told_events(connection, keys)
+
+    def with_thread(dispatch: Dispatch) -> Dispatch:
+        events = told_events.get(dispatch.message.id)
+        return replace(dispatch, cause_thread=_thread_of(dispatch, events)) if events else dispatch
+
+    return list(map(with_thread, dispatches))
+
+
+def _key_of_message(dispatch: Dispatch) -> CauseKey | None:
+    """Return what all events of a message have in common, if a run or the edits of one actor join them."""
+    if dispatch.message.channel not in WORDED or any(_is_apart(entry.event) for entry in dispatch.entries):
+        return None
+    keys = {key_of(one) for one in _facts_of(dispatch.entries)}
+    return next(iter(keys)) if len(keys) == 1 and min(keys).kind in (CauseKind.RUN, CauseKind.SESSION) else None
+
+
+def _is_apart(event: ChangeEvent) -> bool:
+    """Return whether an event is told by itself: it reports something, or is about an incident or a change request."""
+    return is_report(event) or tells_of_incident(event) or event.event_type in OF_CHANGE_REQUESTS
+
+
+def _told_events(connection: Connection, keys: Mapping[str, CauseKey]) -> dict[str, list[_ToldEvent]]:
+    """Return what earlier messages told of the causes of messages, by message, where they told of any."""
+    told_events: dict[str, list[_ToldEvent]] = defaultdict(list)
+    actors = sorted({key.actor for key in keys.values()})
+    for row in connection.execute(_TOLD, {"ids": sorted(keys), "actors": actors}):
+        about = (row.log_offset, row.entity_type, row.entity_id, row.entity_fqn)
+        facts = CauseFacts(*about, row.user_name, bool(row.is_bot), row.reason, row.timestamp_ms)
+        if key_of(facts) == keys[row.id]:
+            told_events[row.id].append(_ToldEvent(facts, row.earlier_id, row.due_at_ms, row.remote_id))
+    return told_events
+
+
+def _thread_of(dispatch: Dispatch, told_events: Sequence[_ToldEvent]) -> CauseThread | None:
+    """Return what a message continues: of what was told before what a pause does not part from it."""
+    is_bot = any(one.facts.is_bot for one in told_events)
+    own_facts = [facts._replace(is_bot=is_bot) for facts in _facts_of(dispatch.entries)]
+    groups = gather_causes([*own_facts, *(one.facts for one in told_events)])
+    offsets = {facts.offset for group in groups if own_facts[0] in group.events for facts in group.events}
+    if not {facts.offset for facts in own_facts} <= offsets:
+        return None
+    earlier = sorted(
+        (one for one in told_events if one.facts.offset in offsets), key=lambda one: (one.due_at_ms, one.message_id)
+    )
+    if not earlier:
+        return None
+    return CauseThread(earlier[0].message_id, next((one.remote_id for one in earlier if one.remote_id), None))
+
+
+def _facts_of(entries: Collection[Entry]) -> list[CauseFacts]:
+    events = [(entry.log_offset, entry.event) for entry in entries]
+    return [
+        CauseFacts(
+            *(offset, event.entity_type, event.entity_id, event.entity_fully_qualified_name),
+            *(event.user_name, False, event.reason, event.timestamp),
+        )
+        for offset, event in events
+    ]
+
+
+class CauseThreads:
+    """The messages of one store that tell of a cause and can be changed in place; ``load`` reads what they carry."""
+
+    def __init__(self, engine: Engine, load: Callable[[Sequence[Message]], Sequence[Dispatch]]) -> None:
+        self._engine, self._load = engine, load
+
+    def entries_to_repeat(self, dispatch: Dispatch) -> tuple[Entry, ...] | None:
+        """Return what the message shows that this one continues, in the order of the log.
+
+        None while another message of the same alert to the same recipient is being sent: of two changes in place at a
+        time, the later would take away what the earlier shows. Nor is what has buttons or an incident repeated.
+        """
+        thread = dispatch.cause_thread
+        if thread is None or thread.remote_id is None:
+            return None
+        with reading(self._engine) as connection:
+            message_rows = connection.execute(_SHOWN, {"id": dispatch.message.id}).all()
+        if any(row.lease_owner is not None for row in message_rows):
+            return None
+        delivered_rows = [row for row in message_rows if row.status == MessageStatus.DELIVERED.value]
+        same_rows = [row for row in delivered_rows if row.shown_as == thread.remote_id][:_MOST_REPEATED]
+        messages = [Message(*row[: len(fields(Message))]) for row in same_rows]
+        entries = [entry for one in self._load(messages) for entry in one.entries]
+        if any(_is_apart(entry.event) or entry.whole_id is not None for entry in entries):
+            return None
+        return tuple(sorted(entries, key=lambda entry: (entry.log_offset, entry.notification_id)))

@@ -87,6 +87,20 @@ def test_edits_of_neighbours_are_a_row_which_opens_to_them(reader: CauseReader) 
     assert reader.names_of(cause) == ["aa", "secret", "bb", "aa"]
 
 
+def test_causes_are_counted_beside_notifications_and_hidden_ones_are_not(
+    reader: CauseReader, administrator: httpx.Client
+) -> None:
+    reader.edit("aa", "bb", why="run 1")
+    reader.edit("secret", why="run 2")
+    counts = reader.page("limit=0")
+    assert counts == {"data": [], "paging": {"total": 2}, "counts": {"causes": 2, "unreadCauses": 2}}
+    reader.mark({"as": "read", "filter": {"cause": reader.causes()[1]["id"]}})
+    assert reader.page("tab=all&limit=0")["counts"] == {"causes": 2, "unreadCauses": 1}
+    assert reader.page("tab=unread&limit=1")["counts"] == {"causes": 1, "unreadCauses": 1}
+    restrict(administrator, reader.id, {"effect": "deny", "condition": "matchAnyTag('Tier.Tier1')"})
+    assert reader.page("tab=all&limit=0")["counts"] == {"causes": 1, "unreadCauses": 0}
+
+
 def test_a_run_is_a_row_and_another_who_claims_it_is_another(reader: CauseReader, served: Served) -> None:
     _, eve = served.person("eve", isAdmin=True)
     with eve:

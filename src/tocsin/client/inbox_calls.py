@@ -42,6 +42,7 @@ def notification_causes(user_id: str, **filters: Filter) -> ApiCall[Document]:
 
     Each has an ``id``, a ``title``, ``count``, ``unread``, and the notification that is ``leading``. Filters are those
     of ``notifications``, which with ``cause``, an id, has the entries of one; ``after`` from ``paging`` goes on.
+    ``counts`` has the number of ``causes`` and of ``unreadCauses``.
     """
     return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/causes", _document, query_of(filters))
 

@@ -33,6 +33,11 @@ class CauseEntries:
         """Return what its row shows: of a failure the latest of what failed first, else the most important."""
         return max(self.heads, key=self._rank_of)
 
+    @property
+    def is_unread(self) -> bool:
+        """Return whether one of them is unread."""
+        return any(not head.is_read for head in self.heads)
+
     def _rank_of(self, head: InboxHead) -> tuple[bool, int, int]:
         if self.group.kind is CauseKind.FAILURE:
             return head.facts.entity_id == self._root_asset, 0, head.facts.offset

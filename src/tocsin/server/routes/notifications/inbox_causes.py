@@ -67,7 +67,11 @@ _CAUSE: Shape[_ShownCause] = {
 }
 _AUDIENCE = schema_of(CAUSE_AUDIENCE)
 AUDIENCE_OF_CAUSE = exact_object(_AUDIENCE["properties"] | {"causeId": TEXT, "paging": ref("Paging")})
-_PAGE = exact_object({"data": array(schema_of(_CAUSE)), "paging": ref("Paging")})
+_COUNTS: Shape[Sequence[CauseEntries]] = {
+    "causes": (COUNT, len),
+    "unreadCauses": (COUNT, lambda causes: sum(one.is_unread for one in causes)),
+}
+_PAGE = exact_object({"data": array(schema_of(_CAUSE)), "paging": ref("Paging"), "counts": schema_of(_COUNTS)})
 
 
 @router.get("/causes", openapi_extra=answers("CausesOfInbox", _PAGE))
@@ -77,7 +81,7 @@ def list_causes(
     parts: PartsHere,
     page_of: AskedKind,
     *,
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    limit: Annotated[int, Query(ge=0, le=100)] = 20,
     after: Annotated[str | None, Query(max_length=100)] = None,
 ) -> Response:
     """Return the causes of the first 1,000 entries of a tab, each where the first of its entries is.
@@ -85,6 +89,7 @@ def list_causes(
     A cause is one run (what one bot or person did and says to be one), one person's edits of neighbours without a pause
     of more than an hour, one failure with what fails below it, or a single event. ``leading`` is its most important
     entry. Filters are those of the list; with ``cause``, the ``id`` of one, lists and marks have its entries.
+    ``counts`` says how many causes there are, and how many have something unread; ``limit=0`` only counts.
     """
     parts.inbox.wake(parts.clock.now_ms(), [owner])
     view, place = view_of(owner, sender, parts), parse_cursor(after) if after else None
@@ -92,10 +97,10 @@ def list_causes(
     following = [one for one in causes if place is None or one.is_after(page_of, place)]
     page = following[:limit]
     paging: Document = {"total": len(causes)}
-    if len(following) > limit:
+    if page and len(following) > limit:
         paging["after"] = inbox_cursor(page[-1].place(page_of))
-    data = [json_of(_CAUSE, one) for one in _shown_causes(page, view, sender, parts)]
-    return answer({"data": data, "paging": paging})
+    data = [json_of(_CAUSE, one) for one in _shown_causes(page, view, sender, parts)] if page else []
+    return answer({"data": data, "paging": paging, "counts": json_of(_COUNTS, causes)})
 
 
 @router.get("/causes/{cause_id}/audience", openapi_extra=answers("CauseAudience", AUDIENCE_OF_CAUSE))

@@ -7,7 +7,7 @@ Next: ``delivery/channels/slack/render.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, Fail
 from tocsin.delivery.lines import ADVICE, PURPOSE, YOU, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import type_text
+from tocsin.delivery.wording.cause_groups import group_by_cause
 from tocsin.delivery.wording.change_requests import SINCE_THEN, is_change_overdue, objection_line
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.digest_headlines import digest_headline, told_count
@@ -132,6 +133,8 @@ class Section(NamedTuple):
         paragraph each
     body : what a template says, in place of the asset, its changes and the signature
     group : what stands above it, where it is the first of its kind in a digest of several kinds; empty for nothing
+    cause : what stands below that, where it is the first of its cause in a digest: ``dbt run 7 by dbt: 13 changes of 6
+        assets``; empty for nothing
     variant : the manner in which the event is worded; None where a template words it
     """
 
@@ -155,6 +158,7 @@ class Section(NamedTuple):
     notes: tuple[RichBlock, ...] = ()
     tone: Tone = Tone.NEUTRAL
     group: str = ""
+    cause: str = ""
     variant: _Manner | None = None
 
     @property
@@ -264,7 +268,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         is_led_by_part = entry.parts and entry.whole_id is not None
         headline = digest_headline(dispatch.entries) if is_led_by_part else sections[0].headline
         return MessageContent(headline, tuple(sections), hint=hint)
-    sections = _grouped_sections(entries, sections)
+    sections = _under_causes(entries, _grouped_sections(entries, sections), group_by_cause(dispatch.entries).headings)
     left_count = told_count(dispatch.entries) - told_count(entries)
     continues = dispatch.cause_thread is not None and not dispatch.cause_thread.is_in_place
     headline = digest_headline(dispatch.entries, continues=continues)
@@ -290,6 +294,16 @@ def _grouped_sections(entries: Sequence[Entry], sections: Sequence[Section]) -> 
     return [
         section._replace(group=kind.title) if kind not in kinds[:place] else section
         for place, (kind, section) in enumerate(zip(kinds, sections, strict=True))
+    ]
+
+
+def _under_causes(entries: Sequence[Entry], sections: Sequence[Section], headings: Mapping[str, str]) -> list[Section]:
+    """Return sections, the first of each cause below what says what did how much."""
+    texts = [headings.get(entry.notification_id, "") for entry in entries]
+    above = ["", *texts]
+    return [
+        section._replace(cause=text) if text and (text != before or section.group) else section
+        for section, text, before in zip(sections, texts, above, strict=False)
     ]
 
 
@@ -408,11 +422,12 @@ def fitted_payload(
 
 
 def sort_by_importance(dispatch: Dispatch) -> Dispatch:
-    """Return a message with its notifications as its headline counts them: failures first, each kind as in the log.
+    """Return a message with its notifications as its headline counts them: failures first, each kind by its causes.
 
     Where there are more than a message shows, those that matter least are only counted.
     """
-    return replace(dispatch, entries=sort_entries(dispatch.entries))
+    entries = sort_entries(dispatch.entries)
+    return replace(dispatch, entries=group_by_cause(entries).entries if len(entries) > 1 else entries)
 
 
 def _portions(dispatch: Dispatch) -> Iterator[tuple[Sequence[Entry], int]]:

@@ -148,3 +148,35 @@ def test_nobody_is_advised_to_repair_what_is_well_again(channel: Channel, names:
     is_over = names[-1] == "recovery"
     assert ("nothing: it is well again" in texts) is is_over
     assert ("repair it" in texts) is not is_over
+
+
+def by_run(name: str, actor: str, run: str | None, field: str = "description") -> ChangeEvent:
+    event = change_event(update_of(field, "old", "new"), user_name=actor)
+    return about(name, event.model_copy(update={"user_id": actor, "reason": run}))
+
+
+@pytest.mark.parametrize("channel", PREVIEWS)
+def test_a_digest_groups_what_comes_of_one_cause_below_what_did_it(channel: Channel) -> None:
+    of_others = about("alone", change_event(update_of("description", "a", "b"), user_name="eve"))
+    events = [
+        by_run("orders", "dbt", "run <b>7</b>"),
+        samples.EVENTS["deletion"],
+        of_others.model_copy(update={"user_id": "eve"}),
+        by_run("customers", "mallory", "run <b>7</b>"),
+        by_run("revenue", "dbt", "run <b>7</b>"),
+        by_run("revenue", "dbt", "run <b>7</b>", "displayName"),
+    ]
+    preview = PREVIEWS[channel](message_of(*events, channel=channel), samples.HOME)
+    text = "\n".join(texts_of(message_of(*events, channel=channel)))
+    heading = "by dbt: 3 changes of 2 assets"
+    assert text.count(heading) == 1, "what another claims to be the same run does not count"
+    assert "by mallory:" not in text
+    assert text.upper().index("CHANGED") < text.index("alone: ") < text.index(heading) < text.index("revenue: ")
+    assert "run <b>7</b>" not in (preview["html"] if channel is Channel.EMAIL else "")
+
+
+@pytest.mark.parametrize("channel", PREVIEWS)
+def test_what_is_all_of_one_cause_is_headed_by_that_alone(channel: Channel) -> None:
+    text = "\n".join(texts_of(message_of(by_run("a", "dbt", "run 7"), by_run("b", "dbt", "run 7"), channel=channel)))
+    assert "run 7 by dbt: 2 changes: a, b" in text
+    assert "2 changes of 2 assets" not in text

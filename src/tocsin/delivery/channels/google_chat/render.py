@@ -44,10 +44,7 @@ def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes
     title = without_brackets(content.title)
     header = {"title": title}
     if content.is_digest:
-        sections = [
-            {"header": section.group} | _widgets(_brief(section)) if section.group else _widgets(_brief(section))
-            for section in content.sections
-        ]
+        sections = [_brief_section(section) for section in content.sections]
         sections += [_widgets(content.more())] if content.left_count else []
     else:
         (section,) = content.sections
@@ -76,6 +73,12 @@ def _single_notification(section: Section) -> dict[str, Any]:
     buttons = [{"text": text, "onClick": {"openLink": {"url": url}}} for url, text in section.links]
     card_section["widgets"].append({"buttonList": {"buttons": buttons}})
     return card_section
+
+
+def _brief_section(section: Section) -> dict[str, Any]:
+    """Return the section of one notification of several."""
+    header = " · ".join(filter(None, (section.group, escape(section.cause))))
+    return {"header": header} | _widgets(_brief(section)) if header else _widgets(_brief(section))
 
 
 def _brief(section: Section) -> str:

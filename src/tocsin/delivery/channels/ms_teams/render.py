@@ -79,6 +79,7 @@ def _single_notification(section: Section) -> Iterator[Element]:
 def _brief(section: Section) -> Element:
     """Return the element of one notification of several."""
     items = [_text(section.group, size="Medium", weight="Bolder")] if section.group else []
+    items += [_text(section.cause, isSubtle=True)] if section.cause else []
     items.append(_text(section.headline, weight="Bolder"))
     items += map(_element, section.body) if section.body else [_runs(section.brief, isSubtle=True)]
     items += map(_runs, section.spans)

@@ -139,6 +139,8 @@ def _brief_blocks(section: Section) -> Iterator[RichBlock]:
     """Yield what is said of one notification of several: the headline first and the reason last."""
     if section.group:
         yield RichBlock(BlockKind.PARAGRAPH, (Span(section.group, bold=True, underlined=True),))
+    if section.cause:
+        yield RichBlock(BlockKind.PARAGRAPH, (Span(section.cause, underlined=True),))
     yield RichBlock(BlockKind.PARAGRAPH, (Span(section.headline, bold=True),))
     if section.body:
         yield from section.body

@@ -36,6 +36,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import notification
+from tocsin.store.outbox.inbox_marks import READ_AT
 from tocsin.store.outbox.preferences import RecentPreferences, find_preferences, kinds_of_events
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.mutes import broad_mutes_of, mutes_in, people_muting
@@ -350,7 +351,7 @@ def _read_by(connection: Connection, people: Collection[str], offsets: Collectio
     """Return what these people have read in the app of the events at these offsets: recipient and event."""
     column = notification.c
     query = select(column.recipient_id, column.event_id).where(
-        column.recipient_id.in_(people), column.channel == IN_APP.value, column.read_at_ms.is_not(None)
+        column.recipient_id.in_(people), column.channel == IN_APP.value, READ_AT.is_not(None)
     )
     return {(row.recipient_id, row.event_id) for row in rows_by_key(connection, query, column.log_offset, offsets)}
 

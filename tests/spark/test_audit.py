@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from sqlalchemy import Engine, delete, insert, select, update
+from sqlalchemy import Engine, delete, func, insert, select, update
 from tests.acceptance.earlier_features import check_what_has_no_owner, delete_schema, handle_failures
 from tests.company import SmallCompany
 from tests.notifying import notify_all
@@ -33,6 +33,7 @@ from tocsin.jobs.audit import Audited, AuditParts, audit
 from tocsin.jobs.expiry import ExpiryJob
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent
+from tocsin.model.mute import EVERYTHING_ID, Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.spark.lake import HistoryLocation
 from tocsin.spark.session import register_source
@@ -41,6 +42,7 @@ from tocsin.store.database.alert_tables import match_result
 from tocsin.store.database.tables import attempt, message, notification, past_relation
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.recipients.mutes import Mutes
 
 __all__ = ["store_url"]
 
@@ -244,6 +246,29 @@ def test_each_thing_that_is_broken_is_named_and_reported_once(company: SmallComp
     assert all(parts.history.log.find(one["eventId"]) for one in reported_findings)
     assert audit(parts).notified == 0
     assert len(findings_in(parts.history.log)) == len(BROKEN)
+
+
+def test_what_a_mute_keeps_back_and_a_limit_defers_is_no_finding_until_it_is_damaged(
+    company: SmallCompany, parts: AuditParts
+) -> None:
+    ana, cem, bell = company.ids["ana"], company.ids["cem"], company.ids["bell"]
+    now_ms = company.clock.now_ms()
+    Mutes(company.engine).put(Mute(ana, MuteKind.EVERYTHING, EVERYTHING_ID, since_ms=now_ms))
+    Mutes(company.engine).put(Mute(cem, MuteKind.ALERT, bell, since_ms=now_ms))
+    notified_events(company, 3)
+    next_hour_ms = company.clock.now_ms() + HOUR_MS
+    is_of_ben = message.c.recipient == "ben@example.com"
+    change(company.engine, update(message).where(is_of_ben).values(due_at_ms=next_hour_ms))  # as a limit holds it
+    assert audit(parts).findings == ()
+    of_ana = notification.c.recipient == "ana@example.com", notification.c.preferred.startswith("mute never")
+    with company.engine.connect() as connection:
+        lost_id, unsent_id = connection.scalars(select(notification.c.message_id).where(*of_ana).distinct()).all()
+    change(company.engine, delete(message).where(message.c.id == lost_id))
+    overdue_ms = company.clock.now_ms() - 2 * HOUR_MS
+    change(company.engine, update(message).where(message.c.id == unsent_id).values(due_at_ms=overdue_ms))
+    first_of_cem = select(func.min(notification.c.id)).where(notification.c.recipient_id == cem).scalar_subquery()
+    change(company.engine, update(notification).where(notification.c.id == first_of_cem).values(preferred=None))
+    assert set(kinds(audit(parts))) == {"deliveryMissing", "deliveryStuck", "notificationUnexpected"}
 
 
 def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log(

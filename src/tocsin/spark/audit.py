@@ -30,7 +30,7 @@ VIEWS: Mapping[str, StructType] = {
     ),
     "audit_notes": struct_of(
         *(("id", TEXT), ("log_offset", NUMBER), ("event_id", TEXT), ("channel", TEXT), ("recipient", TEXT)),
-        *(("reasons", TEXT), ("message_id", TEXT)),
+        *(("reasons", TEXT), ("message_id", TEXT), ("is_muted", _COUNT)),
     ),
     "audit_reports": struct_of(("log_offset", NUMBER), ("entity_id", TEXT), ("is_failure", _COUNT), ("at_ms", NUMBER)),
     "audit_incidents": struct_of(
@@ -46,12 +46,14 @@ WITH notes AS (
     SELECT n.*, from_json(reasons, 'array<struct<subscriptionId:string>>').subscriptionId AS alerts
     FROM audit_notes AS n
 ),
+-- What a mute keeps back is stored, and counts for no alert.
+counting AS (SELECT * FROM notes WHERE is_muted = 0),
 held AS (
     SELECT log_offset, subscription_id, count(DISTINCT channel, recipient) AS found
-    FROM (SELECT log_offset, channel, recipient, explode(array_distinct(alerts)) AS subscription_id FROM notes)
+    FROM (SELECT log_offset, channel, recipient, explode(array_distinct(alerts)) AS subscription_id FROM counting)
     GROUP BY log_offset, subscription_id
 ),
-whole AS (SELECT log_offset, count(DISTINCT channel, recipient) AS found FROM notes GROUP BY log_offset),
+whole AS (SELECT log_offset, count(DISTINCT channel, recipient) AS found FROM counting GROUP BY log_offset),
 -- What another query notified first may stand under another alert's reasons: of such events only the sum can be judged.
 shared AS (
     SELECT DISTINCT t.log_offset FROM audit_match_results AS t JOIN audit_alerts AS a USING (subscription_id)

@@ -15,6 +15,7 @@ from tocsin.model.alert_incident import name_of
 from tocsin.model.change import LATE, OF_ALERTS, EventType
 from tocsin.model.match_result import Pair
 from tocsin.model.message import Delivered
+from tocsin.model.preferences import Layer
 from tocsin.model.status import SUCCESS, is_failure
 from tocsin.store.catalogue.alerts.incidents import ended_offset, is_out_of_order
 from tocsin.store.catalogue.alerts.subscriptions import ENTITY_TYPE
@@ -76,9 +77,14 @@ class AuditRows:
         return [(offset, alert) for offset, alert in self._rows(query)]
 
     def notifications(self, after: int, through: int) -> Rows:
-        """Return (id, offset, event, channel, recipient, reasons, message) of notifications between two offsets."""
+        """Return (id, offset, event, channel, recipient, reasons, message, whether a mute keeps it back) of these.
+
+        They are the notifications between two offsets. What a mute keeps back counts for no alert
+        (docs/decisions/0210-mutes-of-assets-and-alerts-are-choices-of-never.md).
+        """
         row = notification.c
         query = select(row.id, row.log_offset, row.event_id, row.channel, row.recipient, row.reasons, row.message_id)
+        query = query.add_columns(case((row.preferred.startswith(f"{Layer.MUTE.value} "), 1), else_=0))
         return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
 
     def reports(self, after: int, through: int) -> Rows:

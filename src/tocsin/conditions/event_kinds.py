@@ -24,6 +24,7 @@ from tocsin.model.entity import Document
 from tocsin.model.status import NO_FAILURES, SUCCESS, one_word
 
 BY_EVENT_TYPE: Mapping[str, str] = {
+    EventType.ENTITY_CREATED: "creation",
     EventType.TEST_CASE_FAILURE: "testFailure",
     EventType.FRESHNESS_VIOLATION: "freshness",
     EventType.PROFILE_ANOMALY: "profileAnomaly",

@@ -41,6 +41,19 @@ def test_an_event_type_of_a_kind_gives_it_whatever_changed(event_type: str) -> N
     assert names == {kind} if kind else "description" in names
 
 
+def test_a_new_asset_is_of_one_kind_whatever_it_has_in_each_category_of_that() -> None:
+    """Whoever never wants new assets does not hear of them because each has a name."""
+    change = ChangeDescription(
+        fields_added=[
+            FieldChange(name="name", new_value="orders"),
+            FieldChange(name="columns", new_value=[{"name": "id"}]),
+        ]
+    )
+    kinds = kinds_of("entityCreated", derive(event_of("entityCreated", change), actor_is_bot=False))
+    assert {one.kind for one in kinds} == {"creation"}
+    assert {"lifecycle", "name", "schema"} <= {one.category for one in kinds}
+
+
 @pytest.mark.parametrize(
     ("event_type", "kind"),
     [

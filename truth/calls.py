@@ -36,6 +36,7 @@ from truth.steps import (
     MoveTeam,
     MuteAlert,
     MuteAsset,
+    MuteBroadly,
     Post,
     Prefer,
     Principal,
@@ -50,6 +51,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    TeamFollow,
     Withdraw,
 )
 
@@ -259,7 +261,14 @@ class Caller:
     @do.register
     def _follow(self, step: Follow) -> None:
         path = f"/{COLLECTIONS[step.key[0]]}/{self.ids[step.key]}/followers/{self.ids['user', step.user]}"
-        self.ask("PUT" if step.begins else "DELETE", path, step.actor)
+        params = {"column": step.column} if step.column else {}
+        self.ask("PUT" if step.begins else "DELETE", path, step.actor, params=params)
+
+    @do.register
+    def _team_follow(self, step: TeamFollow) -> None:
+        path = f"/teams/{self.ids['team', step.team]}/{'follows' if step.begins else 'unfollow'}"
+        answer = self.ask("POST", path, step.actor, json={"ids": [self.ids[step.key]]})
+        self._check_accepted(answer)
 
     @do.register
     def _edge(self, step: Edge) -> None:
@@ -307,6 +316,11 @@ class Caller:
     @do.register
     def _mute_alert(self, step: MuteAlert) -> None:
         self._mute(step.user, {"kind": "alert", "id": self.ids["alert", step.alert]})
+
+    @do.register
+    def _mute_broadly(self, step: MuteBroadly) -> None:
+        mute: Json = {"kind": "actor", "id": self.ids["user", step.author]} if step.author else {"kind": "everything"}
+        self._mute(step.user, mute | {"until": self.started_ms + step.days * DAY_MS})
 
     def _mute(self, user: str, mute: Json) -> None:
         self.ask("PUT", f"/users/{self.ids['user', user]}/mutes", json=mute)

@@ -14,12 +14,12 @@ from itertools import combinations
 
 from truth.alert_list import OWN_ALERTS
 from truth.alerts import BELL, HOOK, Alert, Destination
-from truth.calls import CHECK_DAY, address_of
+from truth.calls import CHECK_DAY, DAY_MS, address_of
 from truth.expected_state import ExpectedState
 from truth.facts import Event, Facts, facts_of
 from truth.failures import Incident, incidents_of
 from truth.history import Key
-from truth.passing_time import Reminders, check_events, request_events
+from truth.passing_time import Reminders, check_events, mute_events, request_events
 from truth.predicted import surprises as surprises_of
 from truth.predicted import unlike_requests
 from truth.script import HIDDEN, NAMES_NOW, OTHER, READERS, VAULT, Script
@@ -125,13 +125,15 @@ def _last_steps(steps: Sequence[Step]) -> dict[str, int]:
     return last_steps
 
 
-def expectation_of(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: bool) -> Expectation:
+def expectation_of(
+    script: Script, events: Sequence[Sequence[Event]], *, at_the_end: bool, started_ms: int = 0
+) -> Expectation:
     """Return what must be stored when the events of each step are these.
 
     ``events`` holds those of the setup steps, then those of the others. ``at_the_end``: the pipeline knows the
-    alerts as they are after the last step.
+    alerts as they are after the last step. ``started_ms`` is the start, epoch milliseconds.
     """
-    judging, surprises = _Judging(script, at_the_end=at_the_end), list[str]()
+    judging, surprises = _Judging(script, started_ms, at_the_end=at_the_end), list[str]()
     for step, step_events in zip((*script.setup, *script.steps), events, strict=True):
         before, own_events, after = _split_by_writer(step_events)
         judging.hear(before)
@@ -156,7 +158,8 @@ def _split_by_writer(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence
 class _Judging:
     """What must be stored for the events so far; ``world`` is the catalogue after them."""
 
-    def __init__(self, script: Script, *, at_the_end: bool) -> None:
+    def __init__(self, script: Script, started_ms: int, *, at_the_end: bool) -> None:
+        self._started_ms = started_ms
         self.world = ExpectedState()
         if at_the_end:  # who is gone when the pipeline looks is not notified of anything
             self.world.gone |= {step.user for step in script.steps if isinstance(step, RemoveUser)}
@@ -176,13 +179,14 @@ class _Judging:
         self.world.job_events = {}
         if not isinstance(step, Wait):
             return
-        checked = self.world.day < CHECK_DAY <= step.days
+        is_check_due, before = self.world.day < CHECK_DAY <= step.days, self.world.day
         self.world.day = step.days
         alerts = {one.name: one for one in self._alerts.at(self._number)}
         job_events = [
             *self._reminders.take(self._incidents_open(alerts), alerts, self._days, step.days),
             *request_events(self.world),
-            *(check_events(self.world, alerts.values()) if checked else ()),
+            *mute_events(self.world, before),
+            *(check_events(self.world, alerts.values()) if is_check_due else ()),
         ]
         self.world.job_events = {(one.event_type, one.key[1]): one for one in job_events}
 
@@ -204,6 +208,8 @@ class _Judging:
         for event in events:
             self._judge(event, step)
         self.world.left = {}
+        if isinstance(step, Change) and step.key[0] == "table":
+            self.world.end_column_follows(step.key)
         for whole_event, parts in _wholes_of(step, events):
             self._tell_as_one(whole_event, parts)
         if is_before:
@@ -235,6 +241,7 @@ class _Judging:
             self._reports.append(event)
             self._days[event.id] = self.world.day
         audience = Audience(facts_of(event, step, self.world, self._bots), self.world, self._bots)
+        critical, new = set[str](), dict[Address, frozenset[Reason]]()
         for alert in self._alerts.at(self._number):
             if not audience.fires(alert):
                 continue
@@ -242,8 +249,22 @@ class _Judging:
                 self.too_new.add(alert.name)
             else:
                 self.firings[alert.name].add(event.id)
+                critical |= {alert.name} if alert.is_critical else set()
                 for address, reason in audience.addressees(alert):
-                    self.notifications[address] = self.notifications.get(address, frozenset()) | {reason}
+                    new[address] = new.get(address, frozenset()) | {reason}
+        muting = self._people_muting(event)
+        for address, reasons in new.items():
+            if address[2] not in muting or not critical.isdisjoint(reason.alert for reason in reasons):
+                self.notifications[address] = self.notifications.get(address, frozenset()) | reasons
+
+    def _people_muting(self, event: Event) -> set[str]:
+        """Return the names and addresses of who mutes everything, or all of its author's, when an event happens."""
+        people = {
+            mute.user
+            for mute in self.world.broad_mutes
+            if mute.author in ("", event.actor) and event.timestamp_ms < self._started_ms + mute.days * DAY_MS
+        }
+        return people | set(map(address_of, people))
 
 
 def _wholes_of(step: Step, events: Sequence[Event]) -> Iterator[tuple[Event, set[str]]]:
@@ -261,6 +282,7 @@ class Way:
     """One way to a person: by a relation to an asset so many hops downstream, through a team if it is named.
 
     ``followed`` is what a follower follows that contains the asset; None where they follow the asset itself.
+    ``column`` is that of the asset which they follow, where it is one.
     """
 
     person: str
@@ -269,6 +291,12 @@ class Way:
     node: Key
     hops: int
     followed: Key | None = None
+    column: str = ""
+
+    @property
+    def through(self) -> str:
+        """Return what the reason calls what is followed; empty for the asset itself."""
+        return ".".join(filter(None, [self.followed[1] if self.followed else "", self.column]))
 
 
 class Audience:
@@ -299,8 +327,7 @@ class Audience:
                 if self._is_notified(alert, destination, way):
                     recipient = way.person if destination.channel == BELL else address_of(way.person)
                     team, via = NAMES_NOW.get(way.team, way.team), way.node[1] if way.hops else ""
-                    through = way.followed[1] if way.followed else ""
-                    reason = Reason(way.kind, alert.name, at, team, via, way.hops, through)
+                    reason = Reason(way.kind, alert.name, at, team, via, way.hops, way.through)
                     yield (self.facts.event.id, destination.channel, recipient), reason
 
     def _outside(self, alert: Alert, at: int, destination: Destination) -> Iterator[tuple[Address, Reason]]:
@@ -331,9 +358,24 @@ class Audience:
             for node, hops in nodes.items():
                 for principal in self._principals(kind, receiver, node):
                     yield from (Way(person, kind, team, node, hops) for person, team in self._expand(principal))
-                for followed in self._containers(node) if kind == "follower" else ():
-                    followers = self.world.entities[followed].followers
-                    yield from (Way(person, kind, "", node, hops, followed) for person in sorted(followers))
+                yield from self._follower_ways(node, hops) if kind == "follower" else ()
+
+    def _follower_ways(self, node: Key, hops: int) -> Iterator[Way]:
+        """Yield the ways to who follows what contains an asset, to members of teams that follow, and of columns."""
+        places = {node, self._tested_table if node == self.facts.event.key and self._tested_table else node}
+        direct_names = {name for key in places if key in self.world for name in self.world.entities[key].followers}
+        for place in sorted(places):
+            for person, team in self.world.default_followers(place).items():
+                if person not in direct_names:
+                    yield Way(person, "follower", team, node, hops)
+        for container in self._containers(node):
+            followers = self.world.entities[container].followers
+            teams = dict.fromkeys(sorted(followers), "")
+            for person, team in (self.world.default_followers(container) | teams).items():
+                yield Way(person, "follower", team, node, hops, container)
+        if node == self.facts.event.key:
+            for person, column in self.world.following.followers_of_columns(node, self.facts.event.columns):
+                yield Way(person, "follower", "", node, hops, node, column)
 
     def _reach(self, depth: int) -> dict[Key, int]:
         """Return what an event concerns and what lies downstream; a test lies where its table does."""
@@ -392,6 +434,7 @@ class Audience:
         if relation == "follows":
             places = self._containers(self.facts.asset)
             around = [("user", one) for place in places for one in self.world.entities[place].followers]
+            around += [("user", way.person) for way in self._follower_ways(self.facts.asset, 0)]
             return self._all([*self._principals("follower", "", self.facts.asset), *around])
         if relation == "owns":
             return self._all(self._principals("owner", "", self.facts.asset))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
 from truth.change_requests import ChangeRequests
+from truth.following import Following
 from truth.history import Json, Key
 from truth.job_events import JobEvent
 from truth.steps import (
@@ -30,6 +31,7 @@ from truth.steps import (
     MoveTeam,
     MuteAlert,
     MuteAsset,
+    MuteBroadly,
     Post,
     Prefer,
     Principal,
@@ -44,6 +46,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    TeamFollow,
     Wait,
     Withdraw,
 )
@@ -132,6 +135,8 @@ class ExpectedState:
         """The names that teams have now, by those that they had."""
         self.mutes: set[tuple[str, Key | str, str]] = set()
         """Who mutes which asset (key) or alert (name), on which channel."""
+        self.broad_mutes: list[MuteBroadly] = []
+        self.following = Following()
 
     def __contains__(self, key: Key) -> bool:
         return key in self.entities
@@ -273,6 +278,11 @@ class ExpectedState:
     def _change(self, step: ChangeStep) -> None:
         self.entities[step.key].write(step.actor, self.values_written_by(step))
 
+    def end_column_follows(self, key: Key) -> None:
+        """End the follows of columns that a table has no more: the event by which they go is the last that is told."""
+        names = {one["name"] for one in self.document(key).get("columns", ())}
+        self.following.keep_columns(key, names)
+
     @apply.register
     def _remove(self, step: Remove) -> None:
         removed = {step.key, *self.below(step.key)}
@@ -295,6 +305,7 @@ class ExpectedState:
         self.acknowledged.discard(key)
         self.suite_runs.forget(key)
         self.mutes = {one for one in self.mutes if one[1] != key}
+        self.following.forget(key)
 
     @apply.register
     def _restore(self, step: Restore) -> None:
@@ -303,8 +314,22 @@ class ExpectedState:
 
     @apply.register
     def _follow(self, step: Follow) -> None:
+        if step.column:
+            self.following.follow_column(step)
+            return
         followers = self.entities.setdefault(step.key, Entity({})).followers
         followers.add(step.user) if step.begins else followers.discard(step.user)
+        if not step.begins and step.user in self.default_followers(step.key):
+            self.following.refuse(step.key, step.user)
+
+    def default_followers(self, key: Key) -> dict[str, str]:
+        """Return who follows an asset as a member of a team and has not refused it, with that team."""
+        teams = {person: team for team in sorted(self.following.teams.get(key, ())) for person in self.people(team)}
+        return {person: team for person, team in teams.items() if (key, person) not in self.following.refusals}
+
+    @apply.register
+    def _team_follow(self, step: TeamFollow) -> None:
+        self.following.follow_by_team(step)
 
     @apply.register
     def _edge(self, step: Edge) -> None:
@@ -375,6 +400,7 @@ class ExpectedState:
                 remaining = [reference for reference in entity.document.get(name, ()) if reference["name"] != step.user]
                 entity.write(step.actor, {name: remaining or None})
         self.mutes = {one for one in self.mutes if one[0] != step.user}
+        self.following.forget_person(step.user)
 
     def keys_naming(self, user: str) -> list[Key]:
         """Return the entities that somebody owns, follows or belongs to."""
@@ -400,6 +426,15 @@ class ExpectedState:
     @apply.register
     def _mute_alert(self, step: MuteAlert) -> None:
         self.mutes.add((step.user, step.alert, ""))
+
+    @apply.register
+    def _mute_broadly(self, step: MuteBroadly) -> None:
+        self.broad_mutes.append(step)
+
+    def begin_notice(self, user: str) -> None:
+        """Begin the thread of the product that mentions a person."""
+        mentioned: Principal = ("user", user)
+        self.threads[notice_of(user)] = Thread(mentioned, "Conversation", "system", (), mentioned=(mentioned,))
 
     @apply.register
     def _start_thread(self, step: StartThread) -> None:
@@ -499,6 +534,11 @@ class ExpectedState:
     @apply.register
     def _drop_alert(self, step: DropAlert) -> None:
         del self.entities["eventsubscription", step.alert]
+
+
+def notice_of(user: str) -> str:
+    """Return the name of the thread that tells a person of their mutes."""
+    return f"mutes of {user}"
 
 
 def _labels(column: Json) -> Iterator[Json]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truth.expected_state import ExpectedState
+from truth.expected_state import ExpectedState, notice_of
 from truth.history import Json, Key
 from truth.job_events import REMINDER, JobEvent
 from truth.steps import (
@@ -34,7 +34,8 @@ class Event:
     ``status`` that of a test's result, ``dated_ms`` the time that a result or run is about.
     ``request`` is the change request that it tells of, with its status and number of open answers;
     ``announcements`` are the requests that a change was compared with, each with the outcome.
-    ``reminder`` is the number of a reminder of an incident, and of how many alerts it is.
+    ``reminder`` is the number of a reminder of an incident, and of how many alerts it is. ``columns`` are those of the
+    asset that it is about; None for all of them.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Event:
     request: tuple[str, str, int] | None = None
     announcements: frozenset[tuple[str, str]] = frozenset()
     reminder: tuple[int, int] | None = None
+    columns: frozenset[str] | None = frozenset()
 
     @property
     def paths(self) -> frozenset[str]:
@@ -148,6 +150,7 @@ def event_of(answer: Json) -> Event:
         announcements=frozenset((one["request"], one["outcome"]) for one in answer.get("announcements") or ()),
         reminder=next(((one["number"], len(one["alerts"])) for one in reminders), None),
         ends=tuple((end["type"], end["fullyQualifiedName"]) for edge in edges for end in _ends(edge)),
+        columns=_columns(answer["eventType"], [*added_fields, *updated_fields, *deleted_fields]),
     )
 
 
@@ -159,6 +162,8 @@ def facts_of(event: Event, step: Step | None, world: ExpectedState, bots: frozen
     thread = ""
     if event.key[0] == "thread" and isinstance(step, StartThread | Post | EditPost | Reassign | EndTask):
         thread = step.thread
+    if event.key[0] == "thread" and isinstance(step, Wait):
+        thread = notice_of(event.key[1])
     by_job = world.job_events.get((event.event_type, event.key[1])) if isinstance(step, Wait) else None
     known_thread = world.threads.get(thread)
     asset = known_thread.about if known_thread else event.key
@@ -186,6 +191,15 @@ def _principals_asked(step: Step | None, world: ExpectedState, by_job: JobEvent 
     if isinstance(step, Announce | Answer | Withdraw):
         return world.requests.principals_asked_by(step, world.owners_of)
     return by_job.asked_principals if by_job else ()
+
+
+def _columns(event_type: str, fields: list[Json]) -> frozenset[str] | None:
+    """Return the columns that an event changes; None for one of the life of the asset, which concerns all."""
+    if event_type in ("entityDeleted", "entitySoftDeleted", "entityRestored"):
+        return None
+    names = {one["name"].split(".")[1] for one in fields if one["name"].startswith("columns.")}
+    lists = [one.get(key) for one in fields if one["name"] == "columns" for key in ("oldValue", "newValue")]
+    return frozenset(names | {column["name"] for some in lists for column in some or ()})
 
 
 def _values(change: Json) -> list[Json]:

@@ -15,6 +15,9 @@ from truth.failures import Incident
 from truth.history import Key
 from truth.job_events import CHECK, REMINDER, JobEvent
 
+FORGOTTEN_DAYS = 30
+"""How long a mute without an end has held when its person is told of it."""
+
 STALE_DAYS = 10
 """How long a test must be without success to be stale, for the alerts of a replay."""
 
@@ -60,6 +63,17 @@ def request_events(world: ExpectedState) -> Iterator[JobEvent]:
         elif request.is_question_due(world.day):
             author = ("user", request.author)
             yield JobEvent("changeRequestUpdated", request.about, asked_principals=(author,), request=stand)
+
+
+def mute_events(world: ExpectedState, before: int) -> Iterator[JobEvent]:
+    """Yield the mentions that tell people of mutes that have held for a month without an end; ``before``: the last day.
+
+    Mutes of everything, or of an author, have an end in a replay, and nobody is told of it: their last day jumps over.
+    """
+    if before < FORGOTTEN_DAYS <= world.day:
+        for user in sorted({one[0] for one in world.mutes} - world.removed_people):
+            world.begin_notice(user)
+            yield JobEvent("threadCreated", ("thread", user))
 
 
 def check_events(world: ExpectedState, alerts: Collection[Alert]) -> Iterator[JobEvent]:

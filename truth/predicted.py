@@ -30,6 +30,7 @@ from truth.steps import (
     MoveTeam,
     MuteAlert,
     MuteAsset,
+    MuteBroadly,
     Post,
     Prefer,
     Reassign,
@@ -43,6 +44,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    TeamFollow,
     Wait,
     Withdraw,
 )
@@ -144,8 +146,9 @@ def _restore(step: Restore, world: ExpectedState) -> Iterator[Made]:
 
 
 @events_of.register
-def _follow(step: Follow, _world: ExpectedState) -> Iterator[Made]:
-    yield "entityUpdated", step.key
+def _follow(step: Follow, world: ExpectedState) -> Iterator[Made]:
+    if step.column or step.begins or step.user in world.entities[step.key].followers:  # to refuse is no event
+        yield "entityUpdated", step.key
 
 
 @events_of.register
@@ -188,7 +191,9 @@ def _remove_user(step: RemoveUser, world: ExpectedState) -> Iterator[Made]:
 @events_of.register(Prefer)
 @events_of.register(MuteAsset)
 @events_of.register(MuteAlert)
-def _mute(_step: Prefer | MuteAsset | MuteAlert, _world: ExpectedState) -> Iterator[Made]:
+@events_of.register(MuteBroadly)
+@events_of.register(TeamFollow)
+def _mute(_step: Prefer | MuteAsset | MuteAlert | MuteBroadly | TeamFollow, _world: ExpectedState) -> Iterator[Made]:
     yield from ()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -17,6 +17,7 @@ from truth.calls import DAY_MS, check_ms
 from truth.compare import Difference, Kind
 from truth.expected import Reason
 from truth.history import Json
+from truth.kinds import OTHER
 
 _CHECK_WAIT_MS = 3_600_000
 """How long a digest waits at most for a check."""
@@ -24,6 +25,12 @@ _CHECK_WAIT_MS = 3_600_000
 _PARTS_WAIT_MS = 5_000
 """How long parts of a whole wait for each other, from the time of their event."""
 
+NEVER_MS = 2**62
+"""When what never comes in the app is due."""
+
+_HOUR_MS = 3_600_000
+_SOONEST = ("immediate", "hourly", "daily", "weekly", "never")
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _PACE_MS = 60_000
 """``pollInterval`` of the alerts of a replay: the default."""
 
@@ -46,15 +53,23 @@ class Planned:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What decides when something is due: the alerts by name, what people prefer, and when the replay started."""
+    """What decides when something is due: the alerts by name, what people prefer, and when the replay started.
+
+    ``kinds`` are those of each event, by its id.
+    """
 
     alerts: Mapping[str, Alert]
     preferences: Mapping[str, Json]
     started_ms: int = 0
+    kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def differences(self, planned: Iterable[Planned]) -> Iterator[Difference]:
         """Yield notifications that are due at another time, and messages that should be one or are too many."""
-        notifications = [notification for notification in planned if notification.channel not in (BELL, HOOK)]
+        every_notification = list(planned)
+        for notification in every_notification:
+            if notification.channel == BELL:
+                yield from self._shown_otherwise(notification)
+        notifications = [one for one in every_notification if one.channel not in (BELL, HOOK)]
         counts: dict[str, int] = defaultdict(int)
         together: dict[tuple[str, ...], list[Planned]] = defaultdict(list)
         for notification in notifications:
@@ -76,12 +91,43 @@ class Schedule:
         if not first_ms <= planned.due_ms <= last_ms:
             yield _unlike(planned, f"due {_words(first_ms)} to {_words(last_ms)}", _words(planned.due_ms))
 
+    def _shown_otherwise(self, planned: Planned) -> Iterator[Difference]:
+        """Yield a notification in the app that is shown at another time than its person prefers, or not."""
+        preferences = self.preferences.get(planned.person)
+        if preferences is None or self._is_critical(planned) or self._is_checked(planned):
+            return
+        base_ms = self._base_ms(planned)
+        due_ms = self._chosen_ms(preferences, base_ms, planned)
+        if due_ms != base_ms and planned.due_ms != due_ms:
+            yield _unlike(planned, f"shown {_words(due_ms)}", _words(planned.due_ms))
+        if due_ms == base_ms and planned.due_ms == NEVER_MS:
+            yield _unlike(planned, f"shown {_words(due_ms)}", "never")
+
+    def _chosen_ms(self, preferences: Json, base_ms: int, planned: Planned) -> int:
+        """Return when a person is told by the kinds that they have chosen: the soonest of those of an event.
+
+        What never comes by mail is due at once, and dropped then.
+        """
+        if "kinds" not in preferences:
+            return base_ms if planned.channel == BELL else preferred_ms(preferences, base_ms)
+        zone, by_kind = ZoneInfo(preferences.get("timezone", "UTC")), preferences["kinds"]
+        texts = [
+            by_kind.get(kind, {}).get(planned.channel, "immediate")
+            for kind in self.kinds.get(planned.event_id, frozenset({OTHER}))
+        ]
+        soonest = min(texts, key=lambda text: (_SOONEST.index(text.split(" ")[0]), " " not in text, text))
+        due_ms = _rhythm_ms(soonest, zone, base_ms)
+        quiet = preferences.get("quietHours") if planned.channel != BELL else None
+        if soonest == "never":
+            return NEVER_MS if planned.channel == BELL else base_ms
+        return due_ms if quiet is None else _after_quiet_ms(quiet, zone, due_ms)
+
     def due(self, planned: Planned) -> tuple[int, int]:
         """Return between which moments a notification must be due."""
         base_ms, preferences = self._base_ms(planned), self.preferences.get(planned.person)
         if self._is_critical(planned):
             return planned.created_ms, planned.created_ms
-        if preferences is not None and (due_ms := preferred_ms(preferences, base_ms)) != base_ms:
+        if preferences is not None and (due_ms := self._chosen_ms(preferences, base_ms, planned)) != base_ms:
             return due_ms, due_ms
         if self._is_checked(planned):
             return base_ms, planned.created_ms + _CHECK_WAIT_MS
@@ -106,8 +152,9 @@ class Schedule:
         if self._is_checked(planned) and first_ms != last_ms:
             return "checked", *place
         if first_ms == last_ms:
-            preferred = self.preferences.get(planned.person)
-            waits = preferred is not None and preferred_ms(preferred, self._base_ms(planned)) != self._base_ms(planned)
+            preferences = self.preferences.get(planned.person)
+            base_ms = self._base_ms(planned)
+            waits = preferences is not None and self._chosen_ms(preferences, base_ms, planned) != base_ms
             return "waits" if waits else "scheduled", *place, str(planned.due_ms)
         day = (planned.created_ms - self.started_ms) // DAY_MS  # what is not sent within a day gathers no more
         return "paced", *place, planned.grouping_key, str(day)
@@ -134,6 +181,22 @@ def preferred_ms(preferences: Json, at_ms: int) -> int:
         at_ms = _next_ms(digest, zone, at_ms, weekdays=(0,) if frequency == "weekly" else range(7))
     quiet = preferences.get("quietHours")
     return at_ms if quiet is None else _after_quiet_ms(quiet, zone, at_ms)
+
+
+def _rhythm_ms(text: str, zone: ZoneInfo, at_ms: int) -> int:
+    """Return the next time of a frequency, such as ``weekly friday 08:30``, after a moment."""
+    frequency, *moment = text.split(" ")
+    days = [word for word in moment if ":" not in word]
+    digest = time.fromisoformat(next((word for word in moment if ":" in word), "09:00"))
+    match frequency:
+        case "hourly":
+            return (at_ms // _HOUR_MS + 1) * _HOUR_MS
+        case "daily":
+            return _next_ms(digest, zone, at_ms, weekdays=range(7))
+        case "weekly":
+            return _next_ms(digest, zone, at_ms, weekdays=[_DAYS.index(one) for one in days] or [0])
+        case _:
+            return at_ms
 
 
 def _next_ms(at: time, zone: ZoneInfo, after_ms: int, weekdays: Sequence[int] | range) -> int:

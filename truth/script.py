@@ -18,6 +18,7 @@ from truth.alerts import CRITICAL, Alert, AlertPeople
 from truth.epilogue import epilogue
 from truth.expected_state import ExpectedState
 from truth.history import Commit, EdgeChange, History, Json, Key, State
+from truth.kinds import random_preferences
 from truth.steps import (
     ADMIN,
     BULK,
@@ -37,6 +38,7 @@ from truth.steps import (
     MoveTeam,
     MuteAlert,
     MuteAsset,
+    MuteBroadly,
     Post,
     Prefer,
     Principal,
@@ -51,6 +53,7 @@ from truth.steps import (
     StartThread,
     Step,
     SwitchAlert,
+    TeamFollow,
     Withdraw,
 )
 from truth.values import is_bot
@@ -135,11 +138,16 @@ class _Writer:
         definitions = {one.name: [one] for one in alerts(self.cast)}
         definitions |= {first.name: [first, second] for first, second in midway(self.cast)}
         steps: list[Step] = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
-        steps += self._note_steps(Prefer(*one) for one in preferences(self.cast).items())
+        choices = {**dict(random_preferences(self._people_who_choose(), self.random)), **preferences(self.cast)}
+        steps += self._note_steps(Prefer(*one) for one in choices.items())
         steps += self._note_steps(self._all_steps())
         steps += self._note_steps(epilogue(self.world, self.cast, self._containers))
         people = (*self.history.users, *READERS, BOT, *LEAVERS)
         return Script(self.history, people, (*self.writers, BOT), self.cast, setup, definitions, tuple(steps))
+
+    def _people_who_choose(self) -> Iterator[str]:
+        """Yield half of the people."""
+        yield from sorted(one for one in self.history.users if not is_bot(one))[::2]
 
     def _note_steps(self, steps: Iterator[Step]) -> Iterator[Step]:
         for step in steps:
@@ -311,12 +319,44 @@ class _Writer:
             yield from self._change_steps(self.random.choice((user, ADMIN)), key, {"owners": self._principals()})
         if key[0] == "table" and self._happens(0.05):
             yield from self._add_test(user, key)
-        if not is_bot(user) and (around := self.world.followable_around(key)) and self._happens(0.04):
+        if not is_bot(user):
+            yield from self._follow_around(user, key)
+
+    def _follow_around(self, user: str, key: Key) -> Iterator[Step]:
+        """Yield what an author follows, or no longer: what an asset belongs to, or a column of it."""
+        if (around := self.world.followable_around(key)) and self._happens(0.04):
             yield self._follow_or_not(user, self.random.choice(around))
-        if not is_bot(user) and self._happens(0.1):
+        if self._happens(0.1):
             governance = [one for one in self.world.governance_of(key) if one[1] not in _UNFOLLOWED]
             if governance:
                 yield self._follow_or_not(user, self.random.choice(governance))
+        if key[0] == "table" and self._happens(0.1):
+            yield from self._follow_column(user, key)
+
+    def _follow_column(self, user: str, table: Key) -> Iterator[Step]:
+        """Yield that a person follows a column of a table, or no longer if they do."""
+        names = [one["name"] for one in self.world.document(table).get("columns", ())]
+        if plain_names := [name for name in names if name.isidentifier()]:
+            name = self.random.choice(plain_names)
+            is_followed = (user, name) in self.world.following.columns[table]
+            yield Follow(user, user, table, begins=not is_followed, column=name)
+
+    def _follow_by_team(self) -> Iterator[Step]:
+        """Yield that a team lets its members follow an asset, or no longer, or that one of them does not want to."""
+        followed_keys = [key for key, teams in self.world.following.teams.items() if teams and self._are_there(key)]
+        members = [(key, one) for key in followed_keys for one in sorted(self.world.default_followers(key))]
+        if members and self._happens(0.3):
+            key, person = self.random.choice(members)
+            yield Follow(ADMIN, person, key, begins=False)
+        elif followed_keys and self._happens(0.2):
+            key = self.random.choice(followed_keys)
+            yield TeamFollow(ADMIN, min(self.world.following.teams[key]), key, begins=False)
+        else:
+            assets = [one for entity_type in _FOLLOWED for one in self.world.live(entity_type)]
+            free_assets = [one for one in assets if one not in followed_keys and not self._is_hidden(one)]
+            if free_assets:
+                team = self.random.choice((GROUP, DEPARTMENT))
+                yield TeamFollow(ADMIN, team, self.random.choice(free_assets), begins=True)
 
     def _follow_or_not(self, user: str, key: Key) -> Follow:
         """Return that a person follows something, or no longer if they do."""
@@ -347,6 +387,8 @@ class _Writer:
             yield Members(ADMIN, team, tuple(sorted(self.random.sample(self.people, self.random.randrange(1, 6)))))
         if self._happens(0.03):
             yield from self._mute_something()
+        if self._happens(0.06):
+            yield from self._follow_by_team()
         if self._happens(0.1):
             yield from self._talk()
         if not is_bot(user) and self._happens(0.1):
@@ -359,6 +401,10 @@ class _Writer:
 
     def _mute_something(self) -> Iterator[Step]:
         who = self.random.choice(self.history.users)
+        if who not in (self.cast.first, self.cast.second) and self._happens(0.3):
+            author = self.random.choice(("", *self.writers))
+            yield MuteBroadly(who, author, self.random.choice((1, 3, 90)))
+            return
         tables = [one for one in self.world.live("table") if not self._is_hidden(one)]
         if tables and self._happens(0.7):
             yield MuteAsset(who, self.random.choice(tables), self.random.choice(("", "Email", "ActivityFeed")))

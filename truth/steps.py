@@ -78,10 +78,21 @@ class Restore:
 
 @dataclass(frozen=True)
 class Follow:
-    """Let somebody follow an asset, or no longer."""
+    """Let somebody follow an asset, or one column of it, or no longer."""
 
     actor: str
     user: str
+    key: Key
+    begins: bool
+    column: str = ""
+
+
+@dataclass(frozen=True)
+class TeamFollow:
+    """Let the members of a team follow an asset by default, or no longer."""
+
+    actor: str
+    team: str
     key: Key
     begins: bool
 
@@ -169,6 +180,15 @@ class MuteAlert:
 
     user: str
     alert: str
+
+
+@dataclass(frozen=True)
+class MuteBroadly:
+    """Mute what a person changes for somebody, or everything if that is empty, for so many days from the start."""
+
+    user: str
+    author: str
+    days: int
 
 
 @dataclass(frozen=True)
@@ -303,6 +323,7 @@ Step = (
     | Remove
     | Restore
     | Follow
+    | TeamFollow
     | Edge
     | Members
     | RenameTag
@@ -312,6 +333,7 @@ Step = (
     | Prefer
     | MuteAsset
     | MuteAlert
+    | MuteBroadly
     | StartThread
     | Post
     | EditPost

@@ -34,8 +34,8 @@ _NOTIFICATIONS = text(
 )
 _PLANNED = text(
     "SELECT n.event_id, e.timestamp_ms, n.channel, n.recipient, n.recipient_id, n.reasons, n.created_at_ms,"
-    " n.due_at_ms, m.id AS message_id, m.grouping_key"
-    " FROM notification n JOIN change_event e ON e.id = n.event_id JOIN message m ON m.id = n.message_id"
+    " n.due_at_ms, n.message_id, m.grouping_key"
+    " FROM notification n JOIN change_event e ON e.id = n.event_id LEFT JOIN message m ON m.id = n.message_id"
     " WHERE e.event_type NOT IN ('alertNarrowed', 'lagExceeded', 'lagRecovered')"
     " AND substr(coalesce(n.preferred, ''), 1, 5) <> 'mute '"
 )
@@ -176,7 +176,7 @@ def read_notifications(engine: Engine, names: Names, *, of_a_job: bool = False) 
 
 
 def read_planned(engine: Engine, names: Names) -> Iterator[Planned]:
-    """Yield every stored notification that a message carries and no mute keeps back, with its times."""
+    """Yield every stored notification that no mute keeps back, with its times and the message that carries it."""
     with engine.connect() as connection:
         for row in connection.execute(_PLANNED):
             reasons = frozenset(map(names.reason, json.loads(row.reasons)))
@@ -190,7 +190,7 @@ def read_planned(engine: Engine, names: Names) -> Iterator[Planned]:
                 reasons,
                 row.created_at_ms,
                 row.due_at_ms,
-                row.message_id,
+                row.message_id or "",
                 row.grouping_key or "",
             )
 

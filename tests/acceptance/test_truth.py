@@ -203,7 +203,7 @@ def test_a_pipeline_whose_search_lets_go_is_found_to_lose(script: Script, tmp_pa
     (tmp_path / "patched" / "sitecustomize.py").write_text(
         "import sys\n"
         "import truth.ahead.sitecustomize  # the clock of the replay, which this file hides\n"
-        "if 'pipeline in sys.orig_argv:\n"
+        "if 'pipeline' in sys.orig_argv:\n"
         "    from tests.acceptance import forgetting\n"
         "    forgetting.letting_go_in_a_pipeline()\n"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-CALCULATION = ("expected.py", "world.py", "predicted.py")
+CALCULATION = ("expected.py", "expected_state.py", "following.py", "predicted.py")
 PLAIN = {"truth", "__future__", "collections", "dataclasses", "functools", "itertools", "json"}
 """What the calculation is made of."""
 

@@ -172,6 +172,8 @@ class LoginSettings(_Group):
     """How long a log-in lasts, and how failed ones are delayed."""
 
     token_hours: Positive = Field(24.0, description="Hours until a person's token expires.")
+    session_hours: Positive = Field(168.0, description="Hours after which a person logs in again in a browser.")
+    session_idle_hours: Positive = Field(24.0, description="Hours after which an unused session in a browser ends.")
     login_failures: Count = Field(5, description="Failed log-ins of an account after which further ones are delayed.")
     login_longest_delay_s: Positive = Field(
         30.0, description="Longest delay between two log-ins of an account; delays double up to it."

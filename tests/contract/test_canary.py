@@ -57,6 +57,8 @@ NO_ASSET = {
     "GET /users/loggedInUser": "one's own name",
     "GET /users/{user_id}/erase": "for administrators",
     "GET /users/security/token": "one's own tokens",
+    "GET /auth/session": "one's own session",
+    "GET /auth/sessions": "one's own sessions",
     "GET /users/auth-mechanism/{user_id}": "a bot's token",
     "GET /users/token/{user_id}": "a bot's token",
     "GET /permissions": "what one may do, by type",
@@ -198,6 +200,9 @@ WRITES = frozenset(
     POST /usage/{entity_type}/name/{fqn}
     POST /usage/{entity_type}/{entity_id}
     POST /auth/token
+    POST /auth/session
+    DELETE /auth/session
+    DELETE /auth/sessions/{session_id}
     POST /users/login
     POST /users/{user_id}/erase
     POST /users/{user_id}/follows

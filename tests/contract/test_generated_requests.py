@@ -38,6 +38,8 @@ _CHECKS = [
 ]
 _LEFT_OUT = {
     "POST /api/v1/users/logout",  # ends the token of all that follow
+    "POST /api/v1/auth/session",  # 403 without the Origin of a page of this server
+    "DELETE /api/v1/auth/session",  # ends the token of all that follow
     "GET /api/v1/auth/login",  # 503, for this server knows no OpenID provider
 }
 _IN_COLLECTION = re.compile(rf"/api/v1/(?P<collection>{'|'.join(sorted(BY_COLLECTION, key=len, reverse=True))})(?=/|$)")

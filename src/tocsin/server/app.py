@@ -86,6 +86,7 @@ from tocsin.server.routes.people import (
     permissions,
     recommendations,
     searches,
+    sessions,
     substitutes,
     team_follows,
     teams,
@@ -349,13 +350,14 @@ _OF_ALERTS = (
 def _routes() -> list[LaidOutRoute]:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes: list[LaidOutRoute] = []
-    open_routers = (version.router, health.router, rdf.open_router, atom.open_router)
+    open_routers = (sessions.open_router, version.router, health.router, rdf.open_router, atom.open_router)
     for open_to_all in (*open_routers, users.open_router, openid.open_router, *(one.router for one in _BY_LINK)):
         routes += lay_out(open_to_all, API, [Depends(check_query_names)])
     dependencies = [Depends(caller_of), Depends(check_query_names)]
     for resource in (
         users,
         tokens,
+        sessions,
         erasure,
         *_OF_INBOXES,
         *_OF_THE_SYSTEM,

@@ -20,12 +20,14 @@ from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
 from tocsin.flow.eventlog.lag import LagLimits
+from tocsin.model.people import Actor
 from tocsin.model.suggestion import SUGGESTION, suggestion_document
 from tocsin.server.alert_stores import AlertStores
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares
 from tocsin.server.http.write_quotas import IngestRate, PersonalWriteCounts
 from tocsin.server.inbox.streams import StreamLimits, Streams
+from tocsin.server.login.browser_sessions import BrowserSessions, SessionLife, is_of_browser
 from tocsin.server.login.openid import OpenIdConnect
 from tocsin.server.login.sessions import LoginSessions
 from tocsin.server.login.throttle import LoginQueue, LoginThrottle
@@ -81,6 +83,19 @@ class LoginParts:
     openid: OpenIdConnect
     openid_queue: LoginQueue
     sessions: LoginSessions
+    browsers: BrowserSessions
+
+    def actor_of(self, authorization: str | None) -> Actor:
+        """Return who sent a request, whose session in a browser lasts longer for it.
+
+        Raises
+        ------
+        Unauthenticated : as ``Tokens.actor``
+        """
+        actor = self.tokens.actor(authorization)
+        if is_of_browser(authorization):
+            self.browsers.note_use(str(authorization))
+        return actor
 
     @property
     def tokens(self) -> Tokens:
@@ -230,6 +245,7 @@ def build_parts(
             OpenIdConnect(settings, people, plain_writes, clock),
             LoginQueue(settings.login_concurrency, settings.login_waiting),
             sessions,
+            BrowserSessions(sessions, people, clock, _session_life(settings)),
         ),
         traffic=_traffic_of(settings, inbox, people, clock),
         inbox=inbox,
@@ -287,6 +303,10 @@ def _sessions_of(
 ) -> LoginSessions:
     tokens = Tokens(people, clock, lifetime_s=settings.token_hours * 3600, cache=cache)
     return LoginSessions(tokens, people.tokens, writes)
+
+
+def _session_life(settings: LoginSettings) -> SessionLife:
+    return SessionLife(int(settings.session_idle_hours * 3_600_000), int(settings.session_hours * 3_600_000))
 
 
 def _lag_parts(engine: Engine, settings: Settings) -> LagParts:

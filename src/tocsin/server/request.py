@@ -34,6 +34,7 @@ from tocsin.model.people import Actor
 from tocsin.model.stated_reason import WHY_HEADER, reason_in_header
 from tocsin.server.build import Parts
 from tocsin.server.http.request_slots import Taken
+from tocsin.server.login.browser_sessions import authorization_of
 
 DEEPEST_JSON = 64
 """Levels of nesting that a body may have."""
@@ -96,10 +97,11 @@ async def caller_of(request: Request) -> AsyncIterator[Caller]:
     InvalidInput : it writes, and why it does is no reason (``model/stated_reason.py``)
     """
     parts = await parts_of(request)
-    header = request.headers.get("authorization")
-    actor = parts.login.tokens.cached_actor(header)
+    authorization = authorization_of(request, parts.login.browsers, parts.settings.public_url)
+    actor = parts.login.tokens.cached_actor(authorization)
     if actor is None:
-        actor = await run_in_threadpool(parts.login.tokens.actor, header)
+        actor = await run_in_threadpool(parts.login.actor_of, authorization)
+    request.state.authorization = authorization
     with await parts.traffic.shares.place_for(actor) as place:
         if request.method not in _READING and WHY_HEADER in request.headers:
             actor = replace(actor, reason=_reason_of(request))
@@ -128,7 +130,7 @@ async def kind_of(request: Request) -> EntityType:
 
 async def token_id_of(request: Request, caller: Annotated[Caller, Depends(caller_of)]) -> str:
     """Return the id of the token that the request was sent with."""
-    return caller.parts.login.tokens.id_of(request.headers.get("authorization"))
+    return caller.parts.login.tokens.id_of(request.state.authorization)
 
 
 async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent

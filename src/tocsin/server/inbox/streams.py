@@ -30,6 +30,7 @@ from tocsin.store.outbox.inbox import Arrival, InboxEntry
 _POLL_S = 0.15
 CHECK_S = 0.3
 """Between two looks at the tokens of all listeners; what was revoked ends its streams within this and one poll."""
+_CHECKED_FOR_MS = 30_000
 _RETRY_AFTER_S = 5
 _LONGEST_WAIT_MS = 60_000  # what is due later than this is found by the next page that a person opens
 
@@ -69,7 +70,7 @@ class TokenSessions(Protocol):
     def access_revision(self) -> tuple[int, ...]:
         """Return numbers that grow whenever a token is revoked, or a user changed."""
 
-    def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
+    def holders(self, token_ids: Collection[str], now_ms: int) -> dict[str, Actor]:
         """Return whose each of these tokens is, those that work."""
 
 
@@ -225,15 +226,17 @@ class Streams:
     async def _end_sessions(self) -> None:
         """End the streams whose token has expired or was revoked, or whose user has changed since.
 
-        Tokens are looked up when any was revoked, anywhere, since the last look, and once for each new listener.
+        Tokens are looked up when any was revoked, anywhere, since the last look, and for each listener at first and
+        every half a minute: a session that is not used ends.
         """
         now_ms, revision = self._clock.now_ms(), await self._in_lane(self._sessions.access_revision)
         listeners = [listener for group in self._listeners.values() for listener in group]
-        unchecked_listeners = [listener for listener in listeners if revision != self._revision or not listener.checked]
+        is_all = revision != self._revision
+        unchecked_listeners = [listener for listener in listeners if is_all or listener.is_unchecked(now_ms)]
         ids = {listener.session.token_id for listener in unchecked_listeners}
-        holders = await self._in_lane(lambda: self._sessions.holders(ids)) if ids else {}
+        holders = await self._in_lane(lambda: self._sessions.holders(ids, now_ms)) if ids else {}
         for listener in unchecked_listeners:
-            listener.checked = True
+            listener.checked_at_ms = now_ms
             if holders.get(listener.session.token_id) != listener.session.actor:
                 listener.end()
         for listener in listeners:
@@ -303,7 +306,7 @@ class _Listener:
 
     def __init__(self, session: StreamSession) -> None:
         self.session = session
-        self.checked = False
+        self.checked_at_ms: int | None = None
         self.has_changed = False  # the queue says so
         self.queue: asyncio.Queue[_EntryArrival | StatesChanged | None] = asyncio.Queue()
         self._ended = False
@@ -326,6 +329,9 @@ class _Listener:
         """Close it at once; messages that wait are not sent any more."""
         self._ended = True
         self.let_go()
+
+    def is_unchecked(self, now_ms: int) -> bool:
+        return self.checked_at_ms is None or abs(now_ms - self.checked_at_ms) >= _CHECKED_FOR_MS
 
     def is_over(self, now_ms: int) -> bool:
         expires_at_ms = self.session.expires_at_ms

@@ -11,7 +11,7 @@ import binascii
 import contextlib
 import secrets
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from uuid import uuid4
@@ -42,6 +42,10 @@ _CLAIMS = jwt.BaseClaimsRegistry(
     jti={"essential": True},
 )
 _LONGEST_PASSWORD = 1024
+_USE = "use"
+
+COOKIE_SCHEME = "session"
+"""Stands before the token of a cookie where others have ``Bearer``; no request may name it."""
 
 UNLIMITED = "Unlimited"
 _DAY_S = 86_400
@@ -116,6 +120,13 @@ class Tokens:
         self._people.tokens.add(issued_token)
         return Token(self.text_of(issued_token, person), issued_token)
 
+    def issue_for_browser(self, person: Person, browser: str, *, idle_ms: int, total_ms: int) -> Token:
+        """Return a new token for the cookie of a browser: its row ends when it is not used, its text with all."""
+        now_ms = self._clock.now_ms()
+        row = IssuedToken(str(uuid4()), person.id, TokenKind.BROWSER, browser, now_ms, now_ms + min(idle_ms, total_ms))
+        self._people.tokens.add(row)
+        return Token(self.text_of(replace(row, expires_at_ms=now_ms + total_ms), person), row)
+
     def text_of(self, issued_token: IssuedToken, person: Person) -> str:
         """Return the text of a token that was issued: its row and the key say all of it."""
         claims: dict[str, object] = {
@@ -128,6 +139,8 @@ class Tokens:
         }
         if issued_token.expires_at_ms is not None:
             claims["exp"] = issued_token.expires_at_ms // 1000
+        if issued_token.kind is TokenKind.BROWSER:
+            claims[_USE] = COOKIE_SCHEME
         return jwt.encode({"alg": _ALGORITHM}, claims, self._key)
 
     def id_of(self, authorization: str | None) -> str:
@@ -140,7 +153,8 @@ class Tokens:
         return StreamSession(str(claims["jti"]), actor, _expires_at_ms(claims))
 
     def _accepted_claims(self, authorization: str | None) -> dict[str, Any]:  # Any: a claim's value
-        return self._claims((authorization or "").partition(" ")[2].strip())
+        scheme, _, text = (authorization or "").partition(" ")
+        return self._claims(text.strip(), scheme)
 
     def actor(self, authorization: str | None) -> Actor:
         """Return who sent this ``Authorization`` header.
@@ -151,33 +165,45 @@ class Tokens:
             it was made for has been deleted since, or it was revoked
         """
         scheme, _, text = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not text.strip():
+        if scheme.lower() not in ("bearer", COOKIE_SCHEME) or not text.strip():
             raise Unauthenticated(
                 "Log in first and send the token as Authorization: Bearer <token>; the command line and the"
                 " client read it from TOCSIN_TOKEN: export TOCSIN_TOKEN=$(tocsin login EMAIL)"
             )
         revision = self._cache.revision()
-        claims = self._claims(text.strip())
-        expires_at_ms = _expires_at_ms(claims)
-        if expires_at_ms is not None and expires_at_ms <= self._clock.now_ms():
+        claims = self._claims(text.strip(), scheme)
+        expires_at_ms, now_ms = _expires_at_ms(claims), self._clock.now_ms()
+        has_expired = expires_at_ms is not None and expires_at_ms <= now_ms
+        if has_expired and scheme.lower() != COOKIE_SCHEME:
             raise Unauthenticated("This token has expired; log in again.")
         token_id = str(claims["jti"])
-        actor = self._people.tokens.holders([token_id]).get(token_id)
+        actor = None if has_expired else self._people.tokens.holders([token_id], now_ms).get(token_id)
+        if actor is None and scheme.lower() == COOKIE_SCHEME:
+            self._forget_ended(token_id, str(claims["sub"]))
+            raise Unauthenticated("This session has ended; log in again.")
         if actor is None or actor.id != claims["sub"]:
             raise Unauthenticated("This token was revoked, or its user was deleted; log in again.")
         self._cache.keep(str(authorization), actor, revision=revision, expires_at_ms=expires_at_ms)
         return actor
 
+    def _forget_ended(self, token_id: str, user_id: str) -> None:
+        """Let no clock that is set back revive a session that was not used for too long."""
+        if self._people.tokens.find(token_id) is not None:
+            self._people.tokens.revoke([token_id], user_id)
+
     def cached_actor(self, authorization: str | None) -> Actor | None:
         """Return what ``actor`` answered for this header a moment ago; None if it has to be asked again."""
         return self._cache.find(authorization, self._clock.now_ms())
 
-    def _claims(self, text: str) -> dict[str, Any]:  # Any: a claim's value
+    def _claims(self, text: str, scheme: str) -> dict[str, Any]:  # Any: a claim's value
+        """Return the claims of a token; one of a cookie is no bearer token, and no bearer token is one of a cookie."""
         try:
             claims = jwt.decode(text, self._key, [_ALGORITHM]).claims
             _CLAIMS.validate(claims)
         except (JoseError, UnicodeError) as error:
             raise Unauthenticated("This token is not from this server; log in again.") from error
+        if (scheme.lower() == COOKIE_SCHEME) != (claims.get(_USE) == COOKIE_SCHEME):
+            raise Unauthenticated("This token is not meant to be used so; log in again.")
         return claims
 
 

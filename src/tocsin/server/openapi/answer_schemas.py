@@ -155,6 +155,18 @@ ANSWERS: dict[str, Document] = {
     ),
     "Ancestors": array(ref("EntityReference")) | {"description": "What a container lies in, the outermost first."},
     "Follows": mapping(array(ref("EntityReference"))) | {"description": "Lists of assets, by collection."},
+    "BrowserSession": exact_object(
+        {
+            "id": ID,
+            "userId": ID,
+            "browser": TEXT,
+            "since": TIME,
+            "lastUsed": TIME,
+            "expiresAt": TIME,
+            "isCurrent": FLAG,
+        },
+        {"csrfToken": TEXT},
+    ),
     "LogIn": exact_object({"accessToken": TEXT, "tokenType": {"const": "Bearer"}, "expiryDuration": nullable(TIME)}),
     "BotMechanism": exact_object({"authType": TEXT, "config": ref("BotToken")}),
     "BotToken": exact_object({"JWTToken": TEXT, "JWTTokenExpiry": TEXT}, {"JWTTokenExpiresAt": nullable(TIME)}),

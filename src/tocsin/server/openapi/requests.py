@@ -255,6 +255,13 @@ REQUESTS: dict[str, Document] = {
         "type": "object",
         "properties": {"query": TEXT, "index": TEXT, "fieldName": TEXT, "size": WHOLE},
     },
+    "BrowserLogIn": {
+        "description": "An e-mail address and a password (base64, or plain), or the code of OpenID Connect.",
+        "anyOf": [
+            {"type": "object", "required": ["email", "password"], "properties": {"email": TEXT, "password": TEXT}},
+            ref("LogInCode"),
+        ],
+    },
     "LogInCode": {
         "type": "object",
         "required": ["code"],

@@ -81,7 +81,7 @@ class FakeSessions:
     def access_revision(self) -> tuple[int, ...]:
         return (1, self.revision)
 
-    def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
+    def holders(self, token_ids: Collection[str], now_ms: int) -> dict[str, Actor]:
         self.looks += 1
         return {one: self.works[one] for one in token_ids if one in self.works}
 

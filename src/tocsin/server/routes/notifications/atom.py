@@ -39,7 +39,7 @@ from tocsin.server.request import Asked, Caller, DocumentBody, PartsHere, TokenI
 from tocsin.server.routes.notifications.activity import FeedFilters, feed_of_entity, feed_of_person, page_of_feed
 from tocsin.server.routes.notifications.inbox import Owner
 from tocsin.server.routes.people.tokens import token_of_request
-from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
+from tocsin.store.catalogue.people.tokens import LOG_IN_KINDS, IssuedToken, TokenKind
 
 MOST_FEEDS = 50
 """Addresses that a person may have."""
@@ -93,7 +93,7 @@ def open_feed(owner: Owner, body: DocumentBody, caller: Asked, token_id: TokenId
         raise InvalidInput(f"at most {MOST_FEEDS} feeds have addresses; revoke some", field="feed")
     secret, request_token = secrets.token_urlsafe(32), token_of_request(token_id, caller)
     token = IssuedToken(_id_of(secret), owner, TokenKind.FEED, name, caller.parts.clock.now_ms(), None)
-    if request_token.kind is not TokenKind.SESSION:
+    if request_token.kind not in LOG_IN_KINDS:
         token = replace(token, expires_at_ms=request_token.expires_at_ms, parent_id=request_token.id)
     tokens.add(token)
     return answer(json_of(FEED, FeedAddress(token, f"{caller.root}/api/v1/atom/{secret}")), 201)
@@ -150,7 +150,8 @@ async def feed_at_address(
 
 def _find(secret: str, parts: Parts) -> tuple[str, Actor]:
     token_id = _id_of(secret)
-    token, actor = parts.people.tokens.find(token_id), parts.people.tokens.holders([token_id]).get(token_id)
+    holders = parts.people.tokens.holders([token_id], parts.clock.now_ms())
+    token, actor = parts.people.tokens.find(token_id), holders.get(token_id)
     if token is None or token.kind is not TokenKind.FEED or actor is None:
         raise NotFound(_GONE)
     if token.expires_at_ms is not None and token.expires_at_ms <= parts.clock.now_ms():

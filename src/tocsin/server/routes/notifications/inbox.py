@@ -183,7 +183,7 @@ async def session_of(request: Request, caller: Asked) -> StreamSession:
     """Return the token that a stream is opened with; refuses one stream too many. Streams are counted by themselves."""
     caller.parts.traffic.streams.check_room(caller.actor)
     caller.place.give_back()
-    return caller.parts.login.tokens.session(request.headers.get("authorization"), caller.actor)
+    return caller.parts.login.tokens.session(request.state.authorization, caller.actor)
 
 
 @router.get("/stream", response_class=EventSourceResponse, openapi_extra=answers("Stream", media="text/event-stream"))

@@ -27,7 +27,7 @@ from tocsin.server.login.tokens import LIFETIMES_S, UNLIMITED
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer, list_answer
 from tocsin.server.routes.people.users import client_address, text_in
-from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
+from tocsin.store.catalogue.people.tokens import LOG_IN_KINDS, IssuedToken, TokenKind
 
 JWT = "JWT"
 
@@ -127,7 +127,7 @@ def issue_for_bot(user_id: str, body: Document, caller: Caller, token_id: str) -
     bot = _bot(user_id, caller)
     lifetime_s, request_token = _lifetime_s(body), token_of_request(token_id, caller)
     caller.parts.people.tokens.revoke_all(bot.id)
-    parent = None if request_token.kind is TokenKind.SESSION else request_token
+    parent = None if request_token.kind in LOG_IN_KINDS else request_token
     token = caller.parts.login.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s, parent=parent)
     return _mechanism(token.text, token.issued)
 
@@ -143,7 +143,7 @@ def _own_token(user_id: str, caller: Caller, token_id: str) -> Document:
     issued = caller.parts.people.tokens.of(bot.id, TokenKind.BOT)
     if not issued:
         raise NotFound(f"The bot {bot.name} has no token.")
-    if request_token.kind is not TokenKind.SESSION and _end(issued[-1]) > _end(request_token):
+    if request_token.kind not in LOG_IN_KINDS and _end(issued[-1]) > _end(request_token):
         raise Forbidden(f"The token of the bot {bot.name} is valid for longer than yours; log in with a password.")
     return _mechanism(caller.parts.login.tokens.text_of(issued[-1], bot), issued[-1])
 

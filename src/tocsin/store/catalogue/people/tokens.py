@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, insert, select, update
 
 from tocsin.chunks import chunks_of
 from tocsin.errors import Unauthenticated
@@ -34,12 +34,18 @@ class TokenKind(StrEnum):
     """What a token is for."""
 
     SESSION = "session"
+    BROWSER = "browser"
+    """Of a session in a browser, by a cookie; its name says which browser, its end moves while it is used."""
     PERSONAL = "personal"
     BOT = "bot"
     FEED = "feed"
     """Of the address of an Atom feed: it opens this feed, and is no bearer token."""
     LOG_IN = "logIn"
     """Of a log-in that the provider has confirmed: its browser exchanges it, once, for a session's token."""
+
+
+LOG_IN_KINDS = (TokenKind.SESSION, TokenKind.BROWSER)
+"""Of tokens that a log-in issues, and a log-out revokes."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,12 @@ class IssuedTokens:
                 raise Unauthenticated("This token was revoked; log in again.")
             connection.execute(insert(issued_token), row)
 
+    def extend(self, token_id: str, expires_at_ms: int) -> None:
+        """Let a token that works last until then (epoch ms)."""
+        later = (_TOKEN.id == token_id) & (_TOKEN.expires_at_ms < expires_at_ms)
+        with writing(self._engine) as connection:
+            connection.execute(update(issued_token).where(later).values(expires_at_ms=expires_at_ms))
+
     def find(self, token_id: str) -> IssuedToken | None:
         """Return a token; None if it was revoked."""
         row = fetch_first(self._engine, select(issued_token).where(_TOKEN.id == token_id))
@@ -98,10 +110,11 @@ class IssuedTokens:
         token_rows = fetch_rows(self._engine, query.order_by(_TOKEN.issued_at_ms, _TOKEN.id))
         return [_token_of(row) for row in token_rows]
 
-    def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
-        """Return whose each of these tokens is, by its id; those that were revoked are left out."""
+    def holders(self, token_ids: Collection[str], now_ms: int) -> dict[str, Actor]:
+        """Return whose each of these tokens is, by its id; those that were revoked, or have ended, are left out."""
+        works = _TOKEN.expires_at_ms.is_(None) | (_TOKEN.expires_at_ms > now_ms)
         with reading(self._engine) as connection:
-            holder_rows = rows_by_key(connection, _HOLDER, _TOKEN.id, token_ids)
+            holder_rows = rows_by_key(connection, _HOLDER.where(works), _TOKEN.id, token_ids)
             return {one: Actor(who, name, is_admin, is_bot) for one, who, name, is_admin, is_bot in holder_rows}
 
     def access_revision(self) -> tuple[int, ...]:

@@ -459,6 +459,18 @@ _SHOWS: dict[str, Probe] = {
     ),
     "GET /suggestions": _always("/suggestions?limit=100", "/suggestions?limit=1"),
     "GET /suggestions/{suggestion_id}": lambda aviary: (f"/suggestions/{one}" for one in aviary.suggestion_ids),
+    "GET /activity": _always("/activity?limit=200", "/activity?limit=1", "/activity?limit=200&entityType=table"),
+    "GET /activity/my-feed": _always("/activity/my-feed?limit=200"),
+    "GET /activity/following": _always("/activity/following?limit=200"),
+    "GET /activity/count": _always("/activity/count"),
+    "GET /activity/user/{user_id}": lambda aviary: (f"/activity/user/{aviary.mallory_id}?limit=200",),
+    "GET /activity/entity/{entity_type}/{entity_id}": _probe_each("/activity/entity/{type}/{id}"),
+    "GET /activity/entity/{entity_type}/name/{fqn}": lambda aviary: (
+        f"/activity/entity/table/name/{one['fullyQualifiedName']}" for one in aviary.every("tables")
+    ),
+    "GET /activity/about": lambda aviary: (
+        f"/activity/about?entityLink=<%23E::table::{one['fullyQualifiedName']}>" for one in aviary.every("tables")
+    ),
     "GET /tasks": _always("/tasks?limit=100&fields=comments", "/tasks?limit=1"),
     "GET /announcements": _always("/announcements?limit=100", "/announcements?limit=1"),
     "GET /announcements/{announcement_id}": _threads("/announcements/{id}"),

@@ -97,6 +97,7 @@ _QUERIES = {
     "/search/fieldQuery": "?fieldName=name&fieldValue={name}&index=table_search_index",
     "/lineage/getLineage": "?fqn={fullyQualifiedName}",
     "/search/suggest": "?q=ord",
+    "/activity/about": "?entityLink=<%23E::table::{fullyQualifiedName}>",
     "/suggestions/accept-all": "?userId={id}&entityFQN={fullyQualifiedName}",
     "/suggestions/reject-all": "?userId={id}&entityFQN={fullyQualifiedName}",
     "/search/query": "?q={name}",

@@ -61,6 +61,7 @@ from tocsin.server.routes.lineage import edges, graph, impact
 from tocsin.server.routes.notifications import (
     acknowledge_links,
     activity,
+    activity_events,
     addresses,
     answer_links,
     atom,
@@ -327,6 +328,7 @@ _OF_INBOXES = (
     substitutes,
     addresses,
     activity,
+    activity_events,
     atom,
 )
 _OF_HISTORY = (search, rdf, lake_queries)

@@ -299,6 +299,7 @@ change_event = Table(
     Column("reason", Text),
     Index(None, "entity_id", "log_offset"),
     Index(None, "entity_type", "log_offset"),
+    Index(None, "user_name", "log_offset"),
     Index(None, "timestamp_ms"),
     _partial_index("ix_change_event_reasoned", text("reason IS NOT NULL"), "log_offset"),
     sqlite_autoincrement=True,

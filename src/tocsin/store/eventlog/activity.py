@@ -95,6 +95,27 @@ class Activity:
         """
         return self._read(page, _with_parts([_within(entity_id)]))
 
+    def of_itself(self, entity_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
+        """Return events of an entity alone."""
+        return self._newest(page, _EVENT.entity_id == entity_id)
+
+    def of_actor(self, user_name: str, page: FeedPage) -> BoundedList[LoggedEvent]:
+        """Return events of what a person, or a bot, of this name did."""
+        return self._newest(page, _EVENT.user_name == user_name)
+
+    def of_all(self, page: FeedPage, entity_type: str | None = None) -> BoundedList[LoggedEvent]:
+        """Return events of everything, or of all entities of a type."""
+        return self._newest(page, *(() if entity_type is None else (_EVENT.entity_type == entity_type,)))
+
+    def _newest(self, page: FeedPage, *conditions: ColumnElement[bool]) -> BoundedList[LoggedEvent]:
+        below = () if page.below is None else (_EVENT.log_offset < page.below,)
+        query = select(*LOGGED).where(*conditions, *below, *page.conditions()).order_by(_EVENT.log_offset.desc())
+        with reading(self._engine) as connection:
+            texts = Texts(connection)
+            return portion(
+                connection, query.limit(page.limit), lambda row: logged_event_of(row, texts), self._page_bytes
+            )
+
     def _read(
         self, page: FeedPage, ids: _Ids, told_offsets: Select[tuple[int]] | None = None
     ) -> BoundedList[LoggedEvent]:

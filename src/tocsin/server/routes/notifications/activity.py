@@ -36,7 +36,7 @@ router = DeclaredRoutes(tags=["inbox"])
 of_entities = DeclaredRoutes(tags=["inbox"])
 """Included under every collection (``server/app.py``)."""
 
-_LOOKED_AT_AT_ONCE, _MOST_LOOKED_AT = 500, 2_000
+_LOOKED_AT_AT_ONCE, MOST_LOOKED_AT = 500, 2_000
 """Events that are read together for who may not see all of them, and those that a page looks at: to read some of a
 service with 100,000 tables takes seconds, however few these are."""
 
@@ -126,4 +126,4 @@ def page_of_feed(events: Events, filters: FeedFilters, caller: Caller) -> Read[L
 
     is_all_shown = caller.visibility.is_whole and not named_types.types
     at_once = 0 if is_all_shown else _LOOKED_AT_AT_ONCE
-    return visible_page(read, show, filters.limit, at_once=at_once, limit_read=_MOST_LOOKED_AT)
+    return visible_page(read, show, filters.limit, at_once=at_once, limit_read=MOST_LOOKED_AT)

@@ -9,6 +9,7 @@ from checks.lineage import edge
 from checks.quality import failing_case
 from checks.search import wait_until_indexed
 from metadata.generated.schema.api.feed.createThread import CreateThreadRequest
+from metadata.generated.schema.entity.activity.activityEvent import ActivityEvent, ActivityEventType
 from metadata.generated.schema.entity.data.query import Query
 from metadata.generated.schema.entity.data.table import Table
 from metadata.generated.schema.entity.data.topic import TopicSampleData
@@ -193,3 +194,24 @@ def _incident_task(setup: CheckSetup) -> None:
     assert (read.status, read.payload["failureReason"]) == (TaskEntityStatus.Completed, "MissingData")
     assert read.availableTransitions == []
     StrictTask.model_validate(setup.metadata.client.get(f"/tasks/{id_of(task)}"))
+
+
+@check("", "activity is read by its strict model: an event for each changed field")
+def _activity(setup: CheckSetup) -> None:
+    table = setup.table()
+    setup.metadata.patch_description(Table, table, "Every order.", force=True)
+    name = text(table.fullyQualifiedName)
+    client = setup.metadata.client
+    paths = [f"/entity/table/{id_of(table)}", f"/entity/table/name/{name}", "/my-feed", "/following", ""]
+    pages = [client.get(f"/activity{path}")["data"] for path in paths]
+    events = [[ActivityEvent.model_validate(one) for one in page] for page in pages]
+    assert [one.eventType for one in events[0]] == [
+        ActivityEventType.DescriptionUpdated,
+        ActivityEventType.EntityCreated,
+    ]
+    assert (events[0][0].newValue, events[0][0].actor.name) == ("Every order.", "admin")
+    assert events[1] == events[0]
+    actor = events[0][0].actor.id.root
+    by_actor = [ActivityEvent.model_validate(one) for one in client.get(f"/activity/user/{actor}")["data"]]
+    assert by_actor[0] == events[0][0]
+    assert client.get("/activity/count") > 1

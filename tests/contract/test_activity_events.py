@@ -20,9 +20,9 @@ TIER = SENSITIVE | {"tagFQN": "Tier.Tier1"}
 def activities(client: httpx.Client, path: str = "", **query: object) -> list[Json]:
     answer = client.get(f"/activity{path}", params=query)  # type: ignore[arg-type]
     assert answer.status_code == 200, answer.text
-    page = answer.json()
-    assert page["paging"]["total"] == len(page["data"])
-    return page["data"]
+    activity_events: list[Json] = answer.json()["data"]
+    assert answer.json()["paging"]["total"] == len(activity_events)
+    return activity_events
 
 
 def kinds(activity_events: list[Json]) -> list[tuple[str, object]]:

@@ -285,3 +285,50 @@ def test_a_term_that_is_moved_under_reviewers_is_in_review(
     query = {"type": "GlossaryApproval", "status": "Open"}
     (task,) = rita.get("/tasks", params=query).json()["data"]
     assert decide(rita, task, transitionId="approve").is_success
+
+
+def assignees_of(client: httpx.Client, term: Json) -> list[str]:
+    return [one["name"] for one in approval_of(client, term)["assignees"]]
+
+
+def put_reviewers(client: httpx.Client, path: str, *user_ids: str) -> None:
+    reviewers = [{"type": "user", "id": one} for one in user_ids]
+    assert patch(client, path, {"op": "add", "path": "/reviewers", "value": reviewers}).is_success
+
+
+def test_an_open_task_follows_the_reviewers_of_its_term_and_those_that_it_inherits(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client], person: Person
+) -> None:
+    (rene_id, rene), (rosa_id, rosa) = person("rene"), person("rosa")
+    glossary = administrator.get("/glossaries/name/Terms").json()
+    inherited_term, own_term = define(administrator), define(administrator, "Item")
+    below_term = define(administrator, "Part", parent=own_term["fullyQualifiedName"])
+    put_reviewers(administrator, f"/glossaryTerms/{own_term['id']}", rosa_id)
+    terms = (inherited_term, own_term, below_term)
+    names_before = [assignees_of(administrator, one) for one in terms]
+    assert names_before[:2] == [["rita"], ["rosa"]]
+    put_reviewers(administrator, f"/glossaries/{glossary['id']}", rene_id)
+    assert assignees_of(administrator, inherited_term) == ["rene"]
+    assert assignees_of(administrator, own_term) == ["rosa"]
+    assert decide(reviewer[1], approval_of(rene, inherited_term), transitionId="approve").status_code == 403
+    assert [one["id"] for one in rene.get("/tasks?assignee=rene").json()["data"]].count(
+        approval_of(rene, inherited_term)["id"]
+    ) == 1
+    last_event = administrator.get("/events?limit=10000").json()["data"][-1]
+    assert last_event["eventType"] == "threadUpdated"
+    assert decide(rene, approval_of(rene, inherited_term), transitionId="approve").is_success
+    assert decide(rosa, approval_of(rosa, own_term), transitionId="reject").is_success
+    put_reviewers(administrator, f"/glossaries/{glossary['id']}")
+    assert assignees_of(administrator, below_term), "with no reviewers left, a task stays whose it was"
+
+
+def test_other_changes_of_a_glossary_leave_tasks_alone(
+    administrator: httpx.Client, reviewer: tuple[str, httpx.Client]
+) -> None:
+    term = define(administrator)
+    task = approval_of(administrator, term)
+    glossary = administrator.get("/glossaries/name/Terms").json()
+    edit = {"op": "add", "path": "/description", "value": "All terms."}
+    assert patch(administrator, f"/glossaries/{glossary['id']}", edit).is_success
+    put_reviewers(administrator, f"/glossaries/{glossary['id']}", reviewer[0])
+    assert approval_of(administrator, term) == task

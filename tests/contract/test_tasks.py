@@ -161,6 +161,80 @@ def test_tags_are_added_to_those_of_now_and_removed(
     assert tags() == ["PII.None", "Tier.Tier1"]
 
 
+def test_owners_tier_and_domain_are_written_as_who_approves(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client]
+) -> None:
+    user_id, client = alice
+    administrator.post("/domains", json={"name": "Sales", "domainType": "Aggregate", "description": "x"})
+    tier = {"tagFQN": "Tier.Tier2", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+    first_tags = [tier | {"tagFQN": "PII.None"}, tier | {"tagFQN": "Tier.Tier1"}]
+    edit = {"op": "add", "path": "/tags", "value": first_tags}
+    assert patch(administrator, f"/tables/{orders['id']}", edit).is_success
+    proposals = {
+        "OwnershipUpdate": {"newOwners": [{"type": "user", "id": user_id}]},
+        "TierUpdate": {"newTier": tier},
+        "DomainUpdate": {"newDomain": {"type": "domain", "fullyQualifiedName": "Sales"}},
+    }
+    tasks = {kind: create(administrator, type=kind, payload=payload) for kind, payload in proposals.items()}
+    assert tasks["OwnershipUpdate"]["payload"]["newOwners"][0]["name"] == "alice"
+    assert decide(client, tasks["OwnershipUpdate"]["id"], transitionId="approve").json()["status"] == "Approved"
+    number = int(tasks["TierUpdate"]["taskId"].removeprefix("TASK-"))
+    assert client.put(f"/feed/tasks/{number}/resolve", json={"newValue": "so it is"}).is_success
+    assert decide(client, tasks["DomainUpdate"]["id"], transitionId="reject").json()["status"] == "Rejected"
+    document = client.get(f"/tables/{orders['id']}?fields=owners,tags,domains").json()
+    assert ([one["name"] for one in document["owners"]], document.get("domains") or []) == (["alice"], [])
+    assert {one["tagFQN"] for one in document["tags"]} == {"PII.None", "Tier.Tier2"}
+    assert document["updatedBy"] == "alice"
+    assert decide(client, tasks["DomainUpdate"]["id"], transitionId="reopen").is_success
+    assert decide(client, tasks["DomainUpdate"]["id"], transitionId="approve").is_success
+    assert client.get(f"/tables/{orders['id']}?fields=domains").json()["domains"][0]["name"] == "Sales"
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "operation"),
+    [
+        ("OwnershipUpdate", {"newOwners": [{"type": "user", "name": "alice"}]}, "EditOwners"),
+        ("TierUpdate", {"newTier": {"tagFQN": "Tier.Tier2", "source": "Classification"}}, "EditTier"),
+        ("DomainUpdate", {"newDomain": {"type": "domain", "fullyQualifiedName": "Sales"}}, "EditAll"),
+    ],
+)
+def test_who_may_not_set_a_field_approves_no_task_that_does(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client], kind: str, payload: Json, operation: str
+) -> None:
+    user_id, client = alice
+    administrator.post("/domains", json={"name": "Sales", "domainType": "Aggregate", "description": "x"})
+    task_of_kind = create(administrator, type=kind, payload=payload)
+    deny = {"effect": "deny", "resources": ["table"], "operations": [operation, "EditAll"]}
+    restrict(administrator, user_id, deny)
+    number = int(task_of_kind["taskId"].removeprefix("TASK-"))
+    answers = (
+        decide(client, task_of_kind["id"], transitionId="approve"),
+        client.put(f"/feed/tasks/{number}/resolve", json={"newValue": "x"}),
+    )
+    assert [one.status_code for one in answers] == [403, 403]
+    assert client.get(f"/tasks/{task_of_kind['id']}").json()["status"] == "Open"
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"type": "OwnershipUpdate"}, "payload"),
+        ({"type": "OwnershipUpdate", "payload": {"newOwners": []}}, "newOwners"),
+        ({"type": "OwnershipUpdate", "payload": {"newOwners": [{"type": "table", "id": "x"}]}}, "newOwners"),
+        ({"type": "OwnershipUpdate", "payload": {"newOwners": [{"type": "user", "name": "nobody"}]}}, "nobody"),
+        ({"type": "TierUpdate", "payload": {"newTier": {"tagFQN": "PII.None"}}}, "newTier"),
+        ({"type": "TierUpdate", "payload": {"newTier": "Tier.Tier1"}}, "newTier"),
+        ({"type": "DomainUpdate", "payload": {"newDomain": [{"type": "domain"}]}}, "newDomain"),
+        ({"type": "DomainUpdate", "payload": {"newDomain": {"type": "domain", "name": "None"}}}, "None"),
+    ],
+)
+def test_mistaken_proposals_of_fields_are_refused(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client], fields: Json, place: str
+) -> None:
+    answer = administrator.post("/tasks", json={**UPDATE, "about": ORDERS, "assignees": ["alice"], **fields})
+    assert (answer.status_code in (400, 404), place in answer.json()["message"]) == (True, True), answer.text
+
+
 def test_tasks_are_commented_changed_and_deleted(
     administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client], served: Served
 ) -> None:

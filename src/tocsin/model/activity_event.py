@@ -94,10 +94,10 @@ class ActivitySurroundings(NamedTuple):
     summary: str
 
 
-def parts_of_activity(event: ChangeEvent, whole: ChangeEvent) -> list[ActivityPart]:
+def parts_of_activity(event: ChangeEvent, whole_event: ChangeEvent) -> list[ActivityPart]:
     """Return the activity events that a change event is, as far as ``event`` shows it; of some events there are none.
 
-    Their places are those of the changes in the ``whole`` event, so that they stay when rights change.
+    Their places are those of the changes in the ``whole_event``, so that they stay when rights change.
     """
     if event.entity_type in NO_ENTITIES:
         return []
@@ -106,7 +106,7 @@ def parts_of_activity(event: ChangeEvent, whole: ChangeEvent) -> list[ActivityPa
         return [ActivityPart(activity_type)]
     if event.event_type not in _OF_CHANGES:
         return []
-    places = {key: place for place, key in enumerate(_changes_of(whole))}
+    places = {key: place for place, key in enumerate(_changes_of(whole_event))}
     return [
         ActivityPart(_type_of(change), places[key], change)
         for key, change in _changes_of(event).items()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tocsin.catalogue.feed import events, people
 from tocsin.catalogue.feed.requests import MOST_PEOPLE
-from tocsin.catalogue.feed.thread_writes import NewThread, TaskEnd, begin_thread, end_task
+from tocsin.catalogue.feed.thread_writes import NewThread, TaskEnd, begin_thread, end_task, keep, with_event
 from tocsin.errors import Conflict, Forbidden, InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING
 from tocsin.flow.capture.ports import Hold
@@ -27,7 +28,7 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.model.task import APPROVE, GLOSSARY_APPROVAL, REJECT, TaskState, Transition, task_type_of
 from tocsin.model.thread import FACTS, StoredThread, TaskStatus, TaskType, ThreadType
 
-TERM = "glossaryTerm"
+TERM, _GLOSSARY = "glossaryTerm", "glossary"
 STATUS, IN_REVIEW, APPROVED, REJECTED = "entityStatus", "In Review", "Approved", "Rejected"
 _DECISIONS = (APPROVED, REJECTED)
 _TRANSITIONS_OF_1 = {"approved": APPROVE, "rejected": REJECT}
@@ -83,6 +84,22 @@ def follow_status(record: Record, document: Document, before: Document) -> None:
             _end(record, thread, _term(record, document["id"]), state, None)
     elif now == IN_REVIEW and (reviewers := _reviewers_of(record, document)):
         _begin(record, _term(record, document["id"]), reviewers, is_new=not before)
+
+
+def follow_reviewers(record: Record, entity_type: str, document: Document, before: Document) -> None:
+    """Give the open approval tasks of a term, and of those below it or below a glossary, to its reviewers of now.
+
+    As long as nobody reviews a term, its task stays whose it was.
+    """
+    if entity_type not in (TERM, _GLOSSARY) or not before or not _is_reviewed(record):
+        return
+    is_moved = entity_type == TERM and _id_above(document) != _id_above(before)
+    if document.get("reviewers") == before.get("reviewers") and not is_moved:
+        return
+    threads = record.transaction.threads
+    open_tasks = threads.open_tasks(document["id"], GLOSSARY_APPROVAL) if entity_type == TERM else []
+    for thread in (*open_tasks, *threads.open_tasks_below(document["fullyQualifiedName"], GLOSSARY_APPROVAL)):
+        _hand_on(record, thread, _term(record, thread.about_id))
 
 
 def decide_approval(
@@ -199,6 +216,18 @@ def _message_about(term: Stored) -> str:
     """Return what asks the reviewers of a term; a name that would mention people is left out."""
     name = str(term.document.get("displayName") or term.document["name"])
     return "Please approve the glossary term." if mentions_in(name) else f"Please approve the glossary term {name}."
+
+
+def _hand_on(record: Record, thread: StoredThread, term: Stored) -> None:
+    """Make the reviewers of a term the assignees of its open task, with an event where that changes them."""
+    reviewers = _reviewers_of(record, term.document)
+    if not reviewers or {one["id"] for one in reviewers} == {one["id"] for one in thread.task["assignees"]}:
+        return
+    document = thread.document | {"task": thread.task | {"assignees": reviewers}}
+    stamped_thread = keep(record, replace(thread, document=document))
+    people.set_of_thread(record, stamped_thread, thread.document)
+    changes = events.thread_changes(thread.document, document)
+    with_event(record, EventType.THREAD_UPDATED, (stamped_thread, term), changes)
 
 
 def _end(record: Record, thread: StoredThread, term: Stored, state: TaskState, comment: str | None) -> Written:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tocsin.catalogue.feed import approvals, events, people, requests, rights, tasks
+from tocsin.catalogue.feed.field_updates import carry_out_update, checked_proposal
 from tocsin.catalogue.feed.task_requests import Decision, TaskRequest, checked_facts
 from tocsin.catalogue.feed.thread_writes import (
     NewThread,
@@ -31,7 +32,7 @@ from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.redaction import Redaction, hidden_references
 from tocsin.flow.capture.references import key_of
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import EventType, FieldChange
+from tocsin.model.change import ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.inheritance import with_asked
 from tocsin.model.people import Actor
@@ -157,6 +158,8 @@ def _document_of(record: Record, request: TaskRequest, asset: Stored) -> Documen
     if not assignees and request.facts["type"] != SUGGESTION:
         raise InvalidInput("a task needs an assignee: a user or a team; this asset has no owner", field="assignees")
     facts = request.facts | {"reviewers": people.assignees(record, _people(record, request.reviewers, "reviewers"))}
+    if "payload" in facts:
+        facts["payload"] = checked_proposal(record, facts["type"], facts["payload"], request.link.steps)
     task: Document = {"type": request.kind.value, "assignees": assignees, "status": TaskStatus.OPEN.value}
     document: Document = {"type": ThreadType.TASK.value, "message": request.message, "resolved": False}
     document |= {"reactions": [], "task": task, FACTS: facts}
@@ -234,18 +237,26 @@ def _transition_from(thread: StoredThread, transition: Transition) -> Transition
 
 
 def _end(record: Record, thread: StoredThread, asset: Stored, decision: Decision) -> Written:
-    state, details, cascaded = decision.transition.state, {}, None
-    is_approved = decision.transition is APPROVE
-    if is_approved and value_key_of(thread.document) is not None:
-        value = tasks.value_of(thread, asset, decision.new_value)
-        details = {"newValue": value}
-        cascaded = tasks.carry_out(record, thread, asset, value)
+    state = decision.transition.state
+    details, event = (
+        _write_into_asset(record, thread, asset, decision) if decision.transition is APPROVE else ({}, None)
+    )
     is_resolved = decision.transition in (APPROVE, COMPLETE)
     message = f"{state}: {decision.comment}" if decision.comment else f"{state} the task."
     facts = {"state": state.value, **({"comment": decision.comment} if decision.comment else {})}
     event_type = EventType.TASK_RESOLVED if is_resolved else EventType.TASK_CLOSED
-    written = end_task(record, thread, asset, TaskEnd(details, message, event_type, facts))
-    return replace(written, cascaded=(cascaded,) if cascaded else ())
+    change = end_task(record, thread, asset, TaskEnd(details, message, event_type, facts))
+    return replace(change, cascaded=(event,) if event else ())
+
+
+def _write_into_asset(
+    record: Record, thread: StoredThread, asset: Stored, decision: Decision
+) -> tuple[Document, ChangeEvent | None]:
+    """Write what an approved task is for; return what its thread says of that, and the asset's event."""
+    if value_key_of(thread.document) is None:
+        return {}, carry_out_update(record, thread, asset)
+    value = tasks.value_of(thread, asset, decision.new_value)
+    return {"newValue": value}, tasks.carry_out(record, thread, asset, value)
 
 
 def _reopen(record: Record, thread: StoredThread, asset: Stored, decision: Decision) -> Written:

@@ -45,12 +45,16 @@ _OPENED_BY_THEMSELVES = {
     "TestCaseResolution": "the incident of a test case opens by itself when the test fails",
     GLOSSARY_APPROVAL: "it opens by itself when a term is made, or is put In Review, under reviewers",
 }
+_NEEDS_PAYLOAD = frozenset({"OwnershipUpdate", "TierUpdate", "DomainUpdate"})
 _OPERATIONS = ("Approve", "Reject", "Assign", "UpdatePriority", "Cancel")
 _TEXTS = {
     "DescriptionUpdate": "Please describe it.",
     "TagUpdate": "Please tag it.",
     "Suggestion": "Please look at this suggestion.",
     "RequestApproval": "Please approve it.",
+    "OwnershipUpdate": "Please look at these owners.",
+    "TierUpdate": "Please look at this tier.",
+    "DomainUpdate": "Please look at this domain.",
 }
 Value = Any  # Any: whatever JSON was sent
 
@@ -114,6 +118,8 @@ def parse_task(request: Document) -> TaskRequest:
     if "about" not in document:
         raise InvalidInput("is missing: a task is about an asset, <#E::table::shop.public.orders>", field="about")
     payload = _object(document, "payload")
+    if kind in _NEEDS_PAYLOAD and not payload:
+        raise InvalidInput("is missing: what is proposed", field="payload")
     link, proposal = _place(parse_link(document["about"], "about"), payload), _proposal_of(kind, payload)
     return TaskRequest(
         link,

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from tocsin.catalogue.feed.field_updates import carry_out_update
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.prepare import patched_fields
 from tocsin.flow.capture.upsert import change
@@ -103,7 +104,7 @@ def carry_out(record: Record, thread: StoredThread, asset: Stored, new_value: st
     """Write what the task asked for; return the asset's own event, None when nothing changes."""
     key = field_of(thread.task["type"])
     if key is None:
-        return None
+        return carry_out_update(record, thread, asset)
     value: Value = new_value if key == "description" else labels_of(new_value)
     document = copy.deepcopy(asset.document)
     _target(document, thread.steps, key)[key] = value

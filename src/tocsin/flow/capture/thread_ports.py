@@ -27,6 +27,9 @@ class ThreadRows(Protocol):
     def open_tasks(self, about_id: str, task_type: str) -> list[StoredThread]:
         """Return and hold the open tasks of this type of 2.x about an entity, oldest first."""
 
+    def open_tasks_below(self, name: str, task_type: str) -> list[StoredThread]:
+        """Return and hold the open tasks of this type of 2.x about what lies below a full name, oldest first."""
+
     def insert(self, thread: StoredThread) -> None:
         """Add a thread."""
 

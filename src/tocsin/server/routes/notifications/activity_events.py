@@ -94,7 +94,7 @@ class CountFilters(QueryParameters):
     days: int = Field(7, ge=1, le=30, description="How far back.")
 
 
-class _Place(NamedTuple):
+class _ActivityPlace(NamedTuple):
     """A place in the log, and among the parts of the event there: those after ``part`` come next."""
 
     offset: int
@@ -113,7 +113,7 @@ class _Activity(NamedTuple):
 
 class _ActivityPage(NamedTuple):
     activities: list[_Activity]
-    after: _Place | None
+    after: _ActivityPlace | None
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,11 @@ class _Selection:
     domain_ids: frozenset[str] | None = None
     admits: Callable[[ChangeEvent, ActivityPart], bool] = lambda event, part: True
 
-    def parts_of(self, event: ChangeEvent, whole: ChangeEvent) -> list[ActivityPart]:
-        """Return the activity events that are wanted of what may be seen of a ``whole`` event."""
+    def parts_of(self, event: ChangeEvent, whole_event: ChangeEvent) -> list[ActivityPart]:
+        """Return the activity events that are wanted of what may be seen of a ``whole_event``."""
         if self.domain_ids is not None and not self.domain_ids.intersection(event.domains or ()):
             return []
-        return [part for part in parts_of_activity(event, whole) if self.admits(event, part)]
+        return [part for part in parts_of_activity(event, whole_event) if self.admits(event, part)]
 
 
 @router.get("", openapi_extra=answers("ActivityEventPage"))
@@ -270,16 +270,16 @@ def _text(value: UUID | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _place_of(cursor: str | None) -> _Place | None:
+def _place_of(cursor: str | None) -> _ActivityPlace | None:
     if not cursor:
         return None
     match = _CURSOR.fullmatch(cursor)
     if match is None:
         raise not_a_cursor(cursor)
-    return _Place(int(match[1]), int(match[2]))
+    return _ActivityPlace(int(match[1]), int(match[2]))
 
 
-def _page_of(selection: _Selection, place: _Place | None, limit: int, caller: Caller) -> _ActivityPage:
+def _page_of(selection: _Selection, place: _ActivityPlace | None, limit: int, caller: Caller) -> _ActivityPage:
     """Return the next activity events from a place on, at most ``limit``, as far as the caller may view them."""
     first = FeedPage(below=place.offset + 1 if place else None, since_ms=selection.since_ms, event_types=EVENT_TYPES)
     parts_by_offset: dict[int, list[ActivityPart]] = {}
@@ -288,22 +288,21 @@ def _page_of(selection: _Selection, place: _Place | None, limit: int, caller: Ca
         return selection.read(replace(first, limit=count, below=last.offset if last else first.below))
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
-        visible_entries = visible_parts(caller.visibility, entries)
-        for whole, entry in zip(entries, visible_entries, strict=True):
-            parts = [] if entry is None else selection.parts_of(entry.event, whole.event)
-            is_first = place is not None and whole.offset == place.offset
-            parts_by_offset[whole.offset] = [
-                one for one in parts if not (is_first and place is not None and one.place <= place.part)
-            ]
-        return [one if one is not None and parts_by_offset[one.offset] else None for one in visible_entries]
+        shown_entries: list[LoggedEvent | None] = []
+        for logged, visible_entry in zip(entries, visible_parts(caller.visibility, entries), strict=True):
+            parts = [] if visible_entry is None else selection.parts_of(visible_entry.event, logged.event)
+            shown_part = place.part if place is not None and logged.offset == place.offset else -1
+            parts_by_offset[logged.offset] = [part for part in parts if part.place > shown_part]
+            shown_entries.append(visible_entry if parts_by_offset[logged.offset] else None)
+        return shown_entries
 
     at_once = 0 if caller.visibility.is_whole else _LOOKED_AT_AT_ONCE
     page = visible_page(read, show, limit, at_once=at_once, limit_read=MOST_LOOKED_AT)
     activities = [_Activity(entry, part) for entry in page.entries for part in parts_by_offset[entry.offset]]
     if len(activities) > limit or (len(activities) == limit and page.has_more):
         last = activities[limit - 1]
-        return _ActivityPage(activities[:limit], _Place(last.logged.offset, last.part.place))
-    return _ActivityPage(activities, _Place(page.last.offset) if page.has_more and page.last else None)
+        return _ActivityPage(activities[:limit], _ActivityPlace(last.logged.offset, last.part.place))
+    return _ActivityPage(activities, _ActivityPlace(page.last.offset) if page.has_more and page.last else None)
 
 
 def _documents(activities: Sequence[_Activity], caller: Caller) -> list[Document]:

@@ -19,7 +19,7 @@ from tocsin.model.thread import FACTS, PartTaken, StoredThread, ThreadPart, Thre
 from tocsin.store.database import documents
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.feed_tables import task_number, thread, thread_part, thread_post, tombstone_part
-from tocsin.store.database.tables import membership
+from tocsin.store.database.tables import entity, membership
 
 _THREAD, _POST, _PART, _GONE = thread.c, thread_post.c, thread_part.c, tombstone_part.c
 THREAD_COLUMNS = (
@@ -60,6 +60,13 @@ class SqlThreads:
     def open_tasks(self, about_id: str, task_type: str) -> list[StoredThread]:
         """Return and hold the open tasks of this type of 2.x about an entity, oldest first."""
         is_such = (_THREAD.about_id == about_id, _THREAD.task_type == task_type, _THREAD.task_state == "Open")
+        query = select(*THREAD_COLUMNS).where(*is_such).order_by(_THREAD.id).with_for_update()
+        return [thread_of(row) for row in self._run(query)]
+
+    def open_tasks_below(self, name: str, task_type: str) -> list[StoredThread]:
+        """Return and hold the open tasks of this type of 2.x about what lies below a full name, oldest first."""
+        below = select(entity.c.id).where(entity.c.fqn > f"{name}.", entity.c.fqn < f"{name}/")  # "/" comes after "."
+        is_such = (_THREAD.about_id.in_(below), _THREAD.task_type == task_type, _THREAD.task_state == "Open")
         query = select(*THREAD_COLUMNS).where(*is_such).order_by(_THREAD.id).with_for_update()
         return [thread_of(row) for row in self._run(query)]
 

@@ -24,6 +24,7 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
             "digestDay": "friday",
             "workingDays": ["monday", "tuesday", "thursday"],
             "leaveOutRead": True,
+            "inboxDays": 30,
         }
         assert client.put(f"/users/{ann}/preferences", json=preferences).json() == DEFAULTS | preferences
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS | preferences
@@ -62,6 +63,8 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         ({"categories": {"description": "daily 08:30"}}, "categories.description"),
         ({"categories": {"descriptions": "daily"}}, "categories.descriptions: 'descriptions' is not a category"),
         ({"categories": {"description": "monthly"}}, "categories.description"),
+        ({"inboxDays": 0}, "inboxDays"),
+        ({"inboxDays": "30"}, "inboxDays"),
         ({"color": "blue"}, "color"),
     ],
 )
@@ -96,6 +99,24 @@ def test_one_is_away_by_oneself_and_the_server_is_not(served: Served, administra
     team = make_team(administrator, "buyers", [ann])
     for path in ("/system/preferences", f"/teams/{team}/preferences"):
         refusal = administrator.put(path, json=away)
+        assert (refusal.status_code, "is for a person" in refusal.json()["message"]) == (400, True), refusal.text
+
+
+def test_an_inbox_is_kept_no_longer_than_the_server_keeps_notifications(
+    served: Served, administrator: httpx.Client
+) -> None:
+    ann, client = served.person("ann")
+    assert administrator.put("/system/retention", json={"notificationDays": 30}).status_code == 200
+    with client:
+        refusal = client.put(f"/users/{ann}/preferences", json={"inboxDays": 31})
+        assert (refusal.status_code, "inboxDays: must be at most 30" in refusal.json()["message"]) == (400, True)
+        assert client.put(f"/users/{ann}/preferences", json={"inboxDays": 30}).status_code == 200
+        assert client.get(f"/users/{ann}/preferences/effective").json()["inboxDays"] == 30
+        assert administrator.put("/system/retention", json={"notificationDays": 9}).status_code == 200
+        assert client.put(f"/users/{ann}/preferences", json={"inboxDays": 30, "timezone": "UTC"}).status_code == 200
+    team = make_team(administrator, "buyers", [ann])
+    for path in ("/system/preferences", f"/teams/{team}/preferences"):
+        refusal = administrator.put(path, json={"inboxDays": 9})
         assert (refusal.status_code, "is for a person" in refusal.json()["message"]) == (400, True), refusal.text
 
 

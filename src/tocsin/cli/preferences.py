@@ -17,7 +17,8 @@ from tocsin.cli.output import AsJson, moment_text, show_facts, show_rows
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.preferences import MOST_PER_HOUR, Weekday
+from tocsin.model.phrases import count_text
+from tocsin.model.preferences import MOST_INBOX_DAYS, MOST_PER_HOUR, Weekday
 
 OfTeam = Annotated[
     str | None, typer.Option("--team", metavar="TEAM", help="The defaults of a team for its members, not your own.")
@@ -157,6 +158,12 @@ MostPerHour = Annotated[
 ]
 
 
+InboxDays = Annotated[
+    str | None,
+    typer.Option("--inbox-days", help="Days after which what is read or done leaves the inbox; all: it stays."),
+]
+
+
 def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     *,
     quiet: Quiet = None,
@@ -165,6 +172,7 @@ def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     away_until: AwayUntil = None,
     digest_at: DigestAt = None,
     most_per_hour: MostPerHour = None,
+    inbox_days: InboxDays = None,
     notify: Often = None,
     reset: Reset = False,
     user: AsUser = None,
@@ -181,6 +189,7 @@ def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     · tocsin preferences --notify all=daily --notify schema=immediate
     """
     changes = _changed_times(quiet, timezone, working_days, digest_at) | _limit(most_per_hour)
+    changes |= _number("inboxDays", inbox_days, MOST_INBOX_DAYS)
     with Client() as client:
         who = find_user(client, user)
         scope = _Scope(client, who.id)
@@ -290,12 +299,17 @@ def _changed_times(
 
 def _limit(text: str | None) -> Document:
     """Return what an option says of how many messages come in an hour."""
+    return _number("mostPerHour", text, MOST_PER_HOUR)
+
+
+def _number(key: str, text: str | None, limit: int) -> Document:
+    """Return what an option says that is a number from 1 to ``limit``, or all: no limit."""
     if text is None or text == _EVERYTHING:
-        return {} if text is None else {"mostPerHour": None}
-    if not (text.isascii() and text.isdecimal() and len(text) <= 4 and 1 <= int(text) <= MOST_PER_HOUR):
-        problem = f"--most-per-hour must be a number from 1 to {MOST_PER_HOUR}, or all, not {text!r}."
-        raise InvalidInput(problem, field="mostPerHour")
-    return {"mostPerHour": int(text)}
+        return {} if text is None else {key: None}
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(limit)) and 1 <= int(text) <= limit):
+        option = {"mostPerHour": "most-per-hour", "inboxDays": "inbox-days"}[key]
+        raise InvalidInput(f"--{option} must be a number from 1 to {limit}, or all, not {text!r}.", field=key)
+    return {key: int(text)}
 
 
 def _part_of_digests(word: str) -> tuple[str, str | bool]:
@@ -408,6 +422,8 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
 def _limit_facts(preferences: Document) -> Iterator[tuple[str, str]]:
     if limit := preferences.get("mostPerHour"):
         yield "messages an hour", f"{limit} over each channel at most, the others together in the next"
+    if days := preferences.get("inboxDays"):
+        yield "inbox", f"what is read or done leaves it after {count_text(days, 'day')}"
 
 
 def _absence_facts(preferences: Document) -> Iterator[tuple[str, str]]:

@@ -29,6 +29,7 @@ from tocsin.spark.retention import counts_by_kind, has_expired
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.upkeep.retention.events import EventRemoval, LogPlan, RemovalCounts
+from tocsin.store.upkeep.retention.inboxes import InboxRetention
 from tocsin.store.upkeep.retention.notifications import NotificationRemoval
 from tocsin.store.upkeep.retention.policy import holds_on, read_settings
 from tocsin.store.upkeep.retention.progress import Kind, RetentionProgress
@@ -47,18 +48,23 @@ class RetentionParts:
         self.engine, self.lake, self.clock, self.youngest_ms = engine, lake, lake.clock, youngest_ms
         self.progress = RetentionProgress(engine)
         self.events, self.notifications = EventRemoval(engine), NotificationRemoval(engine)
+        self.inboxes = InboxRetention(engine)
         self.writes = Writes(SqlCatalogue(engine), lake.clock)
 
 
 @dataclass
 class RetentionRun:
-    """Result of a run: what was removed, or would be; ``waits_for`` is why it removed nothing from log and lake."""
+    """Result of a run: what was removed, or would be; ``waits_for`` is why it removed nothing from log and lake.
+
+    ``left_inboxes`` counts what left the inboxes of people who have chosen so: that removes nothing.
+    """
 
     run_id: str
     counts: RemovalCounts = field(default_factory=RemovalCounts)
     lake: Counter[Kind] = field(default_factory=Counter)
     notifications: int = 0
     dead_letters: int = 0
+    left_inboxes: int = 0
     readers_told: list[str] = field(default_factory=list)
     waits_for: str | None = None
 
@@ -72,6 +78,7 @@ class RetentionRun:
             "lake": sum(self.lake.values()),
             "notifications": self.notifications,
             "deadLetters": self.dead_letters,
+            "leftInboxes": self.left_inboxes,
             "kept": {reason.value: count for reason, count in sorted(self.counts.protected.items())},
             "readersTold": self.readers_told,
             "readersPassed": dict(sorted(self.counts.passed.items())),
@@ -91,12 +98,12 @@ def build(settings: PipelineSettings, lake: LakeParts, engine: Engine) -> Retent
 
 
 def apply(parts: RetentionParts, is_stopping: Callable[[], bool] = lambda: False) -> RetentionRun | None:
-    """Remove what has expired; None where nothing is to be removed, or another run works.
+    """Remove what has expired; None where nothing is to be removed or to leave an inbox, or another run works.
 
     A run ends when the settings change: the next one goes by the new ones.
     """
     settings, now_ms = read_settings(parts.engine), parts.clock.now_ms()
-    if not settings.removes_something():
+    if not (settings.removes_something() or parts.inboxes.is_chosen()):
         return None
     run = RetentionRun(str(uuid4()))
     if not parts.progress.claim(run.run_id, now_ms=now_ms):
@@ -126,7 +133,7 @@ def preview(parts: RetentionParts, settings: RetentionSettings | None = None) ->
         run.lake.update(counts_of_segment)
     with reading(parts.engine) as connection:
         holds = [hold.id for hold in holds_on(connection)]
-    facts = {key: value for key, value in run.to_wire().items() if key not in ("run", "readersTold")}
+    facts = {key: value for key, value in run.to_wire().items() if key not in ("run", "readersTold", "leftInboxes")}
     return {**facts, "legalHolds": holds, "takesAway": effects_of(settings)}
 
 
@@ -154,6 +161,9 @@ def _steps(parts: RetentionParts, settings: RetentionSettings, run: RetentionRun
         for count in parts.notifications.remove_dead_letters(before_ms, run_id, parts.clock.now_ms):
             run.dead_letters += count
             yield
+    for count in parts.inboxes.leave(trusted_ms, run_id, parts.clock.now_ms):
+        run.left_inboxes += count
+        yield
 
 
 def _readers(parts: RetentionParts, settings: RetentionSettings) -> tuple[Reader, ...]:

@@ -66,5 +66,6 @@ class EffectivePreferences(WireModel):
     digest_at: TimeOfDay
     digest_day: Weekday
     most_per_hour: int | None = None
+    inbox_days: int | None = None
     teams: tuple[EntityReference, ...] = ()
     kinds: tuple[PreferenceRow, ...]

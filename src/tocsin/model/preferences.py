@@ -135,6 +135,7 @@ class Absence(WireModel):
 
 
 MOST_PER_HOUR = 1_000
+MOST_INBOX_DAYS = 36_500
 
 
 class Preferences(WireModel):
@@ -149,6 +150,7 @@ class Preferences(WireModel):
     too (``above``); quiet hours and working days that are set to null are none. ``leave_out_read``: what one has read
     in the app is not sent. While a person is ``away``, everything waits for their return, in one message per channel.
     ``most_per_hour`` is how many messages come over each channel in an hour at most; null: however many there are.
+    ``inbox_days`` after they were read or done, notifications leave the inbox of a person; null: they stay.
     """
 
     timezone: str = "UTC"
@@ -159,6 +161,7 @@ class Preferences(WireModel):
     digest_day: Weekday = Weekday.MONDAY
     leave_out_read: bool | None = None
     most_per_hour: int | None = Field(default=None, strict=True, ge=1, le=MOST_PER_HOUR)
+    inbox_days: int | None = Field(default=None, strict=True, ge=1, le=MOST_INBOX_DAYS)
     frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
     kinds: Mapping[str, Mapping[Channel, TimedFrequencyText]] = Field(default_factory=dict)

@@ -112,6 +112,7 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
     absence = request_of("--away-until", "2026-12-07")["away"]
     assert (absence["until"], absence["start"] > 0) == (1_796_598_000_000, True)  # midnight in Berlin
     assert request_of("--away-until", "none")["away"] is None
+    assert [request_of("--inbox-days", days)["inboxDays"] for days in ("30", "all")] == [30, None]
     assert request_of("--quiet", "none") == SET | {"quietHours": None}
     assert request_of("--timezone", "UTC", "--digest-at", "07:30") == SET | {"timezone": "UTC", "digestAt": "07:30"}
     assert request_of("--reset") == {}
@@ -120,7 +121,13 @@ def test_options_change_what_they_name_and_keep_the_rest(run: Run, small_server:
 def test_what_is_no_preference_is_refused_before_anything_is_sent(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
     small_server.answer("GET", PATH, SET)
-    for wrong in (("--quiet", "night"), ("--notify", "daily"), ("--working-days", "mon-fri"), ("--away-until", "soon")):
+    for wrong in (
+        ("--quiet", "night"),
+        ("--notify", "daily"),
+        ("--working-days", "mon-fri"),
+        ("--away-until", "soon"),
+        ("--inbox-days", "0"),
+    ):
         ended = run("preferences", *wrong)
         assert (ended.code, wrong[0] in ended.err) == (2, True)
     assert "PUT" not in [one.method for one in small_server.requests]

@@ -51,6 +51,7 @@ def effective_preferences(layers: Layers, visible_teams: Iterable[Document]) -> 
         digest_at=times.digest_at,
         digest_day=times.digest_day,
         most_per_hour=times.most_per_hour,
+        inbox_days=times.inbox_days,
         teams=tuple(teams.values()),
         kinds=tuple(_row(kind, layers, teams) for kind in CHANGE_KINDS.values()),
     )

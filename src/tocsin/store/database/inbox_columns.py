@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, String, TextClause, text
 
-IS_READ = text("read_at_ms IS NOT NULL AND done_at_ms IS NULL AND snoozed_until_ms IS NULL")
+IS_READ = text("read_at_ms IS NOT NULL AND done_at_ms IS NULL AND snoozed_until_ms IS NULL AND left_at_ms IS NULL")
+IS_DONE = text("done_at_ms IS NOT NULL AND left_at_ms IS NULL")
 IS_LATER = text("channel = 'ActivityFeed' AND due_at_ms > created_at_ms")
 """Conditions of partial indexes: queries that use them must contain these texts verbatim."""
 
@@ -19,6 +20,7 @@ def inbox_columns() -> tuple[Column[int] | Column[str] | Index, ...]:
     ``need`` is what it may need of its person (``model/needs.Need``), null for nothing; the pipeline sets it.
     ``opened_at_ms`` is when what is unread again, or snoozed, was first read. A snoozed notification comes back at
     ``snoozed_until_ms``; if that is never, after the offset ``snoozed_after``, or else when ``snoozed_incident`` ends.
+    ``left_at_ms`` is when it left the inbox, after the days that its person has chosen (``inboxDays``).
     """
     of_state = ("opened_at_ms", "seen_at_ms", "done_at_ms", "saved_at_ms", "snoozed_until_ms")
     return (
@@ -26,10 +28,11 @@ def inbox_columns() -> tuple[Column[int] | Column[str] | Index, ...]:
         Column("snoozed_after", BigInteger),
         Column("snoozed_incident", String(36)),
         Column("need", String(10)),
+        Column("left_at_ms", BigInteger),
         Index(None, "log_offset"),
         Index("ix_notification_inbox", "recipient_id", "channel", "log_offset", "read_at_ms"),
-        _index_of("read", IS_READ, "log_offset", "read_at_ms", "done_at_ms", "snoozed_until_ms"),
-        _index_of("done", text("done_at_ms IS NOT NULL"), "log_offset", "done_at_ms"),
+        _index_of("read", IS_READ, "log_offset", "read_at_ms", "done_at_ms", "snoozed_until_ms", "left_at_ms"),
+        _index_of("done", IS_DONE, "log_offset", "done_at_ms", "left_at_ms"),
         _index_of("saved", text("saved_at_ms IS NOT NULL"), "log_offset", "saved_at_ms"),
         _index_of("snoozed", text("snoozed_until_ms IS NOT NULL"), "log_offset", "snoozed_until_ms"),
         _index_of("need", text("need IS NOT NULL"), "channel", "log_offset", "read_at_ms"),

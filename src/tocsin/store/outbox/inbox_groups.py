@@ -62,7 +62,12 @@ class TabPart:
 
 
 def is_shown_to(user_id: str, now_ms: int, table: FromClause = notification) -> ColumnElement[bool]:
-    """Return whether a row is in this person's inbox by now.
+    """Return whether a row is in this person's inbox by now."""
+    return and_(was_shown_to(user_id, now_ms, table), table.c.left_at_ms.is_(None))
+
+
+def was_shown_to(user_id: str, now_ms: int, table: FromClause = notification) -> ColumnElement[bool]:
+    """Return whether a row is in this person's inbox by now, or has been and left it.
 
     One that was due when it was written is, by the clock of the machine that wrote it, which may be ahead of ours.
     """
@@ -94,14 +99,16 @@ def _saved_rank_of(table: FromClause) -> ColumnElement[int]:
 
 
 UNREAD_PART = TabPart(_ROW.read_at_ms.is_(None), False, standing_of, Standing.UNREAD)
-_IS_READ = and_(_ROW.read_at_ms.is_not(None), _ROW.done_at_ms.is_(None), _ROW.snoozed_until_ms.is_(None))
+_HAS_NOT_LEFT = _ROW.left_at_ms.is_(None)
+_IS_READ = and_(_ROW.read_at_ms.is_not(None), _ROW.done_at_ms.is_(None), _ROW.snoozed_until_ms.is_(None), _HAS_NOT_LEFT)
+_IS_DONE = and_(_ROW.done_at_ms.is_not(None), _HAS_NOT_LEFT)
 READ_PART = TabPart(_IS_READ, True, standing_of, Standing.READ)
 PARTS = {
     Tab.UNREAD: (UNREAD_PART,),
     Tab.ALL: (UNREAD_PART, READ_PART),
     Tab.SAVED: (TabPart(_ROW.saved_at_ms.is_not(None), True, _saved_rank_of, 0),),
     Tab.SNOOZED: (TabPart(_ROW.snoozed_until_ms.is_not(None), True, standing_of, Standing.SNOOZED),),
-    Tab.DONE: (TabPart(_ROW.done_at_ms.is_not(None), True, standing_of, Standing.DONE),),
+    Tab.DONE: (TabPart(_IS_DONE, True, standing_of, Standing.DONE),),
 }
 """The parts of each tab, in their order."""
 
@@ -111,7 +118,7 @@ def leads(user_id: str, now_ms: int, of_part: TabPart) -> ColumnElement[bool]:
     columns, part, whole_row = notification.c, notification.alias("part"), notification.alias("whole")
     is_no_part = columns.whole_id.is_(None)
     is_in_app = func.coalesce(part.c.channel, "") == Channel.ACTIVITY_FEED.value  # found by the index of parts
-    is_shown = and_(part.c.recipient_id == user_id, is_in_app, _is_due(now_ms, part))
+    is_shown = and_(part.c.recipient_id == user_id, is_in_app, _is_due(now_ms, part), part.c.left_at_ms.is_(None))
     parts = select(part.c.id).where(is_shown).correlate(notification)
     offset_of_whole = select(change_event.c.log_offset).where(change_event.c.id == columns.whole_id)
     wholes = select(whole_row.c.id).where(

@@ -57,6 +57,8 @@ def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response
     store = caller.parts.alert_stores.preferences
     preferences = parse_as(Preferences, body)
     _check(preferences)
+    if preferences.inbox_days != store.of(owner).inbox_days:
+        _check_inbox_days(preferences, caller)
     _check_mandatory(preferences, store.of(owner), store.defaults().mandatory)
     store.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
     return _answer_of(owner, caller)
@@ -154,6 +156,14 @@ def _check_mandatory(preferences: Preferences, before: Preferences, mandatory: C
             raise InvalidInput("is mandatory here, so it cannot be switched off", field=f"kinds.{name}")
 
 
+def _check_inbox_days(preferences: Preferences, caller: Asked) -> None:
+    """Refuse more days than the server keeps notifications."""
+    most_days = caller.parts.alert_stores.retention.settings().notification_days
+    if preferences.inbox_days is not None and most_days is not None and preferences.inbox_days > most_days:
+        message = f"must be at most {most_days}: the server removes notifications {most_days} days after they came"
+        raise InvalidInput(message, field="inboxDays")
+
+
 def _check(preferences: Preferences) -> None:
     check_zone(preferences.timezone, field="timezone")
     for name in preferences.categories:
@@ -178,6 +188,9 @@ def _check_of_many(defaults: Preferences) -> None:
     _check(defaults)
     if defaults.away is not None:
         raise InvalidInput("is for a person: teams and servers are never away", field="away")
+    if defaults.inbox_days is not None:
+        message = "is for a person; how long notifications are kept at most, PUT /system/retention sets"
+        raise InvalidInput(message, field="inboxDays")
 
 
 def _check_kind(name: str, field: str) -> None:

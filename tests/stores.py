@@ -35,6 +35,8 @@ def drop_newest_tables(connection: Connection) -> None:
 def drop_columns_after_0056(connection: Connection) -> None:
     """Undo what revisions after 0056 make, so that a test can go back to that one."""
     connection.exec_driver_sql("DROP INDEX ix_change_event_user_name_log_offset")
+    for name in ("personal_notice", "idle_follow"):
+        connection.exec_driver_sql(f"DROP TABLE {name}")
     for name in ("recommendation_run", "recommendation", "dismissed_recommendation"):
         connection.exec_driver_sql(f"DROP TABLE {name}")
     _drop_columns_of_tasks(connection)
@@ -67,7 +69,7 @@ def _drop_states_of_notifications(connection: Connection) -> None:
     times = ("opened_at_ms", "seen_at_ms", "done_at_ms", "saved_at_ms", "snoozed_until_ms", "snoozed_after")
     for name in ("inbox", "read", "done", "saved", "snoozed", "later", "waking", "need"):
         connection.exec_driver_sql(f"DROP INDEX ix_notification_{name}")
-    for name in (*times, "snoozed_incident", "need"):
+    for name in (*times, "snoozed_incident", "need", "left_at_ms"):
         connection.exec_driver_sql(f"ALTER TABLE notification DROP COLUMN {name}")
     of_person = "(recipient_id, channel, log_offset)"
     index = "ix_notification_recipient_id_channel_log_offset"

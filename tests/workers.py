@@ -24,6 +24,7 @@ from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.personal_notices import NoticeTexts
 from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
@@ -50,6 +51,7 @@ def worker_parts(engine: Engine, senders: Mapping[str, Sender]) -> WorkerParts:
             CurrentStates(engine),
             HiddenWholes(engine, send_permission.permission_cache),
             CauseThreads(engine, Messages(engine).dispatches),
+            NoticeTexts(engine, send_permission.permission_cache),
             senders,
         ),
         owner="test",

@@ -28,3 +28,9 @@ class JobSettings(BaseModel):
         ge=0,
         description="Seconds between two runs that recommend assets; nothing is done while nothing happens; 0: never.",
     )
+    follow_idle_days: int = Field(
+        0,
+        ge=0,
+        le=36_500,
+        description="Days without use after which a follow ends, with a warning a week before; 0: follows never end.",
+    )

@@ -241,7 +241,7 @@ def test_only_people_follow_and_only_administrators_for_others(
         ({"query": "a", "index": "spoon"}, "unknown index 'spoon'"),
         ({"query": "a", "index": "policy"}, "index: names no type that can be followed"),
         ({"query": "a", "dryrun": True}, "unknown key dryrun"),
-        ({"review": "stale"}, "unknown key review"),
+        ({"review": "stale"}, "review: selects what is followed: of this, only what is expiring can be kept"),
     ],
 )
 def test_a_request_that_selects_nothing_certain_is_refused(

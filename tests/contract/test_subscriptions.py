@@ -704,11 +704,13 @@ def test_alerts_are_listed_by_type(administrator: httpx.Client, created_alert: J
         "ChangeRequests",
         "ConversationAlert",
         "EventLag",
+        "PersonalNotices",
         "SchemaChanges",
     ]
     page = administrator.get("/events/subscriptions?alertType=Notification&limit=10").json()
-    assert [one["name"] for one in page["data"]] == ["BrokenAlerts", "ChangeRequests", "EventLag", "SchemaChanges"]
-    assert page["paging"]["total"] == 4
+    of_notifications = ["BrokenAlerts", "ChangeRequests", "EventLag", "PersonalNotices", "SchemaChanges"]
+    assert [one["name"] for one in page["data"]] == of_notifications
+    assert page["paging"]["total"] == 5
     first = administrator.get("/events/subscriptions?limit=1").json()
     assert first["data"][0]["name"] == "ActivityFeedAlert"
     second = administrator.get(f"/events/subscriptions?limit=1&after={first['paging']['after']}").json()

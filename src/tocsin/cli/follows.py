@@ -40,8 +40,13 @@ ToReview = Annotated[
     Review | None,
     typer.Option(
         "--review",
-        help="stale: nothing has happened for 180 days; noisy: you were told often and read nothing; gone: deleted.",
+        help="stale: nothing has happened for 180 days; noisy: you were told often and read nothing; gone: deleted;"
+        " expiring: ends soon, because you do not use it.",
     ),
+]
+ToKeep = Annotated[
+    str | None,
+    typer.Option("--review", metavar="expiring", help="Keep what you follow and is about to end, because it is idle."),
 ]
 Sort = Annotated[str, typer.Option("--sort", metavar="FIELD", help="name, lastChange, lastOpened, since or told.")]
 Containing = Annotated[str | None, typer.Option("--containing", metavar="TEXT", help="What the names contain.")]
@@ -70,11 +75,12 @@ class _Follower:
         return self.client.follow_assets if follows else self.client.unfollow_assets
 
 
-def follow(  # each option of the command is a parameter
+def follow(  # noqa: PLR0913  # each option of the command is a parameter
     assets: Assets = None,
     *,
     query: Query = None,
     column: OfColumn = None,
+    review: ToKeep = None,
     dry_run: DryRun = False,
     user: AsUser = None,
     team: OfTeam = None,
@@ -88,12 +94,13 @@ def follow(  # each option of the command is a parameter
     Examples: tocsin follow postgres_prod.ecommerce.public.orders --as dana.whitlock
     · tocsin follow --query 'domain:Finance AND tier:Tier.Tier1' --type table --dry-run
     """
-    _check_selection(assets, query)
-    _check_follower(user, team, column)
+    _check_selection(assets, query, review)
+    _check_follower(user, team, column or review)
     if assets and len(assets) == 1 and not dry_run and team is None:
         _change_one((assets[0], column), user, entity_type, follows=True, as_json=as_json)
     else:
         selection = _selection(query, entity_type, column, dry_run=dry_run)
+        selection |= {"review": review} if review else {}
         _change_many(assets or [], (user, team), selection, follows=True, as_json=as_json)
 
 
@@ -178,6 +185,7 @@ def _follow_row(entry: Document, zone: str, *, has_team: bool) -> Document:
         "told": told_count["count"],
         "unread": told_count["unread"],
         "last read": _day(entry.get("lastOpened"), zone),
+        **({"ends": _day(entry["expires"], zone)} if "expires" in entry else {}),
     }
 
 

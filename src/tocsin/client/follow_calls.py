@@ -17,7 +17,8 @@ from tocsin.model.entity import Document
 def followed_assets(user_id: str, **filters: Filter) -> Pages[Document]:
     """Iterate over what a user follows: ``asset``, ``column``, ``since``, ``lastChange``, ``lastOpened``, ``told``, ….
 
-    Filters are the API's: ``type``, ``q``, ``review`` (``stale``, ``noisy``, ``gone``), ``sort_field``, ``sort_order``.
+    Filters are the API's: ``type``, ``q``, ``review`` (``stale``, ``noisy``, ``gone``, ``expiring``), ``sort_field``,
+    ``sort_order``.
     """
     return pages_of(f"users/{quote(user_id, safe='')}/following", filters, _document)
 
@@ -26,7 +27,8 @@ def follow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Seq
     """Let a user follow many assets; return what became of each; with ``dry_run`` only what would.
 
     They are selected by ``ids``, by ``names`` (FQNs, perhaps with their ``type``), or by a search ``query``, perhaps
-    with ``index`` and ``query_filter``; with ``column`` it is this column of each.
+    with ``index`` and ``query_filter``; with ``column`` it is this column of each. The ``review`` ``expiring`` keeps
+    what is followed and about to end.
     """
     return _change(user_id, "follows", selection, dry_run=dry_run)
 

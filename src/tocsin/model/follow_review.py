@@ -45,25 +45,27 @@ class Review(StrEnum):
     """Why a follow may be worth a review.
 
     ``stale``: nothing has changed and nobody was told for half a year. ``noisy``: the person was told often and has
-    read none of it. ``gone``: the asset is deleted.
+    read none of it. ``gone``: the asset is deleted. ``expiring``: it ends soon, because they do not use it.
     """
 
     STALE = "stale"
     NOISY = "noisy"
     GONE = "gone"
+    EXPIRING = "expiring"
 
 
 @dataclass(frozen=True)
 class ToldCount:
     """How often a person was told of an asset in the app, how much of it is unread, and when the last time was.
 
-    ``opened_ms`` is when they last read any of it.
+    ``opened_ms`` is when they last read any of it, ``first_ms`` when they were told first.
     """
 
     count: int = 0
     unread_count: int = 0
     last_ms: int | None = None
     opened_ms: int | None = None
+    first_ms: int | None = None
 
 
 NEVER_TOLD = ToldCount()
@@ -82,6 +84,7 @@ class AssetFollow:
     told_count : notifications of the person about the asset, its tests and threads, and, because they follow it, about
         what it contains; about a column those that they got because they follow it
     team : reference to the team whose members follow it by default; None where the person follows it themselves
+    expires_ms : when it ends, because they do not use it; None where it does not
     """
 
     reference: Document
@@ -91,6 +94,7 @@ class AssetFollow:
     told_count: ToldCount = NEVER_TOLD
     column: str | None = None
     team: Document | None = None
+    expires_ms: int | None = None
 
     def by_team(self, team: Document) -> AssetFollow:
         """Return the follow as one by default of the members of this team."""
@@ -117,6 +121,21 @@ class AssetFollow:
                 return self.told_count.count >= NOISY_FROM and self.told_count.unread_count == self.told_count.count
             case Review.GONE:
                 return self.is_deleted
+            case Review.EXPIRING:
+                return self.expires_ms is not None
+
+    def is_idle(self, since_ms: int, edge_ms: int) -> bool:
+        """Return whether the person has not used the follow since ``edge_ms``, if they follow from ``since_ms`` on.
+
+        Then they have opened nothing of it, and either nothing has changed and nobody was told, or they were told
+        often and have never read any of it. A team's follows are never idle, nor are those of deleted assets.
+        """
+        counts = self.told_count
+        if self.team is not None or self.is_deleted or max(since_ms, counts.opened_ms or 0) >= edge_ms:
+            return False
+        is_quiet = self.reference["type"] not in HOLDERS and max(self.changed_ms, counts.last_ms or 0) < edge_ms
+        is_unread = self.is_worth(Review.NOISY, edge_ms) and counts.first_ms is not None and counts.first_ms < edge_ms
+        return is_quiet or is_unread
 
 
 def advice_on(follow_count: int) -> str | None:

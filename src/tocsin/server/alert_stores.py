@@ -32,6 +32,7 @@ from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.next_digests import NextDigests
 from tocsin.store.outbox.notification_ids import read_ids
+from tocsin.store.outbox.personal_notices import NoticeTexts
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.queue import EventQueue
 from tocsin.store.outbox.records import Records
@@ -44,6 +45,7 @@ from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.followed_assets import FollowedAssets
 from tocsin.store.recipients.holding import Holding
+from tocsin.store.recipients.idle_follows import IdleFollows
 from tocsin.store.recipients.mutes import Mutes
 from tocsin.store.recipients.recommendations import Recommendations
 from tocsin.store.recipients.related_incidents import RelatedIncidents
@@ -56,7 +58,7 @@ from tocsin.store.upkeep.retention.overview import RetentionOverview
 class AlertStores:
     """Relations, mutes, stored notifications of an event, and what became of messages, behind one engine."""
 
-    def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
+    def __init__(self, engine: Engine, *, page_bytes: int | None = None, base_url: str = "") -> None:
         self.directory = SqlDirectory(engine)
         self.mutes = Mutes(engine)
         self.followed_assets = FollowedAssets(engine)
@@ -91,6 +93,8 @@ class AlertStores:
         self.replays = Replays(engine)
         self.queue = EventQueue(engine)
         self.permitted = Permitted(engine)
+        self.idle_follows = IdleFollows(engine)
+        self.notice_texts = NoticeTexts(engine, self.permitted.permission_cache, base_url=base_url)
         self.retention = RetentionOverview(engine)
         self.unsubscribe_key = unsubscribe_key(People(engine))
         self._engine = engine

@@ -20,6 +20,7 @@ from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.personal_notice import FOR_ONE_ALONE
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
@@ -149,6 +150,36 @@ CHANGE_REQUESTS_ALERT: Document = {
 """The default alert of change requests."""
 
 
+PERSONAL_NOTICES: Document = {
+    "name": "PersonalNotices",
+    "displayName": "Notices to you",
+    "description": "Mails people, and tells them at their own addresses in chats, what Tocsin itself tells each of them"
+    " alone: follows that end because they are not used.",
+    "alertType": "Notification",
+    **_OF_TOCSIN,
+    "filteringRules": {
+        "resources": ["conversation"],
+        "rules": [
+            {
+                "name": "ofTocsin",
+                "description": "Threads that Tocsin itself begins, and that say what only their person may read.",
+                "effect": "include",
+                "condition": "eventType == 'threadCreated' && userId == 'system'"
+                f" && entity.message.contains('{FOR_ONE_ALONE}')",
+            }
+        ],
+    },
+    "destinations": [
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0012", "category": "Mentions", "type": "Email"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0013", "category": "Mentions", "type": "Slack"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0014", "category": "Mentions", "type": "MsTeams"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0015", "category": "Mentions", "type": "GChat"},
+    ],
+    **_SENDING,
+}
+"""The default alert of notices to one person: the inbox has them by the alert of conversations."""
+
+
 BROKEN_ALERTS: Document = {
     "name": "BrokenAlerts",
     "displayName": "Broken alerts",
@@ -202,6 +233,10 @@ EVENT_LAG_ALERT: Document = {
 """The default alert about the lags of readers of the log."""
 
 
+_DEFAULT_ALERTS = (
+    *(ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, CHANGE_REQUESTS_ALERT, PERSONAL_NOTICES, BROKEN_ALERTS, EVENT_LAG_ALERT),
+)
+
 POLICY_NAMES = "policy names"
 """The job that settles the names in policies of earlier releases: done once for a store."""
 
@@ -232,7 +267,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
         _create_once(writes, "role", request)
     _create_once(writes, "team", ROOT_TEAM)
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
-    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, CHANGE_REQUESTS_ALERT, BROKEN_ALERTS, EVENT_LAG_ALERT):
+    for alert in _DEFAULT_ALERTS:
         _create_once(writes, "eventsubscription", alert)
     for alert in (ACTIVITY_FEED_ALERT, CHANGE_REQUESTS_ALERT, BROKEN_ALERTS):
         _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))

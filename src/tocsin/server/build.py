@@ -251,7 +251,7 @@ def build_parts(
         inbox=inbox,
         subscriptions=Subscriptions(engine),
         standings=DestinationStatuses(engine),
-        alert_stores=AlertStores(engine, page_bytes=page_bytes),
+        alert_stores=AlertStores(engine, page_bytes=page_bytes, base_url=settings.base_url()),
         backtests=Backtests(engine),
         lake_queries=RequestedQueries(engine),
         erasures=Erasures(engine),

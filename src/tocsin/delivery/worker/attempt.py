@@ -38,6 +38,7 @@ from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
+from tocsin.delivery.wording.notices import NoticeWords, is_notice, notice_objection, with_notices
 from tocsin.delivery.wording.reports import is_recovery
 from tocsin.delivery.worker.earlier_parts import is_calm, with_earlier_entries
 from tocsin.delivery.worker.judgements import Judgements, tells_of_surroundings
@@ -273,7 +274,11 @@ class MessageAttempt:
         now_ms = self._clock.now_ms()
         channel = self._parts.senders[permitted.message.channel]
         zone = self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone
-        dispatch = await self._with_earlier(permitted, route.destination)
+        notice_texts = await self._notice_texts(permitted, zone)
+        speaking_dispatch, empty_notices = narrow_dispatch(permitted, notice_objection(notice_texts))
+        if speaking_dispatch is None:
+            return _refusal(permitted, empty_notices)
+        dispatch = await self._with_earlier(speaking_dispatch, route.destination)
         whole_dispatch = replace(
             along_route(dispatch, route, self._routes, zone),
             addresses=await self._addresses(dispatch, route.destination),
@@ -289,11 +294,12 @@ class MessageAttempt:
         if buttons := self._buttons(whole_dispatch, now_ms):
             whole_dispatch = replace(whole_dispatch, buttons=buttons)
         worded_dispatch, problem = await self._with_templates(whole_dispatch)
+        worded_dispatch = with_notices(worded_dispatch, notice_texts)
         outcome = await channel.send(worded_dispatch, route.destination, now_ms=self._clock.now_ms())
         detail = mask_secrets(outcome.detail, route.destination)
         outcome = outcome if detail == outcome.detail else replace(outcome, detail=detail)
         problem = problem or mask_secrets(outcome.template_error, route.destination)
-        return _Try(outcome, permitted.entries, template_error=problem)
+        return _Try(outcome, speaking_dispatch.entries, template_error=problem)
 
     def _buttons(self, dispatch: Dispatch, now_ms: int) -> Mapping[str, tuple[Button, ...]]:
         """Return the buttons of a message, by the ids of the notifications in it."""
@@ -329,6 +335,12 @@ class MessageAttempt:
         if not any(entry.carried.is_recursive for entry in dispatch.entries):
             return dispatch, ()
         return await _ask_store(lambda: self._parts.hidden_wholes.without_told(dispatch))
+
+    async def _notice_texts(self, dispatch: Dispatch, zone: str) -> NoticeWords:
+        """Return what the notices in a message say to their person; nothing of other messages."""
+        if not any(is_notice(entry.event) for entry in dispatch.entries):
+            return {}
+        return await _ask_store(partial(self._parts.notice_texts.of, dispatch, zone))
 
     async def _addresses(self, dispatch: Dispatch, destination: Destination) -> Mapping[str, str]:
         """Return the addresses of the owners whom the message can mention."""

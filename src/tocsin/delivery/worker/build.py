@@ -33,6 +33,7 @@ from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.personal_notices import NoticeTexts
 from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
@@ -81,6 +82,7 @@ def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], 
             current_states=CurrentStates(engine),
             hidden_wholes=HiddenWholes(engine, send_permission.permission_cache),
             cause_threads=CauseThreads(engine, Messages(engine).dispatches),
+            notice_texts=NoticeTexts(engine, send_permission.permission_cache, base_url=settings.base_url()),
             senders=senders,
             base_url=settings.base_url(),
             link_key=unsubscribe_key(people),

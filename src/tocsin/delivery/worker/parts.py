@@ -25,6 +25,7 @@ from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.handovers import Handovers
 from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.personal_notices import NoticeTexts
 from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
@@ -88,6 +89,7 @@ class AttemptParts:
     current_states: CurrentStates
     hidden_wholes: HiddenWholes
     cause_threads: CauseThreads
+    notice_texts: NoticeTexts
     senders: Mapping[str, Sender]
     renderings: Renderings = field(default_factory=Renderings)
     base_url: str = ""

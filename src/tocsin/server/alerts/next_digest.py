@@ -13,6 +13,7 @@ from tocsin.delivery.dispatch import Dispatch, Routes, leading_route, narrow_dis
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.choice import along_route, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
+from tocsin.delivery.wording.notices import notice_objection, with_notices
 from tocsin.model.next_digest import NextDigest
 from tocsin.model.subscription import Channel
 from tocsin.server.request import Caller
@@ -58,13 +59,17 @@ def _composed_digest(dispatch: Dispatch, routes: Routes, zone: str | None, calle
     reasons = [reason for entry in permitted_dispatch.entries for reason in entry.reasons]
     own_routes = {reason.destination_key: routes[reason.destination_key] for reason in reasons}
     route = leading_route(permitted_dispatch, own_routes)
-    whole_dispatch = along_route(permitted_dispatch, route, own_routes, zone or route.zone)
+    notice_texts = stores.notice_texts.of(permitted_dispatch, zone or route.zone)
+    said_dispatch, _ = narrow_dispatch(permitted_dispatch, notice_objection(notice_texts))
+    if said_dispatch is None:
+        return None
+    whole_dispatch = along_route(said_dispatch, route, own_routes, zone or route.zone)
     place = MessagePlace(dispatch.message.channel, base_url)
     worded_dispatch, _ = word_message(whole_dispatch, own_routes, stores.routes.system_templates(), place, _ACCOUNTS)
     channel = Channel(dispatch.message.channel)
     return NextDigest(
         channel=channel,
         due_at=dispatch.message.due_at_ms,
-        notification_count=len(permitted_dispatch.entries),
-        message=PREVIEWS[channel](worded_dispatch, base_url),
+        notification_count=len(said_dispatch.entries),
+        message=PREVIEWS[channel](with_notices(worded_dispatch, notice_texts), base_url),
     )

@@ -23,6 +23,7 @@ from tocsin.server.http.answer_shapes import Shape, json_of
 from tocsin.server.http.json_schema import COUNT, FLAG, NUMBER, TEXT, TIME, exact_object, ref
 from tocsin.server.request import Caller
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
+from tocsin.store.recipients.idle_follows import IdleFollow
 
 FOLLOWED: Shape[AssetFollow] = {
     "asset": (ref("EntityReference"), lambda followed: followed.reference),
@@ -42,6 +43,7 @@ FOLLOWED: Shape[AssetFollow] = {
     ),
     "lastOpened?": (TIME, lambda followed: followed.told_count.opened_ms),
     "deleted": (FLAG, lambda followed: followed.is_deleted),
+    "expires?": (TIME, lambda followed: followed.expires_ms),
 }
 """An entry of the list."""
 
@@ -98,14 +100,29 @@ class FollowPage:
 
 
 def followed_assets(user_id: str, caller: Caller) -> list[AssetFollow]:
-    """Return what a person follows and the caller may view, and how often it has told the person."""
+    """Return what a person follows and the caller may view, how often it has told the person, and whether it ends."""
     visible_assets = uncounted_follows(user_id, caller)
     fqns = {one.reference["id"]: one.reference["fullyQualifiedName"] for one in visible_assets}
     counts = caller.parts.alert_stores.told_counts.of(user_id, caller.parts.clock.now_ms(), fqns)
+    ends = expiring_places(user_id, caller)
+    places = ((follow, (follow.reference["id"], follow.column)) for follow in visible_assets)
     return [
-        replace(follow, told_count=counts.get((follow.reference["id"], follow.column), NEVER_TOLD))
-        for follow in visible_assets
+        replace(follow, told_count=counts.get(place, NEVER_TOLD), expires_ms=_end_of(follow, ends.get(place)))
+        for follow, place in places
     ]
+
+
+def expiring_places(user_id: str, caller: Caller) -> dict[tuple[str, str | None], IdleFollow]:
+    """Return the follows of a person that end soon unless they are kept, by the asset and the column in it."""
+    follows = caller.parts.alert_stores.idle_follows.of(user_id)
+    return {place: idle for place, idle in follows.items() if idle.warned_ms is not None}
+
+
+def _end_of(follow: AssetFollow, idle: IdleFollow | None) -> int | None:
+    """Return when a follow ends; None for one that does not, or that is newer than the warning."""
+    if idle is None or idle.warned_ms is None or follow.team is not None or (follow.since_ms or 0) > idle.warned_ms:
+        return None
+    return idle.expires_ms
 
 
 def uncounted_follows(user_id: str, caller: Caller) -> list[AssetFollow]:

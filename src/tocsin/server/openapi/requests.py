@@ -135,6 +135,8 @@ REQUESTS: dict[str, Document] = {
     "AssetsRequest": closed_object({"assets": array(_TYPED), "dryRun": FLAG}, required=["assets"]),
     "FollowsRequest": closed_object({"entities": array(_TYPED)}, required=["entities"]),
     "AssetSelection": closed_object(_SELECTION) | {"description": "Assets, by one of `ids`, `names` and `query`."},
+    "KeptSelection": closed_object({**_SELECTION, "review": either(Review.EXPIRING)})
+    | {"description": "Assets by `ids`, `names` or `query`; or by `review` what is followed and about to end."},
     "FollowSelection": closed_object({**_SELECTION, "review": either(*Review), "q": TEXT})
     | {"description": "What is followed, by `ids`, `names`, `query`, or the filters of the list: `review`, `q`."},
     "TeamAssetSelection": closed_object(_OF_ASSETS) | {"description": "Assets, by one of `ids`, `names` and `query`."},

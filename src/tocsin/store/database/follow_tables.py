@@ -1,4 +1,4 @@
-"""Tables of follows of columns and teams, and of recommendations; ``store/database/tables.py`` has ``follow``."""
+"""Tables of follows of columns and teams, of idle follows, and of recommendations; ``tables.py`` has ``follow``."""
 
 from __future__ import annotations
 
@@ -84,3 +84,24 @@ dismissed_recommendation = Table(
     Index(None, "entity_id"),
 )
 """One row per (person, asset that is not to be recommended to them)."""
+
+idle_follow = Table(
+    "idle_follow",
+    METADATA,
+    Column("user_id", ID, primary_key=True),
+    Column("entity_id", ID, primary_key=True),
+    Column("column_path", CODE_POINT_TEXT, primary_key=True),
+    Column("notice_id", ID),
+    Column("warned_ms", BigInteger),
+    Column("days", Integer, nullable=False, default=0, server_default="0"),
+    Column("counted_ms", BigInteger),
+    Column("kept_ms", BigInteger),
+    Index(None, "entity_id"),
+    Index(None, "notice_id"),
+)
+"""One row per follow of a person that is about to end because they do not use it, or that they have kept since.
+
+``column_path`` is empty where they follow the asset. ``notice_id`` is the notice that warns them, null once they have
+kept it; ``warned_ms`` is when they were warned, null until then. ``days`` are those that were counted since, the last
+one at ``counted_ms``. ``kept_ms`` is when they kept it, from which it is judged anew.
+"""

@@ -130,3 +130,17 @@ erasure = Table(
     Index(None, "user_id", "requested_at_ms"),
 )
 """One row per requested erasure of a user: what identifies them (encrypted, until it is done) and the certificate."""
+
+personal_notice = Table(
+    "personal_notice",
+    METADATA,
+    Column("thread_id", ID, primary_key=True),
+    Column("user_id", ID, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+    Index(None, "user_id", "kind", "until_ms"),
+)
+"""One row per notice to a person (``model/personal_notice.py``): it is about what happened from ``since_ms`` on, before
+``until_ms``. One that had nothing to say has no thread.
+"""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from sqlalchemy import Engine, case, func, select
 
@@ -17,7 +18,7 @@ from tocsin.model.follow_review import ToldCount
 from tocsin.model.notification import Reason, parse_reasons
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import change_event, notification
-from tocsin.store.outbox.inbox_groups import is_shown_to
+from tocsin.store.outbox.inbox_groups import was_shown_to
 from tocsin.store.outbox.inbox_marks import READ_AT
 from tocsin.store.recipients.subject_assets import find_subject_assets
 
@@ -42,21 +43,22 @@ class ToldCounts:
         has_container = notification.c.reasons.contains('"through"')
         reasons = case((has_container, notification.c.reasons), else_="[]").label("reasons")
         columns = (notification.c.log_offset, READ_AT.label("read_at_ms"), notification.c.created_at_ms, reasons)
-        inbox = select(*columns).where(is_shown_to(user_id, now_ms))
+        inbox = select(*columns).where(was_shown_to(user_id, now_ms))
         newest = inbox.order_by(notification.c.log_offset.desc()).limit(self._most_counted).subquery()
         read_at_ms = newest.c.read_at_ms
-        facts = (func.count(), func.count(read_at_ms), func.max(read_at_ms), func.max(newest.c.created_at_ms))
+        at_ms = newest.c.created_at_ms
+        facts = (func.count(), func.count(read_at_ms), func.max(read_at_ms), func.max(at_ms), func.min(at_ms))
         query = select(change_event.c.entity_id, newest.c.reasons, *facts).select_from(newest)
         query = query.join(change_event, change_event.c.log_offset == newest.c.log_offset)
         with reading(self._engine) as connection:
             count_rows = connection.execute(query.group_by(change_event.c.entity_id, newest.c.reasons)).all()
             subjects = find_subject_assets(connection, {row.entity_id for row in count_rows} - asset_fqns.keys())
-        counts: dict[Place, list[tuple[int, int, int | None, int]]] = defaultdict(list)
-        for entity_id, reasons_text, count, read_count, opened_ms, last_ms in count_rows:
+        counts: dict[Place, list[_Part]] = defaultdict(list)
+        for entity_id, reasons_text, *part in count_rows:
             places: set[Place] = {(subjects.of(entity_id), None)}
             places.update(_place_of(one, asset_fqns) for one in parse_reasons(reasons_text) if one.through)
             for place in places:
-                counts[place].append((count, read_count, opened_ms, last_ms))
+                counts[place].append(_Part(*part))
         return {place: _total(parts) for place, parts in counts.items() if place[0] in asset_fqns}
 
 
@@ -70,7 +72,18 @@ def _place_of(reason: Reason, asset_fqns: Mapping[str, str]) -> Place:
     return through.id, path_below(through.fully_qualified_name, asset_fqns[through.id])
 
 
-def _total(parts: Collection[tuple[int, int, int | None, int]]) -> ToldCount:
-    count, read_count = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    opened_ms = max((part[2] for part in parts if part[2] is not None), default=None)
-    return ToldCount(count, count - read_count, max(part[3] for part in parts), opened_ms)
+class _Part(NamedTuple):
+    """How often a person was told of one entity, and how much of it they have read; ``opened_ms``: the last time."""
+
+    told_count: int
+    read_count: int
+    opened_ms: int | None
+    last_ms: int
+    first_ms: int
+
+
+def _total(parts: Collection[_Part]) -> ToldCount:
+    count, read_count = sum(part.told_count for part in parts), sum(part.read_count for part in parts)
+    opened_ms = max((part.opened_ms for part in parts if part.opened_ms is not None), default=None)
+    last_ms, first_ms = max(part.last_ms for part in parts), min(part.first_ms for part in parts)
+    return ToldCount(count, count - read_count, last_ms, opened_ms, first_ms)

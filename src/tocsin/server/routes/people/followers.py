@@ -29,6 +29,7 @@ from tocsin.server.http.body_values import list_in, parse_id
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Kind, PathId, answer
+from tocsin.store.recipients.idle_follows import FollowPlace
 
 MOST_AT_ONCE = 1_000
 """Assets that one request may follow."""
@@ -137,7 +138,16 @@ def _follow(kind: EntityType, entity_id: str, user_id: str, caller: Caller, *, c
     check_follower(user_id, caller)
     if hidden_ids([{"type": kind.name, "id": entity_id}], user_id, caller):
         raise may_not_view(kind.name, user_id, caller)
-    return caller.parts.writes.follow(kind.name, entity_id, user_id, actor=caller.actor, column=column)
+    return follow_or_keep((kind.name, entity_id), user_id, caller, column=column)
+
+
+def follow_or_keep(asset: tuple[str, str], user_id: str, caller: Caller, *, column: str | None = None) -> Written:
+    """Let a person follow an asset, or a column; if they do and it was about to end, it goes on."""
+    written = caller.parts.writes.follow(*asset, user_id, actor=caller.actor, column=column)
+    if written.event is None:
+        place = FollowPlace(user_id, asset[1], column or "")
+        caller.parts.alert_stores.idle_follows.keep(place, caller.parts.clock.now_ms())
+    return written
 
 
 def _followed_answer(kind: EntityType, written: Written, user_id: str, caller: Caller) -> Response:

@@ -10,12 +10,13 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 from pydantic import Field
 
-from tocsin.errors import Forbidden
+from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.follow_review import Review, advice_on
 from tocsin.server.entities.followed_assets import (
     FOLLOWED,
     FollowQuestion,
+    expiring_places,
     followed_assets,
     followed_json,
     own_follows,
@@ -33,6 +34,7 @@ from tocsin.server.routes.people.asset_selection import (
     AS_LISTED,
     FORM_AMONG,
     WAYS,
+    SelectedAsset,
     check_type,
     parse_selection,
     select_among,
@@ -48,6 +50,7 @@ from tocsin.server.routes.people.followers import (
     check_follower,
     check_oneself,
     check_person,
+    follow_or_keep,
     hidden_ids,
     may_not_view,
     tell_once,
@@ -95,18 +98,19 @@ router = DeclaredRoutes(tags=["followers"])
 
 
 @router.post(
-    "/users/{user_id}/follows", openapi_extra=answers("FollowsChanged", FOLLOWS_CHANGED, reads="AssetSelection")
+    "/users/{user_id}/follows", openapi_extra=answers("FollowsChanged", FOLLOWS_CHANGED, reads="KeptSelection")
 )
 def follow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Follow the assets that ``ids``, ``names`` or a search ``query`` select, or a column of each; a result for each.
 
-    ``dryRun`` changes nothing: it counts them and lists the first.
+    What is followed goes on, also if it was about to end: ``review`` ``expiring`` selects that. ``dryRun`` changes
+    nothing: it counts them and lists the first.
     """
     follower_id = str(user_id)
     check_follower(follower_id, caller)
-    request = parse_selection(body)
-    assets = select_assets(request, caller)
+    request, assets = _selected_to_follow(body, follower_id, caller)
     follows_before = places_of(own_follows(follower_id, caller))
+    ends = expiring_places(follower_id, caller)
     ids_hidden = hidden_ids([one.asset for one in assets if isinstance(one.asset, dict)], follower_id, caller)
     is_dry = request.get("dryRun", False)
 
@@ -115,16 +119,30 @@ def follow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Respo
             raise may_not_view(asset["type"], follower_id, caller)
         if is_dry:
             return (asset["id"], column) not in follows_before
-        write = caller.parts.writes.follow
-        return write(asset["type"], asset["id"], follower_id, actor=caller.actor, column=column).event is not None
+        return follow_or_keep((asset["type"], asset["id"]), follower_id, caller, column=column).event is not None
 
-    outcomes = [follow_outcome(one, follow, ("followed", "already followed")) for one in assets]
+    def words(selected: SelectedAsset) -> tuple[str, str]:
+        place = (selected.asset["id"], selected.column) if isinstance(selected.asset, dict) else None
+        return "followed", "kept" if place in ends else "already followed"
+
+    outcomes = [follow_outcome(one, follow, words(one)) for one in assets]
     new_count = outcome_count(outcomes, "followed")
     count = len(follows_before) + new_count
     advice = advice_on(count)
     if advice is not None and new_count and not is_dry:
         tell_once(follower_id, caller)
     return answer(follows_changed(outcomes, count, is_dry=is_dry) | ({"advice": advice} if advice else {}))
+
+
+def _selected_to_follow(body: Document, follower_id: str, caller: Asked) -> tuple[Document, list[SelectedAsset]]:
+    """Return a request, and the assets that it selects to be followed; those that end soon are followed already."""
+    if "review" not in body:
+        request = parse_selection(body)
+        return request, select_assets(request, caller)
+    request = parse_selection(body, FORM_AMONG, (*WAYS, "review"))
+    if request["review"] != Review.EXPIRING:
+        raise InvalidInput("selects what is followed: of this, only what is expiring can be kept", field="review")
+    return request, select_among(request, followed_assets(follower_id, caller), caller)
 
 
 @router.post(

@@ -31,6 +31,7 @@ from tocsin.store.database.people_tables import (
     name_look,
     notification_preference,
     openid_identity,
+    personal_notice,
     substitute,
 )
 from tocsin.store.database.tables import credential, person, quota_use, server_secret
@@ -199,7 +200,7 @@ def forget(connection: Connection, user_id: str) -> None:
     """
     login_attempts.forget(connection, user_id)
     own_tables = (credential, hourly_message, inbox_change, login_source, notification_preference, openid_identity)
-    for table in (*own_tables, quota_use):
+    for table in (*own_tables, personal_notice, quota_use):
         connection.execute(table.delete().where(table.c.user_id == user_id))
     is_theirs = or_(substitute.c.user_id == user_id, substitute.c.substitute_id == user_id)
     connection.execute(substitute.delete().where(is_theirs))

@@ -22,7 +22,7 @@ from tocsin.store.catalogue.relations import suite_members
 from tocsin.store.database import tables
 from tocsin.store.database.documents import Row, reference_of
 from tocsin.store.database.entity_tables import entity_reference
-from tocsin.store.database.follow_tables import dismissed_recommendation, recommendation
+from tocsin.store.database.follow_tables import dismissed_recommendation, idle_follow, recommendation
 from tocsin.store.database.people_tables import name_look, team_preference
 
 Entry = tuple[str, str, str]
@@ -85,6 +85,8 @@ def erase(connection: Connection, entity_id: str) -> None:
     is_about = or_(dismissed_recommendation.c.entity_id == entity_id, dismissed_recommendation.c.user_id == entity_id)
     connection.execute(delete(dismissed_recommendation).where(is_about))
     connection.execute(delete(recommendation).where(recommendation.c.user_id == entity_id))
+    is_of = or_(idle_follow.c.entity_id == entity_id, idle_follow.c.user_id == entity_id)
+    connection.execute(delete(idle_follow).where(is_of))
 
 
 def projected_rows(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:

@@ -100,6 +100,7 @@ REMOVED = (
 UNTOUCHED = {
     "name of an asset": (
         "column_follow.column_path",
+        "idle_follow.column_path",
         "change_request.column_path",
         "change_request.new_value",
         "entity.name",

@@ -1,7 +1,7 @@
 """When notifications left the inbox of their person, after the days that the person has chosen.
 
-Revision ID: 0074_left_inboxes
-Revises: 0073_substitutes
+Revision ID: 0075_left_inboxes
+Revises: 0074_events_by_actor
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0074_left_inboxes"
-down_revision = "0073_substitutes"
+revision = "0075_left_inboxes"
+down_revision = "0074_events_by_actor"
 
 _INDEXES = (
     (

@@ -245,3 +245,28 @@ def test_a_page_asks_no_statement_per_event(
     event.listen(sqlite_engine, "before_cursor_execute", note)
     assert statement_count(6) == statement_count(2) > 0
     event.remove(sqlite_engine, "before_cursor_execute", note)
+
+
+def test_a_feed_is_shown_by_day_in_the_readers_zone_and_by_asset(
+    administrator: httpx.Client, orders: Json, alice: User
+) -> None:
+    user_id, client = alice
+    other_table = table(administrator, "other")
+    for asset in (orders, other_table):
+        client.put(f"/tables/{asset['id']}/followers/{user_id}")
+    for number in range(2):
+        change(administrator, orders, add("/description", f"{number}"))
+    change(administrator, other_table, add("/description", "x"))
+    assert client.post("/feed", json={"about": ORDERS, "message": "Why?"}).is_success
+    entries = client.get(f"/users/{user_id}/activity").json()["data"]
+    page = client.get(f"/users/{user_id}/activity?groupBy=day").json()
+    days = page["data"]
+    assert [entry for day in days for group in day["groups"] for entry in group["entries"]] != []
+    assert sum(day["count"] for day in days) == len(entries)
+    counts = {group["entity"]["name"]: group["count"] for day in days for group in day["groups"]}
+    assert counts["orders"] > counts["other"] == 2
+    assert days[0]["groups"][0]["entity"]["name"] == "orders", "a thread belongs to its asset"
+    first_page = client.get(f"/users/{user_id}/activity?groupBy=day&limit=1").json()
+    assert (first_page["data"][0]["count"], "after" in first_page["paging"]) == (1, True)
+    assert client.get(f"/tables/{orders['id']}/activity?groupBy=day").json()["data"][0]["count"] >= 3
+    assert client.get(f"/users/{user_id}/activity?groupBy=week").status_code == 400

@@ -149,6 +149,8 @@ class _Operations:
     delete_search = _operation(follow_calls.delete_search)
     activity = _listing(activity_calls.activity)
     entity_activity = _listing(activity_calls.entity_activity)
+    activity_days = _listing(activity_calls.activity_days)
+    entity_activity_days = _listing(activity_calls.entity_activity_days)
     open_feed = _operation(activity_calls.open_feed)
     feeds = _operation(activity_calls.feeds)
     revoke_feed = _operation(activity_calls.revoke_feed)

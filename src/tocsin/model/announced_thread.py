@@ -15,6 +15,10 @@ IS_ANNOUNCED = "isAnnounced"
 """Key of the facts of a thread: false until an announcement begins whose start was still to come."""
 
 
+UNTITLED = "Announcement"
+"""The message of an announcement that was made with neither a name nor a display name."""
+
+
 class AnnouncementStatus(StrEnum):
     """Where an announcement is in its period."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tocsin.catalogue.feed.requests import asked_message, asked_text, checked_announcement
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.json_patch import PatchOperation
+from tocsin.model.announced_thread import UNTITLED
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, parse_link
 from tocsin.model.thread import FACTS, ThreadType
@@ -46,7 +47,7 @@ def parse_announcement(request: Document) -> AnnouncementRequest:
             "is missing: an announcement is about an asset, <#E::table::shop.public.orders>", field="entityLink"
         )
     name = _name(values, "name")
-    title, details = _name(values, "displayName") or name or "Announcement", _details(values)
+    title, details = _name(values, "displayName") or name or UNTITLED, _details(values)
     document: Document = {"type": ThreadType.ANNOUNCEMENT.value, "message": title, "resolved": False, "reactions": []}
     document |= {"announcement": details, FACTS: {"name": name} if name else {}}
     return AnnouncementRequest(parse_link(values["entityLink"], "entityLink"), name, document)

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, UTC, ChangeLine, advice_line, clean_line, moment_text
+from tocsin.model.announced_thread import UNTITLED
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.mentions import plain
@@ -66,7 +67,7 @@ def thread_text(
     is_new, quotation = event.event_type is EventType.THREAD_CREATED, ""
     lines: list[ChangeLine] = []
     if event.event_type in _IN_FULL:
-        message = thread.get("message", "") if is_new else _new_post(event)
+        message = _text_of(thread) if is_new else _new_post(event)
         if message_text := clean_line(plain(str(message)), limit=SHOWN_LIMIT):
             lines.append(ChangeLine(message_text))
             is_request = is_new and thread.get("type") == ThreadType.TASK
@@ -76,11 +77,20 @@ def thread_text(
     if is_new and task.get("suggestion") and (line := _proposal_line("suggested", task, "suggestion")).new:
         lines.append(line)
     if is_new and isinstance(thread.get("announcement"), dict):
-        lines += _announcement_lines(thread["announcement"], zone)
+        announcement = thread["announcement"] | ({"description": None} if thread.get("message") == UNTITLED else {})
+        lines += _announcement_lines(announcement, zone)
     who, action = clean_line(event.user_name or "a person"), _action(event, task, kinds, place)
     is_asked = bool(task) and ReasonKind.ASSIGNEE in kinds and (is_new or _is_handed_on(event))
     advice = [_advice_on(task)] if is_asked else []
     return clean_line(f"{who} {action}{quotation}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT), lines, advice
+
+
+def _text_of(thread: Document) -> object:
+    """Return what a new thread says first; of an announcement without a title what it announces."""
+    announcement = thread.get("announcement")
+    if thread.get("message") == UNTITLED and isinstance(announcement, dict) and announcement.get("description"):
+        return announcement["description"]
+    return thread.get("message", "")
 
 
 def _advice_on(task: Document) -> ChangeLine:

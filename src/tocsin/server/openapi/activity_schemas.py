@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tocsin.model.activity_event import ActivityType
 from tocsin.model.entity import Document
-from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, array, either, exact_object
+from tocsin.server.http.json_schema import COUNT, ID, OPEN, TEXT, TIME, array, either, exact_object, ref
 
 ACTIVITY_ANSWERS: dict[str, Document] = {
     "ActivityEvent": exact_object(
@@ -23,5 +23,13 @@ ACTIVITY_ANSWERS: dict[str, Document] = {
         },
     ),
     "ActivityCount": COUNT,
+    "FeedEntry": {"anyOf": [ref("Activity"), ref("ActivityDay")]},
+    "ActivityDay": exact_object(
+        {
+            "day": {**TEXT, "format": "date"},
+            "count": COUNT,
+            "groups": array(exact_object({"entity": OPEN, "count": COUNT, "entries": array(ref("Activity"))})),
+        }
+    ),
 }
-"""An activity event, and how many there are."""
+"""An activity event, how many there are, and what a feed of Tocsin has: entries, or days with `groupBy=day`."""

@@ -76,6 +76,16 @@ POSTED = addition_of(
             (),
             "ben announced for orders: Down tonight",
         ),
+        (
+            event(
+                "threadCreated",
+                type="Announcement",
+                message="Announcement",
+                announcement={"description": "It moves.", "startTime": 1, "endTime": 2},
+            ),
+            (),
+            "ben announced for orders: It moves.",
+        ),
         (event("postCreated", POSTED), (), "ben replied in a conversation about orders: Yes it is, @shop"),
         (
             event("postCreated", POSTED, **task()),

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
 
 from fastapi import Query, Response
 from pydantic import Field
 
+from tocsin.clock import to_datetime
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_default, own_facts
 from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.errors import Forbidden
 from tocsin.model.activity_feed import FeedScope
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.stored import Key
@@ -51,9 +53,10 @@ class FeedFilters(QueryParameters):
     event_type: str | None = Field(None, max_length=1000, description="Types of events, with commas.")
     after: int | None = Field(None, ge=0, le=2**62, description="Cursor: `paging.after` of the previous page.")
     limit: int = Field(50, ge=1, le=1000)
+    group_by: Literal["day"] | None = Field(None, description="`day`: by day in one's own zone, and by asset.")
 
 
-@router.get("/users/{user_id}/activity", openapi_extra=answers("ActivityPage"))
+@router.get("/users/{user_id}/activity", openapi_extra=answers("FeedEntryPage"))
 def list_activity(
     user_id: PathId,
     caller: Asked,
@@ -72,7 +75,7 @@ def list_activity(
     return _feed_answer(feed_of_person(str(user_id), scope, caller), filters, caller, str(user_id))
 
 
-@of_entities.get("/{entity_id}/activity", openapi_extra=answers("ActivityPage"))
+@of_entities.get("/{entity_id}/activity", openapi_extra=answers("FeedEntryPage"))
 def list_entity_activity(
     kind: Kind, entity_id: PathId, caller: Asked, filters: Annotated[FeedFilters, Query()]
 ) -> Response:
@@ -108,7 +111,38 @@ def _feed_answer(events: Events, filters: FeedFilters, caller: Caller, reader_id
         }
         for entry, event in zip(page.entries, named_events, strict=True)
     ]
+    if filters.group_by is not None:
+        data = _days_of(list(zip((entry.event for entry in page.entries), data, strict=True)), zone, caller)
     return answer({"data": data, "paging": paging})
+
+
+def _days_of(entries: Sequence[tuple[ChangeEvent, Document]], zone: str, caller: Caller) -> list[Document]:
+    """Return the entries of a page by day in a zone, and by the asset that they belong to, the newest first.
+
+    A day that a page ends within goes on with the next page.
+    """
+    assets = caller.parts.inbox.subject_assets({event.entity_id for event, _ in entries})
+    days: dict[str, dict[str, list[Document]]] = {}
+    references: dict[str, Document] = {}
+    for event, entry in entries:
+        day = to_datetime(event.timestamp).astimezone(ZoneInfo(zone)).date().isoformat()
+        asset_id = assets.get(event.entity_id, event.entity_id)
+        days.setdefault(day, {}).setdefault(asset_id, []).append(entry)
+        references.setdefault(asset_id, {"id": asset_id, "type": event.entity_type} if asset_id not in assets else {})
+    present_references = caller.parts.catalogue.references(references)
+    visible_ids = caller.visibility.sees(present_references.values())
+    references |= {key: one for key, one in present_references.items() if key in visible_ids}
+    return [
+        {
+            "day": day,
+            "count": sum(len(many) for many in groups.values()),
+            "groups": [
+                {"entity": references[asset_id] or {"id": asset_id}, "count": len(many), "entries": many}
+                for asset_id, many in groups.items()
+            ],
+        }
+        for day, groups in days.items()
+    ]
 
 
 def page_of_feed(events: Events, filters: FeedFilters, caller: Caller) -> Read[LoggedEvent]:

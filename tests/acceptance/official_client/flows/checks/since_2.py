@@ -209,7 +209,7 @@ def _activity(setup: CheckSetup) -> None:
         ActivityEventType.DescriptionUpdated,
         ActivityEventType.EntityCreated,
     ]
-    assert (events[0][0].newValue, events[0][0].actor.name) == ("Every order.", "admin")
+    assert (events[0][0].newValue, events[0][0].actor.type) == ("Every order.", "user")
     assert events[1] == events[0]
     actor = events[0][0].actor.id.root
     by_actor = [ActivityEvent.model_validate(one) for one in client.get(f"/activity/user/{actor}")["data"]]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, and_, bindparam, or_, select
+from sqlalchemy import Connection, Engine, and_, bindparam, func, or_, select
 
 from tocsin.delivery.dispatch import CauseThread, Dispatch
 from tocsin.delivery.wording.incidents import tells_of_incident
@@ -26,6 +26,9 @@ from tocsin.store.database.tables import attempt, change_event, message, notific
 
 _MOST_READ = 5_000
 """So many notifications of earlier messages are read for a claim, the latest first."""
+
+_MOST_SENT = 10
+"""So many earlier messages are looked through for each, the latest: an alert may send one every second."""
 
 _MOST_REPEATED = 50
 """So many earlier messages are repeated in one that is changed in place, the latest."""
@@ -45,22 +48,28 @@ _IS_EARLIER = and_(
     _earlier.c.id != _own.c.id,
 )
 _IS_DELIVERED = _earlier.c.status == MessageStatus.DELIVERED.value
-_HOW_IT_WENT = and_(attempt.c.message_id == _earlier.c.id, attempt.c.number == _earlier.c.attempt_count)
 _IS_REPORT = or_(*(_EVENT.derived.contains(text, autoescape=True) for text in ('"quality"', '"run"')))
+_AGE = func.row_number().over(partition_by=_own.c.id, order_by=(_earlier.c.due_at_ms.desc(), _earlier.c.id))
+_SENT = (
+    select(_own.c.id.label("own_id"), _earlier.c.id, _earlier.c.due_at_ms, _earlier.c.attempt_count, _AGE.label("age"))
+    .join(_earlier, _IS_EARLIER)
+    .where(_own.c.id.in_(bindparam("ids", expanding=True)), _own.c.grouping_key.like(_OF_ALERT), _IS_DELIVERED)
+    .subquery("sent")
+)
+_HOW_IT_ENDED = and_(attempt.c.message_id == _SENT.c.id, attempt.c.number == _SENT.c.attempt_count)
 _TOLD = (
-    select(_own.c.id, _earlier.c.id.label("earlier_id"), _earlier.c.due_at_ms, attempt.c.remote_id)
+    select(_SENT.c.own_id, _SENT.c.id, _SENT.c.due_at_ms, attempt.c.remote_id)
     .add_columns(_EVENT.log_offset, _EVENT.entity_type, _EVENT.entity_id, _EVENT.entity_fqn, _EVENT.user_name)
     .add_columns(_EVENT.derived.contains('"isBot":true', autoescape=True).label("is_bot"))
     .add_columns(_EVENT.reason, _EVENT.timestamp_ms)
-    .join(_earlier, _IS_EARLIER)
-    .join(notification, notification.c.message_id == _earlier.c.id)
+    .join(notification, notification.c.message_id == _SENT.c.id)
     .join(change_event, _EVENT.log_offset == notification.c.log_offset)
-    .outerjoin(attempt, _HOW_IT_WENT)
-    .where(_own.c.id.in_(bindparam("ids", expanding=True)), _own.c.grouping_key.like(_OF_ALERT), _IS_DELIVERED)
-    .where(_EVENT.user_name.in_(bindparam("actors", expanding=True)), ~_IS_REPORT)
+    .outerjoin(attempt, _HOW_IT_ENDED)
+    .where(_SENT.c.age <= _MOST_SENT, _EVENT.user_name.in_(bindparam("actors", expanding=True)), ~_IS_REPORT)
     .order_by(_EVENT.log_offset.desc())
     .limit(_MOST_READ)
 )
+_HOW_IT_WENT = and_(attempt.c.message_id == _earlier.c.id, attempt.c.number == _earlier.c.attempt_count)
 _SHOWN = (
     select(*(_earlier.c[field.name] for field in fields(Message)))
     .add_columns(_earlier.c.status, _earlier.c.lease_owner, attempt.c.remote_id.label("shown_as"))
@@ -71,9 +80,9 @@ _SHOWN = (
 
 
 class _ToldEvent(NamedTuple):
-    """An event that an earlier message told of; ``remote_id`` is what the receiver calls that message."""
+    """An event at its place in the log, and the message that told of it, which its receiver calls ``remote_id``."""
 
-    facts: CauseFacts
+    offset: int
     message_id: str
     due_at_ms: int
     remote_id: str | None
@@ -89,11 +98,18 @@ def with_cause_threads(connection: Connection, dispatches: Sequence[Dispatch]) -
     keys = {one.message.id: key for one in dispatches if (key := _key_of_message(one)) is not None}
     if not keys:
         return list(dispatches)
-    told_events = _told_events(connection, keys)
+    told_events, facts_by_offset = _told_events(connection, keys)
+    offsets_by_place: dict[tuple[int, ...], frozenset[int]] = {}
 
     def with_thread(dispatch: Dispatch) -> Dispatch:
-        events = told_events.get(dispatch.message.id)
-        return replace(dispatch, cause_thread=_thread_of(dispatch, events)) if events else dispatch
+        events = told_events.get(dispatch.message.id, [])
+        own_facts = _facts_of(dispatch.entries) if events else []
+        place = (*(one.offset for one in own_facts), -1, *(one.offset for one in events))
+        if place not in offsets_by_place:  # the same for all whom the same events were told
+            facts = [facts_by_offset[one.offset] for one in events]
+            offsets_by_place[place] = _continued_offsets(own_facts, facts) if events else frozenset()
+        continued_events = [one for one in events if one.offset in offsets_by_place[place]]
+        return replace(dispatch, cause_thread=_thread_of(continued_events)) if continued_events else dispatch
 
     return list(map(with_thread, dispatches))
 
@@ -111,31 +127,40 @@ def _is_apart(event: ChangeEvent) -> bool:
     return is_report(event) or tells_of_incident(event) or event.event_type in OF_CHANGE_REQUESTS
 
 
-def _told_events(connection: Connection, keys: Mapping[str, CauseKey]) -> dict[str, list[_ToldEvent]]:
-    """Return what earlier messages told of the causes of messages, by message, where they told of any."""
+def _told_events(
+    connection: Connection, keys: Mapping[str, CauseKey]
+) -> tuple[dict[str, list[_ToldEvent]], dict[int, CauseFacts]]:
+    """Return what earlier messages told of the causes of messages, by message, where they told of any; and its facts.
+
+    What all of a cause has in common is worked out for each event once.
+    """
     told_events: dict[str, list[_ToldEvent]] = defaultdict(list)
+    facts_by_offset: dict[int, CauseFacts] = {}
+    key_by_offset: dict[int, CauseKey] = {}
     actors = sorted({key.actor for key in keys.values()})
     for row in connection.execute(_TOLD, {"ids": sorted(keys), "actors": actors}):
-        about = (row.log_offset, row.entity_type, row.entity_id, row.entity_fqn)
-        facts = CauseFacts(*about, row.user_name, bool(row.is_bot), row.reason, row.timestamp_ms)
-        if key_of(facts) == keys[row.id]:
-            told_events[row.id].append(_ToldEvent(facts, row.earlier_id, row.due_at_ms, row.remote_id))
-    return told_events
+        own_id, offset = row.own_id, row.log_offset
+        if offset not in facts_by_offset:
+            about = (offset, row.entity_type, row.entity_id, row.entity_fqn)
+            facts = CauseFacts(*about, row.user_name, bool(row.is_bot), row.reason, row.timestamp_ms)
+            facts_by_offset[offset], key_by_offset[offset] = facts, key_of(facts)
+        if key_by_offset[offset] == keys[own_id]:
+            told_events[own_id].append(_ToldEvent(offset, row.id, row.due_at_ms, row.remote_id))
+    return told_events, facts_by_offset
 
 
-def _thread_of(dispatch: Dispatch, told_events: Sequence[_ToldEvent]) -> CauseThread | None:
-    """Return what a message continues: of what was told before what a pause does not part from it."""
-    is_bot = any(one.facts.is_bot for one in told_events)
-    own_facts = [facts._replace(is_bot=is_bot) for facts in _facts_of(dispatch.entries)]
-    groups = gather_causes([*own_facts, *(one.facts for one in told_events)])
-    offsets = {facts.offset for group in groups if own_facts[0] in group.events for facts in group.events}
-    if not {facts.offset for facts in own_facts} <= offsets:
-        return None
-    earlier = sorted(
-        (one for one in told_events if one.facts.offset in offsets), key=lambda one: (one.due_at_ms, one.message_id)
-    )
-    if not earlier:
-        return None
+def _continued_offsets(own_facts: Sequence[CauseFacts], told_facts: Sequence[CauseFacts]) -> frozenset[int]:
+    """Return the places in the log of what was told before that no pause parts from all that is told now."""
+    is_bot = any(facts.is_bot for facts in told_facts)
+    current_facts = [facts._replace(is_bot=is_bot) for facts in own_facts]
+    groups = gather_causes([*current_facts, *told_facts])
+    group = next(group for group in groups if current_facts[0] in group.events)
+    return frozenset(one.offset for one in group.events) if set(current_facts) <= set(group.events) else frozenset()
+
+
+def _thread_of(continued_events: Sequence[_ToldEvent]) -> CauseThread:
+    """Return what a message continues: the first of these, and what the receiver calls it."""
+    earlier = sorted(continued_events, key=lambda one: (one.due_at_ms, one.message_id))
     return CauseThread(earlier[0].message_id, next((one.remote_id for one in earlier if one.remote_id), None))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -64,7 +65,7 @@ def check_answers(
         if (problem := api_description.problem(answer))
     ]
     answers.clear()
-    assert problems == []
+    assert problems == [], "\n".join(problems)
 
 
 @pytest.mark.parametrize("name", ORDER)
@@ -87,3 +88,15 @@ def test_a_collection_answers_as_described(client: httpx.Client, entities: dict[
     if name != "eventsubscription":
         assert client.put(f"{path}/bulk", json=[request(name, "base")], params={"dryRun": True}).status_code == 200
         assert client.put(f"{path}/restore", json={"id": entities[name]["id"]}).status_code in (200, 400, 404, 409)
+
+
+def test_what_one_reads_of_oneself_answers_as_described(client: httpx.Client, api_description: Described) -> None:
+    own_id = client.get("/users/loggedInUser").json()["id"]
+    addresses = [
+        name.partition("/api/v1")[2].replace("{user_id}", own_id)
+        for name, method, _ in api_description.operations()
+        if method == "get" and re.fullmatch(r"[^{]+/users/\{user_id\}[^{]*", name) and not name.endswith("/stream")
+    ]
+    assert len(addresses) > 10
+    for address in addresses:
+        assert client.get(address).status_code < 500

@@ -32,14 +32,15 @@ class PreferenceCell(WireModel):
 
     Attributes
     ----------
-    frequency : None for a kind for which nobody has chosen anything, so that the other kinds of an event decide
+    frequency : None for a kind for which nobody has chosen anything, so that the other kinds of an event decide;
+        JSON leaves it out
     at : when digests of it come, such as ``09:00`` or ``monday 09:00``; None where no digest is waited for
     source : whose choice it is
     by : the kind or category that was chosen; None for a choice for everything, and where there is none
     team : the team whose choice it is; None where no team's is, or the reader may not see the team
     """
 
-    frequency: Frequency | None
+    frequency: Frequency | None = None
     at: str | None = None
     source: ChoiceSource = Field(alias="from")
     by: str | None = None

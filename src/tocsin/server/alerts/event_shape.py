@@ -173,7 +173,7 @@ STATE: Shape[EntryState] = {
 }
 """The state of a notification; ``snoozedUntil`` is a time, or what it waits for."""
 
-COUNTS: Shape[TabCounts] = {
+TAB_COUNTS: Shape[TabCounts] = {
     "unread": (COUNT, lambda counts: counts.unread_count),
     "unseen": (COUNT, lambda counts: counts.unseen_count),
     "total": (COUNT, lambda counts: counts.total_count),
@@ -194,7 +194,7 @@ def state_json(state: EntryState) -> Document:
 
 def counts_json(counts: TabCounts) -> Document:
     """Return the counts of the tabs of an inbox."""
-    return json_of(COUNTS, counts)
+    return json_of(TAB_COUNTS, counts)
 
 
 INBOX_ENTRY: Shape[ListedEntry] = {

@@ -130,12 +130,12 @@ def _assets(alert_id: str, start: int, caller: Caller) -> list[Document]:
     visible = {one["id"] for one in visible_references(caller, references)}
     visible_tallies = (one for one in asset_tallies if one[0] in visible)
     return [
-        {"id": entity_id, "type": kind, "fullyQualifiedName": name, **json_of(COUNTS, tally)}
+        {"id": entity_id, "type": kind, "fullyQualifiedName": name, **json_of(NOISE_COUNTS, tally)}
         for entity_id, kind, name, tally in islice(visible_tallies, _MOST_ASSETS)
     ]
 
 
-COUNTS: Shape[Tally] = {
+NOISE_COUNTS: Shape[Tally] = {
     "fired": (COUNT, lambda tally: tally.fired_count),
     "notifiedNobody": (COUNT, lambda tally: tally.silent_count),
     "notified": (COUNT, lambda tally: tally.notified_count),
@@ -153,7 +153,7 @@ def _row(alert: EventSubscription, tally: Tally, people: int | None, mutes: tupl
         "name": alert.name,
         "displayName": alert.display_name,
         "enabled": alert.enabled,
-        **json_of(COUNTS, tally),
+        **json_of(NOISE_COUNTS, tally),
         "people": people,
         "muted": mutes[0],
         "unsubscribed": mutes[1],

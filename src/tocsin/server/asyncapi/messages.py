@@ -15,7 +15,7 @@ from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, Field
 from tocsin.model.entity import Document
 from tocsin.model.severity import Severity
 from tocsin.model.stated_reason import WHY_HEADER
-from tocsin.server.alerts.event_shape import COUNTS
+from tocsin.server.alerts.event_shape import TAB_COUNTS
 from tocsin.server.asyncapi.event_schemas import CLOUD_ATTRIBUTES, EXTENSIONS
 from tocsin.server.http.answer_shapes import schema_of
 from tocsin.server.http.json_schema import OPEN, TEXT, TIME, array, either, exact_object, ref
@@ -155,7 +155,7 @@ def notification_message() -> Document:
 def states_message() -> Document:
     """Return the server-sent event that says that entries of an inbox were marked, or came back."""
     title = "Entries were marked or came back: the counts since then"
-    payload = exact_object({"counts": schema_of(COUNTS)})
+    payload = exact_object({"counts": schema_of(TAB_COUNTS)})
     return _server_sent("states", payload, title) | {"headers": exact_object({"event": either("states")})}
 
 

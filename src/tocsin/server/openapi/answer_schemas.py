@@ -11,11 +11,11 @@ from tocsin.model.subscription import AlertType, Category, Channel
 from tocsin.server.alerts.backtests import BACKTEST
 from tocsin.server.alerts.dead_letters import DEAD_LETTER, REPLAY
 from tocsin.server.alerts.editors import EDITOR
-from tocsin.server.alerts.event_shape import INBOX_ENTRY, REASON
+from tocsin.server.alerts.event_shape import INBOX_ENTRY, REASON, TAB_COUNTS
 from tocsin.server.alerts.explanation_json import ALERT, ATTEMPT, EVENT, NOTIFIED
 from tocsin.server.alerts.incident_messages import MESSAGE_MOMENT
 from tocsin.server.alerts.incidents import CAUSE, INCIDENT, STEP_MOMENT
-from tocsin.server.alerts.noise import COUNTS
+from tocsin.server.alerts.noise import NOISE_COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.alerts.readers import READERS
 from tocsin.server.alerts.watching import TELLING
@@ -284,7 +284,7 @@ ANSWERS: dict[str, Document] = {
         {
             "data": array(ref("Notification")),
             "paging": ref("Paging"),
-            "counts": schema_of(COUNTS),
+            "counts": schema_of(TAB_COUNTS),
             "streamFrom": {"type": "string", "description": "The `Last-Event-ID` from which the stream goes on."},
         }
     ),
@@ -433,7 +433,7 @@ ANSWERS: dict[str, Document] = {
         "required": ["id", "name", "noise", "notified"],
         "properties": {
             **{"id": ID, "name": TEXT, "displayName": nullable(TEXT), "enabled": FLAG},
-            **schema_of(COUNTS)["properties"],
+            **schema_of(NOISE_COUNTS)["properties"],
             **dict.fromkeys(("muted", "unsubscribed"), COUNT),
             "people": nullable(COUNT),
         },

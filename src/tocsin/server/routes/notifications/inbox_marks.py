@@ -27,7 +27,7 @@ from tocsin.model.inbox import (
 )
 from tocsin.model.inbox_filter import EntryFilter
 from tocsin.server.access.inbox import InboxView, MatchingMarked
-from tocsin.server.alerts.event_shape import COUNTS, STATE, counts_json, state_json
+from tocsin.server.alerts.event_shape import STATE, TAB_COUNTS, counts_json, state_json
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.json_schema import COUNT, ID, TEXT, array, closed_object, exact_object
@@ -60,7 +60,7 @@ MARKED: Shape[MarkedView] = {
     "notificationCount": (COUNT, lambda view: view.marked.notification_count),
     "missing": (array(ID), lambda view: list(view.marked.missing)),
     "undo?": (exact_object({"states": array(_EARLIER)}), lambda view: _undo_of(view.marked)),
-    "counts": (schema_of(COUNTS), lambda view: counts_json(view.counts)),
+    "counts": (schema_of(TAB_COUNTS), lambda view: counts_json(view.counts)),
     "matched?": (COUNT, lambda view: view.matching.matched_count if view.matching else None),
     "after?": (TEXT, lambda view: inbox_cursor(view.matching.after) if view.matching and view.matching.after else None),
     "through?": (COUNT, lambda view: view.through),

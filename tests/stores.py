@@ -53,6 +53,7 @@ def drop_columns_after_0056(connection: Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE mute DROP COLUMN {name}")
     connection.exec_driver_sql("ALTER TABLE alert_incident DROP COLUMN state_id")
     connection.exec_driver_sql("ALTER TABLE notification DROP COLUMN preferred")
+    connection.exec_driver_sql("ALTER TABLE notification_preference DROP COLUMN follows")
     for name in ("entity_reference", "entity_tag"):
         connection.exec_driver_sql(f"ALTER TABLE {name} DROP COLUMN since_offset")
     _drop_states_of_notifications(connection)

@@ -279,6 +279,7 @@ def test_preferences_are_set_below_the_notifications(served: Served, page: Page)
             "digestAt": "09:00",
             "digestDay": "monday",
             "kinds": {},
+            "roles": {},
             "categories": {"description": "daily"},
         }
     page.get_by_role("button", name="Notifications").click()

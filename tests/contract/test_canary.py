@@ -279,6 +279,7 @@ WRITES = frozenset(
     PUT /users/security/token
     PUT /users/security/token/revoke
     PUT /users/{user_id}/follows/bulk
+    PUT /users/{user_id}/following/{followed_id}/preferences
     PUT /users/{user_id}/mutes
     PUT /users/{user_id}/notifications/read
     PUT /users/{user_id}/recommendations/{asset_id}/dismissal

@@ -80,6 +80,7 @@ OWN = {
     "PUT /users/{user_id}/standsInFor/{person_id}": "for whom one stands in oneself",
     "GET /users/{user_id}/preferences": "one's own preferences",
     "PUT /users/{user_id}/preferences": "one's own preferences",
+    "PUT /users/{user_id}/following/{followed_id}/preferences": "one's own follows; each asset asks",
     "GET /users/{user_id}/preferences/effective": "one's own preferences; each name of a team asks",
     "GET /users/{user_id}/digest": "one's own digests; each notification asks",
     "GET /users/{user_id}/activity": "one's own activity; each event asks",

@@ -10,6 +10,7 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served
 
 DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "digestDay": "monday", "categories": {}, "kinds": {}}
+DEFAULTS |= {"roles": {}}
 NIGHT = {"quietHours": {"start": "20:00", "end": "08:00"}, "timezone": "Europe/Berlin"}
 
 

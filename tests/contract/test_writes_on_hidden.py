@@ -334,6 +334,10 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
     "POST /usage/{entity_type}/{entity_id}": ("/usage/table/{table}", DOCUMENTS),
     "PUT /usage/{entity_type}/{entity_id}": ("/usage/table/{table}", DOCUMENTS),
     "POST /users/{user_id}/feeds": ("/users/{user}/feeds", ({"type": "table", "id": "{table}"},)),
+    "PUT /users/{user_id}/following/{followed_id}/preferences": (
+        "/users/{user}/following/{table}/preferences",
+        ({}, {"channels": {"Email": "daily"}}),
+    ),
     "PUT /users/{user_id}/recommendations/{asset_id}/dismissal": (
         "/users/{user}/recommendations/{table}/dismissal",
         NONE,

@@ -28,6 +28,7 @@ from tocsin.jobs.findings import finding_log
 from tocsin.jobs.match_stream import QUERY_NAME, MatchStreamParts, streaming, warm_up
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.change_kinds import Frequency
+from tocsin.model.follow_choices import FollowChoices
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.preferences import Preferences
@@ -258,6 +259,9 @@ def test_mail_waits_for_the_time_that_its_recipient_prefers(
     company.alert("all", [OWNERS_MAIL, FOLLOWERS_BELL], poll_interval_s=0)
     daily = Preferences(categories={"description": Frequency.DAILY}, digest_at="12:00")
     SqlPreferences(store_engine).put(company.ids["ana"], daily, now_ms=1)
+    cem, orders = company.ids["cem"], company.ids["orders"]
+    hourly = FollowChoices.only([], [], "hourly")
+    SqlPreferences(store_engine).choose_for_follows(cem, {orders: hourly}, {orders}, now_ms=1)
     with running(spark, store_engine, tmp_path / "checkpoint"):
         for text in ("one", "two"):
             company.describe("orders", text)
@@ -266,8 +270,11 @@ def test_mail_waits_for_the_time_that_its_recipient_prefers(
     with store_engine.connect() as connection:
         query = select(message.c.due_at_ms).where(message.c.recipient == "ana@example.com")
         due_at_ms = sorted(connection.execute(query.where(message.c.grouping_key.is_not(None))).scalars())
+        by_follow = select(notification.c.preferred, notification.c.due_at_ms).where(notification.c.recipient_id == cem)
+        of_cem = {tuple(row) for row in connection.execute(by_follow)}
     noon_ms = STARTED_MS - STARTED_MS % 86_400_000 + 86_400_000 // 2
     assert due_at_ms == [noon_ms]
+    assert of_cem == {(f"follow hourly  {orders}", (STARTED_MS // 3_600_000 + 1) * 3_600_000)}
 
 
 def test_those_in_a_thread_are_told_of_it(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:

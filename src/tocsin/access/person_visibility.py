@@ -206,9 +206,9 @@ def parts_of(event: Document) -> list[Json]:
 def _without_hidden(reason: Reason, visible_names: Collection[str], visible_ids: Collection[str]) -> Reason:
     hidden: dict[str, str | Followed | None] = {}
     if reason.via is not None and reason.via not in visible_names:
-        hidden |= {"via": None}
+        hidden |= {"via": None, "follow": None}
     if reason.through is not None and reason.through.id not in visible_ids:
-        hidden |= {"through": Followed(type=reason.through.type, relation=reason.through.relation)}
+        hidden |= {"through": Followed(type=reason.through.type, relation=reason.through.relation), "follow": None}
     if reason.downstream_of and reason.downstream_of not in visible_names:
         hidden |= {"downstream_of": ""}
     if reason.held_by and reason.held_by not in visible_names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated
@@ -14,6 +14,7 @@ from tocsin.cli.assets import AsUser, OfType, find_followable, find_user
 from tocsin.cli.exit_codes import FAULT
 from tocsin.cli.output import AsJson, printable, show_rows, show_text
 from tocsin.cli.own_zone import own_zone
+from tocsin.cli.preference_tables import choices_text, follow_choices
 from tocsin.cli.progress import progress_bar, waiting_for
 from tocsin.client import Client, Entity
 from tocsin.delivery.lines import moment_text
@@ -35,6 +36,21 @@ Query = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing: count the assets and list the first.")]
 OfColumn = Annotated[
     str | None, typer.Option("--column", metavar="NAME", help="Only this column of each asset, and its tests.")
+]
+OfKinds = Annotated[
+    list[str] | None,
+    typer.Option("--kinds", metavar="KIND,…", help="Of which kinds of change it tells (`tocsin kinds`); default: all."),
+]
+OverChannel = Annotated[
+    list[str] | None,
+    typer.Option("--channel", help="inApp, email, slack, msTeams, gchat or webhook; default: all. May be repeated."),
+]
+Rhythm = Annotated[
+    str | None,
+    typer.Option(
+        "--rhythm",
+        help="How often: immediate, hourly, daily, 'daily 08:30', 'weekly friday', never; default: as you prefer else.",
+    ),
 ]
 ToReview = Annotated[
     Review | None,
@@ -81,6 +97,9 @@ def follow(  # noqa: PLR0913  # each option of the command is a parameter
     query: Query = None,
     column: OfColumn = None,
     review: ToKeep = None,
+    kinds: OfKinds = None,
+    channel: OverChannel = None,
+    rhythm: Rhythm = None,
     dry_run: DryRun = False,
     user: AsUser = None,
     team: OfTeam = None,
@@ -89,18 +108,24 @@ def follow(  # noqa: PLR0913  # each option of the command is a parameter
 ) -> None:
     """Follow assets: you are notified in the app of each of their changes.
 
-    With --team all its members follow them by default; each may unfollow them.
+    --kinds, --channel and --rhythm say what a follow tells of, also one that you have: of nothing but these kinds, over
+    these channels alone, so often. That counts for what you are told of because of this follow, above `tocsin kinds`;
+    --rhythm default takes it back. With --team all its members follow them by default; each may unfollow them.
 
     Examples: tocsin follow postgres_prod.ecommerce.public.orders --as dana.whitlock
+    · tocsin follow postgres_prod.ecommerce.public.orders --rhythm immediate
+    · tocsin follow postgres_prod.ecommerce.public.orders --kinds columns,testFailure --channel email --rhythm daily
     · tocsin follow --query 'domain:Finance AND tier:Tier.Tier1' --type table --dry-run
     """
     _check_selection(assets, query, review)
-    _check_follower(user, team, column or review)
-    if assets and len(assets) == 1 and not dry_run and team is None:
+    choices = follow_choices(kinds or [], channel or [], rhythm)
+    _check_follower(user, team, column or review or (None if choices is None else "rhythm"))
+    if assets and len(assets) == 1 and not dry_run and team is None and choices is None:
         _change_one((assets[0], column), user, entity_type, follows=True, as_json=as_json)
     else:
         selection = _selection(query, entity_type, column, dry_run=dry_run)
         selection |= {"review": review} if review else {}
+        selection |= {} if choices is None else {"preferences": choices}
         _change_many(assets or [], (user, team), selection, follows=True, as_json=as_json)
 
 
@@ -156,8 +181,8 @@ def follows(
     with Client() as client:
         assets = client.followed_assets(find_user(client, user).id, sort_field=sort, **filters)
         entries, zone = list(islice(assets, limit)), own_zone(client, is_shown=not as_json)
-    has_team = any("team" in entry for entry in entries)
-    follow_rows = (_follow_row(entry, zone, has_team=has_team) for entry in entries)
+    optional_keys = {key for entry in entries for key in ("team", "preferences") if key in entry}
+    follow_rows = (_follow_row(entry, zone, optional_keys) for entry in entries)
     show_rows(follow_rows, answer=entries, as_json=as_json)
 
 
@@ -173,13 +198,14 @@ def _show_team(name: str, *, as_json: bool) -> None:
     show_rows(team_rows, answer=list(entries), as_json=as_json)
 
 
-def _follow_row(entry: Document, zone: str, *, has_team: bool) -> Document:
-    """Return the row of a follow; ``has_team``: some rows are of what a team lets its members follow."""
+def _follow_row(entry: Document, zone: str, optional_keys: Collection[str]) -> Document:
+    """Return the row of a follow; of ``optional_keys`` some row has something to show."""
     change, told_count = entry["lastChange"], entry["told"]
     return {
         "type": entry["asset"]["type"],
         "asset": _name_of(entry) + (" (deleted)" if entry["deleted"] else ""),
-        **({"by team": entry["team"]["name"] if "team" in entry else ""} if has_team else {}),
+        **({"by team": entry["team"]["name"] if "team" in entry else ""} if "team" in optional_keys else {}),
+        **({"tells of": choices_text(entry.get("preferences", {}))} if "preferences" in optional_keys else {}),
         "since": _day(entry.get("since"), zone),
         "last change": f"{_day(change['timestamp'], zone)} (version {change['version']})",
         "told": told_count["count"],
@@ -206,7 +232,8 @@ def _check_selection(assets: Sequence[str] | None, query: str | None, listed: st
 def _check_follower(user: str | None, team: str | None, personal: str | None = None) -> None:
     """Refuse --team beside what is of a person."""
     if team is not None and (user is not None or personal is not None):
-        raise InvalidInput("--team goes with neither --as nor --column nor --review.", field="team")
+        options = "--as, --column, --kinds, --channel, --rhythm, --review"
+        raise InvalidInput(f"--team goes with none of {options}.", field="team")
 
 
 def _selection(query: str | None, entity_type: str | None, column: str | None, *, dry_run: bool) -> Document:

@@ -14,11 +14,13 @@ import typer
 
 from tocsin.cli.assets import AsUser, find_user
 from tocsin.cli.output import AsJson, moment_text, show_facts, show_rows
+from tocsin.cli.preference_tables import cells_of, effective_rows, table_facts, with_cells
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.preferences import MOST_INBOX_DAYS, MOST_PER_HOUR, Weekday
+from tocsin.model.roles import AssetRole
 
 OfTeam = Annotated[
     str | None, typer.Option("--team", metavar="TEAM", help="The defaults of a team for its members, not your own.")
@@ -75,11 +77,18 @@ Frequent = Annotated[
 ]
 
 
-def kinds(
+InRole = Annotated[
+    list[AssetRole] | None,
+    typer.Option("--role", help="Only for what you own or follow, or what lies above that. May be repeated."),
+]
+
+
+def kinds(  # each option of the command is a parameter
     kind: OfKind = None,
     *,
     channel: OverChannel = None,
     frequency: Frequent = None,
+    role: InRole = None,
     user: AsUser = None,
     team: OfTeam = None,
     server: OfServer = False,
@@ -89,20 +98,25 @@ def kinds(
 
     The list says how often the recommended defaults mail a kind; where `events` is no, there are no such events yet.
     `tocsin preferences` shows what holds for you. With --team (for its owners) or --server (for administrators) you
-    choose for all who have chosen nothing themselves; of several teams of a person the soonest choice counts.
+    choose for all who have chosen nothing themselves; of several teams of a person the soonest choice counts. With
+    --role it is for what you are told of because you own or follow it, or something below it: that counts first, and
+    `tocsin follow` chooses for one follow.
 
     Examples: tocsin kinds description tag --channel email --frequency daily
     · tocsin kinds vote --channel inApp --frequency never
     · tocsin kinds usage --channel email --frequency "weekly friday 16:00"
     · tocsin kinds testFailure --channel email --frequency immediate --team Analytics
+    · tocsin kinds breaking --role owned --role aboveOwned --frequency immediate
     """
     _check_scope(user, team, server=server)
-    cells = _cells(kind or [], channel or [], frequency)
+    cells = cells_of(kind or [], channel or [], frequency)
+    if role and not cells:
+        raise InvalidInput("--role is for kinds, with --frequency.", field="role")
     with Client() as client:
         if cells:
             is_default = server or team is not None
             scope = _default_scope(client, team) if is_default else _Scope(client, find_user(client, user).id)
-            answer = scope.write(_with_cells(scope.read(), cells))
+            answer = scope.write(with_cells(scope.read(), cells, role or []))
             show_facts(answer if as_json else dict(_facts(answer)), as_json=as_json)
             return
         answer = client.change_kinds()
@@ -336,36 +350,6 @@ def _with_frequencies(preferences: Document, notify: list[str]) -> Document:
     return preferences
 
 
-_CHANNELS = {"inapp": "ActivityFeed", "email": "Email", "slack": "Slack", "msteams": "MsTeams", "gchat": "GChat"}
-_CHANNELS |= {"webhook": "Webhook"}
-_TAKEN_BACK = "default"
-
-
-def _cells(kinds: list[str], channels: list[str], frequency: str | None) -> list[tuple[str, str, str]]:
-    """Return what the options say of kinds: the kind, the channel, and how often."""
-    if bool(kinds or channels) != bool(frequency) or (channels and not kinds):
-        raise InvalidInput("Kinds and --frequency belong together; --channel is for both.", field="frequency")
-    unknown = next((one for one in channels if one.lower() not in _CHANNELS), None)
-    if unknown is not None:
-        raise InvalidInput(
-            f"--channel must be inApp, email, slack, msTeams, gchat or webhook, not {unknown!r}.", field="channel"
-        )
-    names = [_CHANNELS[one.lower()] for one in channels] or list(_CHANNELS.values())
-    return [(kind, name, str(frequency)) for kind in kinds for name in names]
-
-
-def _with_cells(preferences: Document, cells: list[tuple[str, str, str]]) -> Document:
-    """Return preferences with other frequencies of kinds over channels; ``default`` removes one."""
-    kinds = {kind: dict(channels) for kind, channels in (preferences.get("kinds") or {}).items()}
-    for kind, channel, frequency in cells:
-        kinds.setdefault(kind, {})[channel] = frequency
-    frequencies = {
-        kind: {name: frequency for name, frequency in channels.items() if frequency != _TAKEN_BACK}
-        for kind, channels in kinds.items()
-    }
-    return preferences | {"kinds": {kind: channels for kind, channels in frequencies.items() if channels}}
-
-
 def _hours(text: str) -> Document | None:
     if text == "none":
         return None
@@ -412,9 +396,7 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
     yield "changes", preferences.get("frequency", "as the server sets")
     for name, frequency in sorted(preferences.get("categories", {}).items()):
         yield f"{name} changes", frequency
-    for kind, channels in sorted(preferences.get("kinds", {}).items()):
-        for channel, frequency in sorted(channels.items()):
-            yield f"{kind}, {_SHOWN_CHANNELS[channel]}", frequency
+    yield from table_facts(preferences)
     if preferences.get("mandatory"):
         yield "mandatory", ", ".join(preferences["mandatory"])
 
@@ -431,24 +413,11 @@ def _absence_facts(preferences: Document) -> Iterator[tuple[str, str]]:
         yield "away until", moment_text(absence["until"], preferences["timezone"])
 
 
-_SHOWN_CHANNELS = {"ActivityFeed": "in the app", "Email": "mail", "Slack": "Slack", "MsTeams": "Teams", "GChat": "Chat"}
-_SHOWN_CHANNELS |= {"Webhook": "webhook"}
-
-
 def _show_effective(effective: Document, *, as_json: bool) -> None:
     """Show times, and a table with a row per kind; channels that are alike for all kinds share a column."""
     if not as_json:
         show_facts(dict(_times(effective)), as_json=False)
-    columns: dict[tuple[str, ...], list[str]] = {}
-    for channel in _SHOWN_CHANNELS:
-        texts = tuple(_cell_text(row["channels"][channel]) for row in effective["kinds"])
-        columns.setdefault(texts, []).append(_SHOWN_CHANNELS[channel])
-    shown_rows = [
-        {"kind": row["kind"] + ("!" if row["isMandatory"] else "")}
-        | {", ".join(channels): texts[place] for texts, channels in columns.items()}
-        for place, row in enumerate(effective["kinds"])
-    ]
-    show_rows(shown_rows, answer=effective, as_json=as_json)
+    show_rows(effective_rows(effective), answer=effective, as_json=as_json)
 
 
 def _times(effective: Document) -> Iterator[tuple[str, str]]:
@@ -462,18 +431,3 @@ def _times(effective: Document) -> Iterator[tuple[str, str]]:
         yield "teams with defaults", ", ".join(team["name"] for team in effective["teams"])
     if any(row["isMandatory"] for row in effective["kinds"]):
         yield "kinds with !", "mandatory, never off"
-
-
-_SOURCES = {"own": "you", "server": "server", "recommended": "recommended", "mandatory": "mandatory"}
-
-
-def _cell_text(cell: Document) -> str:
-    """Return how often something comes, and whose choice that is: ``daily 09:00 (team shop)``."""
-    if cell.get("frequency") is None:
-        return "as its kinds"
-    at, team = cell.get("at"), cell.get("team")
-    often = "at once" if cell["frequency"] == "immediate" else f"{cell['frequency']}{f' {at}' if at else ''}"
-    source = _SOURCES.get(cell["from"]) or (
-        "" if cell["from"] == "nobody" else f"team {team['name']}" if team else "a team"
-    )
-    return f"{often} ({source})" if source else often

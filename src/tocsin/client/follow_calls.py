@@ -23,14 +23,29 @@ def followed_assets(user_id: str, **filters: Filter) -> Pages[Document]:
     return pages_of(f"users/{quote(user_id, safe='')}/following", filters, _document)
 
 
-def follow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
+def follow_assets(
+    user_id: str, *, dry_run: bool = False, preferences: Document | None = None, **selection: str | Sequence[str]
+) -> ApiCall[Document]:
     """Let a user follow many assets; return what became of each; with ``dry_run`` only what would.
 
     They are selected by ``ids``, by ``names`` (FQNs, perhaps with their ``type``), or by a search ``query``, perhaps
     with ``index`` and ``query_filter``; with ``column`` it is this column of each. The ``review`` ``expiring`` keeps
     what is followed and about to end.
+    ``preferences`` are what each of these follows tells of, as for ``prefer_of_follow``.
     """
-    return _change(user_id, "follows", selection, dry_run=dry_run)
+    return _change(user_id, "follows", selection, dry_run=dry_run, preferences=preferences)
+
+
+def prefer_of_follow(
+    user_id: str, followed_id: str, preferred: Document, *, column: str | None = None
+) -> ApiCall[Document]:
+    """Replace what a user has chosen for one follow, perhaps of a column: ``kinds`` and ``channels``; ``{}`` for none.
+
+    ``{"kinds": {"columns": {"Email": "daily"}}, "channels": {"Email": "never"}}`` mails of columns only.
+    """
+    path = f"users/{quote(user_id, safe='')}/following/{quote(followed_id, safe='')}/preferences"
+    params = {} if column is None else {"column": column}
+    return ApiCall("PUT", path, _document, params, body=preferred)
 
 
 def unfollow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
@@ -103,12 +118,19 @@ def delete_search(search_id: str) -> ApiCall[Document]:
 
 
 def _change(
-    holder_id: str, action: str, selection: dict[str, str | Sequence[str]], *, dry_run: bool, holders: str = "users"
+    holder_id: str,
+    action: str,
+    selection: dict[str, str | Sequence[str]],
+    *,
+    dry_run: bool,
+    holders: str = "users",
+    preferences: Document | None = None,
 ) -> ApiCall[Document]:
     body: Document = {
         to_camel(key): value if isinstance(value, str) else list(value) for key, value in selection.items()
     }
     body |= {"dryRun": True} if dry_run else {}
+    body |= {} if preferences is None else {"preferences": preferences}
     return ApiCall("POST", f"{holders}/{quote(holder_id, safe='')}/{action}", _document, body=body)
 
 

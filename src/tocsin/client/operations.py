@@ -135,6 +135,7 @@ class _Operations:
     follows = _operation(calls.follows)
     followed_assets = _listing(follow_calls.followed_assets)
     follow_assets = _operation(follow_calls.follow_assets)
+    prefer_of_follow = _operation(follow_calls.prefer_of_follow)
     unfollow_assets = _operation(follow_calls.unfollow_assets)
     team_follows = _operation(follow_calls.team_follows)
     follow_for_team = _operation(follow_calls.follow_for_team)

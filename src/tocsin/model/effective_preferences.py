@@ -13,6 +13,7 @@ from pydantic import Field
 from tocsin.model.change_kinds import Frequency, KindGroup
 from tocsin.model.entity import EntityReference, WireModel
 from tocsin.model.preferences import QuietHours, TimeOfDay, Weekday, WorkingDays
+from tocsin.model.roles import AssetRole
 from tocsin.model.subscription import Channel
 
 
@@ -48,7 +49,10 @@ class PreferenceCell(WireModel):
 
 
 class PreferenceRow(WireModel):
-    """One kind of change, and its cells by channel; ``is_mandatory``: it is never off."""
+    """One kind of change, and its cells by channel; ``is_mandatory``: it is never off.
+
+    ``roles`` has cells where something else is chosen for what one is told of in a role.
+    """
 
     kind: str
     label: str
@@ -56,6 +60,7 @@ class PreferenceRow(WireModel):
     has_events: bool
     is_mandatory: bool
     channels: Mapping[Channel, PreferenceCell]
+    roles: Mapping[AssetRole, Mapping[Channel, PreferenceCell]] = Field(default_factory=dict)
 
 
 class EffectivePreferences(WireModel):

@@ -5,6 +5,7 @@ Next: ``store/recipients/followed_assets.py``, ``server/entities/followed_assets
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -12,7 +13,8 @@ from uuid import uuid5
 
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.notification import NAMESPACE
+from tocsin.model.follow_choices import FollowChoices
+from tocsin.model.notification import NAMESPACE, follow_key
 from tocsin.model.phrases import count_text
 
 ADVISED_FOLLOWS = 100
@@ -85,6 +87,7 @@ class AssetFollow:
         what it contains; about a column those that they got because they follow it
     team : reference to the team whose members follow it by default; None where the person follows it themselves
     expires_ms : when it ends, because they do not use it; None where it does not
+    choices : what the person has chosen for this follow; None if nothing
     """
 
     reference: Document
@@ -95,6 +98,11 @@ class AssetFollow:
     column: str | None = None
     team: Document | None = None
     expires_ms: int | None = None
+    choices: FollowChoices | None = None
+
+    def with_choices(self, choices: Mapping[str, FollowChoices]) -> AssetFollow:
+        """Return the follow with what is chosen for it, by ``follow_key``."""
+        return replace(self, choices=choices.get(follow_key(str(self.reference["id"]), self.column)))
 
     def by_team(self, team: Document) -> AssetFollow:
         """Return the follow as one by default of the members of this team."""

@@ -6,10 +6,13 @@ Next: ``alerts/explanations/answer.py``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from tocsin.model.change import ChangeEvent
 from tocsin.model.change_kinds import CHANGE_KINDS, Frequency
+from tocsin.model.notification import Reason
 from tocsin.model.preferences import FrequencyChoice, Layer
+from tocsin.model.roles import ROLE_WORDS
 
 _SUBJECTS: Mapping[str, str] = {
     "breaking": "breaking changes",
@@ -81,30 +84,57 @@ def subject_text(name: str) -> str:
     return _SUBJECTS.get(name, f"changes of kind {name}")
 
 
-def refusal_text(choice: FrequencyChoice, who: str) -> str:
+def refusal_text(choice: FrequencyChoice, who: str, follow: str = "a follow") -> str:
     """Return that a choice keeps something back, whose it is, and the command that changes it for its recipient.
 
     ``who`` is the recipient with a verb, ``the recipient never wants``: ``… to hear of votes (to change that: …)``.
+    ``follow`` is the follow that a choice is for (``follow_text``).
     """
-    subject = subject_text(choice.kind) if choice.kind else "anything"
+    subject = _subject_of(choice) or "anything"
+    if choice.layer is Layer.FOLLOW:
+        subject = subject if choice.kind else "such changes over this channel"
+        return f"{follow} does not tell of {subject} (to change that: tocsin follow --help)"
     source = DEFAULT_SOURCES.get(choice.layer)
     refusal = f"by {source} nobody hears of {subject}" if source else f"{who} to hear of {subject}"
-    return f"{refusal} (to change that: {_command_for(choice.kind)})"
+    return f"{refusal} (to change that: {_command_for(choice)})"
 
 
-def _command_for(name: str) -> str:
+def _subject_of(choice: FrequencyChoice) -> str:
+    """Return what a choice is about: a kind or category, perhaps in a role; empty for everything."""
+    words = (subject_text(choice.kind) if choice.kind else "", ROLE_WORDS.get(choice.role, ""))
+    return " ".join(filter(None, words))
+
+
+def _command_for(choice: FrequencyChoice) -> str:
+    name, role = choice.kind, f" --role {choice.role}" if choice.role else ""
     if name in CHANGE_KINDS:
-        return f"tocsin kinds {name} --frequency immediate"
+        return f"tocsin kinds {name}{role} --frequency immediate"
     return f"tocsin preferences --notify {name or 'all'}=immediate"
 
 
-def frequency_text(choice: FrequencyChoice, who: str) -> str:
+def frequency_text(choice: FrequencyChoice, who: str, follow: str = "a follow") -> str:
     """Return how often something comes by a choice, and whose it is: ``you prefer changed descriptions daily``.
 
-    ``who`` is the recipient with a verb: ``you prefer``.
+    ``who`` is the recipient with a verb: ``you prefer``; ``follow`` as for ``refusal_text``.
     """
-    subject = subject_text(choice.kind) if choice.kind else "everything"
-    source, is_one = DEFAULT_SOURCES.get(choice.layer), choice.layer is Layer.MANDATORY
-    prefers = f"{source} {'sends' if is_one else 'send'}" if source else who
+    subject = _subject_of(choice) or "everything"
+    source, is_single = DEFAULT_SOURCES.get(choice.layer), choice.layer is Layer.MANDATORY
+    prefers = f"{source} {'sends' if is_single else 'send'}" if source else who
     often = "at once" if choice.frequency is Frequency.IMMEDIATE else choice.frequency.value
-    return f"{prefers} {subject} {often}"
+    return f"{follow} tells of {subject} {often}" if choice.layer is Layer.FOLLOW else f"{prefers} {subject} {often}"
+
+
+def follow_text(choice: FrequencyChoice, reasons: Iterable[Reason], event: ChangeEvent, whose: str) -> str:
+    """Return what a choice for one follow is called: ``your follow of orders``; without a name where that is hidden.
+
+    ``reasons`` are those of the notification about ``event`` that its reader may see.
+    """
+    names = (
+        (reason.through.fully_qualified_name if reason.through else None)
+        or reason.via
+        or (event.entity_fully_qualified_name if key == event.entity_id else None)
+        for reason in reasons
+        if (key := reason.follow_of(event.entity_id)) and key.partition("/")[0] == choice.follow_id
+    )
+    name = next(filter(None, names), None)
+    return f"{whose} follow of {name}" if name else f"{whose} follow"

@@ -18,6 +18,7 @@ from uuid import UUID
 from tocsin.model import fqn
 from tocsin.model.entity import WireModel
 from tocsin.model.phrases import count_text, in_words
+from tocsin.model.roles import AssetRole
 
 NAMESPACE = UUID("6ba1d5a6-7c0f-5a5b-9a53-7f2f0d6c7a11")
 """Root of every deterministic id: writing a derived row twice writes it once."""
@@ -128,8 +129,8 @@ class Reason(WireModel):
     the asset, None where they follow the asset itself. ``held_by`` names the incident that holds the alert back from
     now on; ``downstream_of`` is the full name of the asset upstream whose failure this one follows, empty where it is
     hidden. ``states`` are those that the alert asks for at the times of its schedule: ``stillFailing``. ``search`` is
-    what its
-    owner calls the saved search that the alert is of.
+    what its owner calls the saved search that the alert is of. ``follow`` is the key of the follow (``follow_key``)
+    where neither the event nor ``through`` says which it is, None also where that is hidden from the reader.
     """
 
     kind: ReasonKind
@@ -146,6 +147,30 @@ class Reason(WireModel):
     downstream_of: str | None = None
     states: tuple[str, ...] | None = None
     search: str | None = None
+    follow: str | None = None
+
+    @property
+    def role(self) -> AssetRole | None:
+        """Return what the person owns or follows, or has above it, by this reason; None if neither."""
+        if self.search is not None:
+            return AssetRole.FOLLOWED
+        if self.kind is ReasonKind.FOLLOWER or self.met == "follows":
+            return AssetRole.ABOVE_FOLLOWED if self.hops else AssetRole.FOLLOWED
+        if self.kind is ReasonKind.OWNER or self.met == "owns":
+            return AssetRole.ABOVE_OWNED if self.hops else AssetRole.OWNED
+        return None
+
+    def follow_of(self, entity_id: str) -> str | None:
+        """Return the key of the follow that an event of this entity is told for; None if it is for none."""
+        if self.search is not None:
+            return self.subscription_id
+        if self.role not in (AssetRole.FOLLOWED, AssetRole.ABOVE_FOLLOWED):
+            return None
+        if self.follow is not None or self.is_of_column:
+            return self.follow
+        if self.through is not None:
+            return self.through.id
+        return None if self.hops else entity_id
 
     @property
     def is_personal(self) -> bool:
@@ -220,6 +245,17 @@ def most_direct_follow(reasons: Iterable[Reason]) -> Reason | None:
     """Return the reason of a follower, of several that of the most direct follow; None where there is none."""
     follows = (reason for reason in reasons if reason.is_of_follower)
     return min(follows, default=None, key=lambda reason: directness(reason.through))
+
+
+def follow_key(followed_id: str, column_path: str | None = None) -> str:
+    """Return the key of a follow: the id of what is followed, with the path of a column in it."""
+    return followed_id if column_path is None else f"{followed_id}/{column_path}"
+
+
+def follow_order(reason: Reason) -> tuple[int, int, tuple[int, str, str], str]:
+    """Return what follows are ordered by, the nearest first: a column, its asset, what contains that, a search."""
+    width = 0 if reason.is_of_column else 2 if reason.search is not None else 1
+    return reason.hops, width, directness(reason.through), reason.subscription_id
 
 
 @lru_cache(maxsize=1_000)

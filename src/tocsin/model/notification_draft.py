@@ -16,6 +16,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.subscription import Channel
+from tocsin.model.ways import ToldBecause, told_because
 
 
 class EventHead(NamedTuple):
@@ -42,14 +43,19 @@ class Reasons(NamedTuple):
     """Reasons of one notification, in order; the followers of one asset share them.
 
     ``text`` is the JSON that is stored. ``destination_ids`` holds the alerts that give a reason, each with the first of
-    its destinations; ``alert_ids`` are these alerts.
+    its destinations; ``alert_ids`` are these alerts. ``because`` is what preferences ask of them.
     """
 
-    in_order: tuple[Reason, ...]
+    because: ToldBecause
     text: str
     kinds: frozenset[ReasonKind]
     destination_ids: Mapping[str, str]
     alert_ids: tuple[str, ...]
+
+    @property
+    def in_order(self) -> tuple[Reason, ...]:
+        """Return the reasons."""
+        return self.because.reasons
 
 
 class NotificationDraft(NamedTuple):
@@ -78,4 +84,4 @@ def reasons_of(reasons: tuple[Reason, ...]) -> Reasons:
         destination_ids.setdefault(reason.subscription_id, reason.destination_id)
     text = orjson.dumps([reason.to_wire() for reason in reasons]).decode()
     kinds = frozenset(reason.kind for reason in reasons)
-    return Reasons(reasons, text, kinds, MappingProxyType(destination_ids), tuple(destination_ids))
+    return Reasons(told_because(reasons), text, kinds, MappingProxyType(destination_ids), tuple(destination_ids))

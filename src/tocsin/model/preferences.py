@@ -9,13 +9,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
 from pydantic import AfterValidator, Field
 
 from tocsin.clock import LATEST_MS
 from tocsin.model.change_kinds import BOT, BREAKING, CHANGE_KINDS, EventKind, Frequency
 from tocsin.model.entity import Document, WireModel
+from tocsin.model.roles import AssetRole
 from tocsin.model.subscription import Channel
 from tocsin.model.timed_frequency import TimedFrequencyText, parse_timed_frequency
 
@@ -62,8 +63,9 @@ WorkingDays = Annotated[tuple[Weekday, ...], Field(min_length=1, max_length=7)]
 
 
 class Layer(StrEnum):
-    """Whose choice a frequency is."""
+    """Whose choice a frequency is, or of which kind."""
 
+    FOLLOW = "follow"
     OWN = "own"
     TEAM = "team"
     MANDATORY = "mandatory"
@@ -72,12 +74,16 @@ class Layer(StrEnum):
     NOBODY = "nobody"
 
 
+_AFTER_ROLE = "/"
+
+
 class FrequencyChoice(NamedTuple):
     """How often something comes, which kind or category decides (empty: all), and who has chosen it.
 
     ``team_id`` is the team whose defaults have chosen it, if a team's have. ``moment`` is when digests of it come, if
     that is chosen for it alone, such as ``friday 08:30``; notifications do not keep it. Of a mute, ``kind`` is what it
-    is of (``model/mute.py``), and the frequency never.
+    is of (``model/mute.py``), and the frequency never. ``role`` is that for which it is chosen, empty for all;
+    ``follow_id`` the id of what is followed, of a choice for one follow.
     """
 
     frequency: Frequency
@@ -85,18 +91,27 @@ class FrequencyChoice(NamedTuple):
     layer: Layer = Layer.NOBODY
     team_id: str = ""
     moment: str = ""
+    role: str = ""
+    follow_id: str = ""
 
     def to_text(self) -> str:
         """Return the choice as notifications keep it; empty for one that nobody has made."""
         if self.layer is Layer.NOBODY:
             return ""
-        return " ".join((self.layer, self.frequency, self.kind, *filter(None, [self.team_id])))
+        kind = f"{self.role}{_AFTER_ROLE}{self.kind}" if self.role else self.kind
+        return " ".join((self.layer, self.frequency, kind, *filter(None, [self.team_id or self.follow_id])))
 
     @classmethod
     def from_text(cls, text: str) -> FrequencyChoice:
         """Return the choice that a notification keeps."""
-        layer, frequency, kind, *team_ids = text.split(" ")
-        return cls(Frequency(frequency), kind, Layer(layer), *team_ids)
+        layer, frequency, kind_text, *ids = text.split(" ")
+        role, separator, kind = kind_text.partition(_AFTER_ROLE)
+        if layer == Layer.MUTE or not separator:
+            role, kind = "", kind_text
+        choice, chosen_by = cls(Frequency(frequency), kind, Layer(layer), role=role), "".join(ids)
+        if choice.layer is Layer.FOLLOW:
+            return choice._replace(follow_id=chosen_by)
+        return choice._replace(team_id=chosen_by)
 
 
 def soonest_first(choice: FrequencyChoice) -> tuple[int, bool, str]:
@@ -151,6 +166,8 @@ class Preferences(WireModel):
     in the app is not sent. While a person is ``away``, everything waits for their return, in one message per channel.
     ``most_per_hour`` is how many messages come over each channel in an hour at most; null: however many there are.
     ``inbox_days`` after they were read or done, notifications leave the inbox of a person; null: they stay.
+    ``roles`` are frequencies as ``kinds`` are, for what one is told of in a role: what one owns, say. They count before
+    ``kinds``.
     """
 
     timezone: str = "UTC"
@@ -165,6 +182,7 @@ class Preferences(WireModel):
     frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
     kinds: Mapping[str, Mapping[Channel, TimedFrequencyText]] = Field(default_factory=dict)
+    roles: Mapping[AssetRole, Mapping[str, Mapping[Channel, TimedFrequencyText]]] = Field(default_factory=dict)
 
     def above(self, defaults: Preferences) -> Preferences:
         """Return it with the times of ``defaults`` where its own are unset."""
@@ -177,20 +195,28 @@ class Preferences(WireModel):
 
     def has(self, frequency: Frequency) -> bool:
         """Return whether changes of any kind are notified so often, over any channel."""
-        texts = chain.from_iterable(channels.values() for channels in self.kinds.values())
+        tables = (self.kinds, *self.roles.values())
+        texts = chain.from_iterable(channels.values() for table in tables for channels in table.values())
         by_kind = (parse_timed_frequency(text).frequency for text in texts)
         return frequency in (self.frequency, *self.categories.values(), *by_kind)
 
     def names_kinds(self) -> bool:
         """Return whether it depends on the kinds of an event."""
-        return bool(self.kinds or self.categories)
+        return bool(self.kinds or self.categories or self.roles)
 
-    def choice_of(self, kind: EventKind, channel: Channel, layer: Layer) -> FrequencyChoice | None:
-        """Return what is chosen here for a kind of an event over a channel; None if nothing is."""
-        by_kind = self.kinds.get(kind.kind, {}).get(channel)
+    def names_roles(self) -> bool:
+        """Return whether it depends on the roles of a person."""
+        return bool(self.roles)
+
+    def choice_of(
+        self, kind: EventKind, channel: Channel, layer: Layer, role: AssetRole | None = None
+    ) -> FrequencyChoice | None:
+        """Return what is chosen here for a kind of an event over a channel, in a role; None if nothing is."""
+        by_role = None if role is None else self.roles.get(role, {}).get(kind.kind, {}).get(channel)
+        by_kind = self.kinds.get(kind.kind, {}).get(channel) if by_role is None else by_role
         if by_kind is not None:
-            timed = parse_timed_frequency(by_kind)
-            return FrequencyChoice(timed.frequency, kind.kind, layer, moment=timed.moment)
+            timed, name = parse_timed_frequency(by_kind), "" if by_role is None or role is None else role.value
+            return FrequencyChoice(timed.frequency, kind.kind, layer, moment=timed.moment, role=name)
         if channel in _BY_KIND_ONLY:
             return None
         category = kind.category or kind.kind
@@ -239,9 +265,15 @@ class TeamPreferences(Preferences):
         """Return whether it depends on the kinds of an event."""
         return any(team.defaults.names_kinds() for team in self.teams)
 
-    def choice_of(self, kind: EventKind, channel: Channel, layer: Layer) -> FrequencyChoice | None:
+    def names_roles(self) -> bool:
+        """Return whether it depends on the roles of a person."""
+        return any(team.defaults.names_roles() for team in self.teams)
+
+    def choice_of(
+        self, kind: EventKind, channel: Channel, layer: Layer, role: AssetRole | None = None
+    ) -> FrequencyChoice | None:
         """Return the soonest that teams have chosen for a kind of an event over a channel; None if none has."""
-        choices = ((team.id, team.defaults.choice_of(kind, channel, layer)) for team in self.teams)
+        choices = ((team.id, team.defaults.choice_of(kind, channel, layer, role)) for team in self.teams)
         by_team = [choice._replace(team_id=team_id) for team_id, choice in choices if choice is not None]
         return min(by_team, key=soonest_first, default=None)
 
@@ -260,6 +292,19 @@ Layers = Sequence[tuple[Layer, Preferences]]
 
 Each counts where those before it have chosen nothing.
 """
+
+
+class Chooser(Protocol):
+    """What chooses frequencies: a document of preferences, or the choices for one follow."""
+
+    def choice_of(
+        self, kind: EventKind, channel: Channel, layer: Layer, role: AssetRole | None = None
+    ) -> FrequencyChoice | None:
+        """Return what is chosen here for a kind of an event over a channel, in a role; None if nothing is."""
+
+
+ChoosingLayers = Sequence[tuple[Layer, Chooser]]
+"""As ``Layers``; choices for follows may come before them."""
 
 
 def times_of(layers: Layers) -> Preferences:
@@ -281,37 +326,43 @@ def zone_of(layers: Layers) -> str | None:
 _NO_KIND = EventKind("", "")
 
 
-def choose(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> FrequencyChoice:
-    """Return how often an event of these kinds comes over a channel.
+def choose(
+    layers: ChoosingLayers, kinds: Collection[EventKind], channel: Channel, role: AssetRole | None = None
+) -> FrequencyChoice:
+    """Return how often an event of these kinds comes over a channel to who is told of it in a role.
 
     A kind that crosses decides alone where it is chosen, unless a layer before has chosen another kind of the event:
     what breaks readers, or else what bots change unless it is urgent. Otherwise the soonest of all kinds counts. An
     event with a mandatory kind is not switched off.
     """
-    choice = _soonest(layers, kinds, channel)
+    choice = _soonest(layers, kinds, channel, role)
     kind = None if choice.frequency is not Frequency.NEVER else mandatory_kind(layers, kinds)
     if kind is None:
         return choice
     default = next((it for layer, it in layers if layer is Layer.SERVER), DefaultPreferences())
-    by_server = default.choice_of(kind, channel, Layer.SERVER)
+    by_server = default.choice_of(kind, channel, Layer.SERVER, role)
     is_on = by_server is not None and by_server.frequency is not Frequency.NEVER
     frequency = by_server.frequency if by_server and is_on else Frequency.IMMEDIATE
     return FrequencyChoice(frequency, kind.kind, Layer.MANDATORY)
 
 
-def mandatory_kind(layers: Layers, kinds: Collection[EventKind]) -> EventKind | None:
+def mandatory_kind(layers: ChoosingLayers, kinds: Collection[EventKind]) -> EventKind | None:
     """Return a kind among these that nobody can switch off, if there is one."""
     names = {name for _, one in layers if isinstance(one, DefaultPreferences) for name in one.mandatory}
     return next((kind for kind in kinds if kind.kind in names), None)
 
 
-def _soonest(layers: Layers, kinds: Collection[EventKind], channel: Channel) -> FrequencyChoice:
+def _soonest(
+    layers: ChoosingLayers, kinds: Collection[EventKind], channel: Channel, role: AssetRole | None = None
+) -> FrequencyChoice:
     plain_kinds = [one for one in kinds if not one.crosses] or [_NO_KIND]
     crossing_kind = _crossing_kind(kinds)
-    choice = None if crossing_kind is None else _crossing_choice(layers, crossing_kind, plain_kinds, channel)
+    choice = None
+    if crossing_kind is not None:
+        choice = _crossing_choice(layers, (crossing_kind, plain_kinds), channel, role)
     if choice is not None:
         return choice
-    choices = [_first(layers, one, channel) or DEFAULT for one in plain_kinds]
+    choices = [_first(layers, one, channel, role) or DEFAULT for one in plain_kinds]
     return min(choices, key=soonest_first)
 
 
@@ -323,18 +374,22 @@ def _crossing_kind(kinds: Collection[EventKind]) -> EventKind | None:
 
 
 def _crossing_choice(
-    layers: Layers, crossing_kind: EventKind, plain_kinds: Sequence[EventKind], channel: Channel
+    layers: ChoosingLayers, kinds: tuple[EventKind, Sequence[EventKind]], channel: Channel, role: AssetRole | None
 ) -> FrequencyChoice | None:
-    """Return the choice of the first layer that has one, unless a layer before it has chosen a plain kind."""
-    for layer, preferences in layers:
-        choice = preferences.choice_of(crossing_kind, channel, layer)
+    """Return the choice of the first layer that has one, unless a layer before it has chosen a plain kind.
+
+    ``kinds`` are the kind that crosses, and the others.
+    """
+    crossing_kind, plain_kinds = kinds
+    for layer, chooser in layers:
+        choice = chooser.choice_of(crossing_kind, channel, layer, role)
         if choice is not None:
             return choice
-        if any(preferences.choice_of(one, channel, layer) for one in plain_kinds):
+        if any(chooser.choice_of(one, channel, layer, role) for one in plain_kinds):
             return None
     return None
 
 
-def _first(layers: Layers, kind: EventKind, channel: Channel) -> FrequencyChoice | None:
-    choices = (preferences.choice_of(kind, channel, layer) for layer, preferences in layers)
+def _first(layers: ChoosingLayers, kind: EventKind, channel: Channel, role: AssetRole | None) -> FrequencyChoice | None:
+    choices = (chooser.choice_of(kind, channel, layer, role) for layer, chooser in layers)
     return next((choice for choice in choices if choice is not None), None)

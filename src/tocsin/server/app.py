@@ -81,6 +81,7 @@ from tocsin.server.routes.notifications.refusals import refusal_page
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
 from tocsin.server.routes.people import (
     erasure,
+    follow_preferences,
     followers,
     follows,
     openid,
@@ -314,7 +315,7 @@ class StreamingServer(uvicorn.Server):
 
 
 _OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
-_OF_FOLLOWERS = (followers, follows, recommendations, team_follows, searches)
+_OF_FOLLOWERS = (followers, follows, follow_preferences, recommendations, team_follows, searches)
 _BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
 _OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)
 _OF_ENTITIES = (samples.of_asset, followers.of_asset, activity.of_entities)

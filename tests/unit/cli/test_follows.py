@@ -138,3 +138,59 @@ def test_the_list_shows_since_when_and_how_often_it_told(run: Run, small_server:
         ["table", "a.old", "(deleted)", "1970-01-01", "EST", "(version", "0.1)", "0", "0"],
     ]
     assert json.loads(run("follows", "--json").out) == entries
+
+
+def test_what_a_follow_tells_of_is_sent_with_it(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", DANA)
+    small_server.answer("POST", f"{API}/users/u/follows", result("orders"))
+    channels = ("ActivityFeed", "Email", "Slack", "MsTeams", "GChat", "Webhook")
+    mail = dict.fromkeys(channels, "never") | {"Email": "daily 08:30"}
+    options = ("--kinds", "columns,testFailure", "--channel", "email", "--rhythm", "daily 08:30")
+    assert run("follow", "a.orders", *options).code == 0
+    assert small_server.requests[-1].body == {
+        "names": ["a.orders"],
+        "preferences": {
+            "kinds": {"columns": mail, "testFailure": mail},
+            "channels": dict.fromkeys(channels, "never"),
+        },
+    }
+    assert run("follow", "a.orders", "--rhythm", "immediate").code == 0
+    everything = {"channels": dict.fromkeys(channels, "immediate")}
+    assert small_server.requests[-1].body["preferences"] == everything
+    assert run("follow", "a.orders", "--rhythm", "never", "--channel", "slack").code == 0
+    assert small_server.requests[-1].body["preferences"] == {"channels": {"Slack": "never"}}
+    assert run("follow", "a.orders", "--rhythm", "default").code == 0
+    assert small_server.requests[-1].body["preferences"] == {}
+
+
+def test_what_no_follow_can_tell_of_is_refused_before_anything_is_sent(run: Run, small_server: SmallServer) -> None:
+    for options, says in (
+        (("--rhythm", "monthly"), "must be immediate, hourly"),
+        (("--channel", "fax"), "--channel must be inApp"),
+        (("--rhythm", "default", "--kinds", "tag"), "takes back"),
+        (("--team", "shop", "--rhythm", "daily"), "--team goes with none of"),
+    ):
+        ended = run("follow", "a.orders", *options)
+        assert (ended.code != 0, says in ended.err) == (True, True), ended.err
+    assert not small_server.requests
+
+
+def test_the_list_says_what_each_follow_tells_of(run: Run, small_server: SmallServer) -> None:
+    channels = ("ActivityFeed", "Email", "Slack", "MsTeams", "GChat", "Webhook")
+    entry = {"lastChange": {"timestamp": 0, "version": 0.1}, "told": {"count": 0, "unread": 0}, "deleted": False}
+    never = dict.fromkeys(channels, "never")
+    choices = {"kinds": {"columns": never | {"Email": "daily"}, "tag": never | {"Email": "daily"}}, "channels": never}
+    everything = {"channels": dict.fromkeys(channels, "immediate")}
+    choices_by_name: list[tuple[str, dict[str, Any]]] = [
+        ("orders", {"preferences": choices}),
+        ("refunds", {"preferences": everything}),
+        ("returns", {}),
+    ]
+    entries = [{"asset": asset(name), **entry, **more} for name, more in choices_by_name]
+    small_server.answer("GET", f"{API}/users/loggedInUser", DANA)
+    small_server.answer("GET", f"{API}/users/u/following", {"data": entries, "paging": {"total": 3}})
+    small_server.answer("GET", f"{API}/users/u/preferences", {"timezone": "UTC"})
+    lines = run("follows").out.splitlines()
+    assert "tells of" in lines[0]
+    assert "columns, tag daily (mail); else never" in lines[1]
+    assert "all kinds at once" in lines[2]

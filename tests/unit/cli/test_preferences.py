@@ -10,6 +10,7 @@ from tests.unit.small_server import SmallServer
 
 PATH = "/api/v1/users/u/preferences"
 DEFAULTS = {"timezone": "UTC", "digestAt": "09:00", "digestDay": "monday", "categories": {}, "kinds": {}}
+DEFAULTS |= {"roles": {}}
 SET = {
     "timezone": "Europe/Berlin",
     "quietHours": {"start": "20:00", "end": "08:00"},
@@ -177,3 +178,20 @@ def test_the_next_digest_is_shown_as_it_would_be_sent(run: Run, small_server: Sm
     assert json.loads(run("digest", "--json").out) == digests
     small_server.answer("GET", "/api/v1/users/u/digest", {"data": []})
     assert run("digest").out == "Nothing waits for a digest.\n"
+
+
+def test_a_role_has_frequencies_of_its_own(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "dana"})
+    roles = {"owned": {"tag": {"Email": "daily"}}}
+    small_server.answer("GET", "/api/v1/users/u/preferences", DEFAULTS | {"roles": roles})
+    small_server.answer("PUT", "/api/v1/users/u/preferences", DEFAULTS | {"roles": roles})
+    options = ("--channel", "email", "--frequency", "immediate")
+    outcome = run("kinds", "breaking", "--role", "owned", "--role", "aboveOwned", *options)
+    breaking = {"breaking": {"Email": "immediate"}}
+    assert small_server.requests[-1].body == DEFAULTS | {
+        "roles": {"owned": roles["owned"] | breaking, "aboveOwned": breaking}
+    }
+    assert "tag (owned), mail" in outcome.out
+    run("kinds", "tag", "--role", "owned", "--channel", "email", "--frequency", "default")
+    assert small_server.requests[-1].body == DEFAULTS
+    assert run("kinds", "--role", "owned").code != 0

@@ -19,7 +19,7 @@ from tocsin.flow.schedule.preferences import DIGESTS, OVER_LIMIT, PREFERRED
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.inheritance import inherits_owners
-from tocsin.model.kind_words import DEFAULT_SOURCES, frequency_text, refusal_text
+from tocsin.model.kind_words import DEFAULT_SOURCES, follow_text, frequency_text, refusal_text
 from tocsin.model.message import MessageStatus
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonContext, ReasonKind
@@ -118,9 +118,7 @@ class Explanation:
         if self.person is None:
             return self._of_everybody()
         if self.notified:
-            return _yes_answer(
-                self.person, self.notified, explained_context(self.logged.event, self.reader), self.reader
-            )
+            return _yes_answer(self.person, self.notified, self.logged.event, self.reader)
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
         kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
@@ -232,9 +230,10 @@ def explained_context(event: ChangeEvent, reader: ExplanationReader) -> ReasonCo
 
 
 def _yes_answer(
-    person: Person, notified: Sequence[NotificationRecord], context: ReasonContext, reader: ExplanationReader
+    person: Person, notified: Sequence[NotificationRecord], event: ChangeEvent, reader: ExplanationReader
 ) -> str:
-    ways = [f"{phrase_of(one.notification.channel)} {_became(one, reader)}" for one in notified]
+    context = explained_context(event, reader)
+    ways = [f"{phrase_of(one.notification.channel)} {_became(one, event, reader)}" for one in notified]
     name = None if reader.is_of(person.id) else person.shown_name
     because = "; ".join(
         dict.fromkeys(
@@ -258,11 +257,11 @@ def _name_and_is(person: Person, reader: ExplanationReader) -> str:
     return "you are" if reader.is_of(person.id) else f"{person.shown_name} is"
 
 
-def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
+def _became(record: NotificationRecord, event: ChangeEvent, reader: ExplanationReader) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
-    at = f"at {reader.moment(record.notification.due_at_ms)}{_gathering_text(record, reader)}"
+    at = f"at {reader.moment(record.notification.due_at_ms)}{_gathering_text(record, event, reader)}"
     if record.is_off:
-        return f"(not shown: {_choice_text(record, reader)})"
+        return f"(not shown: {_choice_text(record, event, reader)})"
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
     if _is_kept_back(record):
@@ -277,20 +276,22 @@ def _became(record: NotificationRecord, reader: ExplanationReader) -> str:
     return f"{at} ({'delivered' if status == MessageStatus.DELIVERED.value else 'given up'} after {tries})"
 
 
-def _gathering_text(record: NotificationRecord, reader: ExplanationReader) -> str:
+def _gathering_text(record: NotificationRecord, event: ChangeEvent, reader: ExplanationReader) -> str:
     """Return whether its message has its time from the recipient, and how many other notifications are in it."""
     choice = record.choice
-    is_at_once_by_default = choice.layer in DEFAULT_SOURCES and choice.frequency is Frequency.IMMEDIATE
+    is_said = choice.layer is Layer.FOLLOW or (
+        choice.layer in DEFAULT_SOURCES and choice.frequency is Frequency.IMMEDIATE
+    )
     waits = choice.layer is not Layer.NOBODY and choice.frequency in DIGESTS
     if record.message is None:
-        return f" as {_choice_text(record, reader)}" if waits or is_at_once_by_default else ""
+        return f" as {_choice_text(record, event, reader)}" if waits or is_said else ""
     key, _, limit = (record.message.grouping_key or "").partition(OVER_LIMIT)
     if limit:
         who = "you want" if reader.is_of(record.notification.recipient_id) else "the recipient wants"
         way = phrase_of(record.notification.channel)
         return f"{_together_text(record.message)} because {who} at most {limit} an hour {way}"
-    is_preferred = key.startswith(PREFERRED) or is_at_once_by_default
-    return f"{f' as {_choice_text(record, reader)}' if is_preferred else ''}{_together_text(record.message)}"
+    is_preferred = key.startswith(PREFERRED) or is_said
+    return f"{f' as {_choice_text(record, event, reader)}' if is_preferred else ''}{_together_text(record.message)}"
 
 
 def _together_text(message: MessageRecord) -> str:
@@ -299,18 +300,19 @@ def _together_text(message: MessageRecord) -> str:
     return f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
 
 
-def _choice_text(record: NotificationRecord, reader: ExplanationReader) -> str:
+def _choice_text(record: NotificationRecord, event: ChangeEvent, reader: ExplanationReader) -> str:
     """Return what its recipient preferred when it was written: ``you prefer changed descriptions daily``."""
     choice, is_reader = record.choice, reader.is_of(record.notification.recipient_id)
     if choice.layer is Layer.MUTE:
         return f"{'you' if is_reader else 'the recipient'} {Mute.from_text(choice.kind).in_words(reader.minute)}"
+    follow = follow_text(choice, record.notification.reasons, event, "your" if is_reader else "the recipient's")
     if choice.frequency is Frequency.NEVER:
-        return refusal_text(choice, "you never want" if is_reader else "the recipient never wants")
+        return refusal_text(choice, "you never want" if is_reader else "the recipient never wants", follow)
     prefers = "you prefer" if is_reader else "the recipient prefers"
-    is_said = choice.layer in DEFAULT_SOURCES or (
+    is_said = choice.layer in (*DEFAULT_SOURCES, Layer.FOLLOW) or (
         choice.layer is Layer.OWN and choice.frequency is not Frequency.IMMEDIATE
     )
-    return frequency_text(choice, prefers) if is_said else prefers
+    return frequency_text(choice, prefers, follow) if is_said else prefers
 
 
 def _mismatch(trace: AlertTrace) -> str:

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from tocsin.delivery.lines import UTC, exact_moment_text, moment_text
 from tocsin.model.change_request import NOT_ASKED, AskedFor
 
-_STORED = (("the recipient never wants", "you never want"), ("the recipient", "you"))
+_STORED = (
+    ("the recipient never wants", "you never want"),
+    ("the recipient's", "your"),
+    ("the recipient", "you"),
+)
 """How stored sentences name a recipient, and how they address them."""
 
 

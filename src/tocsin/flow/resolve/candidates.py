@@ -245,9 +245,22 @@ def _ways(rules: Sequence[RecipientRule], context: _EventContext) -> Iterator[_W
                 is_of_subject = principal.is_of_subject or step.node_id != step.root_id
                 of_subject = True if is_of_subject and not step.hops else None
                 reason = _reason(
-                    rule, principal.team, via=via, hops=step.hops, of_subject=of_subject, through=principal.through
+                    rule,
+                    principal.team,
+                    via=via,
+                    hops=step.hops,
+                    of_subject=of_subject,
+                    through=principal.through,
+                    follow=_follow_at(rule, step, principal),
                 )
                 yield _Way(rule, principal, reason, step.node_id)
+
+
+def _follow_at(rule: RecipientRule, step: DownstreamStep, principal: Principal) -> str | None:
+    """Return the key of the follow by which a principal is concerned, where it is of another asset than has changed."""
+    if principal.follow is not None or rule.relation is not ReasonKind.FOLLOWER or principal.through is not None:
+        return principal.follow
+    return None if step.node_id == step.root_id else step.node_id
 
 
 def _group_pairs(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
@@ -275,7 +288,7 @@ def _candidate(way: _Way, person: Person, context: _EventContext) -> Candidate:
     row = way.row
     met = context.fact_met(row, person.id) if row.questions and row.relation is ReasonKind.USER else None
     if met is not None:
-        way = way._replace(reason=_reason_met(way.reason, met.question, met.through))
+        way = way._replace(reason=_reason_met(way.reason, met.question, met.through, met.follow))
     stop, mute = _stop(way, person, context), None
     address: str | None = None
     if row.channel is Channel.ACTIVITY_FEED:
@@ -359,9 +372,9 @@ def _relation_in(reason: Reason) -> _Relation:
 
 
 @lru_cache(maxsize=10_000)
-def _reason_met(reason: Reason, met: str, through: Followed | None) -> Reason:
+def _reason_met(reason: Reason, met: str, through: Followed | None, follow: str | None) -> Reason:
     """Return a reason with the relation that a condition asked for, and what is followed in place of the asset."""
-    return reason.model_copy(update={"met": met, "through": through})
+    return reason.model_copy(update={"met": met, "through": through, "follow": follow})
 
 
 @lru_cache(maxsize=10_000)
@@ -373,6 +386,7 @@ def _reason(
     hops: int = 0,
     of_subject: bool | None = None,
     through: Followed | None = None,
+    follow: str | None = None,
 ) -> Reason:
     return Reason(
         kind=row.relation,
@@ -386,4 +400,5 @@ def _reason(
         through=through,
         states=row.states or None,
         search=row.search or None,
+        follow=follow,
     )

@@ -41,7 +41,8 @@ class Principal(NamedTuple):
     ``since_offset`` is the log offset of the event that made it so: earlier events are not for them, nor are
     events after ``until_offset``. ``is_of_subject``: the relation is to what the node is about. ``through`` is what a
     follower follows that contains the node, None where it is the node itself; ``is_hidden``: they may not view that.
-    ``team`` is the name of the team as whose member a person follows by default.
+    ``team`` is the name of the team as whose member a person follows by default; ``follow`` the key of the follow where
+    neither the node nor ``through`` says what it is of.
     """
 
     relation: ReasonKind
@@ -55,6 +56,7 @@ class Principal(NamedTuple):
     through: Followed | None = None
     is_hidden: bool = False
     team: str | None = None
+    follow: str | None = None
 
 
 class Member(NamedTuple):
@@ -71,7 +73,8 @@ class Member(NamedTuple):
 class PersonFact:
     """Something that an alert asks of people holds of a person, at ``place`` (an entity; empty: everywhere).
 
-    ``through`` is what they follow that contains the place, None where they follow the place itself.
+    ``through`` is what they follow that contains the place, None where they follow the place itself; ``follow`` as of a
+    principal.
     """
 
     place: str
@@ -80,6 +83,7 @@ class PersonFact:
     since_offset: int = 0
     until_offset: int = NO_END
     through: Followed | None = None
+    follow: str | None = None
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ def person_facts_of(
         place = principal.node_id or ANYWHERE
         if principal.principal_type != "team":
             since, until = principal.since_offset, principal.until_offset
-            yield PersonFact(place, principal.principal_id, question, since, until, principal.through)
+            person_id, through = principal.principal_id, principal.through
+            yield PersonFact(place, person_id, question, since, until, through, principal.follow)
         for member in members_by_team[principal.principal_id]:
             since = max(principal.since_offset, member.since_offset)
             until = min(principal.until_offset, member.until_offset)

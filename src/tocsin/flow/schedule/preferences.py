@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 from tocsin.flow.schedule.wall_clock import next_shown_s, zone_named
 from tocsin.model.change_kinds import EventKind, Frequency
+from tocsin.model.follow_choices import FollowChoices, FollowLayer
 from tocsin.model.mute import EVERYTHING_ID, Mute, MuteKind, actor_key
-from tocsin.model.notification import ReasonKind
 from tocsin.model.notification_draft import EventHead, NotificationDraft
 from tocsin.model.preferences import (
     DEFAULT,
@@ -26,10 +26,12 @@ from tocsin.model.preferences import (
     Layers,
     Preferences,
     Weekday,
-    choose,
     mandatory_kind,
+    times_of,
 )
+from tocsin.model.roles import AssetRole
 from tocsin.model.subscription import Channel
+from tocsin.model.ways import ToldBecause, Way, choose_among, ways_of
 
 _DAY = timedelta(days=1)
 
@@ -45,6 +47,12 @@ NEVER_MS = 2**62
 
 _HOUR_MS = 3_600_000
 _MENTION = "mention"
+_ANY_ROLE = frozenset[AssetRole | None]()
+
+_ChoiceKey = tuple[int, str, str, bool, frozenset[AssetRole | None]]
+"""By what choices are remembered: the layers, the event, the channel, whether its reader is mentioned, and the roles.
+"""
+
 _MOMENT_MS = 1_000
 """How much later what comes too late for the message at the end of quiet hours is sent."""
 
@@ -186,7 +194,8 @@ class Preferred:
 
     ``layers`` are of who has chosen something, or is in a team that has; the times of a recipient are those of the
     first layer. ``versions`` say, by recipient, which preferences these are: what waited for others does not take more.
-    ``beneath`` are the defaults that hold for all others. ``mutes`` are the broad ones, by recipient.
+    ``beneath`` are the defaults that hold for all others. ``mutes`` are the broad ones, by recipient, ``follows`` the
+    choices for single follows, by recipient and ``follow_key``.
     """
 
     layers: Mapping[str, Layers] = field(default_factory=dict)
@@ -194,54 +203,73 @@ class Preferred:
     kinds: Mapping[str, tuple[EventKind, ...]] = field(default_factory=dict)
     beneath: Layers = ()
     mutes: Mapping[str, Sequence[Mute]] = field(default_factory=dict)
-    _choices: dict[tuple[int, str, str, bool], FrequencyChoice] = field(default_factory=dict, compare=False, repr=False)
-    """What is chosen for an event, by the layers, which many recipients share."""
+    follows: Mapping[str, Mapping[str, FollowChoices]] = field(default_factory=dict)
+    _choices: dict[_ChoiceKey, FrequencyChoice] = field(default_factory=dict, compare=False, repr=False)
+    """What is chosen for an event, by the layers and roles, which many recipients share."""
+    _role_layers: dict[int, bool] = field(default_factory=dict, compare=False, repr=False)
+    """Whether layers depend on roles."""
     _waits: dict[tuple[int, str, str], PreferredWait | None] = field(default_factory=dict, compare=False, repr=False)
     """What is waited for, by the layers."""
 
     @property
     def is_empty(self) -> bool:
         """Return whether nobody prefers anything."""
-        return not self.layers and not self.beneath and not self.mutes
+        return not self.layers and not self.beneath and not self.mutes and not self.follows
 
     def choice_for(self, draft: NotificationDraft) -> FrequencyChoice:
         """Return how often what a draft is about comes to its recipient over its channel."""
-        is_mentioned = ReasonKind.MENTION in draft.reasons.kinds
-        return self.choice(draft.recipient_id, draft.event, draft.channel, is_mentioned=is_mentioned)
+        return self.choice(draft.recipient_id, draft.event, draft.channel, draft.reasons.because)
 
     def choice(
-        self, recipient_id: str | None, event: EventHead, channel: Channel, *, is_mentioned: bool
+        self, recipient_id: str | None, event: EventHead, channel: Channel, because: ToldBecause
     ) -> FrequencyChoice:
-        """Return how often an event comes to a recipient over a channel; a mention counts for who is mentioned."""
+        """Return how often an event comes to a recipient over a channel, who is told of it for some reasons.
+
+        A mention counts for who is mentioned.
+        """
         layers, mutes = self._layers_of(recipient_id), self.mutes.get(recipient_id or "", ())
-        if not layers and not mutes:
+        follows = self.follows.get(recipient_id or "", {})
+        if not layers and not mutes and not follows:
             return DEFAULT
-        if mutes:
-            mute = _mute_of(mutes, layers, self._kinds_of(event, is_mentioned=is_mentioned), (event, channel))
+        if mutes or follows:
+            ways, kinds = ways_of(because, event.entity_id, follows), self._kinds_of(event, because)
+            mute = _mute_of(mutes, (layers, ways), kinds, (event, channel)) if mutes else None
             if mute is not None:
                 return FrequencyChoice(Frequency.NEVER, mute.to_text(), Layer.MUTE)
-        key = (id(layers), event.event_id, channel, is_mentioned)
+            if any(way.follows for way in ways):
+                return choose_among(ways, layers, kinds, channel)
+        return self._choice_by_role(layers, event, channel, because)
+
+    def _choice_by_role(
+        self, layers: Layers, event: EventHead, channel: Channel, because: ToldBecause
+    ) -> FrequencyChoice:
+        """Return what layers choose for the roles of a recipient; who shares these shares the choice."""
+        by_role = self._role_layers.get(id(layers))
+        if by_role is None:
+            by_role = any(preferences.names_roles() for _, preferences in layers)
+            self._role_layers[id(layers)] = by_role
+        roles = because.roles if by_role else _ANY_ROLE
+        key = (id(layers), event.event_id, channel, because.is_mentioned, roles)
         cached_choice = self._choices.get(key)
         if cached_choice is None:
-            kinds = self._kinds_of(event, is_mentioned=is_mentioned)
-            cached_choice = self._choices[key] = choose(layers, kinds, channel)
+            ways = ways_of(because, event.entity_id, {}) if by_role else ()
+            kinds = self._kinds_of(event, because)
+            cached_choice = self._choices[key] = choose_among(ways, layers, kinds, channel)
         return cached_choice
 
     def choice_of_mute(self, draft: NotificationDraft) -> FrequencyChoice | None:
         """Return the choice of never that a mute of an alert or asset is; None without one, or of a mandatory kind."""
-        is_mentioned = ReasonKind.MENTION in draft.reasons.kinds
-        if draft.mute is None or self.has_mandatory_kind(draft.recipient_id, draft.event, is_mentioned=is_mentioned):
+        if draft.mute is None or self.has_mandatory_kind(draft.recipient_id, draft.event, draft.reasons.because):
             return None
         return FrequencyChoice(Frequency.NEVER, draft.mute.to_text(), Layer.MUTE)
 
-    def has_mandatory_kind(self, recipient_id: str | None, event: EventHead, *, is_mentioned: bool) -> bool:
+    def has_mandatory_kind(self, recipient_id: str | None, event: EventHead, because: ToldBecause) -> bool:
         """Return whether an event is of a kind that nobody may switch off."""
-        kinds = self._kinds_of(event, is_mentioned=is_mentioned)
-        return mandatory_kind(self._layers_of(recipient_id), kinds) is not None
+        return mandatory_kind(self._layers_of(recipient_id), self._kinds_of(event, because)) is not None
 
-    def _kinds_of(self, event: EventHead, *, is_mentioned: bool) -> Sequence[EventKind]:
+    def _kinds_of(self, event: EventHead, because: ToldBecause) -> Sequence[EventKind]:
         kinds = self.kinds.get(event.event_id, ())
-        if is_mentioned or len(kinds) < 2:
+        if because.is_mentioned or len(kinds) < 2:
             return kinds
         return tuple(one for one in kinds if one.kind != _MENTION)
 
@@ -251,11 +279,11 @@ class Preferred:
         In the app there are no quiet hours.
         """
         layers = self._layers_of(draft.recipient_id)
-        if not layers:
+        if not layers and choice.layer is Layer.NOBODY:
             return None
         key = (id(layers), choice.frequency, choice.moment)
         if key not in self._waits:
-            self._waits[key] = wait_of(layers[0][1], choice)
+            self._waits[key] = wait_of(times_of(layers), choice)
         wait = self._waits[key]
         if wait is None or draft.channel is not IN_APP:
             return wait
@@ -275,13 +303,16 @@ NO_PREFERENCES = Preferred()
 
 
 def _mute_of(
-    mutes: Sequence[Mute], layers: Layers, kinds: Sequence[EventKind], place: tuple[EventHead, Channel]
+    mutes: Sequence[Mute],
+    choices: tuple[Layers, Sequence[Way]],
+    kinds: Sequence[EventKind],
+    place: tuple[EventHead, Channel],
 ) -> Mute | None:
     """Return the broad mute that suppresses an event over a channel; none does of a kind that is mandatory.
 
     Muted kinds suppress an event as kinds do that never come: what is of another kind as well comes for that.
     """
-    event, channel = place
+    (layers, ways), (event, channel) = choices, place
     own_mutes = [one for one in mutes if one.holds(channel, (event.offset, event.timestamp_ms))]
     if not own_mutes or mandatory_kind(layers, kinds) is not None:
         return None
@@ -290,8 +321,9 @@ def _mute_of(
         if mute.about_id in (EVERYTHING_ID, actor):
             return mute
     by_kind = {mute.subject: mute for mute in own_mutes if mute.kind is MuteKind.KIND}
-    never = Preferences(kinds={name: {channel: Frequency.NEVER} for name in by_kind})
-    choice = choose(((Layer.OWN, never), *layers), kinds, channel)
+    silence = FollowChoices(kinds={name: {channel: Frequency.NEVER} for name in by_kind})
+    silent_ways = [way._replace(follows=(FollowLayer("", silence), *way.follows)) for way in ways]
+    choice = choose_among(silent_ways, layers, kinds, channel)
     is_muted = choice.frequency is Frequency.NEVER and choice.kind in by_kind
     return by_kind[choice.kind] if is_muted else None
 

@@ -237,7 +237,8 @@ def _choice_json(choice: FrequencyChoice) -> Document | None:
         return None
     if choice.layer is Layer.MUTE:
         return {"kind": Mute.from_text(choice.kind).subject, "frequency": choice.frequency.value, "from": "mute"}
-    return {"kind": choice.kind or None, "frequency": choice.frequency.value, "from": choice.layer.value}
+    role = {"role": choice.role} if choice.role else {}
+    return {"kind": choice.kind or None, "frequency": choice.frequency.value, "from": choice.layer.value} | role
 
 
 NOTIFIED: Shape[NotificationRecord] = {

@@ -44,6 +44,7 @@ FOLLOWED: Shape[AssetFollow] = {
     "lastOpened?": (TIME, lambda followed: followed.told_count.opened_ms),
     "deleted": (FLAG, lambda followed: followed.is_deleted),
     "expires?": (TIME, lambda followed: followed.expires_ms),
+    "preferences?": (ref("FollowChoices"), lambda followed: followed.choices and followed.choices.to_stored()),
 }
 """An entry of the list."""
 

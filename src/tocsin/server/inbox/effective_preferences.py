@@ -32,6 +32,7 @@ from tocsin.model.preferences import (
     choose,
     times_of,
 )
+from tocsin.model.roles import AssetRole
 from tocsin.model.subscription import Channel
 
 
@@ -59,6 +60,14 @@ def effective_preferences(layers: Layers, visible_teams: Iterable[Document]) -> 
 
 def _row(kind: KindOfChange, layers: Layers, teams: Mapping[str, EntityReference]) -> PreferenceRow:
     mandatory = {name for _, one in layers if isinstance(one, DefaultPreferences) for name in one.mandatory}
+    cells_by_role = {
+        role: {
+            channel: cell
+            for channel in PREFERRED_CHANNELS
+            if (cell := _role_cell(kind, channel, (layers, teams), role))
+        }
+        for role in AssetRole
+    }
     return PreferenceRow(
         kind=kind.name,
         label=kind.label,
@@ -66,14 +75,31 @@ def _row(kind: KindOfChange, layers: Layers, teams: Mapping[str, EntityReference
         has_events=kind.has_events,
         is_mandatory=kind.name in mandatory,
         channels={channel: _cell(kind, channel, layers, teams) for channel in PREFERRED_CHANNELS},
+        roles={role: cells for role, cells in cells_by_role.items() if cells},
     )
 
 
+def _role_cell(
+    kind: KindOfChange, channel: Channel, choices: tuple[Layers, Mapping[str, EntityReference]], role: AssetRole
+) -> PreferenceCell | None:
+    """Return the cell of a role; None where nothing is chosen for it alone."""
+    layers, teams = choices
+    choice = choose(layers, _event_kinds(kind), channel, role)
+    return _cell_of(choice, layers, teams) if choice.role else None
+
+
 def _cell(kind: KindOfChange, channel: Channel, layers: Layers, teams: Mapping[str, EntityReference]) -> PreferenceCell:
-    event_kinds = [EventKind(kind.name, category) for category in _CATEGORIES.get(kind.name, ("",))]
-    choice = choose(layers, event_kinds, channel)
+    choice = choose(layers, _event_kinds(kind), channel)
     if kind.crosses and choice.kind != kind.name:
         return PreferenceCell(frequency=None, source=ChoiceSource.NOBODY)
+    return _cell_of(choice, layers, teams)
+
+
+def _event_kinds(kind: KindOfChange) -> list[EventKind]:
+    return [EventKind(kind.name, category) for category in _CATEGORIES.get(kind.name, ("",))]
+
+
+def _cell_of(choice: FrequencyChoice, layers: Layers, teams: Mapping[str, EntityReference]) -> PreferenceCell:
     times = times_of(layers)
     return PreferenceCell(
         frequency=choice.frequency,

@@ -18,6 +18,7 @@ from tocsin.model.change_request import (
 from tocsin.model.consumer import ConsumerRequest, PositionRequest
 from tocsin.model.effective_preferences import EffectivePreferences
 from tocsin.model.entity import Document
+from tocsin.model.follow_choices import FollowChoices
 from tocsin.model.follow_review import MOST_SELECTED, Review
 from tocsin.model.inbox import MarkRequest
 from tocsin.model.message import OutcomeReason
@@ -90,6 +91,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     NextDigest,
     MarkRequest,
     Preferences,
+    FollowChoices,
     DefaultPreferences,
     EffectivePreferences,
     RetentionSettings,
@@ -135,7 +137,9 @@ REQUESTS: dict[str, Document] = {
     "AssetsRequest": closed_object({"assets": array(_TYPED), "dryRun": FLAG}, required=["assets"]),
     "FollowsRequest": closed_object({"entities": array(_TYPED)}, required=["entities"]),
     "AssetSelection": closed_object(_SELECTION) | {"description": "Assets, by one of `ids`, `names` and `query`."},
-    "KeptSelection": closed_object({**_SELECTION, "review": either(Review.EXPIRING)})
+    "KeptSelection": closed_object(
+        {**_SELECTION, "review": either(Review.EXPIRING), "preferences": ref("FollowChoices")}
+    )
     | {"description": "Assets by `ids`, `names` or `query`; or by `review` what is followed and about to end."},
     "FollowSelection": closed_object({**_SELECTION, "review": either(*Review), "q": TEXT})
     | {"description": "What is followed, by `ids`, `names`, `query`, or the filters of the list: `review`, `q`."},

@@ -70,8 +70,15 @@ notification_preference = Table(
     Column("user_id", ID, primary_key=True),
     Column("document", Text, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
+    Column("follows", Text),
 )
-"""One row per person who prefers something: ``model/preferences.Preferences`` as JSON; and that of ``EVERYBODY``."""
+"""One row per person who prefers something: ``model/preferences.Preferences`` as JSON; and that of ``EVERYBODY``.
+
+``follows`` are their choices for single follows, ``model/follow_choices.FollowChoices`` as JSON by ``follow_key``.
+"""
+
+NO_DOCUMENT = ""
+"""The document of a person who has choices for follows, but no preferences."""
 
 EVERYBODY = "everybody"
 """In place of a person: the defaults of the server."""

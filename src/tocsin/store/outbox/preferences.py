@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from tocsin.flow.schedule.preferences import (
     quiet_times_of,
 )
 from tocsin.model.change_kinds import EventKind
+from tocsin.model.follow_choices import FollowChoices
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import gathered_message_id, recipient_key
 from tocsin.model.notification_draft import NotificationDraft
@@ -38,11 +39,12 @@ from tocsin.model.preferences import (
     times_of,
 )
 from tocsin.store.catalogue.people.teams import memberships_in
+from tocsin.store.catalogue.relations.follow_choices import change_choices, choices_of, parse_choices
 from tocsin.store.database.alert_tables import IS_BROAD, mute
 from tocsin.store.database.engine import insert_into, is_sqlite, reading, writing
 from tocsin.store.database.inbox_columns import IS_LATER
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.people_tables import EVERYBODY, notification_preference, team_preference
+from tocsin.store.database.people_tables import EVERYBODY, NO_DOCUMENT, notification_preference, team_preference
 from tocsin.store.database.tables import change_event, destination_secret, message, notification, person
 from tocsin.store.outbox.team_preferences import defaults_of_teams
 from tocsin.store.recipients.mutes import broad_mutes_of
@@ -114,9 +116,33 @@ class SqlPreferences:
     def put(self, user_id: str, preferences: Preferences, *, now_ms: int) -> None:
         """Replace what a person prefers; messages that wait for their time become due as they prefer it now."""
         row = {"document": json.dumps(preferences.to_stored()), "updated_at_ms": now_ms}
-        with writing(self._engine) as connection:
+
+        def write(connection: Connection) -> None:
             insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
+
+        self._write(user_id, write, now_ms)
+
+    def choices_for_follows(self, user_id: str) -> Mapping[str, FollowChoices]:
+        """Return what a person has chosen for single follows, by ``follow_key``."""
+        with reading(self._engine) as connection:
+            return choices_of(connection, user_id)
+
+    def choose_for_follows(
+        self, user_id: str, choices: Mapping[str, FollowChoices], followed_keys: Collection[str], *, now_ms: int
+    ) -> None:
+        """Replace what a person chose for some of ``followed_keys``, their follows; messages move as in ``put``.
+
+        Raises
+        ------
+        InvalidInput : they are more than a person may have
+        """
+        self._write(user_id, lambda it: change_choices(it, user_id, choices, followed_keys, now_ms), now_ms)
+
+    def _write(self, user_id: str, write: Callable[[Connection], None], now_ms: int) -> None:
+        """Write something that a person prefers; messages that wait become due as they prefer it now."""
+        with writing(self._engine) as connection:
+            write(connection)
             planned_ids = _plan_by_newest(connection, user_id, now_ms)
             _show_in_app(connection, user_id, now_ms)
             has_one_writer = is_sqlite(connection)
@@ -160,7 +186,7 @@ class SqlPreferences:
             choosing_people = people
             if not choices.beneath:
                 choosing_people = {one for one, layers in choices.layers.items() if _depend_on_kinds(layers)}
-                choosing_people |= mutes.keys()
+                choosing_people |= mutes.keys() | choices.follows.keys()
             events = {draft.event.event_id for draft in drafts if draft.recipient_id in choosing_people}
             return replace(choices, kinds=kinds_of_events(connection, events))
 
@@ -178,11 +204,13 @@ def find_preferences(connection: Connection, user_ids: Collection[str], *, has_t
         beneath = ((Layer.SERVER, DefaultPreferences.model_validate_json(of_everybody.document)),)
     layers = _layers_of_members(connection, user_ids, beneath) if has_teams else {}
     for user_id, row in preference_rows.items():
-        lower_layers = layers.get(user_id, beneath)
-        choices = Preferences.model_validate_json(row.document)
-        layers[user_id] = ((Layer.OWN, choices.above(times_of(lower_layers))), *lower_layers)
+        if row.document != NO_DOCUMENT:
+            lower_layers = layers.get(user_id, beneath)
+            choices = Preferences.model_validate_json(row.document)
+            layers[user_id] = ((Layer.OWN, choices.above(times_of(lower_layers))), *lower_layers)
     versions = {user_id: row.updated_at_ms for user_id, row in preference_rows.items()}
-    return Preferred(layers, versions, beneath=beneath)
+    follows = {user_id: parse_choices(row.follows) for user_id, row in preference_rows.items() if row.follows}
+    return Preferred(layers, versions, beneath=beneath, follows=follows)
 
 
 def _layers_of_members(connection: Connection, user_ids: Collection[str], beneath: Layers) -> dict[str, Layers]:

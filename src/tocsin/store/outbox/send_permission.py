@@ -23,13 +23,15 @@ from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import Addressee, is_to_endpoint, viewers_of
 from tocsin.flow.schedule.preferences import NO_PREFERENCES, Preferred
 from tocsin.model.change_kinds import Frequency
-from tocsin.model.kind_words import refusal_text
+from tocsin.model.follow_choices import FollowChoices
+from tocsin.model.kind_words import follow_text, refusal_text
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.mute import Mute
-from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.notification import Reason
 from tocsin.model.notification_draft import EventHead
 from tocsin.model.preferences import IN_APP, Layer, Layers, zone_of
 from tocsin.model.subscription import Channel
+from tocsin.model.ways import told_because
 from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
@@ -176,7 +178,8 @@ class Permitted:
         with reading(self._engine) as connection:
             choices = find_preferences(connection, people) if people else NO_PREFERENCES
             choices = replace(choices, mutes=broad_mutes_of(connection, people))
-            choosing_people = people if choices.beneath else choices.layers.keys() | choices.mutes.keys()
+            choosing_people = choices.layers.keys() | choices.mutes.keys() | choices.follows.keys()
+            choosing_people = people if choices.beneath else choosing_people
             choosing = {one.event.id for one in dispatch.entries if one.recipient_id in choosing_people}
             by_recipient = replace(choices, kinds=kinds_of_events(connection, choosing))
             asking = [one for one in people if _leaves_out_read(choices.layers.get(one, choices.beneath))]
@@ -196,18 +199,17 @@ class Permitted:
         def refusal_of(entry: Entry) -> tuple[OutcomeReason, str] | None:
             if (entry.recipient_id, entry.event.id) in pairs_read:
                 return OutcomeReason.HANDLED, _READ
-            is_mentioned = any(one.kind is ReasonKind.MENTION for one in entry.reasons)
+            because = told_because(entry.reasons)
             heads = (_head_of(entry), _head_of(entry)._replace(offset=NO_END, timestamp_ms=now_ms))
-            choices = (
-                by_recipient.choice(entry.recipient_id, head, channel, is_mentioned=is_mentioned) for head in heads
-            )
+            choices = (by_recipient.choice(entry.recipient_id, head, channel, because) for head in heads)
             choice = next((choice for choice in choices if choice.frequency is Frequency.NEVER), None)
             if choice is None:
                 return None
             if choice.layer is Layer.MUTE:
                 mute = Mute.from_text(choice.kind)
                 return OutcomeReason.MUTED, f"the recipient {mute.in_words(moment_text)}"
-            return OutcomeReason.MUTED, refusal_text(choice, "the recipient never wants")
+            follow = follow_text(choice, entry.reasons, entry.event, "the recipient's")
+            return OutcomeReason.MUTED, refusal_text(choice, "the recipient never wants", follow)
 
         return objection
 
@@ -304,6 +306,7 @@ def _people_who_may_object(dispatches: Sequence[Dispatch], choices: Preferred) -
     """Return those of the people whom these messages are for who leave out something, by what holds for them."""
     people = {entry.recipient_id for dispatch in dispatches for entry in dispatch.entries if entry.recipient_id}
     objecting_people = {person for person, layers in choices.layers.items() if _may_object(layers)}
+    objecting_people |= {person for person, follows in choices.follows.items() if any(map(_is_quiet, follows.values()))}
     return objecting_people | (people - choices.layers.keys() if _may_object(choices.beneath) else set())
 
 
@@ -314,22 +317,24 @@ def _wanted_places(
 
     Nothing is returned for who leaves out what they have read.
     """
-    entries = {
-        (entry.recipient_id, entry.event.id, dispatch.message.channel): entry
+    entries = [
+        ((entry.recipient_id, entry.event.id, dispatch.message.channel), entry)
         for dispatch in dispatches
         for entry in dispatch.entries
         if entry.recipient_id in people
-    }
-    kinds = kinds_of_events(connection, {event_id for _, event_id, _ in entries})
+    ]
+    kinds = kinds_of_events(connection, {event_id for (_, event_id, _), _ in entries})
     choices = replace(choices, kinds=kinds)
     reading_people = {one for one in people if _leaves_out_read(choices.layers.get(one, choices.beneath))}
 
     def is_wanted(place: _Place, entry: Entry) -> bool:
         person, head, channel = entry.recipient_id, _head_of(entry), Channel(place[2])
-        both = (choices.choice(person, head, channel, is_mentioned=is_mentioned) for is_mentioned in (False, True))
-        return person not in reading_people and all(choice.frequency is not Frequency.NEVER for choice in both)
+        because = told_because(entry.reasons)
+        both = (because._replace(is_mentioned=is_mentioned) for is_mentioned in (False, True))
+        both_choices = (choices.choice(person, head, channel, one) for one in both)
+        return person not in reading_people and all(one.frequency is not Frequency.NEVER for one in both_choices)
 
-    return {place for place, entry in entries.items() if is_wanted(place, entry)}
+    return {place for place, _ in entries} - {place for place, entry in entries if not is_wanted(place, entry)}
 
 
 def _remember(until_s: Mapping[_Key, float], keys: Collection[_Key], asked_at_s: float) -> dict[_Key, float]:
@@ -340,6 +345,10 @@ def _remember(until_s: Mapping[_Key, float], keys: Collection[_Key], asked_at_s:
 
 def _may_object(layers: Layers) -> bool:
     return _leaves_out_read(layers) or any(preferences.has(Frequency.NEVER) for _, preferences in layers)
+
+
+def _is_quiet(choices: FollowChoices) -> bool:
+    return choices.has(Frequency.NEVER)
 
 
 def _leaves_out_read(layers: Layers) -> bool:
@@ -357,8 +366,7 @@ def _read_by(connection: Connection, people: Collection[str], offsets: Collectio
 
 
 def _is_mandatory(entry: Entry, choices: Preferred) -> bool:
-    is_mentioned = any(one.kind is ReasonKind.MENTION for one in entry.reasons)
-    return choices.has_mandatory_kind(entry.recipient_id, _head_of(entry), is_mentioned=is_mentioned)
+    return choices.has_mandatory_kind(entry.recipient_id, _head_of(entry), told_because(entry.reasons))
 
 
 def _head_of(entry: Entry) -> EventHead:

@@ -16,7 +16,7 @@ from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.columns import changed_columns, relative_fqns_by_spelling
 from tocsin.model.entity_link import steps_of
-from tocsin.model.notification import Followed, ReasonKind
+from tocsin.model.notification import Followed, ReasonKind, follow_key
 from tocsin.store.database.documents import STORED, entity_of
 from tocsin.store.database.feed_tables import thread
 from tocsin.store.database.keys import rows_by_key
@@ -100,6 +100,7 @@ def column_followers(
         column_name = f"{name}.{path}" if name else None
         through = Followed(type=entity_type, id=asset_id, fully_qualified_name=column_name, relation=COLUMN)
         principal = Principal(ReasonKind.FOLLOWER, user_id, "user", asset_id, "", since, until, through=through)
+        principal = principal._replace(follow=follow_key(asset_id, path))
         for node in places.get(asset_id, ()):
             if node != asset_id and followed_column.covers(columns_by_node.get(node, ())):
                 yield principal._replace(node_id=node, is_of_subject=True)

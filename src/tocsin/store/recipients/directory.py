@@ -190,7 +190,7 @@ class SqlDirectory:
             principals = self._mark_hidden(self._followers(places, assets.of_tests, column_follows))
         for principal in self._in_portion(principals):
             for node in places[str(principal.node_id)]:
-                yield principal if node == principal.node_id else principal._replace(node_id=node, is_of_subject=True)
+                yield principal if node == principal.node_id else _of_subject(principal, node)
         if column_follows:
             with reading(self._engine) as connection:
                 of_columns = list(column_followers(connection, column_follows, places, assets, self._event_columns))
@@ -382,6 +382,13 @@ def _covered_assets(
         if first <= last:
             through = belonging.container
             yield principal._replace(node_id=asset_id, since_offset=first, until_offset=last, through=through)
+
+
+def _of_subject(principal: Principal, node_id: str) -> Principal:
+    """Return a principal of the asset that a node is about as one of the node."""
+    is_itself_followed = principal.relation is ReasonKind.FOLLOWER and principal.through is None
+    followed_id = principal.node_id if is_itself_followed else None
+    return principal._replace(node_id=node_id, is_of_subject=True, follow=followed_id)
 
 
 def _places_of(node_ids: Collection[str], assets: SubjectAssets, relation: ReasonKind) -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.entity import version_from_tenths
 from tocsin.model.follow_review import MOST_OF_TEAM, AssetFollow
 from tocsin.store.catalogue.people.teams import memberships_in
+from tocsin.store.catalogue.relations.follow_choices import forget_choices
 from tocsin.store.database.documents import REFERENCE, reference_of
 from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.follow_tables import follow_refusal, team_follow
@@ -113,6 +114,7 @@ class TeamFollows:
             return False
         with writing(self._engine) as connection:
             row = {"entity_id": entity_id, "user_id": user_id, "since_offset": announce_write(connection) + 1}
+            forget_choices(connection, user_id, entity_id)
             refusal = insert_into(connection, follow_refusal).values(row)
             written = refusal.on_conflict_do_nothing().returning(_REFUSAL.user_id)
             return connection.execute(written).first() is not None

@@ -6,7 +6,7 @@ Next: ``store/outbox/preferences.py``, ``server/inbox/effective_preferences.py``
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from fastapi import Response
 
@@ -21,6 +21,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint
 from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPreferences, Layer, Preferences
 from tocsin.model.stored import Key
+from tocsin.model.subscription import Channel
 from tocsin.server.access.permissions import require, visible_document, visible_references
 from tocsin.server.alerts.next_digest import next_digests
 from tocsin.server.http.errors import parse_as
@@ -149,11 +150,14 @@ def _preset(body: Document) -> DefaultPreferences:
 
 def _check_mandatory(preferences: Preferences, before: Preferences, mandatory: Collection[str]) -> None:
     """Refuse to switch off a mandatory kind; what was switched off before it was mandatory stays, without effect."""
-    for name, by_channel in preferences.kinds.items():
-        unchanged = before.kinds.get(name, {})
-        switched_off = [channel for channel, frequency in by_channel.items() if frequency == Frequency.NEVER]
-        if name in mandatory and any(unchanged.get(channel) != Frequency.NEVER for channel in switched_off):
-            raise InvalidInput("is mandatory here, so it cannot be switched off", field=f"kinds.{name}")
+    tables = [("kinds", preferences.kinds, before.kinds)]
+    tables += [(f"roles.{role}", kinds, before.roles.get(role, {})) for role, kinds in preferences.roles.items()]
+    for table, kinds, kinds_before in tables:
+        for name, by_channel in kinds.items():
+            unchanged = kinds_before.get(name, {})
+            switched_off = [channel for channel, frequency in by_channel.items() if frequency == Frequency.NEVER]
+            if name in mandatory and any(unchanged.get(channel) != Frequency.NEVER for channel in switched_off):
+                raise InvalidInput("is mandatory here, so it cannot be switched off", field=f"{table}.{name}")
 
 
 def _check_inbox_days(preferences: Preferences, caller: Asked) -> None:
@@ -170,18 +174,30 @@ def _check(preferences: Preferences) -> None:
         if name not in _KINDS:
             message = f"{name!r} is not a category of changes ({', '.join(_KINDS)}){hint(name, _KINDS)}"
             raise InvalidInput(message, field=f"categories.{name}")
-    for name, by_channel in preferences.kinds.items():
-        _check_kind(name, f"kinds.{name}")
-        for channel in by_channel:
-            if channel not in PREFERRED_CHANNELS:
-                message = f"{channel} takes no preference; it takes {', '.join(PREFERRED_CHANNELS)}"
-                raise InvalidInput(message, field=f"kinds.{name}.{channel}")
+    check_table(preferences.kinds, "kinds")
+    for role, kinds in preferences.roles.items():
+        check_table(kinds, f"roles.{role}")
     away = preferences.away
     if away is not None and away.until <= away.start:
         raise InvalidInput("must be later than away.start", field="away.until")
     quiet = preferences.quiet_hours
     if quiet is not None and quiet.start == quiet.end:
         raise InvalidInput("must differ from start", field="quietHours.end")
+
+
+def check_table(kinds: Mapping[str, Collection[Channel]], field: str) -> None:
+    """Refuse kinds of change and channels that there are not, in a table of frequencies."""
+    for name, channels in kinds.items():
+        _check_kind(name, f"{field}.{name}")
+        check_channels(channels, f"{field}.{name}")
+
+
+def check_channels(channels: Collection[Channel], field: str) -> None:
+    """Refuse channels for which a person chooses nothing."""
+    for channel in channels:
+        if channel not in PREFERRED_CHANNELS:
+            message = f"{channel} takes no preference; it takes {', '.join(PREFERRED_CHANNELS)}"
+            raise InvalidInput(message, field=f"{field}.{channel}")
 
 
 def _check_of_many(defaults: Preferences) -> None:

@@ -57,7 +57,7 @@ _KEYS: Mapping[str, Check] = {
     "column": name,
     "dryRun": flag,
 }
-FORM = shape({}, _KEYS)
+FORM = shape({}, {**_KEYS, "preferences": accept_anything})
 """The form of a request that selects assets to follow."""
 
 FORM_AMONG = shape({}, {**_KEYS, "review": one_of(*Review), "q": text})

@@ -13,6 +13,7 @@ from pydantic import Field
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.follow_review import Review, advice_on
+from tocsin.model.notification import follow_key
 from tocsin.server.entities.followed_assets import (
     FOLLOWED,
     FollowQuestion,
@@ -46,6 +47,7 @@ from tocsin.server.routes.people.follow_outcomes import (
     follows_changed,
     outcome_count,
 )
+from tocsin.server.routes.people.follow_preferences import choose_for_follows, parse_choices_for
 from tocsin.server.routes.people.followers import (
     check_follower,
     check_oneself,
@@ -104,28 +106,34 @@ def follow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Respo
     """Follow the assets that ``ids``, ``names`` or a search ``query`` select, or a column of each; a result for each.
 
     What is followed goes on, also if it was about to end: ``review`` ``expiring`` selects that. ``dryRun`` changes
-    nothing: it counts them and lists the first.
+    nothing: it counts them and lists the first. ``preferences`` are what each of these follows tells of from now on.
     """
     follower_id = str(user_id)
     check_follower(follower_id, caller)
     request, assets = _selected_to_follow(body, follower_id, caller)
+    choices = parse_choices_for(follower_id, request, caller)
     follows_before = places_of(own_follows(follower_id, caller))
     ends = expiring_places(follower_id, caller)
     ids_hidden = hidden_ids([one.asset for one in assets if isinstance(one.asset, dict)], follower_id, caller)
     is_dry = request.get("dryRun", False)
+    followed_keys: list[str] = []
 
     def follow(asset: Document, column: str | None) -> bool:
         if asset["id"] in ids_hidden:
             raise may_not_view(asset["type"], follower_id, caller)
         if is_dry:
             return (asset["id"], column) not in follows_before
-        return follow_or_keep((asset["type"], asset["id"]), follower_id, caller, column=column).event is not None
+        written = follow_or_keep((asset["type"], asset["id"]), follower_id, caller, column=column)
+        followed_keys.append(follow_key(asset["id"], column))
+        return written.event is not None
 
     def words(selected: SelectedAsset) -> tuple[str, str]:
         place = (selected.asset["id"], selected.column) if isinstance(selected.asset, dict) else None
         return "followed", "kept" if place in ends else "already followed"
 
     outcomes = [follow_outcome(one, follow, words(one)) for one in assets]
+    if choices is not None and followed_keys:
+        choose_for_follows(follower_id, dict.fromkeys(followed_keys, choices), caller)
     new_count = outcome_count(outcomes, "followed")
     count = len(follows_before) + new_count
     advice = advice_on(count)
@@ -187,5 +195,6 @@ def list_following(user_id: PathId, caller: Asked, query: Annotated[FollowingQue
     page = page_of(followed, query.question(), caller.parts.clock.now_ms())
     paging: Document = {"total": page.total} | ({"after": page.after} if page.after else {})
     advice = advice_on(sum(one.team is None for one in followed))
-    data = [followed_json(one, caller.root) for one in page.entries]
+    choices = caller.parts.alert_stores.preferences.choices_for_follows(follower_id)
+    data = [followed_json(one.with_choices(choices), caller.root) for one in page.entries]
     return answer({"data": data, "paging": paging} | ({"advice": advice} if advice else {}))

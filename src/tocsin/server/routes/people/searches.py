@@ -18,6 +18,7 @@ from tocsin.delivery.lines import clean_line
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.logic import NEVER
 from tocsin.model.entity import Document
+from tocsin.model.follow_choices import FollowChoices
 from tocsin.model.saved_search import LONGEST_NAME, SavedSearch, SearchFollow, SearchRequest
 from tocsin.model.stored import Key
 from tocsin.search.indexes import SEARCHED, entity_types_of
@@ -31,11 +32,13 @@ from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.alerts import subscriptions
+from tocsin.server.routes.people.follow_preferences import choose_for_follows
 from tocsin.server.routes.people.followers import check_oneself, check_person
 from tocsin.server.routes.search import Asking
 
 _COLONS, _LONGEST_ALERT_NAME = re.compile(":{2,}"), 256
 _BELL = {"category": "Users", "type": "ActivityFeed"}
+_CHOICES = "choicesOfOwner"
 _STATES: Shape[Document] = {
     "id": (ID, lambda alert: alert["id"]),
     "name": (TEXT, lambda alert: alert[SEARCH]["name"]),
@@ -46,6 +49,7 @@ _STATES: Shape[Document] = {
         lambda alert: bool(alert.get("enabled")),
     ),
     "alert": (ref("EntityReference"), lambda alert: alert["reference"]),
+    "preferences?": (ref("FollowChoices"), lambda alert: alert.get(_CHOICES)),
 }
 _SAVED = schema_of(_STATES)
 _COUNTED = exact_object(
@@ -92,7 +96,10 @@ def list_searches(user_id: PathId, caller: Asked) -> Response:
     owned = [one for one in caller.parts.catalogue.owns(owner_id) if one["type"] == subscriptions.ROW.name]
     ids = [one["id"] for one in visible_references(caller, owned)]
     alerts = _saved_searches(caller.parts.entities.search.documents(ids).values())
-    return answer({"data": [_json(one, caller) for one in sorted(alerts, key=lambda alert: alert[SEARCH]["name"])]})
+    choices = caller.parts.alert_stores.preferences.choices_for_follows(owner_id)
+    stored_choices = {one: it.to_stored() for one, it in choices.items()}
+    ordered_alerts = sorted(alerts, key=lambda alert: alert[SEARCH]["name"])
+    return answer({"data": [_json(one | {_CHOICES: stored_choices.get(one["id"])}, caller) for one in ordered_alerts]})
 
 
 @router.get("/searches/{search_id}", openapi_extra=answers("SavedSearch", _COUNTED))
@@ -105,6 +112,8 @@ def read_search(search_id: PathId, caller: Asked) -> Response:
 def follow_search(search_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Follow a saved search of one's own, or no longer."""
     alert, search_follow = _own_alert(str(search_id), caller), parse_as(SearchFollow, body)
+    if not search_follow.follows:
+        choose_for_follows(str(alert["owners"][0]["id"]), {alert["id"]: FollowChoices()}, caller)
     operation = {"op": "add", "path": "/enabled", "value": search_follow.follows}
     subscriptions.patch(Key.by_id(alert["id"]), [operation], caller)
     return answer(_with_count(_alert_of(alert["id"], caller), caller))

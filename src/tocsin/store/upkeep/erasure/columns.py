@@ -114,6 +114,7 @@ UNTOUCHED = {
         "issued_token.name",
         "name_look.look",
         "notification_preference.document",
+        "notification_preference.follows",
         "openid_identity.issuer",
         "openid_identity.subject",
         "person.name",

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, update
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_container_follows import follow
@@ -15,6 +15,7 @@ from tocsin.model.activity_feed import FeedScope
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.store.database.page_bytes import BoundedList
+from tocsin.store.database.tables import change_event
 from tocsin.store.eventlog.activity import Activity, FeedPage
 from tocsin.store.eventlog.log import EventLog
 
@@ -153,3 +154,24 @@ def test_statements_of_a_page_do_not_grow_with_what_is_followed(company: SmallCo
         company.table(f"more{number}")
         follow(company, "cem", ("table", f"more{number}"))
     assert statement_count() <= before + 4, "their newest events are follows, so that more of them are looked at"
+
+
+@pytest.mark.parametrize("most_since", [1, 50_000])
+def test_what_is_logged_late_has_its_own_time(
+    company: SmallCompany, monkeypatch: pytest.MonkeyPatch, most_since: int
+) -> None:
+    monkeypatch.setattr("tocsin.store.eventlog.activity.MOST_SINCE", most_since)
+    change_at_random(company, 5)
+    entries = walk(company, "revenue")
+    with company.engine.begin() as connection:
+        for place, logged in enumerate(entries):  # every second one is of an earlier time than those around it
+            row = change_event.c
+            of_entry = update(change_event).where(row.log_offset == logged.offset)
+            connection.execute(of_entry.values(timestamp_ms=1_000 + place % 2))
+    expected = titles(entries[1::2])
+    activity, dia = Activity(company.engine), company.ids["dia"]
+    with company.engine.begin() as connection:
+        is_of_others = change_event.c.entity_id != company.ids["revenue"]
+        connection.execute(update(change_event).where(is_of_others).values(timestamp_ms=1))
+    assert titles(list(pages_of(lambda page: activity.of_person(dia, page), 2, since_ms=1_001))) == expected
+    assert activity.of_person(dia, FeedPage(since_ms=1_002)) == []

@@ -7,9 +7,21 @@ an event on the page. Next: ``server/routes/notifications/activity.py``.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import CTE, ColumnElement, CompoundSelect, Connection, Engine, Select, literal, select, union, union_all
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Engine,
+    Select,
+    func,
+    literal,
+    select,
+    union,
+    union_all,
+)
 
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.activity_feed import FeedScope
@@ -29,6 +41,9 @@ from tocsin.store.eventlog.log import LOGGED, logged_event_of
 _FOLLOWED_ONLY = '%"fieldChanged":["followers"]%'
 
 _EVENT = change_event.c
+MOST_SINCE = 50_000
+"""Events of a time or later that are looked through for the first place where one can be."""
+
 _MOST_ENTITIES = 10_000
 """Entities whose events are looked at in one turn."""
 
@@ -44,18 +59,21 @@ class FeedPage:
     limit : at most so many
     below : the log offset that the last page ended with
     since_ms : events at this time or later, epoch milliseconds
+    from_offset : no event of that time is before this place
     event_types : only these; none: all but ``FOR_ALERTS``
     """
 
     limit: int = 20
     below: int | None = None
     since_ms: int = 0
+    from_offset: int = 0
     event_types: Collection[str] = ()
 
     def selective_conditions(self) -> list[ColumnElement[bool]]:
         """Return the conditions on events by which most may be left out."""
         of_types = (_EVENT.event_type.in_(sorted(self.event_types)),) if self.event_types else ()
-        return [*of_types, *((_EVENT.timestamp_ms >= self.since_ms,) if self.since_ms else ())]
+        since = (_EVENT.timestamp_ms >= self.since_ms, _EVENT.log_offset >= self.from_offset) if self.since_ms else ()
+        return [*of_types, *since]
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """Return the conditions on events. That others follow an asset is no event of a feed."""
@@ -121,8 +139,9 @@ class Activity:
     ) -> BoundedList[LoggedEvent]:
         """Return events of these entities, and at these offsets."""
         with reading(self._engine) as connection:
+            from_offset = _first_offset(connection, page.since_ms) if page.since_ms else 0
             offsets = {
-                *_newest_offsets(connection, ids, page),
+                *_newest_offsets(connection, ids, replace(page, from_offset=from_offset)),
                 *(() if told_offsets is None else connection.scalars(told_offsets)),
             }
             newest = sorted(offsets, reverse=True)[: page.limit]
@@ -130,6 +149,17 @@ class Activity:
             texts = Texts(connection)
             ordered_query = query.order_by(_EVENT.log_offset.desc())
             return portion(connection, ordered_query, lambda row: logged_event_of(row, texts), self._page_bytes)
+
+
+def _first_offset(connection: Connection, since_ms: int) -> int:
+    """Return a place before which no event is of this time or later, since what is logged late has an earlier time.
+
+    Else each asset that has not changed since then would be looked up event by event. It is 0 where more events than
+    ``MOST_SINCE`` are of that time: then most assets have changed.
+    """
+    later = select(_EVENT.log_offset).where(_EVENT.timestamp_ms >= since_ms).limit(MOST_SINCE + 1).subquery()
+    first, count = connection.execute(select(func.min(later.c.log_offset), func.count())).one()
+    return 0 if count > MOST_SINCE else NO_END if first is None else int(first)
 
 
 def _newest_offsets(connection: Connection, ids: _Ids, page: FeedPage) -> list[int]:

@@ -155,3 +155,6 @@ def test_a_page_ends_where_it_would_be_too_large_and_entries_of_one_event_share_
     assert ([one.log_offset for one in page], page.is_cut) == ([second], True)
     ann, ben = inbox.entries_at([(second, "ann"), (second, "ben")])
     assert ann.event is ben.event
+    assert ann.naming is not None
+    assert ann.naming is ben.naming, "thousands of listeners look up no names"
+    assert ann.naming.event_of(ann.event) == inbox.named_events([ann.event])[0]

@@ -35,7 +35,7 @@ def with_display_names(connection: Connection, dispatches: Sequence[Dispatch]) -
         if dispatch.message.channel in WORDED
         for entry in dispatch.entries
     }
-    naming = _read_naming(connection, [carried.event for carried in carried_events.values()])
+    naming = read_naming(connection, [carried.event for carried in carried_events.values()])
     named_events = {key: _carry(carried, naming) for key, carried in carried_events.items()}
     return [_with_events(one, named_events) if one.message.channel in WORDED else one for one in dispatches]
 
@@ -48,11 +48,11 @@ def display_names_of_actors(connection: Connection, names: Collection[str]) -> d
 
 def events_with_display_names(connection: Connection, events: Sequence[ChangeEvent]) -> list[ChangeEvent]:
     """Return events, in the same order, with the display names of the people, teams and tests that they refer to."""
-    naming = _read_naming(connection, events)
+    naming = read_naming(connection, events)
     return [naming.event_of(event) for event in events]
 
 
-def _read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> DisplayNaming:
+def read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> DisplayNaming:
     """Read what the people, teams and tests are called that these events refer to."""
     owner_ids = {owner["id"] for event in events for owner in owners_of(event)}
     changed_ids = {one["id"] for event in events for change in changes_of(event) for one in references_of(change)}

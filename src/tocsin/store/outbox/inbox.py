@@ -8,13 +8,14 @@ Next: ``server/routes/notifications/inbox.py``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
 from sqlalchemy import Connection, Engine, Row, Select, and_, case, func, select
 
 from tocsin.conditions.asset_states import with_own_states
+from tocsin.delivery.wording.naming import DisplayNaming
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.flow.schedule.preferences import NEVER_MS
@@ -42,7 +43,7 @@ from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.outbox import inbox_marks
-from tocsin.store.outbox.display_names import display_names_of_actors, events_with_display_names
+from tocsin.store.outbox.display_names import display_names_of_actors, events_with_display_names, read_naming
 from tocsin.store.outbox.inbox_counts import tab_counts
 from tocsin.store.outbox.inbox_filters import may_match
 from tocsin.store.outbox.inbox_groups import (
@@ -81,7 +82,8 @@ _SHOWN_ONCE = and_(_IN_APP, notification.c.due_at_ms < NEVER_MS)
 class InboxEntry:
     """One in-app notification: what happened, why this person is notified, and whether they have read it.
 
-    It may lead a group (``store/outbox/inbox_groups.py``) of ``notification_count``.
+    It may lead a group (``store/outbox/inbox_groups.py``) of ``notification_count``. ``naming`` has the display names
+    for its event where these were read for several entries at once.
     """
 
     id: str
@@ -93,6 +95,7 @@ class InboxEntry:
     read: bool
     notification_count: int = 1
     state: EntryState = UNTOUCHED_STATE
+    naming: DisplayNaming | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_of_whole(self) -> bool:
@@ -342,7 +345,10 @@ class Inbox:
         return self._entries(_select_entries().where(condition).order_by(notification.c.log_offset).limit(limit))
 
     def entries_at(self, places: Iterable[tuple[int, str]]) -> list[InboxEntry]:
-        """Return the entries at these (log offset, user id) places, in log order; those of one event share it."""
+        """Return the entries at these (log offset, user id) places, in log order; those of one event share it.
+
+        All have the display names for their events, so that thousands of listeners look up none.
+        """
         wanted_places = set(places)
         offsets = {offset for offset, _ in wanted_places}
         users = {user_id for _, user_id in wanted_places}
@@ -356,7 +362,8 @@ class Inbox:
             event_rows = connection.execute(select(change_event.c.id, *EVENT_TEXT).where(of_them))
             texts = Texts(connection)
             events = {row.id: ChangeEvent.model_validate_json(texts.of(row)) for row in event_rows}
-        return [_entry(row, events[row.event_id]) for row in notification_rows]
+            naming = read_naming(connection, list(events.values()))
+        return [replace(_entry(row, events[row.event_id]), naming=naming) for row in notification_rows]
 
     def reach(self) -> InboxProgress:
         """Return the progress of notifications; later reads see all up to its ``processed_through``."""

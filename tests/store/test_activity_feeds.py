@@ -164,14 +164,14 @@ def test_what_is_logged_late_has_its_own_time(
     change_at_random(company, 5)
     entries = walk(company, "revenue")
     with company.engine.begin() as connection:
-        for place, logged in enumerate(entries):  # every second one is of an earlier time than those around it
+        for place, entry in enumerate(entries):  # every second one is of an earlier time than those around it
             row = change_event.c
-            of_entry = update(change_event).where(row.log_offset == logged.offset)
+            of_entry = update(change_event).where(row.log_offset == entry.offset)
             connection.execute(of_entry.values(timestamp_ms=1_000 + place % 2))
-    expected = titles(entries[1::2])
+    late_titles = titles(entries[1::2])
     activity, dia = Activity(company.engine), company.ids["dia"]
     with company.engine.begin() as connection:
         is_of_others = change_event.c.entity_id != company.ids["revenue"]
         connection.execute(update(change_event).where(is_of_others).values(timestamp_ms=1))
-    assert titles(list(pages_of(lambda page: activity.of_person(dia, page), 2, since_ms=1_001))) == expected
+    assert titles(list(pages_of(lambda page: activity.of_person(dia, page), 2, since_ms=1_001))) == late_titles
     assert activity.of_person(dia, FeedPage(since_ms=1_002)) == []

@@ -73,14 +73,21 @@ class Here:
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure micro-batches with few and with many follow rows in the store."""
     rounds = scale_count(ROUND_COUNT, scale, least=3)
-    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name:
         folder = Path(name)
-        few, many = _build_stores(folder, scale)
+        few, many = notify_in_turns(folder, _build_stores(folder, scale), rounds, report)
+        return costs("follows", f"micro-batch of {EVENT_COUNT} events", (few, many), rounds=rounds)
+
+
+def notify_in_turns(folder: Path, paths: tuple[Path, Path], rounds: int, report: Report) -> tuple[Store, Store]:
+    """Notify of the same micro-batches in two stores in turns; return what that cost in each."""
+    with ExitStack() as stack:
         settings = settings_in(folder)
         parts = build(settings, pipeline_engine(settings))
         stack.callback(parts.session.stop)
         alerts = parts.alerts.read()
-        stores = [stack.enter_context(_counting_store(path, Here(alerts.facts))) for path in (few, many)]
+        few, many = (stack.enter_context(_counting_store(path, Here(alerts.facts))) for path in paths)
+        stores = (few, many)
         batches = list(_batches([one.engine for one in stores], WARM_UP_COUNT + rounds))
         for number, batch in enumerate(batches):
             report(number, len(batches))
@@ -90,16 +97,19 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             events = parts.session.createDataFrame(batch, schema=EVENTS)
             matched_rows = matches(events, alerts.index, columns=OF_EVENT).toArrow()
             if len({store.tell(matched_rows) for store in stores}) != 1:
-                raise AssertionError("follow rows of other assets changed who is notified")
-        return _rows(*stores, rounds=rounds)
+                raise AssertionError("what has nothing to do with the events changed who is notified")
+        return stores
 
 
-def _rows(few: Store, many: Store, *, rounds: int) -> list[Measurement]:
+def costs(benchmark: str, work: str, stores: tuple[Store, Store], *, rounds: int) -> list[Measurement]:
+    """Return the rows of what micro-batches cost in the second of two stores; the floor is the first."""
+    few, many = stores
+
     def row(name: str, unit: str, cost: Callable[[Store], float]) -> Measurement:
-        return Measurement("follows", name, cost(many), unit, cost(few), rounds)
+        return Measurement(benchmark, name, cost(many), unit, cost(few), rounds)
 
     return [
-        row("micro-batch of 100 events, p50", "ms", lambda store: p50(store.times_s) * 1000),
+        row(f"{work}, p50", "ms", lambda store: p50(store.times_s) * 1000),
         row("statements of a micro-batch", "", lambda store: store.statements / rounds),
         row("SQLite steps of a micro-batch", "1,000", lambda store: store.steps / rounds),
     ]

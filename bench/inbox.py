@@ -6,7 +6,6 @@ is the bare look-up of as many notifications by their ids. SQLite, and PostgreSQ
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -14,7 +13,7 @@ from functools import partial
 from sqlalchemy import Engine, select
 
 from bench.filling import event_id, fill_log, hurrying
-from bench.measured import Measurement, Report, p95, scale_count
+from bench.measured import Measurement, Report, p95_ms, scale_count
 from bench.running import empty_stores
 from tocsin.model.causes import gather_causes
 from tocsin.model.inbox import MOST_COUNTED, Tab
@@ -58,9 +57,9 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             migrate(engine)
             fill_log(engine, 0, count, report)
             fill_inbox(engine)
-            floor = _p95_ms(partial(_bare_page, engine, count), reads)
+            floor = p95_ms(partial(_bare_page, engine, count), reads)
             for name, read in _reads(Inbox(engine), count):
-                figure = _p95_ms(read, reads)
+                figure = p95_ms(read, reads)
                 measurements.append(Measurement("inbox", f"{name}, p95, {store}", figure, "ms", floor, reads, _AIM))
     return measurements
 
@@ -102,12 +101,3 @@ def _bare_page(engine: Engine, count: int) -> None:
     ids = [f"n{event_id(count - place)[1:]}" for place in range(_PAGE_LENGTH)]
     with engine.connect() as connection:
         connection.execute(select(notification).where(notification.c.id.in_(ids))).all()
-
-
-def _p95_ms(read: Callable[[], object], count: int) -> float:
-    times_ms: list[float] = []
-    for _ in range(count):
-        began_s = time.perf_counter()
-        read()
-        times_ms.append((time.perf_counter() - began_s) * 1000)
-    return p95(times_ms)

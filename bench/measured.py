@@ -5,6 +5,7 @@ Next: ``bench/page.py`` prints rows, ``bench/__main__.py`` collects them.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median, quantiles
@@ -100,6 +101,16 @@ def in_alternation(run: Callable[[], float], floor: Callable[[], float], *, roun
 def p95(values: Sequence[float]) -> float:
     """Return the 95th percentile; of fewer than two values, the greatest."""
     return quantiles(values, n=20, method="inclusive")[-1] if len(values) > 1 else values[0]
+
+
+def p95_ms(work: Callable[[], object], count: int) -> float:
+    """Return the 95th percentile of how long something takes, done so many times, in milliseconds."""
+    times_ms: list[float] = []
+    for _ in range(count):
+        began_s = time.perf_counter()
+        work()
+        times_ms.append((time.perf_counter() - began_s) * 1000)
+    return p95(times_ms)
 
 
 def p50(values: Sequence[float]) -> float:

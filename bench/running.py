@@ -180,9 +180,18 @@ def family(pid: int) -> Iterator[int]:
 
 def peak_mib(pid: int) -> float:
     """Return the most memory that a process ever held; 0 when it has ended."""
+    return _memory_mib(pid, "VmHWM:")
+
+
+def resident_mib(pid: int) -> float:
+    """Return the memory that a process holds now; 0 when it has ended."""
+    return _memory_mib(pid, "VmRSS:")
+
+
+def _memory_mib(pid: int, key: str) -> float:
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(key):
                 return int(line.split()[1]) / 1024
     return 0.0
 
@@ -210,6 +219,7 @@ def _environment(settings: Settings) -> Mapping[str, str]:
         **({"TOCSIN_INGEST_TOPIC": settings.ingest_topic} if settings.ingest_topic else {}),
         "TOCSIN_INGEST_GROUP": settings.ingest_group,
         "TOCSIN_INGEST_BOT": settings.ingest_bot,
+        "TOCSIN_STREAMS": str(settings.streams),
         "TOCSIN_SMTP_PORT": str(settings.smtp_port),
         "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
     }

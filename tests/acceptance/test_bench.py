@@ -25,6 +25,8 @@ WITHOUT_SPARK = {
     "webhooks": {"deliveries/s"},
     "deliveries": {"ms", "mails/s", "messages/s", "deliveries/s"},
     "consistency": {"events/s", "s"},
+    "feeds": {"ms"},
+    "streams": {"ms", "KiB"},
 }
 ON_SPARK = {
     "backlog": {"events/s", "rows/s"},
@@ -35,6 +37,7 @@ ON_SPARK = {
     "phases": {"ms"},
     "startup": {"ms", "MiB"},
     "follows": {"ms", "1,000", ""},
+    "domains": {"ms", "1,000", ""},
     "backtest": {"events/s"},
     "lake_sql": {"events/s"},
     "matching": {"events/s", "ms", "MiB"},

@@ -77,7 +77,9 @@ def test_a_failure_counts_those_since_the_last_success(store_engine: Engine) -> 
     messages = FailureMessages(store_engine)
     assert [messages.context_of(one).count for one in (first, second, third)] == [1, 1, 2 + 1]
     first_incident = FailureIncident("INC-1", is_over=True)
-    assert messages.context_of(first) == FailureContext(None, 1, (REVENUE,), incident=first_incident)
+    assert messages.context_of(first) == FailureContext(
+        None, 1, (REVENUE,), incident=first_incident, is_lineage_read=True
+    )
     assert messages.context_of(second).since_ms is None
     assert messages.context_of(third).since_ms == reported_at_ms(second.event)
     assert messages.context_of(third).last_success_ms == reported_at_ms(second.event) - 61_000
@@ -153,7 +155,7 @@ def test_a_failure_names_its_incident_as_it_is_now(store_engine: Engine) -> None
     messages = FailureMessages(store_engine)
     assert messages.context_of(first).incident == FailureIncident("INC-1", is_over=True)
     assert messages.context_of(second).incident == FailureIncident(
-        "INC-2", acknowledged_by="ben", acknowledger="Ben Ito"
+        "INC-2", acknowledged_by="ben", acknowledger="Ben Ito", acknowledger_id=company.ids["ben"]
     )
 
 

@@ -18,11 +18,15 @@ from tocsin.cli.output import AsJson, console, printable, show_json
 from tocsin.cli.own_zone import reader_of
 from tocsin.client import Change, Client
 from tocsin.delivery.channels.table import phrase_of
+from tocsin.delivery.lines import YOU
 from tocsin.delivery.wording.content import more_of
 from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.entity import Document
+from tocsin.model.kind_words import frequency_text
 from tocsin.model.own_address import named_target
 from tocsin.model.phrases import count_text, in_words, value_in_words
+from tocsin.model.preferences import FrequencyChoice, Layer
 
 _MOST_ALERTS = 100
 _MOST_VALUES = 4
@@ -229,10 +233,20 @@ def _grow_notified(tree: Tree, notified: Document, reader: ExplanationReader) ->
             or (notification["message"] or {}).get("target")
             or notification["recipient"]
         )
-        whom = named_target(reader.name_of(notification["recipientId"], whom), notification.get("destinations") or ())
+        who = reader.name_of(notification["recipientId"], whom)
+        whom = named_target(who, notification.get("destinations") or ())
         below = branch.add(Text.assemble(f"{whom} {phrase_of(notification['channel'])}", (due, "dim")))
+        if choice := _chosen_frequency(notification.get("preference")):
+            below.add(Text(frequency_text(choice, f"{who} {'prefer' if who == YOU else 'prefers'}"), style="dim"))
         for line in _delivery_lines(notification["message"], reader):
             below.add(line)
+
+
+def _chosen_frequency(preference: Document | None) -> FrequencyChoice | None:
+    """Return by whose choice a notification is not sent at once; None where it is, and of mutes, which gates tell."""
+    if preference is None or preference["frequency"] == Frequency.IMMEDIATE or preference["from"] == Layer.MUTE:
+        return None
+    return FrequencyChoice(Frequency(preference["frequency"]), preference["kind"] or "", Layer(preference["from"]))
 
 
 def _delivery_lines(message: Document | None, reader: ExplanationReader) -> Iterator[Text]:

@@ -123,6 +123,7 @@ class FailureContext:
     the closest first, of assets that everybody may see whom the message is for.
     ``causes`` are incidents upstream that they may see as well, the farthest first. ``audience`` is whom else the
     failure was told of, where the reader may know. ``usual_ms`` is how long a successful run takes, if that is known.
+    ``is_lineage_read``: ``downstream`` is known, also where it is empty.
     ``runbook`` is that of the test's definition, where the test has none of its own. ``failing_rows`` are those that
     failed a test, in a mail to one person.
     """
@@ -138,6 +139,7 @@ class FailureContext:
     usual_ms: int | None = None
     runbook: DefinitionRunbook | None = None
     failing_rows: FailingRows | None = None
+    is_lineage_read: bool = False
 
 
 class Choice(NamedTuple):

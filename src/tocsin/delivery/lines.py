@@ -122,8 +122,10 @@ def advice_line(text: str, command: str = "") -> ChangeLine:
 
 
 def advice_in(lines: Iterable[ChangeLine]) -> str | None:
-    """Return how it goes on, as lines say it; None where they do not."""
-    return next((line.text for line in lines if line.label == ADVICE), None)
+    """Return how it goes on, as lines say it, or else what a command is for; None where they do not."""
+    shown_lines = list(lines)
+    advice = next((line.text for line in shown_lines if line.label == ADVICE), None)
+    return advice or next((line.labelled_text for line in shown_lines if line.label.startswith(PURPOSE)), None)
 
 
 def command_line(command: str, *, label: str, rank: Rank = Rank.OTHER) -> ChangeLine:

@@ -282,10 +282,13 @@ RECOMMENDED = DefaultPreferences(
     kinds={
         kind.name: {Channel.EMAIL: kind.frequency}
         for kind in CHANGE_KINDS.values()
-        if kind.frequency is not Frequency.IMMEDIATE
+        if kind.crosses or kind.frequency is not Frequency.IMMEDIATE
     }
 )
-"""What ``CHANGE_KINDS`` recommends for mails; everything else at once."""
+"""What ``CHANGE_KINDS`` recommends for mails; everything else at once.
+
+Of a kind that crosses, at once is a choice, too: else what breaks would come as its other kinds do.
+"""
 
 Layers = Sequence[tuple[Layer, Preferences]]
 """Preferences that hold for a person: their own, those of teams, those of the server.

@@ -32,6 +32,11 @@ APPROVAL, DATA_ACCESS, UPDATE, INCIDENT, REVIEW, CUSTOM = CATEGORIES = (
 )
 
 
+def task_name(number: int) -> str:
+    """Return what a task is called by commands and by OpenMetadata 2: ``TASK-00007``."""
+    return f"{TASK_ID_PREFIX}{number:05d}"
+
+
 class TaskState(StrEnum):
     """What has become of a task."""
 
@@ -173,7 +178,7 @@ class TaskSurroundings(NamedTuple):
 def task_document(thread: StoredThread, around: TaskSurroundings) -> Document:
     """Return the task of 2.x that a thread is."""
     document, facts = thread.document, _facts(thread.document)
-    state, task_id = state_of(document), f"{TASK_ID_PREFIX}{document['task']['id']:05d}"
+    state, task_id = state_of(document), task_name(document["task"]["id"])
     task = {
         "id": thread.id,
         "taskId": task_id,

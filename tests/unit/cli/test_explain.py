@@ -105,6 +105,7 @@ ANSWER: dict[str, Any] = {
                 "recipientId": None,
                 "reasons": [{"subscriptionId": "a"}],
                 "dueAt": 1_700_000_000_000,
+                "preference": {"kind": "tag", "frequency": "daily", "from": "server"},
                 "isRead": False,
                 "message": MESSAGE,
             }
@@ -135,6 +136,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   └── and 2 more",
         "├── 1 notification is stored",
         "│   └── Mails (a@x) by mail  due 2023-11-14 22:13:20 UTC",
+        "│       ├── the server's defaults send changed tags daily",
         "│       ├── awaiting retry, in one message with 2 other notifications",
         "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20 UTC: timeout 503",
         "│       ├── left out: you own it (alert D): the alert is disabled",

@@ -16,7 +16,7 @@ WAS, NOW = "was: ", "now: "
 
 def spans_of(line: ChangeLine) -> tuple[Span, ...]:
     """Return a line with its values as styled text."""
-    spans = [Span(f"{line.label.capitalize()}: ", bold=True)] if line.label else []
+    spans = [Span(f"{line.label[0].upper()}{line.label[1:]}: ", bold=True)] if line.label else []
     if line.name:
         before, name, after = line.parts()
         spans += [Span(before), Span(name, code=True), Span(after)]

@@ -58,7 +58,7 @@ FAILURE_ADVICE = f"{REPAIR_ADVICE}, or acknowledge its incident, so that others 
 """What helps against a failure whose incident is open, and nobody has acknowledged."""
 
 _NO_READER = "none that may be named here"
-"""What lies downstream of a breaking change as far as its message may say: there may be more."""
+"""What lies downstream of a breaking change, or of a failure that nothing else rates, as far as its message may say."""
 
 _BETWEEN_ADVICE = "; "
 _ADVICE = {
@@ -113,17 +113,17 @@ def surrounding_lines(
     rank = _rank_of(event)
     if rank is None:
         return
-    for tier in tag_names((event.entity or {}).get("tags")):
-        if tier.startswith(TIER_PREFIX) and not is_recovery(event):
-            name = tier.removeprefix(TIER_PREFIX)
-            yield ChangeLine(_TIERS.get(name) or clean_line(name), rank=rank, label="tier")
+    tiers = [one for one in tag_names((event.entity or {}).get("tags")) if one.startswith(TIER_PREFIX)]
+    for tier in () if is_recovery(event) else tiers:
+        name = tier.removeprefix(TIER_PREFIX)
+        yield ChangeLine(_TIERS.get(name) or clean_line(name), rank=rank, label="tier")
     paths = _paths_of(event)
     if is_reminder(event) or STILL_FAILING in paths or tells_of_open_incident(event):
         yield from last_failure_lines(event.entity or {})
     if context is None:
         return
     if tells_of_failure(event):
-        yield from failure_lines(context, zone, said_ms=said_ms)
+        yield from failure_lines(context, zone, said_ms=said_ms, is_rated=bool(tiers))
         return
     if context.since_ms is not None and tells_of_open_incident(event):
         since = moment_text(context.since_ms, zone)
@@ -211,8 +211,13 @@ def _paths_of(event: ChangeEvent) -> frozenset[str]:
     return frozenset(event.change_description.paths()) if event.change_description else frozenset()
 
 
-def failure_lines(context: FailureContext, zone: str = UTC, *, said_ms: Container[int] = ()) -> Iterator[ChangeLine]:
-    """Yield since when something fails or has failed, its last success, its incident, and what lies downstream."""
+def failure_lines(
+    context: FailureContext, zone: str = UTC, *, said_ms: Container[int] = (), is_rated: bool = False
+) -> Iterator[ChangeLine]:
+    """Yield since when something fails or has failed, its last success, its incident, and what lies downstream.
+
+    That nothing does is said where neither a tier (``is_rated``) nor a severity says how bad the failure is.
+    """
     if context.failing_rows is not None:
         yield from failing_row_lines(context.failing_rows)
     if context.usual_ms is not None:
@@ -236,7 +241,9 @@ def failure_lines(context: FailureContext, zone: str = UTC, *, said_ms: Containe
     if context.causes:
         cause = context.causes[0]
         yield from fact_lines("probably caused by", f"{cause.incident} on {'.'.join(fqn.split(cause.asset)[-2:])}")
-    yield from downstream_lines(context, Rank.REPORTED)
+    is_rated = is_rated or bool(context.incident and context.incident.severity)
+    is_unread = context.is_lineage_read and context.ended_ms is None and not is_rated
+    yield from downstream_lines(context, Rank.REPORTED, instead=_NO_READER if is_unread else "")
 
 
 def downstream_lines(context: FailureContext, rank: Rank, *, instead: str = "") -> Iterator[ChangeLine]:

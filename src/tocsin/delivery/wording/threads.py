@@ -18,6 +18,7 @@ from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.mentions import plain
 from tocsin.model.notification import ReasonKind
+from tocsin.model.task import task_name
 from tocsin.model.thread import ThreadType
 
 _ASKS = {
@@ -49,6 +50,7 @@ _DONE = {
 _IN_FULL = (EventType.THREAD_CREATED, EventType.POST_CREATED, EventType.TASK_CLOSED)
 _QUOTED_LIMIT = 80
 _MOST_NAMED = 3
+_NO_TAGS = "no tags"
 
 
 def thread_text(
@@ -95,9 +97,12 @@ def _text_of(thread: Document) -> object:
 
 def _advice_on(task: Document) -> ChangeLine:
     """Return what a task asks its assignee to do."""
-    name = f"task {task['id']}" if task.get("id") else "the task"
+    number = task["id"] if isinstance(task.get("id"), int) else None
+    name = f"task {number}" if number else "the task"
     advice = _ADVICE.get(str(task.get("type")), "look at it and resolve {task}").format(task=name)
-    return advice_line(f"{advice}, or close it and say why not")
+    advice = f"{advice}, or close it and say why not"
+    command = f"tocsin tasks show {task_name(number)}" if number else ""
+    return advice_line(f"{advice}: {command}" if command else advice, command)
 
 
 def _action(event: ChangeEvent, task: Document, kinds: Collection[ReasonKind], place: str) -> str:
@@ -152,11 +157,18 @@ def _announcement_lines(announcement: Document, zone: str) -> Iterator[ChangeLin
 
 def _proposal_line(verb: str, task: Document, key: str) -> ChangeLine:
     """Return what a task suggests or was resolved with: a text, or the names of tags, which are spelled as JSON."""
-    text, without = task.get(key), None
-    if isinstance(text, str) and text[:1] == "[":
+    old, new = (_proposed_text(task.get(one)) for one in ("oldValue", key))
+    are_tags_gone = new == "" and (bool(old) or key == "newValue")
+    return ChangeLine(verb, old or None, _NO_TAGS if are_tags_gone else new or None)
+
+
+def _proposed_text(value: Any) -> str | None:  # Any: JSON of a client
+    """Return a text on one line, or the names of tags; empty for a list of none, None for no text."""
+    text, is_list = value, False
+    if isinstance(value, str) and value[:1] == "[":
         with suppress(orjson.JSONDecodeError):
-            labels: Any = orjson.loads(text)
+            labels: Any = orjson.loads(value)
             text = ", ".join(str(one.get("tagFQN", "?")) if isinstance(one, dict) else "?" for one in labels)
-            without = "no tags"
-    old, new = (clean_line(plain(value), limit=SHOWN_LIMIT) or None for value in (task.get("oldValue"), text))
-    return ChangeLine(verb, old, new or without)
+            is_list = True
+    line = clean_line(plain(text), limit=SHOWN_LIMIT)
+    return line if line or is_list else None

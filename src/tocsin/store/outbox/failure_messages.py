@@ -121,8 +121,9 @@ class FailureMessages:
         downstream = self._downstream_of({place_of(one): False for one in failures.values()})
 
         def with_surroundings(identity: str, streak: FailureContext) -> FailureContext:
-            names = downstream[place_of(failures[identity])] if identity in failures else ()
-            return replace(streak, audience=people.get(identity), downstream=names)
+            is_failure = identity in failures
+            names = downstream[place_of(failures[identity])] if is_failure else ()
+            return replace(streak, audience=people.get(identity), downstream=names, is_lineage_read=is_failure)
 
         def with_streaks(dispatch: Dispatch) -> Dispatch:
             streaks = dispatch.streaks
@@ -163,6 +164,7 @@ class FailureMessages:
                 causes=causes.get(place, ()),
                 usual_ms=durations.get(place),
                 runbook=runbooks.get(place),
+                is_lineage_read=place in downstream,
             )
             for place, streak in streaks.items()
         }

@@ -11,7 +11,9 @@ from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatc
 from tocsin.conditions.breaking import DELETED_WHILE_READ
 from tocsin.delivery.channels.email.render import preview
 from tocsin.delivery.dispatch import Button, Dispatch, FailureContext, FailureIncident
+from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.content import message_content, sort_by_importance
+from tocsin.delivery.wording.spans import spans_of
 from tocsin.delivery.wording.surroundings import FAILURE_ADVICE, REPAIR_ADVICE
 from tocsin.model.change import CHANGE_REQUEST, ChangeEvent, EventType
 from tocsin.model.notification import ReasonKind
@@ -92,3 +94,8 @@ def test_a_digest_names_the_incident_of_each_failure_with_a_link() -> None:
         [],
     ]
     assert FAILURE_ADVICE not in lines_shown(message, 10), "ben is looking into it"
+
+
+def test_a_label_keeps_the_capitals_of_the_names_in_it() -> None:
+    (label, _) = spans_of(ChangeLine("no", label="objection of Dana Whitlock"))
+    assert label.text == "Objection of Dana Whitlock: "

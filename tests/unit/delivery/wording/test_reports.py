@@ -473,6 +473,12 @@ def test_a_failure_says_since_when_and_what_lies_downstream() -> None:
         "downstream: b.c, table0, table1, table2, table3 and 3 more",
     ]
     assert list(failure_lines(FailureContext())) == []
+    lineage_context = FailureContext(is_lineage_read=True)
+    severe_context = replace(lineage_context, incident=FailureIncident("INC-7", Severity.SEVERITY_2))
+    assert [one.labelled_text for one in failure_lines(lineage_context)] == ["downstream: none that may be named here"]
+    assert list(failure_lines(lineage_context, is_rated=True)) == []
+    assert [one.label for one in failure_lines(severe_context)] == ["incident"], "its severity says how bad it is"
+    assert [one.label for one in failure_lines(replace(lineage_context, ended_ms=1))] == []
     for people, text in (
         (ToldPeople((), 0), []),
         (ToldPeople((), 1), ["told: 1 other person"]),

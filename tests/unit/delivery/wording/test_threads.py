@@ -127,22 +127,22 @@ def test_who_is_asked_is_addressed_in_whatever_place_it_is_read_and_others_are_c
         (
             event("threadCreated", **task("RequestDescription", "ann")),
             True,
-            ["write the description and resolve task 7, or close it and say why not"],
+            ["write the description and resolve task 7, or close it and say why not: tocsin tasks show TASK-00007"],
         ),
         (
             event("threadCreated", **task("RequestApproval", "ann")),
             True,
-            ["approve it by resolving task 7, or close it and say why not"],
+            ["approve it by resolving task 7, or close it and say why not: tocsin tasks show TASK-00007"],
         ),
         (
             event("threadUpdated", addition_of("task.assignees", []), **task("RequestTag", "ann")),
             True,
-            ["choose the tags and resolve task 7, or close it and say why not"],
+            ["choose the tags and resolve task 7, or close it and say why not: tocsin tasks show TASK-00007"],
         ),
         (
             event("threadCreated", **task("Odd{kind}", "ann")),
             True,
-            ["look at it and resolve task 7, or close it and say why not"],
+            ["look at it and resolve task 7, or close it and say why not: tocsin tasks show TASK-00007"],
         ),
         (event("threadCreated", **task("RequestTag", "ann")), False, []),
         (event("postCreated", POSTED, **task("RequestTag", "ann")), True, []),
@@ -177,6 +177,26 @@ def test_what_was_said_is_shown_as_plain_text() -> None:
     assert [one.text for one in announcement_lines] == ["x", "from 1970-01-01 00:00 UTC until 1970-01-01 00:01 UTC"]
     (change_line,) = event_text(event("threadUpdated", update_of("message", "a", "b"))).lines
     assert (change_line.text, change_line.old, change_line.new) == ("message a → b", "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("old", "suggestion", "values"),
+    [
+        (None, "[]", None),
+        ("[]", "[]", None),
+        ("", "", None),
+        ('[{"tagFQN": "PII.None"}]', "[]", ("PII.None", "no tags")),
+        ('[{"tagFQN": "PII.None"}]', '[{"tagFQN": "PII.Sensitive"}]', ("PII.None", "PII.Sensitive")),
+        ("[]", '[{"tagFQN": "PII.Sensitive"}]', (None, "PII.Sensitive")),
+        (None, "[not JSON", (None, "[not JSON")),
+    ],
+)
+def test_what_a_task_suggests_is_said_in_names_and_nothing_where_it_suggests_nothing(
+    old: str | None, suggestion: str, values: tuple[str | None, str] | None
+) -> None:
+    lines = event_text(event("threadCreated", **task("UpdateTag", oldValue=old, suggestion=suggestion))).lines
+    suggestion_lines = [(line.old, line.new) for line in lines if line.text == "suggested"]
+    assert suggestion_lines == ([] if values is None else [values])
 
 
 @pytest.mark.parametrize(

@@ -358,6 +358,14 @@ def test_a_choice_of_ones_own_comes_before_the_default_for_breaking_changes() ->
     assert choose(layers, [BREAKS, COLUMNS], Channel.EMAIL).to_text() == "own hourly columns"
 
 
+def test_what_breaks_does_not_wait_for_the_digest_of_its_other_kinds() -> None:
+    further_kind = EventKind("other", "other")
+    assert choice_above_recommended({}, further_kind) == "server daily other"
+    assert choice_above_recommended({}, BREAKS, further_kind) == "server immediate breaking"
+    own_choice: dict[str, object] = {"kinds": {"other": {"Email": "weekly"}}}
+    assert choice_above_recommended(own_choice, BREAKS, further_kind) == "own weekly other"
+
+
 def test_what_a_bot_breaks_does_not_wait_for_the_digest_of_bots() -> None:
-    assert choice_above_recommended({}, BREAKS, BY_BOT, COLUMNS) == ""
+    assert choice_above_recommended({}, BREAKS, BY_BOT, COLUMNS) == "server immediate breaking"
     assert choice_above_recommended({}, BY_BOT, COLUMNS) == "server daily bot"

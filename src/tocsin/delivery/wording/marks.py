@@ -11,15 +11,19 @@ from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.paths import MEMBERS
 from tocsin.delivery.wording.values import TYPE_KEYS
 from tocsin.model import fqn
-from tocsin.model.announcement import ANNOUNCEABLE, words_of_announcement
+from tocsin.model.announcement import ANNOUNCEABLE, Announcement, ChangeOutcome, words_of_announcement
 from tocsin.model.breaking import BreakingKind, BreakingReason
 from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.status import STANDINGS
 
 _PARTS_OF_TYPES = frozenset((*TYPE_KEYS, "constraint"))
 _SCHEMA_TEXT = "schemaText"
 _CONSTRAINTS = "tableConstraints"
 _OF_TEXTS = frozenset({BreakingKind.SCHEMA_INCOMPATIBLE, BreakingKind.SIGNATURE_CHANGED})
 """Reasons that say what breaks in a text, of which its line says only that it has changed."""
+
+_OF_ASSETS = frozenset({"name", *STANDINGS})
+"""Fields of what a change request may announce of an asset as a whole, besides its removal."""
 
 _OF_ALL = frozenset({EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED})
 """Types of events whose headlines say what is said of the asset as a whole."""
@@ -33,6 +37,7 @@ def marked_lines(located: Iterable[tuple[Sequence[str], ChangeLine]], event: Cha
     reasons, shown_paths, announcement_text = event.breaking_reasons or (), set[str](), _announcement_texts(event)
     broken_reasons = {reason.field: reason for reason in reversed(reasons) if reason.field}
     announcements = {one.field: one for one in event.announcements or () if one.field}
+    of_asset = _announcements_of_asset(event)
     breaking_order, announced_order = (_order_of(fields) for fields in (broken_reasons, announcements))
     for path, line in located:
         places = {fqn.join(path), fqn.join([*path, line.name]) if line.name else ""}
@@ -48,15 +53,27 @@ def marked_lines(located: Iterable[tuple[Sequence[str], ChangeLine]], event: Cha
             elif path[-1] == _CONSTRAINTS and line.old is not None:
                 line = line._replace(text=broken_reasons[place].in_words(), lead="", old=None, new=None)
             yield line.as_breaking(announcement_text(broken_reasons[place]))
-        elif place := _first_of(announced_order, places):
-            yield line.with_mark(announcements[place].in_words())
         else:
-            yield line
+            yield _announced_line(
+                line, announcements.get(_first_of(announced_order, places) or "") or of_asset.get(path[0])
+            )
     for reason in reasons:
         is_of_all = reason.kind is BreakingKind.DELETED_WHILE_READ or (not reason.field and event.event_type in _OF_ALL)
         if reason.field not in shown_paths and not is_of_all:
             is_told = reason.kind is BreakingKind.UNLIKE_ANNOUNCED
             yield ChangeLine(reason.in_words()).as_breaking("" if is_told else announcement_text(reason))
+
+
+def _announcements_of_asset(event: ChangeEvent) -> dict[str, Announcement]:
+    """Return by field the request that announced what became of the asset itself, if it is so, and the only one."""
+    announcements = [one for one in event.announcements or () if not one.field]
+    if len(announcements) != 1 or event.event_type in _OF_ALL:
+        return {}
+    return dict.fromkeys(_OF_ASSETS, announcements[0]) if announcements[0].outcome is ChangeOutcome.AS_ANNOUNCED else {}
+
+
+def _announced_line(line: ChangeLine, announcement: Announcement | None) -> ChangeLine:
+    return line.with_mark(announcement.in_words()) if announcement else line
 
 
 def _order_of(fields: Iterable[str]) -> dict[str, int]:

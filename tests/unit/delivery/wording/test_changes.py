@@ -174,6 +174,26 @@ def announcement_of(outcome: str, field: str | None = None) -> Announcement:
     return Announcement(request="CR-12", outcome=ChangeOutcome(outcome), field=field)
 
 
+@pytest.mark.parametrize(
+    ("described", "headline"),
+    [
+        (update_of("name", "orders_old", "orders"), "renamed orders_old → orders"),
+        (addition_of("entityStatus", "Deprecated"), "deprecated"),
+    ],
+)
+def test_what_becomes_of_an_asset_as_announced_says_so(described: ChangeDescription, headline: str) -> None:
+    def headline_of(*announcements: Announcement) -> str:
+        return event_text(change_event(described, breaking_reasons=(), announcements=announcements)).headline
+
+    assert headline_of(announcement_of("asAnnounced")) == f"orders: as announced by CR-12: {headline}"
+    for announcements in (
+        (),
+        (announcement_of("asAnnounced"),) * 2,
+        (announcement_of("asAnnounced", "columns.email"),),
+    ):
+        assert headline_of(*announcements) == f"orders: {headline}"
+
+
 def test_a_deletion_says_how_it_was_announced() -> None:
     reasons = (DELETED_WHILE_READ,)
     headlines = [

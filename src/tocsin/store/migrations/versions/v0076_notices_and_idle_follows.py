@@ -23,7 +23,7 @@ def upgrade() -> None:
         sa.Column("since_ms", sa.BigInteger, nullable=False),
         sa.Column("until_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_personal_notice_user_id", "personal_notice", ["user_id", "kind", "until_ms"])
+    op.create_index("ix_personal_notice_user_id_kind_until_ms", "personal_notice", ["user_id", "kind", "until_ms"])
     op.create_table(
         "idle_follow",
         sa.Column("user_id", sa.String(36), primary_key=True),

@@ -288,3 +288,24 @@ def test_all_of_a_hidden_asset_are_none_as_of_one_that_is_not_there(
         for end in ("accept-all", "reject-all"):
             answer = mallory.put(f"/suggestions/{end}", params={"userId": bob[0], "entityFQN": name})
             assert (answer.status_code, answer.json()) == (200, [])
+
+
+@pytest.mark.parametrize("kind", ["task", "announcement"])
+def test_who_wants_no_such_kind_in_the_app_has_it_in_the_feed_alone(
+    owned: Json, alice: User, bob: User, sqlite_engine: Engine, kind: str
+) -> None:
+    alice_id, client = alice
+    if kind == "task":
+        suggest(bob[1])
+    client.put(f"/tables/{owned['id']}/followers/{alice_id}")
+    choices = {"kinds": {kind: {"ActivityFeed": "never"}}}
+    assert client.put(f"/users/{alice_id}/preferences", json=choices).is_success
+    if kind == "announcement":
+        announcement = {"entityLink": ORDERS, "description": "It moves.", "startTime": 1, "endTime": 9_000_000_000_000}
+        assert bob[1].post("/announcements", json=announcement).is_success
+    notify_all(sqlite_engine)
+    titles = [one["title"] for one in client.get(f"/users/{alice_id}/notifications").json()["data"]]
+    assert not [one for one in titles if one.startswith("bob")], titles
+    feed_titles = [one["title"] for one in client.get(f"/users/{alice_id}/activity").json()["data"]]
+    expected_title = "bob asks you to review" if kind == "task" else "bob announced for orders: It moves."
+    assert any(one.startswith(expected_title) for one in feed_titles), feed_titles

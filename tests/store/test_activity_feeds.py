@@ -175,3 +175,23 @@ def test_what_is_logged_late_has_its_own_time(
         connection.execute(update(change_event).where(is_of_others).values(timestamp_ms=1))
     assert titles(list(pages_of(lambda page: activity.of_person(dia, page), 2, since_ms=1_001))) == late_titles
     assert activity.of_person(dia, FeedPage(since_ms=1_002)) == []
+
+
+@pytest.mark.parametrize("limit", [3, 200])
+def test_an_entity_an_actor_and_everything_have_feeds_of_their_own(company: SmallCompany, limit: int) -> None:
+    change_at_random(company, 7)
+    activity = Activity(company.engine)
+    whole_log = [one for one in reversed(EventLog(company.engine).read(0, 10_000)) if not _is_of_followers(one)]
+    feeds: list[tuple[Feed, Callable[[LoggedEvent], bool]]] = [
+        (
+            lambda page: activity.of_itself(company.ids["t1"], page),
+            lambda one: one.event.entity_id == company.ids["t1"],
+        ),
+        (lambda page: activity.of_actor("ana", page), lambda one: one.event.user_name == "ana"),
+        (lambda page: activity.of_all(page, "testCase"), lambda one: one.event.entity_type == "testCase"),
+        (activity.of_all, lambda one: True),
+    ]
+    for feed, is_in in feeds:
+        walked_events = [one for one in whole_log if is_in(one)]
+        assert walked_events
+        assert titles(list(pages_of(feed, limit))) == titles(walked_events)

@@ -479,7 +479,11 @@ _SHOWS: dict[str, Probe] = {
     "GET /conversations": _always("/conversations?limit=100", "/conversations?limit=1"),
     "GET /conversations/{conversation_id}": _threads("/conversations/{id}"),
     "GET /conversations/{conversation_id}/replies": _threads("/conversations/{id}/replies"),
-    "GET /tasks/count": _always("/tasks/count"),
+    "GET /tasks/count": _always("/tasks/count", "/tasks/count?view=visible"),
+    "GET /tasks/assigned": _always("/tasks/assigned?limit=100"),
+    "GET /tasks/owned": _always("/tasks/owned?limit=100"),
+    "GET /tasks/created": _always("/tasks/created?limit=100"),
+    "GET /tasks/visible": _always("/tasks/visible?limit=100"),
     "GET /tasks/{task_id}": lambda aviary: (
         f"/tasks/{one}" for one in (*(one["stateId"] for one in aviary.steps), *(one["id"] for one in aviary.threads))
     ),

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from sqlalchemy import Engine, event
-from tests.contract.test_access import restrict
+from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_alert_incidents import case
 from tests.contract.test_explain import Person, person
 from tests.contract.test_feed import EMAIL, ORDERS, events, patch, task
@@ -527,3 +527,34 @@ def test_lists_ask_no_statement_per_asset(
         for client in (administrator, reader):
             assert statement_count(client, 4) == statement_count(client, 2) > 0
     event.remove(sqlite_engine, "before_cursor_execute", note)
+
+
+def test_views_have_what_concerns_the_caller_and_their_teams(
+    administrator: httpx.Client, orders: Json, alice: tuple[str, httpx.Client], person: Person, case: Json
+) -> None:
+    user_id, client = alice
+    bob_id, bob = person("bob")
+    team = create_entity(administrator, "/teams", name="tills", teamType="Group", users=[user_id])
+    owners = [{"type": "team", "id": team["id"]}]
+    assert patch(administrator, f"/tables/{orders['id']}", {"op": "add", "path": "/owners", "value": owners}).is_success
+    other_table = table(administrator, "other")
+    about_other = f"<#E::table::{other_table['fullyQualifiedName']}>"
+    of_team = create(administrator, assignees=["tills"], about=about_other)["id"]
+    of_asset = create(administrator, assignees=["bob"])["id"]
+    of_bob = create(client, assignees=["bob"], about=about_other)["id"]
+
+    def view_ids(reader: httpx.Client, view: str) -> set[str]:
+        page = reader.get(f"/tasks/{view}").json()
+        counts = reader.get("/tasks/count", params={"view": view}).json()
+        assert counts["total"] == page["paging"]["total"] == len(page["data"])
+        return {one["id"] for one in page["data"]}
+
+    assert view_ids(client, "assigned") == {of_team}
+    assert view_ids(client, "owned") == {of_asset}
+    assert view_ids(client, "visible") == {of_team, of_asset}
+    assert view_ids(client, "created") == {of_bob}
+    assert view_ids(bob, "assigned") == {of_asset, of_bob}
+    assert view_ids(bob, "owned") == view_ids(bob, "created") == set()
+    assert client.get("/tasks/count?view=all").status_code == 400
+    restrict(administrator, bob_id, {"effect": "deny", "resources": ["table"]})
+    assert view_ids(bob, "assigned") == set()

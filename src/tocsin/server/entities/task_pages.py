@@ -6,6 +6,7 @@ A cursor is a place in the order of both. Next: ``store/catalogue/feed/tasks.py`
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
 from pydantic import Field
@@ -20,7 +21,7 @@ from tocsin.server.access.permissions import scopes_of
 from tocsin.server.entities.incident_tasks import incident_page
 from tocsin.server.request import Caller, QueryParameters
 from tocsin.store.catalogue.feed.filters import ThreadCursor
-from tocsin.store.catalogue.feed.tasks import TaskFilter
+from tocsin.store.catalogue.feed.tasks import TaskFilter, TaskView
 from tocsin.store.catalogue.feed.threads import Sees, ThreadWindow
 from tocsin.store.database.cursors import DocumentPage, ReportWindow, not_a_cursor, place_text
 
@@ -103,16 +104,17 @@ class _TasksOfOneKind(NamedTuple):
     unseen: _TaskPlace | None = None
 
 
-def page_of_tasks(query: TaskPageQuery, sees: Sees, caller: Caller) -> DocumentPage:
-    """Return a page of the tasks that the caller may see.
+def page_of_tasks(query: TaskPageQuery, sees: Sees, caller: Caller, view: TaskView | None = None) -> DocumentPage:
+    """Return a page of the tasks that the caller may see; ``view``: those that concern them so.
 
     Raises
     ------
     InvalidInput : a word is no status, type, category or priority, or the cursor is none of ours
     """
     window, statuses = _window_of(query), statuses_of(query)
-    threads = _threads(query, filter_of(query, statuses, caller), window, sees, caller)
-    incidents = _incidents(query, statuses, window, caller)
+    task_filter = replace(filter_of(query, statuses, caller), view=view, person_id=caller.actor.id)
+    threads = _threads(query, task_filter, window, sees, caller)
+    incidents = _incidents_of_view(query, view, statuses, window, caller)
     backwards, limit = window.before is not None, window.limit
     in_order = sorted((*threads.entries, *incidents.entries), key=lambda one: (-one.place.at_ms, one.place.kind))
     entries = [one for one in in_order if _is_reached(one.place, threads.unseen, backwards=backwards)]
@@ -188,6 +190,21 @@ def _threads(
     unseen = onward if len(entries) < window.limit else None
     place = None if unseen is None else _TaskPlace(unseen.updated_at_ms, _THREAD, unseen.thread_id)
     return _TasksOfOneKind(entries, page.total, onward is not None, place)
+
+
+def _incidents_of_view(
+    query: TaskPageQuery,
+    view: TaskView | None,
+    statuses: tuple[str, ...] | None,
+    window: _TaskWindow,
+    caller: Caller,
+) -> _TasksOfOneKind:
+    """Return incidents; of a view those that are assigned to the caller, for incidents have nobody who creates them."""
+    if view in (TaskView.CREATED, TaskView.OWNED):
+        return _TasksOfOneKind([])
+    if view is not None:
+        query = query.model_copy(update={"assignee": caller.actor.name})
+    return _incidents(query, statuses, window, caller)
 
 
 def _incidents(

@@ -38,8 +38,10 @@ from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, TextBody, answer
 from tocsin.server.routes.feed.decisions import decide_task
 from tocsin.server.routes.feed.threads import document_of, sees, visible, visible_by_number
+from tocsin.store.catalogue.feed.tasks import TaskView
 
 Comment = Annotated[str | None, Query(max_length=65_536, description="Why.")]
+CountView = Annotated[TaskView | None, Query(description="Only tasks that concern the caller so.")]
 TaskName = Annotated[str, Path(max_length=40, description="TASK-00001.")]
 
 _MOST_COMMENTS = 1_000
@@ -51,8 +53,31 @@ router = DeclaredRoutes(prefix="/tasks", tags=["tasks"])
 @router.get("", openapi_extra=answers("TaskEntityPage"))
 def list_tasks(caller: Asked, query: Annotated[TaskPageQuery, Query()]) -> Response:
     """Return a page of tasks, last changed first: those about assets, and the last incident of each test case."""
-    page = page_of_tasks(query, sees(caller), caller)
-    return page_answer(replace(page, documents=_all_on_wire(page.documents, caller)))
+    return _list_answer(query, None, caller)
+
+
+@router.get("/assigned", openapi_extra=answers("TaskEntityPage"))
+def list_assigned_tasks(caller: Asked, query: Annotated[TaskPageQuery, Query()]) -> Response:
+    """Return a page of tasks that are assigned to the caller or a team of theirs."""
+    return _list_answer(query, TaskView.ASSIGNED, caller)
+
+
+@router.get("/owned", openapi_extra=answers("TaskEntityPage"))
+def list_owned_tasks(caller: Asked, query: Annotated[TaskPageQuery, Query()]) -> Response:
+    """Return a page of tasks about what the caller or a team of theirs owns."""
+    return _list_answer(query, TaskView.OWNED, caller)
+
+
+@router.get("/created", openapi_extra=answers("TaskEntityPage"))
+def list_created_tasks(caller: Asked, query: Annotated[TaskPageQuery, Query()]) -> Response:
+    """Return a page of tasks that the caller created."""
+    return _list_answer(query, TaskView.CREATED, caller)
+
+
+@router.get("/visible", openapi_extra=answers("TaskEntityPage"))
+def list_visible_tasks(caller: Asked, query: Annotated[TaskPageQuery, Query()]) -> Response:
+    """Return a page of tasks that are assigned to the caller or a team of theirs, or about what these own."""
+    return _list_answer(query, TaskView.VISIBLE, caller)
 
 
 @router.post("", status_code=201, openapi_extra=answers("TaskEntity", reads="CreateTaskRequest"))
@@ -66,9 +91,10 @@ def create_task(body: DocumentBody, caller: Asked) -> Response:
 
 
 @router.get("/count", openapi_extra=answers("TaskCount"))
-def count_tasks(caller: Asked, query: Annotated[TaskQuery, Query()]) -> Response:
+def count_tasks(caller: Asked, query: Annotated[TaskQuery, Query()], view: CountView = None) -> Response:
     """Return the number of tasks about assets by status; incidents are not among them."""
-    counts = caller.parts.discussion.tasks.counts(filter_of(query, statuses_of(query), caller))
+    task_filter = replace(filter_of(query, statuses_of(query), caller), view=view, person_id=caller.actor.id)
+    counts = caller.parts.discussion.tasks.counts(task_filter)
     open_count, total = counts.get(TaskState.OPEN, 0), sum(counts.values())
     closed = {"approved": counts.get(TaskState.APPROVED, 0), "granted": 0, "completed": total - open_count}
     return answer({"open": open_count, "inProgress": 0, **closed, "total": total})
@@ -150,6 +176,11 @@ def add_comment(task_id: PathId, body: TextBody, caller: Asked) -> Response:
     count_post([message], caller)
     caller.parts.discussion.task_writes.comment(thread_id, message, actor=caller.actor)
     return answer(_task(thread_id, caller))
+
+
+def _list_answer(query: TaskPageQuery, view: TaskView | None, caller: Caller) -> Response:
+    page = page_of_tasks(query, sees(caller), caller, view)
+    return page_answer(replace(page, documents=_all_on_wire(page.documents, caller)))
 
 
 def _bulk_result(name: str, request: BulkRequest, caller: Caller) -> Document:

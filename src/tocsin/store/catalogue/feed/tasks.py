@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Connection, Engine, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, func, or_, select
 
 from tocsin.errors import NotFound
 from tocsin.model.entity import Document
@@ -21,11 +22,21 @@ from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, ThreadWindow, 
 from tocsin.store.database.documents import references_by_id
 from tocsin.store.database.engine import reading
 from tocsin.store.database.feed_tables import thread, thread_part
-from tocsin.store.database.tables import entity
+from tocsin.store.database.tables import entity, ownership
 
 _THREAD, _PART = thread.c, thread_part.c
 _Condition = ColumnElement[bool]
 _NONE: frozenset[str] = frozenset()
+
+
+class TaskView(StrEnum):
+    """How tasks concern a person, themselves or through their teams."""
+
+    ASSIGNED = "assigned"
+    OWNED = "owned"
+    CREATED = "created"
+    VISIBLE = "visible"
+    """Assigned, or about what they own."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,7 @@ class TaskFilter:
     assignee_ids, mentioned_ids, creator_ids : ids of users and teams; empty: nobody is so called
     about_fqn : full name of the asset that they are about
     domain_id : id of a domain in which that lies; empty: no domain is so called
+    view, person_id : only those that concern this person so
     scopes : which assets the requester may see
     """
 
@@ -50,6 +62,8 @@ class TaskFilter:
     creator_ids: Collection[str] | None = None
     about_fqn: str | None = None
     domain_id: str | None = None
+    view: TaskView | None = None
+    person_id: str = ""
     scopes: Scopes = field(default_factory=dict)
 
 
@@ -81,14 +95,15 @@ class TaskList:
     def page(self, task_filter: TaskFilter, sees: Sees, window: ThreadWindow, *, comments: int = 0) -> ThreadPage:
         """Return the tasks that fit the filter and ``sees`` allows, each with its latest comments."""
         with reading(self._engine) as connection:
-            threads, after, before = threads_in(connection, window, _conditions(task_filter), sees)
+            threads, after, before = threads_in(connection, window, _conditions(connection, task_filter), sees)
             total = _matching_count(connection, task_filter)
             return ThreadPage(self._documents(connection, threads, comments), total, after, before)
 
     def counts(self, task_filter: TaskFilter) -> dict[str, int]:
         """Return the number of tasks that fit the filter and its scopes, by state."""
-        query = select(_THREAD.task_state, func.count()).where(*_visible_conditions(task_filter))
         with reading(self._engine) as connection:
+            conditions = _visible_conditions(connection, task_filter)
+            query = select(_THREAD.task_state, func.count()).where(*conditions)
             grouped = connection.execute(query.group_by(_THREAD.task_state))
             return {str(state): int(count) for state, count in grouped}
 
@@ -110,15 +125,28 @@ class TaskList:
 
 
 def _matching_count(connection: Connection, task_filter: TaskFilter) -> int:
-    query = select(func.count()).select_from(thread).where(*_visible_conditions(task_filter))
+    query = select(func.count()).select_from(thread).where(*_visible_conditions(connection, task_filter))
     return int(connection.execute(query).scalar_one())
 
 
-def _visible_conditions(task_filter: TaskFilter) -> list[_Condition]:
-    return _conditions(task_filter) + lies_in_scopes(task_filter.scopes)
+def _visible_conditions(connection: Connection, task_filter: TaskFilter) -> list[_Condition]:
+    return _conditions(connection, task_filter) + lies_in_scopes(task_filter.scopes)
 
 
-def _conditions(task_filter: TaskFilter) -> list[_Condition]:
+def _concerns(connection: Connection, view: TaskView, person_id: str) -> _Condition:
+    """Return the condition that a task concerns a person in this way."""
+    if view is TaskView.CREATED:
+        return _THREAD.created_by_id == person_id
+    principals = [person_id, *sorted(SqlThreads(connection).teams_of(person_id))]
+    is_assignee = (_PART.principal_id.in_(principals), _PART.part == ThreadPart.ASSIGNEE.value)
+    is_assigned = _THREAD.id.in_(select(_PART.thread_id).where(*is_assignee))
+    is_owned = _THREAD.about_id.in_(select(ownership.c.entity_id).where(ownership.c.owner_id.in_(principals)))
+    if view is TaskView.ASSIGNED:
+        return is_assigned
+    return is_owned if view is TaskView.OWNED else or_(is_assigned, is_owned)
+
+
+def _conditions(connection: Connection, task_filter: TaskFilter) -> list[_Condition]:
     conditions: list[_Condition] = [_THREAD.task_state.is_not(None)]
     value_lists = (
         (_THREAD.task_state, task_filter.states),
@@ -140,6 +168,8 @@ def _conditions(task_filter: TaskFilter) -> list[_Condition]:
         conditions.append(_THREAD.about_id.in_(select(entity.c.id).where(entity.c.fqn == task_filter.about_fqn)))
     if task_filter.domain_id is not None:
         conditions.append(lies_in_domain(task_filter.domain_id))
+    if task_filter.view is not None:
+        conditions.append(_concerns(connection, task_filter.view, task_filter.person_id))
     return conditions
 
 

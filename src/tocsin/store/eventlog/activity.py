@@ -127,8 +127,10 @@ class Activity:
 
     def _newest(self, page: FeedPage, *conditions: ColumnElement[bool]) -> BoundedList[LoggedEvent]:
         below = () if page.below is None else (_EVENT.log_offset < page.below,)
-        query = select(*LOGGED).where(*conditions, *below, *page.conditions()).order_by(_EVENT.log_offset.desc())
         with reading(self._engine) as connection:
+            from_offset = _first_offset(connection, page.since_ms) if page.since_ms else 0
+            of_page = replace(page, from_offset=from_offset).conditions()
+            query = select(*LOGGED).where(*conditions, *below, *of_page).order_by(_EVENT.log_offset.desc())
             texts = Texts(connection)
             return portion(
                 connection, query.limit(page.limit), lambda row: logged_event_of(row, texts), self._page_bytes

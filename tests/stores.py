@@ -43,7 +43,8 @@ def drop_columns_after_0056(connection: Connection) -> None:
     for name in ("team_preference", "team_follow", "follow_refusal"):
         connection.exec_driver_sql(f"DROP TABLE {name}")
     connection.exec_driver_sql("DROP TABLE column_follow")
-    for name in ("hourly_message", "substitute"):
+    connection.exec_driver_sql("DROP INDEX ix_message_gathered")
+    for name in ("hourly_message", "substitute", "composed_digest"):
         connection.exec_driver_sql(f"DROP TABLE {name}")
     for name in ("for_id", "away_until_ms"):
         connection.exec_driver_sql(f"ALTER TABLE alert_incident_step DROP COLUMN {name}")

@@ -14,6 +14,7 @@ BOUNDARIES = {
     ("jobs/intervals.py", "_do"),
     ("jobs/intervals.py", "keep_running"),
     ("jobs/reminder_failures.py", "remind_apart"),
+    ("jobs/digest_composer.py", "_compose_apart"),
     ("delivery/worker/attempt.py", "make"),
     ("delivery/worker/judgements.py", "_ask_together"),
     ("delivery/worker/deliver.py", "_steadily"),

@@ -15,7 +15,7 @@ from tocsin.catalogue.observations.scheduled_checks import AssetState, DueCheck,
 from tocsin.delivery.dispatch import Dispatch, FailureIncident, Guidance
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
 from tocsin.delivery.wording.content import message_content
-from tocsin.delivery.worker.visible_contexts import visible_streaks
+from tocsin.delivery.wording.visible_contexts import visible_streaks
 from tocsin.flow.match.plan import plan_of
 from tocsin.model.alert_incident import StepKind
 from tocsin.model.people import SYSTEM

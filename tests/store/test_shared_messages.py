@@ -23,7 +23,7 @@ from tests.workers import with_parts, worker_parts
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
-from tocsin.delivery.channels.email.render import MailSettings, render_mail
+from tocsin.delivery.channels.email.mails import MailSettings, render_mail
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.transport.outcome import of_smtp_code
 from tocsin.delivery.worker.attempt import Attempts

@@ -208,6 +208,13 @@ class Share:
 _ALONE = Share()
 
 
+class ComposedContent(NamedTuple):
+    """Words of a digest that were composed ahead of its time, compressed, and the key of all that they are made of."""
+
+    key: bytes
+    content: bytes
+
+
 @dataclass(frozen=True)
 class Dispatch:
     """A claimed message with its notifications, in log order until a channel shows them: at least one.
@@ -227,7 +234,7 @@ class Dispatch:
     IANA ``zone``: a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the
     failing rows that it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers.
     ``judged_at_s`` is the steady time at which its incidents and answers were found, and its rights and
-    preferences looked ahead for.
+    preferences looked ahead for. ``composed`` is what was composed ahead of its time, if anything was.
     """
 
     message: Message
@@ -255,6 +262,7 @@ class Dispatch:
     zone: str = "UTC"
     is_reduced: bool = False
     judged_at_s: float | None = None
+    composed: ComposedContent | None = None
 
     @property
     def first(self) -> Entry:

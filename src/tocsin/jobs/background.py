@@ -19,6 +19,7 @@ from tocsin.jobs import (
     audit,
     backtest,
     change_requests,
+    digests,
     editors,
     erasure,
     expiry,
@@ -96,12 +97,14 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
     query_lake = lake.build(settings, session, engine)
     queries = query_runner.runner(settings, engine)
     checks = scheduled_checks.build(settings, session, engine)
+    composing = digests.build(settings, session, engine)
     work = {
         SCHEDULED: run_scheduled,
         BACKTESTS: lambda: runner.run(stopping),
         QUERIES: lambda: queries.run(stopping),
         ERASURES: lambda: erasures.run(stopping),
         scheduled_checks.CHECKS: lambda: scheduled_checks.run(checks, stopping),
+        digests.DIGESTS: lambda: digests.run(composing, stopping),
         MEMORY: lambda: memory.run(memory_return, stopping),
         lake_queries.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
     }

@@ -37,8 +37,8 @@ from tocsin.store.eventlog.lake import Lake
 from tocsin.store.upkeep.stored_settings import with_lake_key
 
 LIBRARIES = (
-    *("tocsin", "pyspark", "google-re2", "lark", "orjson", "psycopg", "pyarrow", "pydantic", "pydantic-settings"),
-    *("sqlalchemy", "structlog", "tzdata", "xxhash"),
+    *("tocsin", "pyspark", "google-re2", "jinja2", "lark", "orjson", "psycopg", "pyarrow", "pydantic"),
+    *("pydantic-settings", "sqlalchemy", "structlog", "tzdata", "xxhash"),
 )
 """What tasks import, and what must have the same version as here: work and rows are pickled by one for the other."""
 

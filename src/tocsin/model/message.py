@@ -5,10 +5,12 @@ Next: ``delivery/dispatch.py``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -18,6 +20,8 @@ from tocsin.model.entity import Document, WireModel
 from tocsin.model.notification import Reason
 from tocsin.model.own_address import own_address_of
 from tocsin.model.runbook import RUNBOOK
+
+T = TypeVar("T")
 
 
 class MessageStatus(StrEnum):
@@ -170,6 +174,19 @@ class CarriedEvent:
     def event(self) -> ChangeEvent:
         """The event as a model."""
         return ChangeEvent.model_validate_json(self._text)
+
+    def remember(self, make: Callable[[ChangeEvent], T]) -> T:
+        """Return what a function makes of the event, made once for all messages that carry it."""
+        if (make,) not in self.texts:
+            self.texts[make,] = make(self.event)
+        remembered: T = self.texts[make,]
+        return remembered
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """The digest of all that the event says; that of another event, or form of it, is another."""
+        text = self._text or self.event.model_dump_json()
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     @property
     def is_breaking(self) -> bool:

@@ -10,7 +10,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from tests.unit.delivery.events import MESSAGE_ID, NOW_MS, dispatch
 
 from tocsin.delivery.channels.email.connections import MailServer
-from tocsin.delivery.channels.email.render import MailSettings
+from tocsin.delivery.channels.email.mails import MailSettings
 from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination

@@ -18,7 +18,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from tests.unit.delivery.events import NOW_MS, dispatch
 
 from tocsin.delivery.channels.email.connections import MailConnections, MailServer
-from tocsin.delivery.channels.email.render import MailSettings
+from tocsin.delivery.channels.email.mails import MailSettings
 from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.transport.request import Mail

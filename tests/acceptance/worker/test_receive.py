@@ -5,7 +5,7 @@ from tests.acceptance.worker.senders import webhook_sender
 from tests.unit.delivery.events import NOW_MS, dispatch
 
 from tocsin.delivery.channels.email.connections import MailServer
-from tocsin.delivery.channels.email.render import MailSettings
+from tocsin.delivery.channels.email.mails import MailSettings
 from tocsin.delivery.channels.email.sender import EmailSender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.worker.dev_receiver import KEPT_COUNT, Receiver, receiving

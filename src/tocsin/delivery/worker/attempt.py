@@ -40,10 +40,10 @@ from tocsin.delivery.transport.retry import wait_s
 from tocsin.delivery.wording.content import MOST_OWNERS, owners_of
 from tocsin.delivery.wording.notices import NoticeWords, is_notice, notice_objection, with_notices
 from tocsin.delivery.wording.reports import is_recovery
+from tocsin.delivery.wording.visible_contexts import names_in, visible_context, visible_streaks
 from tocsin.delivery.worker.earlier_parts import is_calm, with_earlier_entries
 from tocsin.delivery.worker.judgements import Judgements, tells_of_surroundings
 from tocsin.delivery.worker.parts import AttemptParts, WorkerTime
-from tocsin.delivery.worker.visible_contexts import names_in, visible_context, visible_streaks
 from tocsin.flow.track.attempts import Finished, NextStep, hold, next_step
 from tocsin.model.change_request import AskedFor
 from tocsin.model.channels import WORDED

@@ -1,8 +1,8 @@
-"""Tables of backtests, match results, incidents and mutes, in addition to ``store/database/tables.py``."""
+"""Tables of backtests, match results, incidents, mutes and composed digests, beside ``store/database/tables.py``."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, true
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, String, Table, Text, true
 
 from tocsin.store.database.tables import ID, METADATA, progress_of_job
 
@@ -211,4 +211,18 @@ scheduled_check = Table(
 
 ``through_offset`` is the end of the log after the check: digests wait until the pipeline has read so far; null: they
 wait no more.
+"""
+
+composed_digest = Table(
+    "composed_digest",
+    METADATA,
+    Column("message_id", ID, primary_key=True),
+    Column("due_at_ms", BigInteger, nullable=False),
+    Column("basis", LargeBinary, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Index(None, "due_at_ms", "message_id"),
+)
+"""One row per digest that was composed ahead of its time: its words, compressed, and the key of all they are made of.
+
+Nothing depends on it: every erasure of a person removes all rows.
 """

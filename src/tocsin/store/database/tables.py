@@ -46,7 +46,8 @@ OPEN_MESSAGE = text("status IN ('pending', 'awaitingRetry')")
 # The same of messages that a replay sends again, and of those that were given up.
 REPLAYED_MESSAGE = text("status = 'awaitingReplay'")
 GIVEN_UP_MESSAGE = text("status IN ('failed', 'retryLimitReached')")
-# Those that consumers claim.
+# Those that gather until their time, and those that consumers claim.
+GATHERED_MESSAGE = text("status = 'pending' AND grouping_key IS NOT NULL")
 QUEUED_MESSAGE = text("status = 'queued'")
 # Destinations that are paused; the same holds.
 OPEN_BREAKER = text("opened_at_ms IS NOT NULL")
@@ -435,6 +436,7 @@ message = Table(
     _partial_index("ix_message_open", OPEN_MESSAGE, "destination_id", "due_at_ms"),
     _partial_index("ix_message_queued", QUEUED_MESSAGE, "subscription_id", "due_at_ms"),
     _partial_index("ix_message_group", text("grouping_key IS NOT NULL"), "recipient", "grouping_key", "due_at_ms"),
+    _partial_index("ix_message_gathered", GATHERED_MESSAGE, "due_at_ms", "id"),
 )
 """One row per message: one or many notifications that go out together, to one recipient, at a due time.
 

@@ -53,6 +53,13 @@ class Routes:
                 routes[alert] = error
         return routes
 
+    def without_secrets(self, subscription_ids: Collection[str]) -> dict[str, dict[str, Route]]:
+        """Return the routes of those of these that are enabled and can be read, with secrets masked.
+
+        For who words messages and sends none: executors of Spark's have no key.
+        """
+        return {one.id: self._routes_of(one, None) for one in self._subscriptions.list_enabled(subscription_ids)}
+
     def is_open(self, destination_key: tuple[str, str]) -> bool:
         """Return whether a destination, by the ids of its alert and its own, may send now."""
         subscription_id, destination_id = destination_key

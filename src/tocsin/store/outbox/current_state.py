@@ -63,7 +63,7 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
         for dispatch in dispatches
         for entry in dispatch.entries
         if entry.carried.reminds_of is EventType.INCIDENT_REMINDER
-        or (dispatch.message.channel in WORDED and belongs_to_incident(entry.event))
+        or (dispatch.message.channel in WORDED and entry.carried.remember(belongs_to_incident))
     ]
     named_incidents, streaks = _named_incidents(connection, dispatches), _streaks_in_digests(connection, dispatches)
     if not (failing or named_incidents or streaks):
@@ -72,7 +72,8 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     incident_by_notification = {entry.notification_id: _incident_of(entry, open_incidents) for entry in failing}
 
     def with_own_incident(entry: Entry) -> Entry:
-        return replace(entry, incident=incident_by_notification.get(entry.notification_id))
+        incident = incident_by_notification.get(entry.notification_id)
+        return entry if incident == entry.incident else replace(entry, incident=incident)
 
     return [
         replace(
@@ -97,7 +98,8 @@ def _named_incidents(
         for dispatch in dispatches
         if dispatch.message.channel in WORDED
         for entry in dispatch.entries
-        if tells_of_incident(entry.event) or (len(dispatch.entries) > 1 and _may_have_incident(entry.event))
+        if entry.carried.remember(tells_of_incident)
+        or (len(dispatch.entries) > 1 and entry.carried.remember(_may_have_incident))
     ]
     incidents = incidents_at(connection, {place for *_, place in reports}) if reports else {}
     named_incidents: dict[str, dict[str, FailureIncident]] = defaultdict(dict)
@@ -125,7 +127,7 @@ def _streaks_in_digests(
         )
         for dispatch in dispatches
         if dispatch.message.channel in WORDED and len(dispatch.entries) > 1
-        for entry in islice((one for one in dispatch.entries if tells_of_failure(one.event)), _MOST_STREAKS)
+        for entry in islice((one for one in dispatch.entries if one.carried.remember(tells_of_failure)), _MOST_STREAKS)
     }
     contexts = streaks_of(connection, dict(failures.values())) if failures else {}
     streaks: dict[str, dict[str, FailureContext]] = defaultdict(dict)

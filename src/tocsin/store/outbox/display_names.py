@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -35,7 +36,7 @@ def with_display_names(connection: Connection, dispatches: Sequence[Dispatch]) -
         if dispatch.message.channel in WORDED
         for entry in dispatch.entries
     }
-    naming = read_naming(connection, [carried.event for carried in carried_events.values()])
+    naming = _read_naming(connection, [carried.remember(_people_in) for carried in carried_events.values()])
     named_events = {key: _carry(carried, naming) for key, carried in carried_events.items()}
     return [_with_events(one, named_events) if one.message.channel in WORDED else one for one in dispatches]
 
@@ -54,20 +55,48 @@ def events_with_display_names(connection: Connection, events: Sequence[ChangeEve
 
 def read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> DisplayNaming:
     """Read what the people, teams and tests are called that these events refer to."""
-    owner_ids = {owner["id"] for event in events for owner in owners_of(event)}
-    changed_ids = {one["id"] for event in events for change in changes_of(event) for one in references_of(change)}
-    tasks = ((event.entity or {}).get(TASK) for event in events if event.entity_type == THREAD)
-    asked_ids = {one["id"] for one in references_in(list(tasks))}
-    author_ids = {event.user_id for event in events if event.user_id}
+    return _read_naming(connection, list(map(_people_in, events)))
+
+
+class _NamedInEvent(NamedTuple):
+    """The ids of the owners whom an event names, and of them and all others."""
+
+    owner_ids: frozenset[str]
+    ids: frozenset[str]
+
+
+def _people_in(event: ChangeEvent) -> _NamedInEvent:
+    """Return the people, teams and tests that an event refers to."""
+    owner_ids = frozenset(owner["id"] for owner in owners_of(event))
+    changed_ids = {one["id"] for change in changes_of(event) for one in references_of(change)}
+    task = (event.entity or {}).get(TASK) if event.entity_type == THREAD else None
+    asked_ids = {one["id"] for one in references_in(task)}
+    return _NamedInEvent(owner_ids, owner_ids | changed_ids | asked_ids | ({event.user_id} if event.user_id else set()))
+
+
+def _read_naming(connection: Connection, people: Sequence[_NamedInEvent]) -> DisplayNaming:
+    """Read what the people, teams and tests are called that some events refer to."""
+    owner_ids = frozenset[str]().union(*(one.owner_ids for one in people))
     query = select(entity.c.id, entity.c.deleted, json_text(entity.c.document, "displayName").label("display_name"))
-    entity_rows = list(rows_by_key(connection, query, entity.c.id, owner_ids | changed_ids | asked_ids | author_ids))
+    entity_rows = list(
+        rows_by_key(connection, query, entity.c.id, frozenset[str]().union(*(one.ids for one in people)))
+    )
     names = {row.id: row.display_name for row in entity_rows if row.display_name}
     return DisplayNaming(names, owner_ids - {row.id for row in entity_rows if not row.deleted})
 
 
 def _carry(carried: CarriedEvent, naming: DisplayNaming) -> CarriedEvent:
-    named_event = naming.event_of(carried.event)
-    return carried if named_event is carried.event else CarriedEvent.of(named_event)
+    people = carried.remember(_people_in)
+    names = {one: naming.names[one] for one in people.ids & naming.names.keys()}
+    deleted_ids = people.owner_ids & naming.deleted_ids
+    if not (names or deleted_ids):
+        return carried
+    key = (DisplayNaming, *sorted(names.items()), *sorted(deleted_ids))
+    if key not in carried.texts:
+        named_event = naming.event_of(carried.event)
+        carried.texts[key] = carried if named_event is carried.event else CarriedEvent.of(named_event)
+    named_carried: CarriedEvent = carried.texts[key]
+    return named_carried
 
 
 def _with_events(dispatch: Dispatch, events: Mapping[int, CarriedEvent]) -> Dispatch:

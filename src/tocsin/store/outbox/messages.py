@@ -10,7 +10,7 @@ Next: ``store/outbox/status.py``.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import accumulate
@@ -55,6 +55,7 @@ from tocsin.store.database.tables import (
 )
 from tocsin.store.database.version import SeldomRows
 from tocsin.store.outbox.cause_threads import with_cause_threads
+from tocsin.store.outbox.composed_digests import with_composed
 from tocsin.store.outbox.current_state import with_incidents, with_requests
 from tocsin.store.outbox.display_names import with_display_names
 from tocsin.store.outbox.failing_rows import may_show_rows
@@ -73,16 +74,29 @@ SENT_BYTES = 64 * 2**20
 """Maximum bytes of events (JSON) read for one message to machines."""
 
 Which = ColumnElement[bool] | TextClause
+_MOST_MADE = 100
+"""Most things that are kept of one event: its words in the manner of one group of readers are one."""
+
 _WAITING = (OPEN_MESSAGE, REPLAYED_MESSAGE)
 _ANY_WAITING = tuple(select(message.c.id).where(which).limit(1) for which in _WAITING)
 _COLUMNS = tuple(message.c[field.name] for field in fields(Message))
 
 
 class Messages:
-    """The messages of one store, as workers see them; with ``webhooks_only`` no others are claimed."""
+    """The messages of one store, as workers see them; with ``webhooks_only`` no others are claimed.
 
-    def __init__(self, engine: Engine, *, shown_bytes: int = SHOWN_BYTES, webhooks_only: bool = False) -> None:
-        self._engine, self._shown_bytes = engine, shown_bytes
+    ``events`` keeps what was made of an event for the messages that are read later; without it, of those read at once.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        shown_bytes: int = SHOWN_BYTES,
+        webhooks_only: bool = False,
+        events: RememberedTexts | None = None,
+    ) -> None:
+        self._engine, self._shown_bytes, self._events = engine, shown_bytes, events
         self._live = _WEBHOOKS if webhooks_only else _LIVE
         self._waiting = SeldomRows(engine, self._has_waiting)
 
@@ -155,7 +169,7 @@ class Messages:
         rows_by_message: dict[str, list[Row[Any]]] = defaultdict(list)
         fitting_dispatches: list[Dispatch] = []
         with reading(self._engine) as connection:
-            events = _Events(Texts(connection))
+            events = _Events(Texts(connection), self._events)
             for row in connection.execute(_CARRIED, {"ids": [message.id for message in messages]}):
                 rows_by_message[row.message_id].append(row)
             for message in messages:
@@ -170,7 +184,7 @@ class Messages:
                     fitting_dispatches.append(Dispatch(message, entries, event_bytes=size))
             threaded_dispatches = with_cause_threads(connection, fitting_dispatches)
             marked_dispatches = with_requests(connection, with_display_names(connection, threaded_dispatches))
-            return with_incidents(connection, marked_dispatches)
+            return with_composed(connection, with_incidents(connection, marked_dispatches))
 
     def release(self, session_id: str, ids: Collection[str], *, probes: Collection[Key] = (), now_ms: int = 0) -> None:
         """Give back claims of the session; what another one has claimed meanwhile stays its own.
@@ -366,11 +380,37 @@ def _most_characters_of_rows(message: Message, carried_rows: Sequence[Row[Any]])
     return MOST_EXCERPT_CHARACTERS if is_of_test else 0
 
 
+class RememberedTexts:
+    """Events with what was made of them, the last used ones, as far as their texts are not longer than this together.
+
+    One whose text has changed since is another: so it is when a person was erased.
+    """
+
+    def __init__(self, most_characters: int) -> None:
+        self._most_characters, self._size = most_characters, 0
+        self._kept: OrderedDict[str, tuple[str, CarriedEvent]] = OrderedDict()
+
+    def event(self, row: Row[Any], text: str) -> CarriedEvent:
+        """Return the event of this row with this text."""
+        text_before, event = self._kept.pop(row.event_id, ("", None))
+        self._size -= len(text_before)
+        if event is None or text != text_before:
+            event = CarriedEvent(row.event_id, text)
+        elif len(event.texts) > _MOST_MADE:
+            event.texts.clear()
+        self._kept[row.event_id] = text, event
+        self._size += len(text)
+        while self._size > self._most_characters and len(self._kept) > 1:
+            _, (oldest_text, _) = self._kept.popitem(last=False)
+            self._size -= len(oldest_text)
+        return event
+
+
 class _Events:
     """The events of a claim: one object for all messages that carry the same, in brief or not."""
 
-    def __init__(self, texts: Texts) -> None:
-        self._texts = texts
+    def __init__(self, texts: Texts, remembered: RememberedTexts | None) -> None:
+        self._texts, self._remembered = texts, remembered
         self._by_id: dict[tuple[str, bool], CarriedEvent] = {}
 
     def entry(self, row: Row[Any], *, in_brief: bool) -> Entry:
@@ -392,7 +432,8 @@ class _Events:
         key = row.event_id, in_brief
         event = self._by_id.get(key)
         if event is None:
-            event = CarriedEvent(row.event_id, self._texts.of(row))
+            text = self._texts.of(row)
+            event = CarriedEvent(row.event_id, text) if self._remembered is None else self._remembered.event(row, text)
             self._by_id[key] = event = CarriedEvent.of(event.event.in_brief()) if in_brief else event
         return event
 

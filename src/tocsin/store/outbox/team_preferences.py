@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, select
 
 from tocsin.model.preferences import NamedTeam, Preferences
 from tocsin.store.database.engine import insert_into, reading, writing
+from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import team_preference
 from tocsin.store.database.tables import entity, membership
 
@@ -48,8 +49,11 @@ class SqlTeamPreferences:
 
 def defaults_of_teams(connection: Connection) -> dict[str, NamedTeam]:
     """Return the live teams that have defaults for their members, by id."""
-    query = select(_ROW.team_id, _ENTITY.name, _ROW.document).where(_ROW.team_id == _ENTITY.id, ~_ENTITY.deleted)
+    documents = {row.team_id: row.document for row in connection.execute(select(_ROW.team_id, _ROW.document))}
+    if not documents:
+        return {}
+    query = select(_ENTITY.id, _ENTITY.name).where(~_ENTITY.deleted)
     return {
-        row.team_id: NamedTeam(row.team_id, row.name, Preferences.model_validate_json(row.document))
-        for row in connection.execute(query)
+        row.id: NamedTeam(row.id, row.name, Preferences.model_validate_json(documents[row.id]))
+        for row in rows_by_key(connection, query, _ENTITY.id, documents)
     }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.delivery.events import NOW_MS, addition_of, change_event, dispatch, update_of
 
-from tocsin.delivery.channels.email.render import MailSettings, render_mail
+from tocsin.delivery.channels.email.mails import MailSettings, render_mail
 from tocsin.delivery.wording.assets import asset_of
 from tocsin.delivery.wording.changes import event_text
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType

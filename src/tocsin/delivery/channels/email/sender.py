@@ -13,7 +13,7 @@ from typing import Protocol, Self
 import aiosmtplib
 
 from tocsin.delivery.channels.email.connections import MailConnections, MailServer
-from tocsin.delivery.channels.email.render import MailSettings, render_mail
+from tocsin.delivery.channels.email.mails import MailSettings, render_mail
 from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.dispatch import Dispatch, Sender
 from tocsin.delivery.lines import clean_line

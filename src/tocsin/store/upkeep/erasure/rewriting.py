@@ -20,6 +20,7 @@ from tocsin.model.erasure import PersonalIdentity, Pseudonymizer
 from tocsin.store.database.engine import fetch_value, is_sqlite, reading, writing
 from tocsin.store.database.snapshots import large_texts, rewrite_large_texts
 from tocsin.store.database.tables import document_snapshot, entity
+from tocsin.store.outbox.composed_digests import ComposedDigests
 from tocsin.store.upkeep.erasure.columns import NAMING, REMOVED, NamingColumns
 from tocsin.store.upkeep.erasure.needles import ESCAPE, like_patterns
 
@@ -51,6 +52,8 @@ class Rewriting:
         for columns in REMOVED:
             counts = (self._remove(columns, keys) for keys in self._pages(columns))
             yield Counter({columns.table_name: sum(counts)})
+        if not self.is_dry:
+            ComposedDigests(self.engine).forget_all()  # a compressed copy: it is composed again of what is left
 
     @cached_property
     def _pseudonymizer(self) -> Pseudonymizer:

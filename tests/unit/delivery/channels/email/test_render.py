@@ -28,7 +28,8 @@ from tests.unit.delivery.wording.test_threads import POSTED, task
 from tests.unit.delivery.wording.test_threads import event as thread_event
 
 from tocsin.delivery.channels.email.composition import compose_mail
-from tocsin.delivery.channels.email.render import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
+from tocsin.delivery.channels.email.mails import MailSettings, render_mail
+from tocsin.delivery.channels.email.render import CHANGES_LIMIT, LINES_LIMIT
 from tocsin.delivery.dispatch import Button, Dispatch, FailureContext
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.links import follow as follow_links

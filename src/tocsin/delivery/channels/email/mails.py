@@ -61,7 +61,7 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
     unsubscribe = f"{settings.base_url}{page}" if page else ""
     is_to_reader = first.recipient_id and dispatch.reaches_recipient and len(dispatch.entries) == 1
     links = _reader_links(first, settings, now_ms) if settings.unsubscribe_key and is_to_reader else ()
-    texts = composed_texts(dispatch, settings.base_url, unsubscribe)
+    texts = composed_texts(dispatch, settings.base_url, unsubscribe) if dispatch.composed else None
     texts = texts or preview(dispatch, settings.base_url, unsubscribe, links)
     headers = [
         ("From", settings.address),

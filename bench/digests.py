@@ -1,9 +1,9 @@
 """Benchmark of daily digests that are due at once: twenty notifications each, composed by a worker's functions.
 
-The first row is what one process of a worker does for each person but for sending: reading, rights, folding, words, the
-mail; the floor is reading alone. The second is folding alone, in this process, against what Spark takes to fold made-up
-rows of ``PEOPLE_ON_SPARK`` people on the same cores, as if digests were composed ahead of their time
-(docs/decisions/0217-digests-are-gathered-on-spark-and-composed-when-sent.md). Next: ``bench/mails.py``.
+The first row is what one process of a worker does for people with an alert each, but for sending: reading, rights,
+folding, words, the mail; the floor is reading alone. The last is the job of the pipeline: Spark's tasks compose the
+digests of ``PEOPLE_ON_SPARK`` people who hear of the same 2,000 changes, and store them; the floor is one process that
+reads the same rows (docs/decisions/0235-digests-are-composed-on-spark.md). Next: ``bench/mails.py``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from pathlib import Path
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from sqlalchemy import Engine, select
 
 from bench.deliveries import add_messages, destination_at, make_alerts
+from bench.due_digests import add_due_digests
 from bench.measured import Measurement, Report, scale_count
 from bench.running import open_store, settings_in
 from tocsin.chunks import chunks_of
@@ -32,6 +31,7 @@ from tocsin.delivery.templates.choice import along_route, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.flow.schedule.messages import timings_of
+from tocsin.jobs.digests import SHARE_SIZE, build, compose_shares
 from tocsin.model.message import Message
 from tocsin.model.subscription import Channel
 from tocsin.spark.session import open_session
@@ -39,13 +39,14 @@ from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE, Subscription
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import message
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.composed_digests import ComposedDigests
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.send_permission import Permitted
 
 PEOPLE, NOTIFICATION_COUNT = 2_000, 20
 PEOPLE_ON_SPARK = 1_000_000
-_CLAIMED_AT_ONCE, _SHOWN = 100, 30
+_CLAIMED_AT_ONCE = 100
 _COLUMNS = [message.c[field.name] for field in fields(Message)]
 _BASE_URL = "http://127.0.0.1:8585"
 
@@ -105,7 +106,7 @@ class Composer:
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
-    """Measure people per second: composed in a worker, folded in Python, folded on Spark."""
+    """Measure people per second: composed in a worker, folded alone, composed on Spark."""
     people = scale_count(PEOPLE, scale, least=2 * _CLAIMED_AT_ONCE)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
         engine, _ = stack.enter_context(open_store(settings_in(Path(folder))))
@@ -119,48 +120,44 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         count = composer.compose_all()
     report(2, 3)
     read_s, fold_s, compose_s = (composer.times_s[name] for name in ("read", "fold", "compose"))
-    on_spark, bare = _fold_on_spark(scale_count(PEOPLE_ON_SPARK, scale, least=1_000))
+    people_on_spark = scale_count(PEOPLE_ON_SPARK, scale, least=SHARE_SIZE)
+    on_spark = _compose_on_spark(people_on_spark)
     return [
         Measurement(
             "digests", "composed in one process", count / (read_s + compose_s), "people/s", count / read_s, count
         ),
         Measurement("digests", "folded alone, in one process", count / fold_s, "people/s", None, count),
-        Measurement("digests", "folded on Spark, made-up rows", on_spark, "people/s", bare, PEOPLE_ON_SPARK),
+        Measurement("digests", "composed on Spark", *on_spark, people_on_spark, "1,000"),
     ]
 
 
-def _fold_on_spark(people: int) -> tuple[float, float]:
-    """Return how many people a second Spark folds, and how many it only counts the notifications of."""
-    session = open_session(master="local[2]")
-    try:
-        number = F.col("id")
-        notifications = session.range(people * NOTIFICATION_COUNT).select(
-            (number % people).alias("person"),
-            (F.hash(number) % 12).alias("asset"),
-            (number % 4).alias("kind"),
-            (number / people).cast("long").alias("place"),
-            F.sha2(number.cast("string"), 256).alias("value"),
-        )
-        counted_s = _seconds(lambda: notifications.groupBy("person").count().agg(F.sum("count")).collect())
-        folded_s = _seconds(
-            lambda: _fold_notifications(notifications).agg(F.sum("told"), F.sum(F.size("entries"))).collect()
-        )
-    finally:
-        session.stop()
-    return people / folded_s, people / counted_s
+def _compose_on_spark(people: int) -> tuple[float, str, float]:
+    """Return how many people's digests a second one Spark job composes and stores, and how many one process reads.
 
-
-def _fold_notifications(notifications: DataFrame) -> DataFrame:
-    """Return the digest of each person: first and last value and number per asset and kind, ranked, cut.
-
-    One row per person.
+    Raises
+    ------
+    AssertionError : a person's is missing
     """
-    entries = notifications.groupBy("person", "asset", "kind").agg(
-        F.min_by("value", "place").alias("first"), F.max_by("value", "place").alias("last"), F.count("*").alias("count")
-    )
-    entry = F.struct("kind", "asset", "first", "last", "count")
-    ranked = F.slice(F.sort_array(F.collect_list(entry)), 1, _SHOWN).alias("entries")
-    return entries.groupBy("person").agg(ranked, F.sum("count").alias("told"))
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder, ExitStack() as stack:
+        settings = settings_in(Path(folder))
+        engine, _ = stack.enter_context(open_store(settings))
+        due_ms = add_due_digests(engine, people, NOTIFICATION_COUNT)
+        session = open_session(master="local[2]")
+        stack.callback(session.stop)
+        parts, digests = build(settings, session, engine), ComposedDigests(engine)
+        shares = digests.shares(0, due_ms, SHARE_SIZE)
+        compose_shares(parts, shares[:1], due_ms)  # Spark starts and compiles its plan
+        digests.forget_all()
+        started_s = time.perf_counter()
+        composed_count = compose_shares(parts, shares, due_ms)
+        composed_s = time.perf_counter() - started_s
+        if composed_count != people:
+            raise AssertionError(f"{composed_count} of {people} digests were composed")
+        digests.forget_all()
+        messages = next(iter(digests.waiting_messages(shares[0], SHARE_SIZE)))
+        outbox = Messages(engine)
+        read_s = _seconds(lambda: [outbox.dispatches(portion) for portion in chunks_of(messages, _CLAIMED_AT_ONCE)])
+    return people / composed_s, "people/s", len(messages) / read_s
 
 
 def _seconds(work: Callable[[], object]) -> float:

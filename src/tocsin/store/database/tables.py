@@ -43,10 +43,9 @@ ID = String(36)
 _CHANNEL = String(20).with_variant(String(40), "postgresql")
 # Messages that may still have to be sent; queries that use the index must contain this text verbatim.
 OPEN_MESSAGE = text("status IN ('pending', 'awaitingRetry')")
-# The same of messages that a replay sends again, and of those that were given up.
+# The same of messages that a replay sends again, were given up, gather until their time, or that consumers claim.
 REPLAYED_MESSAGE = text("status = 'awaitingReplay'")
 GIVEN_UP_MESSAGE = text("status IN ('failed', 'retryLimitReached')")
-# Those that gather until their time, and those that consumers claim.
 GATHERED_MESSAGE = text("status = 'pending' AND grouping_key IS NOT NULL")
 QUEUED_MESSAGE = text("status = 'queued'")
 # Destinations that are paused; the same holds.

@@ -100,9 +100,9 @@ def look(parts: DigestParts) -> int:
     after_ms = through_ms if through_ms <= now_ms + _LONGEST_LEAD_MS else 0  # the clock has been set back since
     due_count = parts.digests.count_due(after_ms, now_ms + _LONGEST_LEAD_MS)
     until_ms = now_ms + lead_ms(due_count, parts.per_s)
-    if until_ms <= after_ms:
+    if until_ms <= after_ms or not due_count:
         return 0
-    composed_count = _compose(parts, after_ms, until_ms, now_ms) if due_count else 0
+    composed_count = _compose(parts, after_ms, until_ms, now_ms)
     parts.jobs.ran(THROUGH, now_ms=until_ms)
     return composed_count
 

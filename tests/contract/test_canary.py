@@ -581,6 +581,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /teams/{team_id}/follows": _probe_of("teams", "/teams/{id}/follows"),
     "GET /teams/{team_id}/preferences": _probe_of("teams", "/teams/{id}/preferences"),
     "GET /users/{user_id}/digest": _me("/users/{id}/digest"),
+    "GET /users/{user_id}/healthSummary": _me("/users/{id}/healthSummary"),
     "GET /users/{user_id}/notifications/assets": _me("/users/{id}/notifications/assets?limit=100"),
     "GET /users/{user_id}/notifications/causes": _me("/users/{id}/notifications/causes?limit=100"),
     "GET /users/{user_id}/notifications/causes/{cause_id}/audience": _me(

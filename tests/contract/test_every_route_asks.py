@@ -83,6 +83,7 @@ OWN = {
     "PUT /users/{user_id}/following/{followed_id}/preferences": "one's own follows; each asset asks",
     "GET /users/{user_id}/preferences/effective": "one's own preferences; each name of a team asks",
     "GET /users/{user_id}/digest": "one's own digests; each notification asks",
+    "GET /users/{user_id}/healthSummary": "one's own week; each asset asks",
     "GET /users/{user_id}/activity": "one's own activity; each event asks",
     "GET /users/{user_id}/feeds": "addresses of one's own feeds",
     "POST /users/{user_id}/feeds": "an address of one's own feed",

@@ -136,6 +136,12 @@ COMMANDS = (
         USE,
         "Show your next digest by mail or chat, as it would be sent now; nothing is sent, and nothing changes.",
     ),
+    Command(
+        "summary",
+        "digest",
+        USE,
+        "Show your health summary of the last seven days: incidents, failing tests, what changed most.",
+    ),
     Command("impact", "impact", USE, "Show everything downstream of an asset, with owners."),
     Command(
         "explain",

@@ -1,4 +1,4 @@
-"""Command ``digest``: the next digest of a person, as it would be sent now."""
+"""Commands ``digest`` and ``summary``: the next digest of a person, and their week, as they would be sent now."""
 
 from __future__ import annotations
 
@@ -21,6 +21,21 @@ def digest(*, user: AsUser = None, as_json: AsJson = False) -> None:
     parts = (f"{_title_of(one, zone)}\n\n{_text_of(one['message'])}" for one in answer["data"])
     text = "\n\n".join(parts) or "Nothing waits for a digest."
     show_text(text, answer=answer["data"], as_json=as_json)
+
+
+def summary(*, user: AsUser = None, as_json: AsJson = False) -> None:
+    """Show your health summary of the last seven days: incidents, failing tests, what changed most.
+
+    It is of what you own and follow. `tocsin preferences --health-summary "friday 16:00"` has it sent each week.
+    """
+    with Client() as client:
+        who = find_user(client, user)
+        answer = client.health_summary(who.id)
+        zone = zone_of(client, who.id, is_shown="dueAt" in answer and not as_json)
+    message = answer.get("message") or {"subject": "Nothing happened to what you own and follow.", "text": ""}
+    sent = f"Sent next: {moment_text(answer['dueAt'], zone)}" if "dueAt" in answer else "It is not sent to you."
+    text = "\n\n".join(part.strip() for part in (message["subject"], message["text"], sent) if part)
+    show_text(text, answer=answer, as_json=as_json)
 
 
 def _title_of(next_digest: Document, zone: str) -> str:

@@ -178,6 +178,12 @@ InboxDays = Annotated[
 ]
 
 
+HealthSummary = Annotated[
+    str | None,
+    typer.Option("--health-summary", help="When `tocsin summary` is sent to you: 'friday 16:00', or none."),
+]
+
+
 def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     *,
     quiet: Quiet = None,
@@ -187,6 +193,7 @@ def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     digest_at: DigestAt = None,
     most_per_hour: MostPerHour = None,
     inbox_days: InboxDays = None,
+    health_summary: HealthSummary = None,
     notify: Often = None,
     reset: Reset = False,
     user: AsUser = None,
@@ -203,7 +210,7 @@ def preferences(  # noqa: PLR0913  # each option of the command is a parameter
     · tocsin preferences --notify all=daily --notify schema=immediate
     """
     changes = _changed_times(quiet, timezone, working_days, digest_at) | _limit(most_per_hour)
-    changes |= _number("inboxDays", inbox_days, MOST_INBOX_DAYS)
+    changes |= _number("inboxDays", inbox_days, MOST_INBOX_DAYS) | _health_times(health_summary)
     with Client() as client:
         who = find_user(client, user)
         scope = _Scope(client, who.id)
@@ -316,6 +323,13 @@ def _limit(text: str | None) -> Document:
     return _number("mostPerHour", text, MOST_PER_HOUR)
 
 
+def _health_times(text: str | None) -> Document:
+    """Return what an option says of when a health summary is sent: a day, a time, or both; none for never."""
+    if text is None or text.lower() == _NONE:
+        return {} if text is None else {"healthSummary": None}
+    return {"healthSummary": {("at" if ":" in word else "day"): word for word in text.lower().split()}}
+
+
 def _number(key: str, text: str | None, limit: int) -> Document:
     """Return what an option says that is a number from 1 to ``limit``, or all: no limit."""
     if text is None or text == _EVERYTHING:
@@ -404,6 +418,8 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
 def _limit_facts(preferences: Document) -> Iterator[tuple[str, str]]:
     if limit := preferences.get("mostPerHour"):
         yield "messages an hour", f"{limit} over each channel at most, the others together in the next"
+    if schedule := preferences.get("healthSummary"):
+        yield "health summary", f"{schedule['day'].title()}s at {schedule['at']}"
     if days := preferences.get("inboxDays"):
         yield "inbox", f"what is read or done leaves it after {count_text(days, 'day')}"
 

@@ -135,6 +135,11 @@ def next_digests(user_id: str) -> ApiCall[Document]:
     return ApiCall("GET", f"users/{quote(user_id, safe='')}/digest", _document)
 
 
+def health_summary(user_id: str) -> ApiCall[Document]:
+    """Return a user's health ``summary`` of seven days, the ``message`` that says it, and ``dueAt`` of the next."""
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/healthSummary", _document)
+
+
 def _marks(user_id: str, body: Document) -> ApiCall[Document]:
     return ApiCall("POST", f"users/{quote(user_id, safe='')}/notifications/marks", _document, body=body)
 

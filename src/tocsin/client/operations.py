@@ -178,6 +178,7 @@ class _Operations:
     mute = _operation(inbox_calls.mute)
     unmute = _operation(inbox_calls.unmute)
     next_digests = _operation(inbox_calls.next_digests)
+    health_summary = _operation(inbox_calls.health_summary)
     preferences = _operation(preference_calls.preferences)
     effective_preferences = _operation(preference_calls.effective_preferences)
     change_kinds = _operation(preference_calls.change_kinds)

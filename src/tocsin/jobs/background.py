@@ -23,6 +23,7 @@ from tocsin.jobs import (
     editors,
     erasure,
     expiry,
+    health_summaries,
     idle_follows,
     lake,
     lake_queries,
@@ -105,6 +106,7 @@ def running(settings: Settings, session: SparkSession, engine: Engine) -> Iterat
         ERASURES: lambda: erasures.run(stopping),
         scheduled_checks.CHECKS: lambda: scheduled_checks.run(checks, stopping),
         digests.DIGESTS: lambda: digests.run(composing, stopping),
+        health_summaries.SUMMARIES: lambda: health_summaries.run(health_summaries.HealthSummariesJob(engine), stopping),
         MEMORY: lambda: memory.run(memory_return, stopping),
         lake_queries.JOBS: lambda: lake_queries.serve(query_lake, settings.lake_socket(), stopping),
     }

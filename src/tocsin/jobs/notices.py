@@ -18,6 +18,8 @@ from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.outbox.personal_notices import PersonalNotices
 
+_RESOLVED = [{"op": "replace", "path": "/resolved", "value": True}]
+
 
 class NoticeBeginning:
     """Notices to people of the store behind ``engine``."""
@@ -31,8 +33,11 @@ class NoticeBeginning:
         """Store what a notice is about, before its thread begins."""
         self._notices.add(notice)
 
-    def begin(self, thread_id: str, user_id: str, message: str) -> bool:
-        """Begin the thread of a notice, unless it has been begun; return whether there is one: of who is gone none."""
+    def begin(self, thread_id: str, user_id: str, message: str, *, is_resolved: bool = False) -> bool:
+        """Begin the thread of a notice, unless it has been begun; return whether there is one: of who is gone none.
+
+        One that ``is_resolved`` needs nothing of its person.
+        """
         user = self._catalogue.reference("user", Key.by_id(user_id))
         if user is None or user.get("deleted"):
             return False
@@ -42,4 +47,6 @@ class NoticeBeginning:
             return False
         except (Conflict, IntegrityError):  # another pipeline has just begun it
             return True
+        if is_resolved:
+            self._feed.patch(thread_id, _RESOLVED, actor=SYSTEM)
         return True

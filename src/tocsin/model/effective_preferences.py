@@ -12,7 +12,7 @@ from pydantic import Field
 
 from tocsin.model.change_kinds import Frequency, KindGroup
 from tocsin.model.entity import EntityReference, WireModel
-from tocsin.model.preferences import QuietHours, TimeOfDay, Weekday, WorkingDays
+from tocsin.model.preferences import HealthSchedule, QuietHours, TimeOfDay, Weekday, WorkingDays
 from tocsin.model.roles import AssetRole
 from tocsin.model.subscription import Channel
 
@@ -73,5 +73,6 @@ class EffectivePreferences(WireModel):
     digest_day: Weekday
     most_per_hour: int | None = None
     inbox_days: int | None = None
+    health_summary: HealthSchedule | None = None
     teams: tuple[EntityReference, ...] = ()
     kinds: tuple[PreferenceRow, ...]

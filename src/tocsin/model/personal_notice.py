@@ -21,6 +21,8 @@ class NoticeKind(StrEnum):
 
     EXPIRING = "expiring"
     """Follows that end in a week, because their person does not use them."""
+    HEALTH = "health"
+    """What became of what they own and follow."""
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,13 @@ class Absence(WireModel):
         return end_ms if self.start <= at_ms < end_ms else at_ms
 
 
+class HealthSchedule(WireModel):
+    """When a person gets their health summary, each week in their time zone."""
+
+    day: Weekday = Weekday.MONDAY
+    at: TimeOfDay = "09:00"
+
+
 MOST_PER_HOUR = 1_000
 MOST_INBOX_DAYS = 36_500
 
@@ -166,6 +173,7 @@ class Preferences(WireModel):
     in the app is not sent. While a person is ``away``, everything waits for their return, in one message per channel.
     ``most_per_hour`` is how many messages come over each channel in an hour at most; null: however many there are.
     ``inbox_days`` after they were read or done, notifications leave the inbox of a person; null: they stay.
+    ``health_summary`` is when a person is told of their week; null: never.
     ``roles`` are frequencies as ``kinds`` are, for what one is told of in a role: what one owns, say. They count before
     ``kinds``.
     """
@@ -179,6 +187,7 @@ class Preferences(WireModel):
     leave_out_read: bool | None = None
     most_per_hour: int | None = Field(default=None, strict=True, ge=1, le=MOST_PER_HOUR)
     inbox_days: int | None = Field(default=None, strict=True, ge=1, le=MOST_INBOX_DAYS)
+    health_summary: HealthSchedule | None = None
     frequency: Frequency | None = None
     categories: Mapping[str, Frequency] = Field(default_factory=dict)
     kinds: Mapping[str, Mapping[Channel, TimedFrequencyText]] = Field(default_factory=dict)

@@ -27,6 +27,7 @@ from tocsin.store.outbox.dead_letters import DeadLetters
 from tocsin.store.outbox.deliveries import AlertDeliveries
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.firings import Firings
+from tocsin.store.outbox.health_summaries import HealthSummaries
 from tocsin.store.outbox.incident_messages import IncidentMessages
 from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.messages import Messages
@@ -94,6 +95,7 @@ class AlertStores:
         self.queue = EventQueue(engine)
         self.permitted = Permitted(engine)
         self.idle_follows = IdleFollows(engine)
+        self.health_summaries = HealthSummaries(engine, self.permitted.permission_cache)
         self.notice_texts = NoticeTexts(engine, self.permitted.permission_cache, base_url=base_url)
         self.retention = RetentionOverview(engine)
         self.unsubscribe_key = unsubscribe_key(People(engine))

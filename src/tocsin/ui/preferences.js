@@ -49,6 +49,7 @@ function asked(given, shown, found) {
     categories: Object.fromEntries(chosen),
     ...("leaveOutRead" in found ? { leaveOutRead: found.leaveOutRead } : {}),
     ...("mostPerHour" in found ? { mostPerHour: found.mostPerHour } : {}),
+    ...(found.healthSummary ? { healthSummary: found.healthSummary } : {}),
     ...("inboxDays" in found ? { inboxDays: found.inboxDays } : {}),
     ...(found.away ? { away: found.away } : {}),
     ...("workingDays" in found ? { workingDays: found.workingDays } : {}),

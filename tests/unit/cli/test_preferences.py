@@ -195,3 +195,21 @@ def test_a_role_has_frequencies_of_its_own(run: Run, small_server: SmallServer) 
     run("kinds", "tag", "--role", "owned", "--channel", "email", "--frequency", "default")
     assert small_server.requests[-1].body == DEFAULTS
     assert run("kinds", "--role", "owned").code != 0
+
+
+def test_the_health_summary_is_shown_and_chosen(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("GET", PATH, SET)
+    small_server.answer("PUT", PATH, DEFAULTS)
+    message = {"subject": "Your week: 1 test fails", "text": "Tests that fail now: 1\n", "html": "<p>"}
+    preview = {"dueAt": 1_760_000_000_000, "summary": {}, "message": message}
+    small_server.answer("GET", "/api/v1/users/u/healthSummary", preview)
+    assert run("summary").out == (
+        "Your week: 1 test fails\n\nTests that fail now: 1\n\nSent next: 2025-10-09 10:53:20 CEST\n"
+    )
+    assert json.loads(run("summary", "--json").out) == preview
+    small_server.answer("GET", "/api/v1/users/u/healthSummary", {"summary": {}})
+    assert run("summary").out == "Nothing happened to what you own and follow.\n\nIt is not sent to you.\n"
+    for text, schedule in (("friday 16:00", {"day": "friday", "at": "16:00"}), ("none", None)):
+        assert run("preferences", "--health-summary", text).code == 0
+        assert small_server.requests[-1].body["healthSummary"] == schedule

@@ -83,11 +83,11 @@ def expiring_text(
 
 def _expiring_blocks(follows: Sequence[ExpiringFollow], idle_days: int, day: str, base_url: str) -> Iterator[RichBlock]:
     cause = f"For {count_text(idle_days, 'day')} nothing of this has changed, or you have read nothing of it."
-    yield _paragraph(f"{cause} On {day} you no longer follow it:")
+    yield paragraph(f"{cause} On {day} you no longer follow it:")
     for follow in follows[:MOST_FOLLOWS]:
         yield asset_point(follow.asset, follow.name, f" ({type_text(str(follow.asset['type']))})", base_url)
     if len(follows) > MOST_FOLLOWS:
-        yield _paragraph(f"… and {len(follows) - MOST_FOLLOWS:,} more")
+        yield paragraph(f"… and {len(follows) - MOST_FOLLOWS:,} more")
     keeping = RichBlock(
         BlockKind.PARAGRAPH,
         (
@@ -110,5 +110,6 @@ def asset_point(asset: Document, name: str, remark: str, base_url: str) -> RichB
     return RichBlock(BlockKind.POINT, spans, marker="•")
 
 
-def _paragraph(text: str) -> RichBlock:
+def paragraph(text: str) -> RichBlock:
+    """Return a paragraph without any style."""
     return RichBlock(BlockKind.PARAGRAPH, (Span(text),))

@@ -53,6 +53,7 @@ def effective_preferences(layers: Layers, visible_teams: Iterable[Document]) -> 
         digest_day=times.digest_day,
         most_per_hour=times.most_per_hour,
         inbox_days=times.inbox_days,
+        health_summary=times.health_summary,
         teams=tuple(teams.values()),
         kinds=tuple(_row(kind, layers, teams) for kind in CHANGE_KINDS.values()),
     )

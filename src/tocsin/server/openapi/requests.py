@@ -20,6 +20,7 @@ from tocsin.model.effective_preferences import EffectivePreferences
 from tocsin.model.entity import Document
 from tocsin.model.follow_choices import FollowChoices
 from tocsin.model.follow_review import MOST_SELECTED, Review
+from tocsin.model.health_summary import HealthPreview
 from tocsin.model.inbox import MarkRequest
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
@@ -89,6 +90,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     SearchFollow,
     KindOfChange,
     NextDigest,
+    HealthPreview,
     MarkRequest,
     Preferences,
     FollowChoices,

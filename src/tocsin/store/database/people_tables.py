@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, true
 
 from tocsin.store.database.tables import ID, METADATA, progress_of_job
 
@@ -146,8 +146,9 @@ personal_notice = Table(
     Column("kind", String(20), nullable=False),
     Column("since_ms", BigInteger, nullable=False),
     Column("until_ms", BigInteger, nullable=False),
+    Column("is_begun", Boolean, nullable=False, default=True, server_default=true()),
     Index(None, "user_id", "kind", "until_ms"),
 )
 """One row per notice to a person (``model/personal_notice.py``): it is about what happened from ``since_ms`` on, before
-``until_ms``. One that had nothing to say has no thread.
+``until_ms``. It ``is_begun`` when its thread is, or if it has nothing to say and so no thread.
 """

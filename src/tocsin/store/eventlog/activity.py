@@ -93,25 +93,25 @@ class Activity:
         Assets that belong to what they follow are among the latter. A kind that they never want is in the feed.
         """
         following = select(follow.c.entity_id).where(follow.c.user_id == user_id)
-        owned = select(ownership.c.entity_id).where(ownership.c.owner_id.in_(_holders_above(user_id)))
+        owned = select(ownership.c.entity_id).where(ownership.c.owner_id.in_(holders_above(user_id)))
         direct_ids = {
             FeedScope.FOLLOWING: [following],
             FeedScope.OWNED: [owned],
             FeedScope.ALL: [following, owned],
         }[scope]
-        return self._read(page, _with_parts(direct_ids), _told_offsets(user_id, scope, page))
+        return self._read(page, with_parts(direct_ids), _told_offsets(user_id, scope, page))
 
     def of_team(self, team_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
         """Return events of what a team and the teams below it own."""
         owned = select(ownership.c.entity_id).where(ownership.c.owner_id.in_(_teams_below(team_id)))
-        return self._read(page, _with_parts([owned]))
+        return self._read(page, with_parts([owned]))
 
     def of_entity(self, entity_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
         """Return events of an entity and of what lies below it or, if it is a domain or data product, is in it.
 
         Of these, the ``_MOST_ENTITIES`` that changed last are looked at.
         """
-        return self._read(page, _with_parts([_within(entity_id)]))
+        return self._read(page, with_parts([_within(entity_id)]))
 
     def of_itself(self, entity_id: str, page: FeedPage) -> BoundedList[LoggedEvent]:
         """Return events of an entity alone."""
@@ -209,7 +209,7 @@ def _told_offsets(user_id: str, scope: FeedScope, page: FeedPage) -> Select[tupl
     return query.where(*page.conditions()).order_by(column.log_offset.desc()).limit(page.limit)
 
 
-def _with_parts(queries: Sequence[Select[tuple[str]]]) -> _Ids:
+def with_parts(queries: Sequence[Select[tuple[str]]]) -> _Ids:
     """Return the query for the ids of entities, of the tests of those that are tables, and of their threads."""
     ids = union_all(*queries).cte("feed_asset")
     table, test = entity.alias("feed_table").c, entity.alias("feed_test").c
@@ -244,7 +244,7 @@ def _with_below(ids: Select[tuple[str]], name: str) -> CTE:
     return with_below.union(select(entity.c.id).join(with_below, entity.c.parent_id == with_below.c.id))
 
 
-def _holders_above(user_id: str) -> Select[tuple[str]]:
+def holders_above(user_id: str) -> Select[tuple[str]]:
     """Return the query for the ids of a person, of their teams, and of all above those."""
     holder = select(literal(user_id).label("id")).cte("holder", recursive=True)
     above = select(membership.c.team_id).join(holder, membership.c.member_id == holder.c.id)

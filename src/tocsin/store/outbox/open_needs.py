@@ -59,11 +59,11 @@ def _still_failing(connection: Connection, many: Sequence[_Needing]) -> list[_Ne
     places = {one.id: ReportPlace(one.entity_id, one.offset) for one in many}
     lasting = lasting_incidents(connection, set(places.values()))
     without_incident = {one.entity_id for one in many if places[one.id] not in lasting}
-    failing_ids = _failing(connection, without_incident)
+    failing_ids = failing_among(connection, without_incident)
     return [one for one in many if lasting.get(places[one.id], one.entity_id in failing_ids)]
 
 
-def _failing(connection: Connection, entity_ids: Collection[str]) -> set[str]:
+def failing_among(connection: Connection, entity_ids: Collection[str]) -> set[str]:
     """Return those of these assets whose latest report in the log that says how they fare is a failure."""
     last = select(func.max(_REPORT.log_offset)).where(_REPORT.verdict.is_not(None)).group_by(_REPORT.entity_id)
     offsets = [row[0] for row in rows_by_key(connection, last, _REPORT.entity_id, entity_ids)]

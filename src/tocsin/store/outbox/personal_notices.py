@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import asdict
+from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, Row, delete, func, or_, select, update
 
 from tocsin.access.permission_cache import PermissionCache
 from tocsin.access.person_visibility import Visibility
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.rich_text import RichText
+from tocsin.delivery.wording.health import health_text
 from tocsin.delivery.wording.notices import ExpiringFollow, expiring_text, is_notice
 from tocsin.model.entity import Document
 from tocsin.model.personal_notice import NoticeKind, PersonalNotice
@@ -23,10 +25,12 @@ from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import personal_notice
 from tocsin.store.database.tables import entity
+from tocsin.store.outbox.health_summaries import HealthSummaries
 from tocsin.store.recipients.idle_follows import DAY_MS, WARNED_DAYS, IdleFollows
 
 _ROW = personal_notice.c
 _WEEK_MS = WARNED_DAYS * DAY_MS
+_MOST_BEGUN = 1_000
 _COLUMNS = (_ROW.thread_id, _ROW.user_id, _ROW.kind, _ROW.since_ms, _ROW.until_ms)
 
 
@@ -36,10 +40,10 @@ class PersonalNotices:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def add(self, notice: PersonalNotice) -> None:
-        """Store a notice, once."""
+    def add(self, notice: PersonalNotice, *, is_begun: bool = True) -> None:
+        """Store a notice, once; with a thread that is not ``is_begun`` it is among the ``unbegun``."""
         with writing(self._engine) as connection:
-            insert = insert_into(connection, personal_notice).values(**asdict(notice))
+            insert = insert_into(connection, personal_notice).values(**asdict(notice), is_begun=is_begun)
             connection.execute(insert.on_conflict_do_nothing())
 
     def of(self, thread_ids: Collection[str]) -> dict[str, PersonalNotice]:
@@ -47,12 +51,37 @@ class PersonalNotices:
         with reading(self._engine) as connection:
             return {one.thread_id: one for one in _notices_of(connection, thread_ids)}
 
+    def unbegun(self, kind: NoticeKind) -> list[PersonalNotice]:
+        """Return notices whose threads are to begin, the oldest first."""
+        query = select(*_COLUMNS).where(~_ROW.is_begun, _ROW.kind == kind.value)
+        with reading(self._engine) as connection:
+            return [_notice(row) for row in connection.execute(query.order_by(_ROW.until_ms).limit(_MOST_BEGUN))]
+
+    def note_begun(self, notice: PersonalNotice) -> None:
+        """Note that the thread of a notice has begun."""
+        with writing(self._engine) as connection:
+            is_it = _ROW.thread_id == notice.thread_id
+            connection.execute(update(personal_notice).where(is_it).values(is_begun=True))
+
+    def last_until_ms(self, kind: NoticeKind, user_ids: Collection[str]) -> dict[str, int]:
+        """Return until when the last notice of this kind to each of these people is; nothing of who had none."""
+        query = select(_ROW.user_id, func.max(_ROW.until_ms)).where(_ROW.kind == kind.value).group_by(_ROW.user_id)
+        with reading(self._engine) as connection:
+            return {row[0]: int(row[1]) for row in rows_by_key(connection, query, _ROW.user_id, user_ids)}
+
+    def forget(self, kind: NoticeKind, *, before_ms: int, after_ms: int) -> None:
+        """Forget notices of long ago, and those of a clock that was ahead and has been set back since."""
+        is_over = or_(_ROW.until_ms < before_ms, _ROW.until_ms > after_ms)
+        with writing(self._engine) as connection:
+            connection.execute(delete(personal_notice).where(_ROW.kind == kind.value, is_over))
+
 
 class NoticeTexts:
     """What notices say, for their person alone."""
 
     def __init__(self, engine: Engine, permission_cache: PermissionCache, *, base_url: str = "") -> None:
         self._engine, self._permission_cache, self._base_url = engine, permission_cache, base_url
+        self._summaries = HealthSummaries(engine, permission_cache)
         self._notices, self._idle, self._standing = (
             PersonalNotices(engine),
             IdleFollows(engine),
@@ -78,6 +107,9 @@ class NoticeTexts:
         return texts
 
     def _text_of(self, notice: PersonalNotice, zone: str) -> RichText | None:
+        if notice.kind is NoticeKind.HEALTH:
+            summary = self._summaries.of(notice.user_id, notice.since_ms, notice.until_ms)
+            return None if summary.is_empty else health_text(summary, zone=zone, base_url=self._base_url)
         places = self._idle.places_of([notice.thread_id]).get(notice.thread_id, ())
         assets = self._visible({place.entity_id for place in places}, notice.user_id)
         follows = [ExpiringFollow(assets[one.entity_id], one.column_path) for one in places if one.entity_id in assets]
@@ -97,7 +129,9 @@ class NoticeTexts:
 
 
 def _notices_of(connection: Connection, thread_ids: Collection[str]) -> Iterator[PersonalNotice]:
-    for thread_id, user_id, kind, since_ms, until_ms in rows_by_key(
-        connection, select(*_COLUMNS), _ROW.thread_id, thread_ids
-    ):
-        yield PersonalNotice(thread_id, user_id, NoticeKind(kind), since_ms, until_ms)
+    yield from map(_notice, rows_by_key(connection, select(*_COLUMNS), _ROW.thread_id, thread_ids))
+
+
+def _notice(row: Row[Any, Any, Any, Any, Any]) -> PersonalNotice:  # Any: the columns of _COLUMNS
+    thread_id, user_id, kind, since_ms, until_ms = row
+    return PersonalNotice(thread_id, user_id, NoticeKind(kind), since_ms, until_ms)

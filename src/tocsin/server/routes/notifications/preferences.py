@@ -23,6 +23,7 @@ from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPre
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
 from tocsin.server.access.permissions import require, visible_document, visible_references
+from tocsin.server.alerts.health_preview import health_preview
 from tocsin.server.alerts.next_digest import next_digests
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
@@ -107,6 +108,15 @@ def read_next_digest(owner: Owner, caller: Asked) -> Response:
     Rights, mutes and preferences are those of now, and nothing changes. Links that act for their reader are left out.
     """
     return list_answer([digest.to_wire() for digest in next_digests(owner, caller)])
+
+
+@router.get("/users/{user_id}/healthSummary", openapi_extra=answers("HealthPreview"))
+def read_health_summary(owner: Owner, caller: Asked) -> Response:
+    """Return a user's health summary of the seven days until now, as it would be mailed, and when the next one is due.
+
+    Rights are those of now, and nothing changes.
+    """
+    return answer(health_preview(owner, caller).to_wire())
 
 
 @router.get("/system/preferences", openapi_extra=answers("DefaultPreferences"))
@@ -204,6 +214,8 @@ def _check_of_many(defaults: Preferences) -> None:
     _check(defaults)
     if defaults.away is not None:
         raise InvalidInput("is for a person: teams and servers are never away", field="away")
+    if defaults.health_summary is not None:
+        raise InvalidInput("is for a person, who chooses to get one", field="healthSummary")
     if defaults.inbox_days is not None:
         message = "is for a person; how long notifications are kept at most, PUT /system/retention sets"
         raise InvalidInput(message, field="inboxDays")

@@ -82,7 +82,7 @@ def test_a_check_names_the_incident_of_each_failure(company: SmallCompany) -> No
     by_test = {str((entry.event.entity or {})["name"]): entry.notification_id for entry in dispatch.entries}
     assert dispatch.incidents == {
         by_test["rows"]: FailureIncident("INC-1"),
-        by_test["sums"]: FailureIncident("INC-2", acknowledged_by="ben"),
+        by_test["sums"]: FailureIncident("INC-2", acknowledged_by="ben", acknowledger_id=company.ids["ben"]),
     }
     buttons = buttons_of(dispatch, LINKS, now_ms=1)
     texts = {key: [button.text for button in of_entry] for key, of_entry in buttons.items()}

@@ -63,6 +63,14 @@ def assign(administrator: httpx.Client, incident: str, name: str) -> tuple[str, 
     return answer.json()["assignee"]["name"], assignments[-1]["says"]
 
 
+def last_change(reader: httpx.Client, case: Json, field: str) -> Json:
+    """Return what the last event of a test case says of a field."""
+    events = reader.get("/events", params={"entityId": case["id"], "format": "tocsin"}).json()["data"]
+    changes = [one for event in events for one in event["changeDescription"]["fieldsUpdated"] if one["name"] == field]
+    value: Json = changes[-1]["newValue"]
+    return value
+
+
 def test_what_is_assigned_to_who_is_away_goes_to_the_substitute_who_has_agreed(
     people: _People, administrator: httpx.Client, case: Json
 ) -> None:
@@ -77,6 +85,8 @@ def test_what_is_assigned_to_who_is_away_goes_to_the_substitute_who_has_agreed(
     assert people.accept("ben", "dana").json()["standsInFor"][0]["accepted"] is True
     says = "Administrator assigned it to ben for dana, who is away until 2096-10-02 07:06 UTC"
     assert assign(administrator, incident, "dana") == ("ben", says)
+    assert last_change(administrator, case, "alertIncident")["for"]["name"] == "dana"
+    assert last_change(administrator, case, "alertIncident")["awayUntil"] == LATER
     people.name("ben", "cid")
     people.accept("cid", "ben")
     people.leave("ben", LATER)

@@ -18,6 +18,8 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.alert_incident import REASONS, AlertIncident, AlertIncidentStep, IncidentStatus, StepKind
 from tocsin.model.change import (
     ALERT_INCIDENT,
+    AWAY_UNTIL,
+    MEANT_FOR,
     OTHER_INCIDENT,
     ChangeDescription,
     ChangeEvent,
@@ -161,7 +163,10 @@ def take_step_for_all(record: Record, case: Stored, request: Document, *, stand_
         handling = Handling(kind, comment, assignee, reason, stand_in=stand_in, case_step=case_step)
         if event := handle(record, incident.id, handling).event:
             return Written(state, event)
-    return quality_incidents.note_advance(record, case, case_step)
+    absence = _absence_of(record, stand_in)
+    change = case_step.change.model_copy(update={"new_value": case_step.change.new_value | absence})
+    event = quality_incidents.note_advance(record, case, case_step._replace(change=change)).event
+    return Written(state, event)
 
 
 def _acknowledge(_record: Record, before: AlertIncident, _handling: Handling) -> AlertIncident:
@@ -218,14 +223,21 @@ def _test_case_step(handling: Handling, after: AlertIncident) -> tuple[str, Docu
 
 
 def _remarks_of(record: Record, handling: Handling) -> Document:
-    """Return what was said, and the other incident: a reference to its asset, so that it is hidden with that."""
+    """Return what was said, who is away, and the other incident: a reference to its asset, so that it is hidden too."""
     place = record.transaction.alert_incidents.place_of(handling.other_id) if handling.other_id else None
     asset = record.transaction.reference(place.entity_type, Key.by_id(place.entity_id)) if place else None
     return {
         **({"comment": handling.comment} if handling.comment else {}),
         **({"reason": handling.reason} if handling.reason else {}),
         **({OTHER_INCIDENT: asset | {"incident": place.name}} if place and asset else {}),
+        **_absence_of(record, handling.stand_in),
     }
+
+
+def _absence_of(record: Record, stand_in: StandIn | None) -> Document:
+    """Return the person for whom an incident is assigned, and until when they are away; nothing for who is there."""
+    person = record.transaction.reference("user", Key.by_id(stand_in.user_id)) if stand_in else None
+    return {MEANT_FOR: person, AWAY_UNTIL: stand_in.away_until_ms} if stand_in and person else {}
 
 
 def _event_value(record: Record, incident: AlertIncident) -> Document:

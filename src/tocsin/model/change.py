@@ -90,6 +90,12 @@ Its ``otherIncident`` is the asset of the incident into which it was merged, or 
 the ``incident`` of that reference.
 """
 
+MEANT_FOR, AWAY_UNTIL = "for", "awayUntil"
+"""The person for whom an incident was assigned, in the change that assigns it, who is away until then (epoch ms).
+
+The assignee is their substitute, or themselves; in timelines of incidents the two keys stand side by side.
+"""
+
 CHANGE_REQUEST = "changeRequest"
 """The field of a ``changeRequestUpdated`` event that says what was announced of an asset, moved or withdrawn."""
 

@@ -8,9 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tocsin.delivery.lines import SHOWN_LIMIT, YOU, ChangeLine, Rank, clean_line, quotation_of
+from tocsin.delivery.lines import SHOWN_LIMIT, UTC, YOU, ChangeLine, Rank, clean_line, moment_text, quotation_of
 from tocsin.delivery.wording.facts import Value, object_in
-from tocsin.model.change import ALERT_INCIDENT, OTHER_INCIDENT, ChangeDescription, ChangeEvent, FieldChange
+from tocsin.model.change import (
+    ALERT_INCIDENT,
+    AWAY_UNTIL,
+    MEANT_FOR,
+    OTHER_INCIDENT,
+    ChangeDescription,
+    ChangeEvent,
+    FieldChange,
+)
 from tocsin.model.entity import Document
 from tocsin.model.phrases import in_words
 from tocsin.model.severity import severity_named
@@ -69,6 +77,17 @@ def _name_of(reference: Document) -> str:
     return clean_line(str(reference.get("displayName") or reference.get("name") or "its assignee"))
 
 
+def names_in_assignment(described: ChangeDescription | None, person_id: str | None) -> bool:
+    """Say whether the changes assign an incident to a person, or to their substitute."""
+    changes = (*described.fields_added, *described.fields_updated) if described and person_id else ()
+    acts = [change for change in changes if change.name in _ACTS]
+    return is_assigned_to(described, person_id) or any(_is_meant_for(one.new_value, person_id) for one in acts)
+
+
+def _is_meant_for(step: Value, person_id: str | None) -> bool:
+    return object_in(object_in(step).get(MEANT_FOR)).get("id") == person_id
+
+
 def is_assigned_to(described: ChangeDescription | None, person_id: str | None) -> bool:
     """Say whether the changes assign an incident to a person."""
     changes = (*described.fields_added, *described.fields_updated) if described and person_id else ()
@@ -92,8 +111,8 @@ def _with_name(change: FieldChange, name: str) -> FieldChange:
 
 
 def with_assignee(described: ChangeDescription | None, reader_id: str | None) -> ChangeDescription | None:
-    """Return changes with the reader as "you" where an incident is assigned to them."""
-    if described is None or reader_id is None or not is_assigned_to(described, reader_id):
+    """Return changes with the reader as "you" where an incident is assigned to them, or to another one for them."""
+    if described is None or reader_id is None or not names_in_assignment(described, reader_id):
         return described
     return described.model_copy(
         update={
@@ -104,11 +123,14 @@ def with_assignee(described: ChangeDescription | None, reader_id: str | None) ->
 
 
 def _to_reader(change: FieldChange, reader_id: str) -> FieldChange:
-    if change.name not in _ACTS or _assignee_in(change.new_value).get("id") != reader_id:
+    if change.name not in _ACTS:
         return change
-    you = {"id": reader_id, "name": YOU}
-    details = {_DETAILS: {"assignee": you}} if change.name == INCIDENT else {"assignee": you}
-    return change.model_copy(update={"new_value": change.new_value | details})
+    you, details = {"id": reader_id, "name": YOU}, dict[str, Value]()
+    if _assignee_in(change.new_value).get("id") == reader_id:
+        details = {_DETAILS: {"assignee": you}} if change.name == INCIDENT else {"assignee": you}
+    if _is_meant_for(change.new_value, reader_id):
+        details |= {MEANT_FOR: you}
+    return change.model_copy(update={"new_value": change.new_value | details}) if details else change
 
 
 def _assignee_in(step: Value) -> Document:
@@ -116,33 +138,54 @@ def _assignee_in(step: Value) -> Document:
     return object_in(object_in(report.get(_DETAILS)).get("assignee")) or object_in(report.get("assignee"))
 
 
-def incident_line(_old: Document, step: Document) -> ChangeLine:
+def incident_line(_old: Document, step: Document, zone: str = UTC) -> ChangeLine:
     """Return what was done with the incident of a test, by its name if that is known: ``INC-7 assigned to you``."""
     subject = step.get(_NAME) or "incident"
     details = object_in(step.get(_DETAILS))
     kind = str(step.get(_STEP_KIND) or "changed")
     assignee = details.get("assignee")
     if kind == "Assigned" and isinstance(assignee, dict):
-        return ChangeLine(clean_line(f"{subject} assigned to {assignee.get('displayName') or assignee.get('name')}"))
+        return _assignment_line(str(subject), assignee, step, zone)
     reason = details.get("testCaseFailureReason")
     is_told = kind == "Resolved" and reason and details.get("testCaseFailureComment") != _BY_ITSELF
     why = f": {in_words(str(reason))}" if is_told else ""
     return ChangeLine(clean_line(f"{subject} {STEPS.get(kind) or in_words(kind)}{why}"))
 
 
-def alert_incident_lines(before: Document, after: Document, _asset: Document, _zone: str) -> Iterator[ChangeLine]:
+def _assignment_line(incident: str, assignee: Document, step: Document, zone: str) -> ChangeLine:
+    """Return to whom an incident was assigned, ``INC-7 assigned to Sol (substitute of Dana, who is away until …)``.
+
+    Without a substitute it is assigned to who is away.
+    """
+    text = f"{incident} assigned to {_name_of(assignee)}"
+    person, until_ms = object_in(step.get(MEANT_FOR)), step.get(AWAY_UNTIL)
+    if not person or not isinstance(until_ms, int):
+        return ChangeLine(clean_line(text, limit=SHOWN_LIMIT))
+    until = moment_text(until_ms, zone)
+    if person.get("id") == assignee.get("id"):
+        absence = "" if _name_of(assignee) == YOU else f", who is away until {until}"
+    elif person.get("name") == YOU:
+        absence = f" (your substitute, as you are away until {until})"
+    else:
+        absence = f" (substitute of {_name_of(person)}, who is away until {until})"
+    moments = ((until, until_ms),) if absence else ()
+    return ChangeLine(clean_line(f"{text}{absence}", limit=SHOWN_LIMIT), moments=moments)
+
+
+def alert_incident_lines(before: Document, after: Document, _asset: Document, zone: str) -> Iterator[ChangeLine]:
     """Yield what a person did to an incident of an alert, ``INC-7 assigned to Ana (alert Late)``, and how bad it is."""
-    who, status = object_in(after.get("assignee")), str(after.get("status") or "changed")
+    who, name = object_in(after.get("assignee")), str(after.get("name") or "incident")
     is_assigned = who and who.get("id") != object_in(before.get("assignee")).get("id")
-    action = f"assigned to {_name_of(who)}" if is_assigned else status
+    action = str(after.get("status") or "changed")
     is_moved, is_merged = before.get("isMerged") != after.get("isMerged"), after.get("isMerged")
     other_name = object_in(after.get(OTHER_INCIDENT)).get("incident") or "another incident"
     if is_moved:
         action = f"merged into {other_name}" if is_merged else f"split from {other_name}"
     alert = object_in(after.get("alert"))
     comment = f": {quotation_of(str(after['comment']))}" if after.get("comment") else ""
-    text = clean_line(f"{after.get('name') or 'incident'} {action}", limit=SHOWN_LIMIT)
-    yield ChangeLine(f"{text}{comment}", rank=Rank.REPORTED)
+    line = ChangeLine(clean_line(f"{name} {action}", limit=SHOWN_LIMIT))
+    line = _assignment_line(name, who, after, zone) if is_assigned and not is_moved else line
+    yield line._replace(text=f"{line.text}{comment}", rank=Rank.REPORTED)
     if alert:  # of earlier versions, which kept an incident for each alert
         yield ChangeLine(f"alert {_name_of(alert)}", rank=Rank.REPORTED, label="watched by")
     if (severity := severity_named(after.get("severity"))) is not None:

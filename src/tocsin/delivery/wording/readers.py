@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tocsin.delivery.lines import YOU
 from tocsin.delivery.wording.facts import Value
-from tocsin.delivery.wording.incidents import is_assigned_to, with_assignee
+from tocsin.delivery.wording.incidents import names_in_assignment, with_assignee
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 
@@ -24,7 +24,7 @@ def names_reader(event: ChangeEvent, reader_id: str | None) -> bool:
     return (
         is_owner
         or (event.event_type in OF_CHANGE_REQUESTS and event.user_id == reader_id)
-        or is_assigned_to(described, reader_id)
+        or names_in_assignment(described, reader_id)
         or any(_names(one, reader_id) for one in _all_changes(described))
     )
 

@@ -422,7 +422,7 @@ REPORT_LINES: Mapping[str, ReportLines] = {
     RESULT: _result_lines,
     RUN: _run_lines,
     SUITE_SUMMARY: _suite_lines,
-    INCIDENT: lambda old, new, _entity, _zone: (incident_line(old, new),),
+    INCIDENT: lambda old, new, _entity, zone: (incident_line(old, new, zone),),
     ALERT_INCIDENT: alert_incident_lines,
     CHANGE_REQUEST: change_request_lines,
     DESTINATION: _destination_lines,

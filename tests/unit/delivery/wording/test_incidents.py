@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,11 @@ from tests.unit.delivery.channels.kinds import ANA, KINDS
 from tests.unit.delivery.events import OWNER, dispatch
 
 from tocsin.delivery.dispatch import FailureContext, FailureIncident
+from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.content import message_content
+from tocsin.delivery.wording.incidents import INCIDENT
+from tocsin.model.change import ALERT_INCIDENT, ChangeEvent
 from tocsin.model.severity import Severity
 
 FACTS = ("found", "expected", "failing rows")
@@ -56,3 +60,57 @@ def test_a_merge_names_both_incidents_and_says_what_follows(is_merged: bool, hea
     text = event_text(KINDS["merged_incident" if is_merged else "split_incident"])
     assert text.headline == f"orders: {headline}"
     assert [line.label for line in text.lines[-2:]] == ["what follows", "tier"]
+
+
+DANA = {"id": "7f3a8a1e-6d5c-4a59-9f0e-2f6f4f6d2a11", "type": "user", "name": "dana", "displayName": "Dana Whitlock"}
+BACK_MS = 1_796_626_800_000
+
+
+def assignment_for(person: Mapping[str, object], *fields: str) -> ChangeEvent:
+    """Return an event that assigns an incident to Ana, in these fields, for a person who is away."""
+    described = ASSIGNED.change_description
+    assert described is not None
+    updated = tuple(
+        change.model_copy(update={"new_value": change.new_value | {"for": person, "awayUntil": BACK_MS}})
+        for change in described.fields_updated
+        if change.name in fields
+    )
+    changes = described.model_copy(update={"fields_updated": updated})
+    return ASSIGNED.model_copy(update={"change_description": changes})
+
+
+def told_line(event: ChangeEvent, **how: str | None) -> ChangeLine:
+    """Return the line that says to whom the incident is assigned."""
+    return next(line for line in event_text(event, **how).all_lines if not line.label)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reader_id", "says"),
+    [
+        (None, "Ana Lopez (substitute of Dana Whitlock, who is away until 2026-12-07 08:00 CET)"),
+        (ANA["id"], "you (substitute of Dana Whitlock, who is away until 2026-12-07 08:00 CET)"),
+        (DANA["id"], "Ana Lopez (your substitute, as you are away until 2026-12-07 08:00 CET)"),
+    ],
+)
+def test_an_assignment_names_whom_the_assignee_stands_in_for(reader_id: str | None, says: str) -> None:
+    event = assignment_for(DANA, ALERT_INCIDENT)
+    line = told_line(event, zone="Europe/Berlin", reader_id=reader_id)
+    assert line.text == f"INC-9 assigned to {says}"
+    assert line.moments == (("2026-12-07 08:00 CET", BACK_MS),)
+
+
+def test_the_step_of_a_test_names_the_substitute_as_well() -> None:
+    line = told_line(assignment_for(DANA, INCIDENT))
+    says = "Ana Lopez (substitute of Dana Whitlock, who is away until 2026-12-07 07:00 UTC)"
+    assert line.text == f"incident assigned to {says}"
+
+
+def test_without_a_substitute_the_assignee_is_said_to_be_away_but_not_to_themselves() -> None:
+    event = assignment_for(ANA, ALERT_INCIDENT)
+    assert told_line(event).text == "INC-9 assigned to Ana Lopez, who is away until 2026-12-07 07:00 UTC"
+    assert told_line(event, reader_id=ANA["id"]).text == "INC-9 assigned to you"
+
+
+def test_a_person_who_is_hidden_is_not_named_as_away() -> None:
+    event = assignment_for({}, ALERT_INCIDENT)
+    assert told_line(event).text == "INC-9 assigned to Ana Lopez"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
 from sqlalchemy import Engine
@@ -132,7 +134,15 @@ def test_an_explanation_says_that_a_message_waits_for_its_recipients_time(
         event = describe(administrator, orders, "one")
         notify_all(sqlite_engine)
         explanation = explanation_of(client, event, subscription="Mail", user="ann")
+        (first,) = explanation["notified"]["data"]
+        client.put(f"/users/{ann}/preferences", json={"frequency": "immediate"})
+        new_explanation = explanation_of(client, event, subscription="Mail", user="ann")
     assert "as you prefer everything weekly (not delivered yet, 0 attempts)" in explanation["answer"]
+    assert f"by mail in {first['digest']['says']} as you prefer" in explanation["answer"]
+    assert re.fullmatch(r"the weekly digest of Monday \d+ \w+ \d{4}, 09:00 UTC", first["digest"]["says"])
+    assert (first["digest"]["dueAt"], first["digest"]["sentAt"]) == (first["dueAt"], None)
+    assert new_explanation["notified"]["data"][0]["digest"] is None
+    assert " after your preferences changed (not delivered yet, 0 attempts)" in new_explanation["answer"]
 
 
 @pytest.mark.parametrize(

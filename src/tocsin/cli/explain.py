@@ -238,6 +238,8 @@ def _grow_notified(tree: Tree, notified: Document, reader: ExplanationReader) ->
         below = branch.add(Text.assemble(f"{whom} {phrase_of(notification['channel'])}", (due, "dim")))
         if choice := _chosen_frequency(notification.get("preference")):
             below.add(Text(frequency_text(choice, f"{who} {'prefer' if who == YOU else 'prefers'}"), style="dim"))
+        if digest := notification.get("digest"):
+            below.add(Text(f"in {digest['says']}"))
         for line in _delivery_lines(notification["message"], reader):
             below.add(line)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tocsin.alerts.explanations.digests import digest_of, has_left_digest
 from tocsin.alerts.explanations.matching import MatchTrace, lateness_text
 from tocsin.alerts.explanations.people import PossibleRecipient
 from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader, to_recipient
@@ -259,7 +260,9 @@ def _name_and_is(person: Person, reader: ExplanationReader) -> str:
 
 def _became(record: NotificationRecord, event: ChangeEvent, reader: ExplanationReader) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
-    at = f"at {reader.moment(record.notification.due_at_ms)}{_gathering_text(record, event, reader)}"
+    digest, gathering = digest_of(record), _gathering_text(record, event, reader)
+    at = f"in {digest.says(reader)}" if digest else f"at {reader.moment(record.notification.due_at_ms)}"
+    at = f"{at}{gathering}"
     if record.is_off:
         return f"(not shown: {_choice_text(record, event, reader)})"
     if record.message is None:
@@ -291,13 +294,19 @@ def _gathering_text(record: NotificationRecord, event: ChangeEvent, reader: Expl
         way = phrase_of(record.notification.channel)
         return f"{_together_text(record.message)} because {who} at most {limit} an hour {way}"
     is_preferred = key.startswith(PREFERRED) or is_said
-    return f"{f' as {_choice_text(record, event, reader)}' if is_preferred else ''}{_together_text(record.message)}"
+    preference = f" as {_choice_text(record, event, reader)}" if is_preferred else ""
+    if has_left_digest(record):
+        whose = "your" if reader.is_of(record.notification.recipient_id) else "the recipient's"
+        preference = f" after {whose} preferences changed"
+    if digest_of(record) is not None:
+        return f"{_together_text(record.message, 'with')}{preference}"
+    return f"{preference}{_together_text(record.message)}"
 
 
-def _together_text(message: MessageRecord) -> str:
+def _together_text(message: MessageRecord, how: str = "in one message with") -> str:
     """Return with how many other notifications one is in its message; empty for one that is alone."""
     other_count = message.notification_count - 1
-    return f" in one message with {count_text(other_count, 'other notification')}" if other_count > 0 else ""
+    return f" {how} {count_text(other_count, 'other notification')}" if other_count > 0 else ""
 
 
 def _choice_text(record: NotificationRecord, event: ChangeEvent, reader: ExplanationReader) -> str:

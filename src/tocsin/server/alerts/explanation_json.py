@@ -12,6 +12,7 @@ import orjson
 
 from tocsin.access.person_visibility import Visibility
 from tocsin.alerts.explanations.answer import AlertTrace, explained_context
+from tocsin.alerts.explanations.digests import digest_of
 from tocsin.alerts.explanations.matching import RuleTrace
 from tocsin.alerts.explanations.people import PossibleRecipient, RecipientPath
 from tocsin.alerts.explanations.reader import ExplanationReader, to_recipient
@@ -255,9 +256,13 @@ NOTIFIED: Shape[NotificationRecord] = {
     "isRead": (FLAG, lambda record: record.read_at_ms is not None),
     "readAt": (nullable(TIME), lambda record: record.read_at_ms),
     "message": (nullable(OPEN), lambda record: record.message),
+    "digest": (
+        nullable(exact_object({"frequency": TEXT, "dueAt": TIME, "sentAt": nullable(TIME), "says": TEXT})),
+        lambda _: None,
+    ),
     "destinations": (array(TEXT), lambda _: ()),
 }
-"""A stored notification, whose reasons and message are told in full; ``destinations`` are the names of those."""
+"""A stored notification, whose reasons, message and digest are told in full; ``destinations`` are those's names."""
 
 
 def _record(record: NotificationRecord, wording: _Wording, *, shows_answers: bool) -> Document:
@@ -272,7 +277,19 @@ def _record(record: NotificationRecord, wording: _Wording, *, shows_answers: boo
     ]
     is_of_reader = wording.reader.is_of(notification.recipient_id)
     message = None if record.message is None else _message(record.message, shows_answers, is_of_reader=is_of_reader)
-    return json_of(NOTIFIED, record) | {"reasons": reasons, "message": message}
+    return json_of(NOTIFIED, record) | {
+        "reasons": reasons,
+        "message": message,
+        "digest": _digest_json(record, wording.reader),
+    }
+
+
+def _digest_json(record: NotificationRecord, reader: ExplanationReader) -> Document | None:
+    digest = digest_of(record)
+    if digest is None:
+        return None
+    times = {"dueAt": digest.due_at_ms, "sentAt": digest.sent_at_ms}
+    return {"frequency": digest.frequency, **times, "says": digest.says(reader)}
 
 
 def _dropped_reason(dropped: DroppedReason, *, is_of_reader: bool) -> Document:

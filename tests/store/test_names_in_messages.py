@@ -15,7 +15,7 @@ from tocsin.delivery.wording.content import message_content
 from tocsin.model.change import EventType
 from tocsin.model.people import SYSTEM
 from tocsin.model.thread import THREAD
-from tocsin.store.outbox.display_names import events_with_display_names
+from tocsin.store.outbox.display_names import read_naming
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
 
@@ -113,7 +113,7 @@ def test_whom_a_task_asks_is_called_by_the_display_name(company: SmallCompany) -
     thread = {"type": "Task", "task": task}
     event = change_event(None, event_type=EventType.THREAD_CREATED, entity_type=THREAD, entity=thread, user_name="ben")
     with company.engine.connect() as connection:
-        (told_event,) = events_with_display_names(connection, [event])
+        told_event = read_naming(connection, [event]).event_of(event)
     assert event_text(told_event).headline == "ben asks Dia Okafor and Shop & Tills to describe acme.shop.public.orders"
 
 

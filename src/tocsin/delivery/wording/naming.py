@@ -6,14 +6,18 @@ commands. Next: ``delivery/wording/content.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tocsin.model.change import ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.pointers import Json, is_reference, references_in
 from tocsin.model.thread import THREAD
+
+Sees = Callable[[Iterable[Document]], AbstractSet[str]]
+"""Returns the ids of those of some references whose entities a reader may see."""
 
 _OWNERS, _DISPLAY_NAME = "owners", "displayName"
 TASK = "task"
@@ -24,10 +28,21 @@ _CHANGE_LISTS = ("fields_added", "fields_updated", "fields_deleted")
 
 
 class DisplayNaming(NamedTuple):
-    """The display names of people, teams and tests by their ids, where there is one, and the ids of owners deleted."""
+    """The display names of people, teams and tests by their ids, where there is one, and the ids of owners deleted.
+
+    ``types`` are the entity types of what has a name.
+    """
 
     names: Mapping[str, str]
     deleted_ids: AbstractSet[str]
+    types: Mapping[str, str] = MappingProxyType({})
+
+    def without_hidden(self, sees: Sees) -> DisplayNaming:
+        """Return it without the names of what may not be seen: that keeps the name that the event has."""
+        references = [{"type": entity_type, "id": identity} for identity, entity_type in self.types.items()]
+        visible_ids = sees(references)
+        names = {identity: name for identity, name in self.names.items() if identity in visible_ids}
+        return self._replace(names=names)
 
     def event_of(self, event: ChangeEvent) -> ChangeEvent:
         """Return an event with these names; the very same where it refers to none of them."""

@@ -155,7 +155,7 @@ class InboxView:
     def _named_events_of(self, entries: Sequence[InboxEntry | None]) -> dict[str, ChangeEvent]:
         """Return the events of entries with the display names of people, by the ids of the entries."""
         shown_entries = [entry for entry in entries if entry is not None]
-        events = self.inbox.named_events([entry.event for entry in shown_entries])
+        events = self.inbox.named_events([entry.event for entry in shown_entries], self.visibility.sees)
         return {entry.id: event for entry, event in zip(shown_entries, events, strict=True)}
 
     def _entries_of_cause(self, token: CauseToken, entries: Sequence[InboxEntry | None]) -> list[InboxEntry | None]:

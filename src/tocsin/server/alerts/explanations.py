@@ -147,7 +147,7 @@ def explain(question: ExplanationScope, caller: Caller) -> PagedExplanation:
 
 
 def _named_event(question: ExplanationScope, caller: Caller) -> ChangeEvent:
-    (event,) = caller.parts.inbox.named_events([question.visible.event])
+    (event,) = caller.parts.inbox.named_events([question.visible.event], caller.visibility.sees)
     return event
 
 

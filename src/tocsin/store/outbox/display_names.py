@@ -41,16 +41,19 @@ def with_display_names(connection: Connection, dispatches: Sequence[Dispatch]) -
     return [_with_events(one, named_events) if one.message.channel in WORDED else one for one in dispatches]
 
 
-def display_names_of_actors(connection: Connection, names: Collection[str]) -> dict[str, str]:
+class DisplayedActor(NamedTuple):
+    """What a person or bot is called by now, and their id."""
+
+    user_id: str
+    display_name: str
+
+
+def display_names_of_actors(connection: Connection, names: Collection[str]) -> dict[str, DisplayedActor]:
     """Return what people and bots of these names are called by now; of who has no other name, nothing."""
-    query = select(person.c.name, person.c.display_name).where(person.c.display_name.is_not(None))
-    return {row.name: row.display_name for row in rows_by_key(connection, query, person.c.name, names)}
-
-
-def events_with_display_names(connection: Connection, events: Sequence[ChangeEvent]) -> list[ChangeEvent]:
-    """Return events, in the same order, with the display names of the people, teams and tests that they refer to."""
-    naming = read_naming(connection, events)
-    return [naming.event_of(event) for event in events]
+    columns = (person.c.name, person.c.user_id, person.c.display_name)
+    query = select(*columns).where(person.c.display_name.is_not(None))
+    named_rows = rows_by_key(connection, query, person.c.name, names)
+    return {row.name: DisplayedActor(row.user_id, row.display_name) for row in named_rows}
 
 
 def read_naming(connection: Connection, events: Sequence[ChangeEvent]) -> DisplayNaming:
@@ -77,12 +80,14 @@ def _people_in(event: ChangeEvent) -> _NamedInEvent:
 def _read_naming(connection: Connection, people: Sequence[_NamedInEvent]) -> DisplayNaming:
     """Read what the people, teams and tests are called that some events refer to."""
     owner_ids = frozenset[str]().union(*(one.owner_ids for one in people))
-    query = select(entity.c.id, entity.c.deleted, json_text(entity.c.document, "displayName").label("display_name"))
+    columns = (entity.c.id, entity.c.entity_type, entity.c.deleted)
+    query = select(*columns, json_text(entity.c.document, "displayName").label("display_name"))
     entity_rows = list(
         rows_by_key(connection, query, entity.c.id, frozenset[str]().union(*(one.ids for one in people)))
     )
     names = {row.id: row.display_name for row in entity_rows if row.display_name}
-    return DisplayNaming(names, owner_ids - {row.id for row in entity_rows if not row.deleted})
+    deleted_ids = owner_ids - {row.id for row in entity_rows if not row.deleted}
+    return DisplayNaming(names, deleted_ids, {row.id: row.entity_type for row in entity_rows if row.id in names})
 
 
 def _carry(carried: CarriedEvent, naming: DisplayNaming) -> CarriedEvent:

@@ -15,7 +15,7 @@ import structlog
 from sqlalchemy import Connection, Engine, Row, Select, and_, case, func, select
 
 from tocsin.conditions.asset_states import with_own_states
-from tocsin.delivery.wording.naming import DisplayNaming
+from tocsin.delivery.wording.naming import DisplayNaming, Sees
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.flow.schedule.preferences import NEVER_MS
@@ -43,7 +43,7 @@ from tocsin.store.database.page_bytes import BoundedList, portion
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.outbox import inbox_marks
-from tocsin.store.outbox.display_names import display_names_of_actors, events_with_display_names, read_naming
+from tocsin.store.outbox.display_names import display_names_of_actors, read_naming
 from tocsin.store.outbox.inbox_counts import tab_counts
 from tocsin.store.outbox.inbox_filters import may_match
 from tocsin.store.outbox.inbox_groups import (
@@ -59,7 +59,15 @@ from tocsin.store.outbox.inbox_groups import (
     member_counts,
     members_of,
 )
-from tocsin.store.outbox.inbox_heads import InboxHead, heads_of_ids, heads_of_queries, select_heads
+from tocsin.store.outbox.inbox_heads import (
+    InboxHead,
+    first_rows,
+    heads_of_ids,
+    heads_of_queries,
+    kinds_of_queries,
+    select_heads,
+    select_kinds,
+)
 from tocsin.store.outbox.inbox_waking import due_rows
 from tocsin.store.outbox.open_needs import open_needs
 from tocsin.store.recipients.subject_assets import find_subject_assets
@@ -221,13 +229,19 @@ class Inbox:
 
     def heads(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[InboxHead]:
         """Return the heads of the first entries of a tab that may match its filter, as ``page`` has them."""
-        newest_first = select_heads().order_by(notification.c.log_offset.desc())
-        if (condition := may_match(kind.entry_filter)) is not None:
-            newest_first = newest_first.where(condition)
-        parts = PARTS[kind.tab]
-        queries = [newest_first.where(one.is_shown_to(user_id, now_ms), leads(user_id, now_ms, one)) for one in parts]
         with reading(self._engine) as connection:
-            return heads_of_queries(connection, queries, limit)
+            return heads_of_queries(connection, _queries_of(select_heads(), user_id, now_ms, kind), limit)
+
+    def ids_of(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[str]:
+        """Return the ids of the first entries of a tab that may match its filter."""
+        query = select(notification.c.id).join(change_event, change_event.c.log_offset == notification.c.log_offset)
+        with reading(self._engine) as connection:
+            return [row.id for row in first_rows(connection, _queries_of(query, user_id, now_ms, kind), limit)]
+
+    def kinds(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[set[str]]:
+        """Return the kinds of change of each of the first entries of a tab."""
+        with reading(self._engine) as connection:
+            return kinds_of_queries(connection, _queries_of(select_kinds(), user_id, now_ms, kind), limit)
 
     def heads_of(self, ids: Sequence[str]) -> list[InboxHead]:
         """Return the heads of these notifications, in the same order."""
@@ -239,15 +253,19 @@ class Inbox:
         with reading(self._engine) as connection:
             return open_needs(connection, ids) if ids else {}
 
-    def named_events(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent]:
-        """Return events, in the same order, with display names, as mails word them."""
+    def named_events(self, events: Sequence[ChangeEvent], sees: Sees) -> list[ChangeEvent]:
+        """Return events, in the same order, with the display names of those whom their reader may see."""
         with reading(self._engine) as connection:
-            return events_with_display_names(connection, events)
+            naming = read_naming(connection, events)
+        visible_naming = naming.without_hidden(sees)
+        return [visible_naming.event_of(event) for event in events]
 
-    def actor_names(self, names: Collection[str]) -> dict[str, str]:
-        """Return the display names of these people and bots, by their names, where they have one."""
+    def actor_names(self, names: Collection[str], sees: Sees) -> dict[str, str]:
+        """Return the display names of these people and bots, by their names, where they have one that may be seen."""
         with reading(self._engine) as connection:
-            return display_names_of_actors(connection, names)
+            actors = display_names_of_actors(connection, names)
+        visible_ids = sees({"type": "user", "id": one.user_id} for one in actors.values())
+        return {name: one.display_name for name, one in actors.items() if one.user_id in visible_ids}
 
     def subject_assets(self, entity_ids: Collection[str]) -> dict[str, str]:
         """Return the asset that each of these tests and threads is about."""
@@ -425,6 +443,15 @@ class Inbox:
         with reading(self._engine) as connection:
             texts = Texts(connection)
             return portion(connection, query, lambda row: _notified_entry(row, texts), self._page_bytes)
+
+
+def _queries_of(query: Select[Any], user_id: str, now_ms: int, kind: PageOf) -> list[Select[Any]]:  # Any: any columns
+    """Return a query of rows and their events for each part of a tab, newest first, whose entries may match."""
+    newest_first = query.order_by(notification.c.log_offset.desc())
+    if (condition := may_match(kind.entry_filter)) is not None:
+        newest_first = newest_first.where(condition)
+    parts = PARTS[kind.tab]
+    return [newest_first.where(one.is_shown_to(user_id, now_ms), leads(user_id, now_ms, one)) for one in parts]
 
 
 def _select_entries() -> Select[tuple[object, ...]]:

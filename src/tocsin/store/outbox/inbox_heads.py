@@ -25,6 +25,7 @@ _COLUMNS = (
     *(_EVENT.entity_type, _EVENT.entity_id, _EVENT.entity_fqn, _EVENT.user_name, _EVENT.reason, _EVENT.timestamp_ms),
     *(_EVENT.event_type, _EVENT.derived),
 )
+_OF_EVENT = _EVENT.log_offset == _ROW.log_offset
 _REPORTING = ('"quality"', '"run"')
 """How categories of changes by which assets report stand in derived fields."""
 _REPORTS = frozenset({"testFailure", "runFailure", "recovery", "freshness", "sla", "incident"})
@@ -59,7 +60,7 @@ class InboxHead(NamedTuple):
 
 def select_heads() -> Select[Any]:  # Any: the columns of _COLUMNS
     """Return the query of heads, to be narrowed and ordered."""
-    return select(*_COLUMNS).join(change_event, _EVENT.log_offset == _ROW.log_offset)
+    return select(*_COLUMNS).select_from(notification).join(change_event, _OF_EVENT)
 
 
 def heads_of_queries(
@@ -68,10 +69,31 @@ def heads_of_queries(
     limit: int,
 ) -> list[InboxHead]:
     """Return the first ``limit`` heads that queries find, one query after the other."""
-    heads: list[InboxHead] = []
+    return _with_roots(connection, [_head(row) for row in first_rows(connection, queries, limit)])
+
+
+def first_rows(
+    connection: Connection, queries: Sequence[Select[Any]], limit: int
+) -> list[Row[Any]]:  # Any: any columns
+    """Return the first ``limit`` rows that queries find, one query after the other."""
+    selected_rows: list[Row[Any]] = []
     for query in queries:
-        heads += [_head(row) for row in connection.execute(query.limit(limit - len(heads)))]
-    return _with_roots(connection, heads)
+        selected_rows += connection.execute(query.limit(limit - len(selected_rows)))
+    return selected_rows
+
+
+def select_kinds() -> Select[Any]:  # Any: the two columns
+    """Return the query of what the kinds of the events of rows follow from, to be narrowed and ordered."""
+    return select(_EVENT.event_type, _EVENT.derived).select_from(notification).join(change_event, _OF_EVENT)
+
+
+def kinds_of_queries(connection: Connection, queries: Sequence[Select[Any]], limit: int) -> list[set[str]]:
+    """Return the kinds of change of the first ``limit`` rows of such queries; events that are alike are read once."""
+    kinds: dict[tuple[str, str], set[str]] = {}
+    event_texts = [(row.event_type, row.derived) for row in first_rows(connection, queries, limit)]
+    for event_type, derived_text in set(event_texts):
+        kinds[event_type, derived_text] = {one.kind for one in kinds_of(event_type, orjson.loads(derived_text))}
+    return [kinds[one] for one in event_texts]
 
 
 def heads_of_ids(connection: Connection, ids: Sequence[str]) -> list[InboxHead]:

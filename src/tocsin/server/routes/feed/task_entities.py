@@ -25,6 +25,7 @@ from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.task import APPROVE, CANCEL, TaskState
+from tocsin.model.thread import NOBODY_ID
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.alerts.stand_ins import stand_in_for
 from tocsin.server.entities.incident_tasks import is_incident, take_incident_step, visible_incident_task
@@ -237,9 +238,18 @@ def _all_on_wire(tasks: Sequence[Document], caller: Caller) -> list[Document]:
     """Return tasks for a response, as ``_on_wire`` does; what they refer to is looked up at once."""
     address = f"{caller.root}{API}/tasks/"
     return [
-        task | {"href": f"{address}{task['id']}", "about": with_address(task["about"], caller.root)}
-        for task in caller.visibility.visible_documents(tasks)
+        _without_hidden_ids(task, whole_task)
+        | {"href": f"{address}{task['id']}", "about": with_address(task["about"], caller.root)}
+        for task, whole_task in zip(caller.visibility.visible_documents(tasks), tasks, strict=True)
     ]
+
+
+def _without_hidden_ids(task: Document, whole_task: Document) -> Document:
+    """Return a task without the ids of people whose references are hidden; every comment has an author."""
+    hidden_keys = {f"{key}Id" for key in ("createdBy", "approvedBy") if key in whole_task and key not in task}
+    shown_task = {key: value for key, value in task.items() if key not in hidden_keys}
+    comments = [{"author": {"id": NOBODY_ID, "type": "user"}, **one} for one in task.get("comments") or ()]
+    return shown_task | ({"comments": comments} if comments else {})
 
 
 def _id_of(name: str, caller: Caller) -> str:

@@ -137,7 +137,7 @@ def list_posts(thread_id: PathId, caller: Asked) -> Response:
     """Return the posts of a thread, oldest first."""
     visible(str(thread_id), caller)
     posts = caller.parts.discussion.feed.posts(str(thread_id))
-    return list_answer(posts)
+    return list_answer(caller.visibility.visible_documents(posts))
 
 
 @router.post("/{thread_id}/posts", status_code=201, openapi_extra=answers("Thread", reads="CreatePost"))
@@ -158,7 +158,7 @@ def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked
     written = caller.parts.discussion.feed_writes.patch_post(
         str(thread_id), str(post_id), operations, actor=caller.actor
     )
-    return answer(written.document)
+    return _post_answer(written.document, caller)
 
 
 @router.delete("/{thread_id}/posts/{post_id}", openapi_extra=answers("Post"))
@@ -166,7 +166,12 @@ def delete_post(thread_id: PathId, post_id: PathId, caller: Asked) -> Response:
     """Delete a post; for its author and administrators."""
     visible(str(thread_id), caller)
     written = caller.parts.discussion.feed_writes.delete_post(str(thread_id), str(post_id), actor=caller.actor)
-    return answer(written.document)
+    return _post_answer(written.document, caller)
+
+
+def _post_answer(post: Document, caller: Caller) -> Response:
+    """Return a post without the people in it who are hidden from the caller."""
+    return answer(caller.visibility.visible_documents([post])[0])
 
 
 def cursors_of_page(page: ThreadPage) -> Document:

@@ -101,7 +101,7 @@ def _feed_answer(events: Events, filters: FeedFilters, caller: Caller, reader_id
     page = page_of_feed(events, filters, caller)
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
     zone = caller.parts.alert_stores.preferences.of(reader_id).timezone
-    named_events = caller.parts.inbox.named_events([entry.event for entry in page.entries])
+    named_events = caller.parts.inbox.named_events([entry.event for entry in page.entries], caller.visibility.sees)
     data = [
         {
             "event": as_default(entry.event.as_wire()),

@@ -181,7 +181,7 @@ def _atom(feed: OpenedFeed, entries: Sequence[LoggedEvent]) -> bytes:
     _add(root, "id", f"urn:tocsin:{feed.caller.actor.id}:{feed.name}")
     _add(root, "title", f"Tocsin: {_TITLES.get(feed.name, feed.name)}")
     _add(root, "updated", to_datetime(updated_ms).isoformat())
-    for event in feed.caller.parts.inbox.named_events([entry.event for entry in entries]):
+    for event in feed.caller.parts.inbox.named_events([entry.event for entry in entries], feed.caller.visibility.sees):
         text = event_text(event, zone=feed.caller.zone, reader_id=feed.caller.actor.id)
         entry = ElementTree.SubElement(root, "entry")
         _add(entry, "id", f"urn:uuid:{event.id}")

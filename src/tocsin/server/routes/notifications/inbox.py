@@ -245,10 +245,13 @@ def _entries_json(
 ) -> list[Document]:
     details = reader.of(entries, detail_names) if detail_names else {}
     answerable = answerable_of(entries, reader.visibility, reader.stores.asked_consumers)
+    sees = reader.visibility.sees
     if all(entry.naming is not None for entry in entries):
-        named_events = [entry.naming.event_of(entry.event) for entry in entries if entry.naming is not None]
+        named_events = [
+            entry.naming.without_hidden(sees).event_of(entry.event) for entry in entries if entry.naming is not None
+        ]
     else:
-        named_events = reader.inbox.named_events([entry.event for entry in entries])
+        named_events = reader.inbox.named_events([entry.event for entry in entries], sees)
     return [
         entry_json(entry, event, zone=zone, details=details.get(entry.id, NO_DETAILS), answerable=answerable[entry.id])
         for entry, event in zip(entries, named_events, strict=True)

@@ -130,7 +130,7 @@ def _shown_causes(causes: Sequence[CauseEntries], view: InboxView, sender: Actor
     """Return causes as a list shows them, but for those whose leading entry has gone meanwhile."""
     entries = leading_entries(view, causes)
     documents = dict(zip(entries, shown_entries(list(entries.values()), view, sender, parts), strict=True))
-    names = view.inbox.actor_names({cause.group.key.actor for cause in causes} - {""})
+    names = view.inbox.actor_names({cause.group.key.actor for cause in causes} - {""}, view.visibility.sees)
     return [
         _ShownCause(cause, _actor_of(cause, names), documents[cause.leading_head.id])
         for cause in causes

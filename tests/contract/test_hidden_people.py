@@ -1,0 +1,83 @@
+"""Tests of people whose profile is hidden: by references and display names nobody meets them, as in the history.
+
+Log-in names of who acts stand in events, versions and threads: ``userName``, ``updatedBy``, ``createdBy``, ``from``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import create_entity, restrict
+from tests.notifying import notify_all
+from tests.serving import Json, Served
+
+NAME = "Zoe Kanarienvogel"
+
+
+@pytest.fixture
+def talk(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Iterator[dict[str, Json]]:
+    """What Zoe, who is hidden from Bob, said of the orders, and Bob, who was told of it."""
+    zoe_id, zoe = served.person("zoe")
+    bob_id, bob = served.person("bob")
+    naming = [{"op": "add", "path": "/displayName", "value": NAME}]
+    assert administrator.patch(f"/users/{zoe_id}", json=naming).is_success
+    restrict(administrator, bob_id, {"effect": "deny", "resources": ["user"]})
+    about = f"<#E::table::{orders['fullyQualifiedName']}>"
+    with zoe:
+        thread = create_entity(zoe, "/conversations", about=about, message="<#E::user::bob> look")
+        post = zoe.post(f"/conversations/{thread['id']}/replies", json={"message": "well?"}).json()
+        for path in (f"/conversations/{thread['id']}", f"/conversations/{thread['id']}/replies/{post['id']}"):
+            assert zoe.put(f"{path}/reaction/heart").is_success
+        request = {"category": "MetadataUpdate", "type": "DescriptionUpdate", "about": about, "assignees": ["zoe"]}
+        task = create_entity(zoe, "/tasks", **request)
+        assert zoe.post(f"/tasks/{task['id']}/comments", json={"message": "soon"}).is_success
+    notify_all(sqlite_engine)
+    with bob:
+        yield {"zoe": zoe_id, "bob": bob_id, "client": bob, "thread": thread, "post": post, "task": task}
+
+
+def test_threads_tasks_inbox_and_activity_name_no_hidden_person(
+    talk: dict[str, Json], administrator: httpx.Client
+) -> None:
+    thread, task, bob = talk["thread"]["id"], talk["task"]["id"], talk["bob"]
+    replies = f"/conversations/{thread}/replies"
+    paths = (
+        "/feed?limit=100",
+        f"/feed/{thread}",
+        f"/feed/{thread}/posts",
+        "/feed?type=Task",
+        f"/feed/{task}",
+        "/conversations",
+        f"/conversations/{thread}",
+        replies,
+        "/tasks?fields=comments",
+        f"/tasks/{task}?fields=comments",
+        f"/users/{bob}/notifications?tab=all",
+        f"/users/{bob}/notifications/causes",
+        f"/users/{bob}/activity",
+        "/events?entityType=thread&format=tocsin",
+    )
+    for path in paths:
+        answer, full_answer = talk["client"].get(path), administrator.get(path)
+        assert answer.status_code == 200, path
+        assert "look" in answer.text or "well?" in answer.text or task in answer.text, path
+        assert NAME not in answer.text, path
+        assert talk["zoe"] not in answer.text.replace(f'"userId":"{talk["zoe"]}"', ""), path
+        assert "zoe" in full_answer.text, path
+
+
+def test_answers_to_writes_name_no_hidden_person(talk: dict[str, Json]) -> None:
+    thread, post, bob = talk["thread"]["id"], talk["post"]["id"], talk["client"]
+    reaction = {"user": {"id": talk["bob"], "type": "user"}, "reactionType": "eyes"}
+    patch = [{"op": "add", "path": "/reactions/-", "value": reaction}]
+    for answer in (
+        bob.put(f"/conversations/{thread}/reaction/eyes"),
+        bob.put(f"/conversations/{thread}/replies/{post}/reaction/eyes"),
+        bob.post(f"/feed/{thread}/posts", json={"message": "so"}),
+        bob.patch(f"/feed/{thread}/posts/{post}", json=patch),
+    ):
+        assert NAME not in answer.text, answer.request.url
+        assert talk["zoe"] not in answer.text, answer.request.url

@@ -6,26 +6,42 @@ is of no group: its place in the indexes says where it is. Next: ``store/outbox/
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    String,
+    and_,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+)
 
 from tocsin.model.inbox import MOST_COUNTED, Standing, Tab, TabCounts
 from tocsin.model.subscription import Channel
 from tocsin.store.database.inbox_columns import IS_LATER
-from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.tables import notification
-from tocsin.store.outbox.inbox_groups import PARTS, READ_PART, UNREAD_PART, is_shown_to, places_of, standing_of
+from tocsin.store.database.tables import change_event, notification
+from tocsin.store.outbox.inbox_groups import PARTS, READ_PART, UNREAD_PART, is_shown_to, standing_of
 
 MOST_UNSEEN = 1_000
 """Unread notifications, the newest, of which those that nobody has seen are counted."""
 
 _ROW = notification.c
-_SAVED = -1
-"""The place of what is saved, beside that of its standing."""
+_OWN = notification.alias("own_row")
+_PERSON, _NOW = bindparam("person", type_=String), bindparam("now_ms", type_=BigInteger)
+"""Whose rows and when: statements are built once, which takes longer than to execute some of them."""
+_STANDINGS = tuple(one.value for one in Standing)
+_SAVED, _NOWHERE = -1, 9
+"""The place of what is saved, beside that of its standing; and of a whole that the person was not told of."""
 
 _PLACES = {
     Standing.UNREAD.value: and_(_ROW.channel == Channel.ACTIVITY_FEED.value, UNREAD_PART.is_in),
@@ -37,7 +53,7 @@ _PLACES = {
 
 
 def tab_counts(connection: Connection, user_id: str, now_ms: int) -> TabCounts:
-    """Return how many entries each tab of a person's inbox has; in six statements at most."""
+    """Return how many entries each tab of a person's inbox has; in four statements."""
     grouping = _group_counts(connection, user_id, now_ms)
     counts = _row_counts(connection, user_id, now_ms, grouping)
     unread = counts[Standing.UNREAD.value]
@@ -65,19 +81,11 @@ def _row_counts(connection: Connection, user_id: str, now_ms: int, grouping: _Gr
     No more rows are counted than say whether there are ``MOST_COUNTED`` entries: those of groups and what comes later
     are among them.
     """
-    of_person = _ROW.recipient_id == user_id
-    later_rows = select(func.count()).where(of_person, IS_LATER, _ROW.due_at_ms > now_ms)
+    of_person: dict[str, str | int] = {_PERSON.key: user_id, _NOW.key: now_ms}
     grouped_counts = Counter(grouping.row_counts)
-    grouped_counts[Standing.UNREAD.value] += int(connection.execute(later_rows).scalar_one())
-    columns = [
-        select(func.count())
-        .select_from(
-            select(_ROW.log_offset).where(of_person, where).limit(MOST_COUNTED + grouped_counts[place]).subquery()
-        )
-        .scalar_subquery()
-        for place, where in _PLACES.items()
-    ]
-    row_counts = zip(_PLACES, connection.execute(select(*columns)).one(), strict=True)
+    grouped_counts[Standing.UNREAD.value] += int(connection.execute(_select_later(), of_person).scalar_one())
+    limits = {_limit_name(place): MOST_COUNTED + grouped_counts[place] for place in _PLACES}
+    row_counts = zip(_PLACES, connection.execute(_select_row_counts(), of_person | limits).one(), strict=True)
     return Counter(
         {
             place: min(int(count) - grouped_counts[place] + grouping.group_counts[place], MOST_COUNTED)
@@ -86,52 +94,114 @@ def _row_counts(connection: Connection, user_id: str, now_ms: int, grouping: _Gr
     )
 
 
+@cache
+def _select_later() -> Select[tuple[int]]:
+    return select(func.count()).where(_ROW.recipient_id == _PERSON, IS_LATER, _ROW.due_at_ms > _NOW)
+
+
+@cache
+def _select_row_counts() -> Select[Any]:  # Any: a count of each place
+    columns = [
+        select(func.count())
+        .select_from(
+            select(_ROW.log_offset)
+            .where(_ROW.recipient_id == _PERSON, where)
+            .limit(bindparam(_limit_name(place), type_=Integer))
+            .subquery()
+        )
+        .scalar_subquery()
+        for place, where in _PLACES.items()
+    ]
+    return select(*columns)
+
+
+def _limit_name(place: int) -> str:
+    return f"most_{place}" if place >= 0 else "most_saved"
+
+
 def _group_counts(connection: Connection, user_id: str, now_ms: int) -> _GroupCounts:
-    """Count the rows of each group as one entry."""
-    standing, is_saved = standing_of(), case((_ROW.saved_at_ms.is_not(None), 1), else_=0)
-    columns = (
-        _ROW.whole_id,
-        standing.label("standing"),
-        func.count().label("row_count"),
-        func.sum(is_saved).label("saved"),
+    """Count the rows of each group as one entry; in one statement, which looks up the whole of each group of parts."""
+    totals = connection.execute(_select_totals(), {_PERSON.key: user_id, _NOW.key: now_ms}).one()._mapping
+    places = (*_STANDINGS, _SAVED)
+    return _GroupCounts(
+        Counter({place: int(totals[_row_label(place)] or 0) for place in places}),
+        Counter({place: int(totals[_group_label(place)] or 0) for place in places}),
     )
-    parts = select(*columns).where(is_shown_to(user_id, now_ms), _ROW.whole_id.is_not(None))
-    standings, saved_groups, counts = defaultdict[str, set[int]](set), set[str](), Counter[int]()
-    for row in connection.execute(parts.group_by(_ROW.whole_id, standing)):
-        counts[row.standing] += row.row_count
-        counts[_SAVED] += row.saved
-        standings[row.whole_id].add(row.standing)
-        saved_groups |= {row.whole_id} if row.saved else set()
-    for group, own_standing, own_saved in _own_rows(connection, user_id, now_ms, standings):
-        counts[own_standing] += 1
-        counts[_SAVED] += own_saved
-        standings[group].add(own_standing)
-        saved_groups |= {group} if own_saved else set()
-    groups = Counter(min(members) for members in standings.values())
-    groups[_SAVED] = len(saved_groups)
-    return _GroupCounts(counts, groups)
 
 
-def _own_rows(connection: Connection, user_id: str, now_ms: int, groups: Collection[str]) -> list[tuple[str, int, int]]:
-    """Return, of each of these wholes whose own event the person was told of, where that is, and whether saved."""
-    is_saved, offsets = case((_ROW.saved_at_ms.is_not(None), 1), else_=0), places_of(connection, groups)
-    query = select(_ROW.log_offset, standing_of(), is_saved).where(is_shown_to(user_id, now_ms))
-    own_rows = rows_by_key(connection, query, _ROW.log_offset, offsets)
-    return [(offsets[row[0]], int(row[1]), int(row[2])) for row in own_rows]
+def _row_label(place: int) -> str:
+    return f"rows_{place}" if place >= 0 else "rows_saved"
+
+
+def _group_label(place: int) -> str:
+    return f"groups_{place}" if place >= 0 else "groups_saved"
+
+
+@cache
+def _select_totals() -> Select[Any]:  # Any: two counts of each place
+    """Return the query of how many rows of groups are at each place, and how many groups.
+
+    The row of the whole itself is looked up by its event: a join might read all that the person was told.
+    """
+    standing, is_saved = standing_of(), _one_if(_ROW.saved_at_ms.is_not(None))
+    parts = (
+        select(
+            _ROW.whole_id,
+            func.min(standing).label("first"),
+            func.max(is_saved).label("any_saved"),
+            func.sum(is_saved).label(_row_label(_SAVED)),
+            *(func.sum(_one_if(standing == place)).label(_row_label(place)) for place in _STANDINGS),
+        )
+        .where(is_shown_to(_PERSON, _NOW), _ROW.whole_id.is_not(None))
+        .group_by(_ROW.whole_id)
+        .cte("part")
+        .prefix_with("MATERIALIZED")
+    )
+    is_whole = change_event.c.id == parts.c.whole_id
+    whole_offset = select(change_event.c.log_offset).where(is_whole).correlate(parts).scalar_subquery()
+    of_whole = (is_shown_to(_PERSON, _NOW, _OWN), _OWN.c.log_offset == whole_offset)
+    own_standing, own_saved = (
+        select(column).where(*of_whole).correlate(parts).scalar_subquery()
+        for column in (standing_of(_OWN), _one_if(_OWN.c.saved_at_ms.is_not(None)))
+    )
+    group_columns = select(parts, own_standing.label("whole_standing"), own_saved.label("whole_saved"))
+    groups = group_columns.cte("inbox_group").prefix_with("MATERIALIZED")  # or each sum looks them up again
+    whole_standing, whole_saved = (
+        func.coalesce(groups.c.whole_standing, _NOWHERE),
+        func.coalesce(groups.c.whole_saved, 0),
+    )
+    first = case((whole_standing < groups.c.first, whole_standing), else_=groups.c.first)
+    rows_at = {place: groups.c[_row_label(place)] + _one_if(whole_standing == place) for place in _STANDINGS}
+    groups_at = {place: _one_if(first == place) for place in _STANDINGS}
+    rows_at[_SAVED] = groups.c[_row_label(_SAVED)] + whole_saved
+    groups_at[_SAVED] = _one_if(or_(groups.c.any_saved == 1, whole_saved == 1))
+    return select(
+        *(func.sum(count).label(_row_label(place)) for place, count in rows_at.items()),
+        *(func.sum(count).label(_group_label(place)) for place, count in groups_at.items()),
+    )
+
+
+def _one_if(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, 1), else_=0)
 
 
 def unseen_ids(connection: Connection, user_id: str, now_ms: int) -> set[str]:
     """Return the ids of the unread notifications, of the newest, that no list has shown."""
-    newest = _newest_unread(user_id, now_ms, _ROW.id).subquery()
-    return set(connection.scalars(select(newest.c.id).where(newest.c.seen_at_ms.is_(None))))
+    newest = _newest_unread(_ROW.id).subquery()
+    query = select(newest.c.id).where(newest.c.seen_at_ms.is_(None))
+    return set(connection.scalars(query, {_PERSON.key: user_id, _NOW.key: now_ms}))
 
 
 def _unseen_count(connection: Connection, user_id: str, now_ms: int) -> int:
-    newest = _newest_unread(user_id, now_ms).subquery()
-    query = select(func.count()).where(newest.c.seen_at_ms.is_(None))
-    return int(connection.execute(query).scalar_one())
+    return int(connection.execute(_select_unseen(), {_PERSON.key: user_id, _NOW.key: now_ms}).scalar_one())
 
 
-def _newest_unread(user_id: str, now_ms: int, *columns: ColumnElement[Any]) -> Select[Any]:  # Any: of any type
-    unread = select(_ROW.seen_at_ms, *columns).where(is_shown_to(user_id, now_ms), UNREAD_PART.is_in)
+@cache
+def _select_unseen() -> Select[tuple[int]]:
+    newest = _newest_unread().subquery()
+    return select(func.count()).where(newest.c.seen_at_ms.is_(None))
+
+
+def _newest_unread(*columns: ColumnElement[Any]) -> Select[Any]:  # Any: of any type
+    unread = select(_ROW.seen_at_ms, *columns).where(is_shown_to(_PERSON, _NOW), UNREAD_PART.is_in)
     return unread.order_by(_ROW.log_offset.desc()).limit(MOST_UNSEEN)

@@ -23,6 +23,7 @@ GROUP: ColumnElement[str] = func.coalesce(notification.c.whole_id, notification.
 
 _ROW = notification.c
 _OF_EVENT = change_event.c.log_offset == notification.c.log_offset
+_PART_ROW, _WHOLE_ROW = notification.alias("part"), notification.alias("whole")
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,16 @@ class TabPart:
         return and_(is_shown, self.is_in)
 
 
-def is_shown_to(user_id: str, now_ms: int, table: FromClause = notification) -> ColumnElement[bool]:
+def is_shown_to(
+    user_id: str | ColumnElement[str], now_ms: int | ColumnElement[int], table: FromClause = notification
+) -> ColumnElement[bool]:
     """Return whether a row is in this person's inbox by now."""
     return and_(was_shown_to(user_id, now_ms, table), table.c.left_at_ms.is_(None))
 
 
-def was_shown_to(user_id: str, now_ms: int, table: FromClause = notification) -> ColumnElement[bool]:
+def was_shown_to(
+    user_id: str | ColumnElement[str], now_ms: int | ColumnElement[int], table: FromClause = notification
+) -> ColumnElement[bool]:
     """Return whether a row is in this person's inbox by now, or has been and left it.
 
     One that was due when it was written is, by the clock of the machine that wrote it, which may be ahead of ours.
@@ -75,7 +80,7 @@ def was_shown_to(user_id: str, now_ms: int, table: FromClause = notification) ->
     return and_(is_of_person, _is_due(now_ms, table))
 
 
-def _is_due(now_ms: int, table: FromClause) -> ColumnElement[bool]:
+def _is_due(now_ms: int | ColumnElement[int], table: FromClause) -> ColumnElement[bool]:
     return or_(table.c.due_at_ms <= now_ms, is_at_once(table))
 
 
@@ -115,7 +120,7 @@ PARTS = {
 
 def leads(user_id: str, now_ms: int, of_part: TabPart) -> ColumnElement[bool]:
     """Return whether a row that is shown in a part leads its group there."""
-    columns, part, whole_row = notification.c, notification.alias("part"), notification.alias("whole")
+    columns, part, whole_row = notification.c, _PART_ROW, _WHOLE_ROW
     is_no_part = columns.whole_id.is_(None)
     is_in_app = func.coalesce(part.c.channel, "") == Channel.ACTIVITY_FEED.value  # found by the index of parts
     is_shown = and_(part.c.recipient_id == user_id, is_in_app, _is_due(now_ms, part), part.c.left_at_ms.is_(None))

@@ -287,6 +287,7 @@ WRITES = frozenset(
     PUT /users/{user_id}/standsInFor/{person_id}
     PUT /users/{user_id}/substitute
     POST /users/{user_id}/notifications/marks
+    POST /users/{user_id}/notifications/opened
     PUT /users/{user_id}/notifications/{notification_id}/read
     PUT /users/{user_id}/preferences
     PUT /{collection}
@@ -583,6 +584,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/digest": _me("/users/{id}/digest"),
     "GET /users/{user_id}/healthSummary": _me("/users/{id}/healthSummary"),
     "GET /users/{user_id}/notifications/assets": _me("/users/{id}/notifications/assets?limit=100"),
+    "GET /users/{user_id}/notifications/counts": _me("/users/{id}/notifications/counts?tab=all"),
     "GET /users/{user_id}/notifications/causes": _me("/users/{id}/notifications/causes?limit=100"),
     "GET /users/{user_id}/notifications/causes/{cause_id}/audience": _me(
         "/users/{id}/notifications/causes/0123456789abcdef.1.999999/audience"

@@ -439,6 +439,7 @@ MAKES: dict[str, str] = {
     "PUT /searches/{search_id}/follow": "it is an alert of one's own",
     "DELETE /searches/{search_id}": "it is an alert of one's own",
     "POST /users/{user_id}/notifications/marks": "likewise (``test_inbox_marks.py``)",
+    "POST /users/{user_id}/notifications/opened": "likewise (``test_page_links.py``)",
     "POST /events/subscriptions": "an alert of one's own; what it tells of is asked for every event",
     "PUT /events/subscriptions": "an alert of one's own, or Forbidden",
     "PUT /events/subscriptions/{subscription_id}/takeOver": "then the alert covers what the caller may view",

@@ -214,6 +214,7 @@ COMMANDS = (
         is_group=True,
     ),
     Command("changes", "changes", USE, "Announce changes of assets, and answer announcements.", is_group=True),
+    Command("conversations", "conversations", USE, "Conversations about assets.", is_group=True),
     Command("tasks", "tasks", USE, "Tasks about assets: describe it, tag it, approve it.", is_group=True),
     Command("incidents", "incidents", USE, "List, assign and resolve incidents.", is_group=True),
     Command(

@@ -13,7 +13,7 @@ import typer
 
 from tocsin.chunks import chunks_of
 from tocsin.cli.assets import AsUser, find_alert, find_entity, find_user
-from tocsin.cli.output import AsJson, moment_text, show_rows, show_text
+from tocsin.cli.output import AsJson, moment_text, show_facts, show_rows, show_text
 from tocsin.cli.own_zone import zone_of
 from tocsin.cli.personal import end_after
 from tocsin.client import Client, Notice
@@ -22,7 +22,7 @@ from tocsin.clock import SystemClock
 from tocsin.delivery.wording.reports import span_text
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.inbox import MOST_RESTORED, Mark, SnoozeEnd, Tab
+from tocsin.model.inbox import MOST_COUNTED, MOST_RESTORED, Mark, SnoozeEnd, Tab
 from tocsin.model.notification import ReasonKind
 from tocsin.model.phrases import count_text
 from tocsin.server.alerts.time_arguments import moment
@@ -61,6 +61,9 @@ ByCause = Annotated[
     bool, typer.Option("--by-cause", help="List the causes: runs, edits of neighbours, failures with what is below.")
 ]
 ByAsset = Annotated[bool, typer.Option("--by-asset", help="List the assets, each with how many it has.")]
+Counts = Annotated[
+    bool, typer.Option("--counts", help="Only how many there are: by tab, needing you, and by kind of change.")
+]
 _MOST_GROUPS = 100
 _STATES_AT_ONCE = 100
 
@@ -81,6 +84,7 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     needs_me: NeedsMe = None,
     by_cause: ByCause = False,
     by_asset: ByAsset = False,
+    counts: Counts = False,
     limit: MostNotices = 20,
     user: AsUser = None,
     as_json: AsJson = False,
@@ -90,12 +94,16 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     Of failures it says how bad they are, since when and how often in a row, their incident, what is to be done, and
     which rows failed a test, as far as you may see them.
 
-    Examples: tocsin inbox --by-cause · tocsin inbox --needs-me · tocsin inbox --kind testFailure --since 7d
-    · tocsin inbox --asset postgres_prod.ecommerce.public.orders
+    Examples: tocsin inbox --by-cause · tocsin inbox --needs-me · tocsin inbox --counts
+    · tocsin inbox --kind testFailure --since 7d · tocsin inbox --asset postgres_prod.ecommerce.public.orders
     """
     shown_tab = Tab.UNREAD if unread else tab
     with Client() as client:
         who = find_user(client, user).id
+        if counts:
+            numbers = client.notification_counts(who, tab=shown_tab.value)
+            show_facts(numbers if as_json else _counts_facts(numbers), as_json=as_json)
+            return
         zone = zone_of(client, who, is_shown=not as_json)
         filters = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search, cause, needs_me))
         if by_cause:
@@ -109,6 +117,18 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
         notices = list(islice(client.notifications(who, tab=shown_tab.value, fields=_DETAILS, **filters), limit))
     answer = [one.change.event for one in notices]
     show_rows((_notice_row(one, zone) for one in notices), answer=answer, as_json=as_json)
+
+
+def _counts_facts(numbers: Document) -> Document:
+    """Return the numbers of an inbox in words; where counting ended, there may be more."""
+    kinds = (f"{_number_text(count)} {kind}" for kind, count in numbers["kinds"].items())
+    tabs = {name: _number_text(numbers[name]) for name in ("unread", "unseen", "saved", "snoozed", "done")}
+    all_text, needs_text = _number_text(numbers["total"]), _number_text(numbers["needsMe"])
+    return {"needs you": needs_text, "all": all_text, **tabs, "by kind": ", ".join(kinds) or "none"}
+
+
+def _number_text(count: int) -> str:
+    return f"{count:,} or more" if count >= MOST_COUNTED else f"{count:,}"
 
 
 def _asset_row(asset: Document, zone: str) -> Document:

@@ -43,6 +43,11 @@ def react_to_conversation(conversation_id: str, reaction: str) -> ApiCall[Docume
     return ApiCall("PUT", _path(conversation_id, "reaction", reaction), _document)
 
 
+def take_back_reaction(conversation_id: str, reaction: str) -> ApiCall[Document]:
+    """Take back one's own reaction to a conversation."""
+    return ApiCall("DELETE", _path(conversation_id, "reaction", reaction), _document)
+
+
 def resolve_conversation(conversation_id: str) -> ApiCall[Document]:
     """Mark a conversation as resolved."""
     operation = {"op": "replace", "path": "/resolved", "value": True}

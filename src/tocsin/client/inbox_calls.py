@@ -47,15 +47,23 @@ def notification_causes(user_id: str, **filters: Filter) -> ApiCall[Document]:
     return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/causes", _document, query_of(filters))
 
 
+def notification_counts(user_id: str, *, tab: str | None = None) -> ApiCall[Document]:
+    """Return how many entries each tab of a user's inbox has, how many need the user, and of each of the ``kinds``.
+
+    Kinds are those of the entries of ``tab``; each number ends at 1,000.
+    """
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/counts", _document, query_of({"tab": tab}))
+
+
 def cause_audience(
-    user_id: str, cause_id: str, *, limit: int | None = None, after: str | None = None
+    user_id: str, cause_id: str, *, tab: str | None = None, limit: int | None = None, after: str | None = None
 ) -> ApiCall[Document]:
     """Return who was told of what a cause of a user's inbox did (``data``): of how many events, and how many they read.
 
-    ``isComplete`` says whether these are all.
+    ``isComplete`` says whether these are all; ``tab`` is where the inbox has the cause.
     """
     path = f"users/{quote(user_id, safe='')}/notifications/causes/{quote(cause_id, safe='')}/audience"
-    return ApiCall("GET", path, _document, query_of({"limit": limit, "after": after}))
+    return ApiCall("GET", path, _document, query_of({"tab": tab, "limit": limit, "after": after}))
 
 
 def mark_matching_notifications(
@@ -84,6 +92,14 @@ def restore_notifications(user_id: str, undo: Document) -> ApiCall[Document]:
 def mark_seen(user_id: str) -> ApiCall[Document]:
     """Mark a user's unread notifications as seen in a list."""
     return ApiCall("PUT", f"users/{quote(user_id, safe='')}/notifications/seen", _document)
+
+
+def note_opened(user_id: str, token: str) -> ApiCall[Document]:
+    """Mark as read what a link in a message is about, by the ``opened`` token in its address; ``marked`` says how many.
+
+    With it goes what the same cause did until the message was sent.
+    """
+    return ApiCall("POST", f"users/{quote(user_id, safe='')}/notifications/opened", _document, body={"token": token})
 
 
 def mutes(user_id: str) -> ApiCall[Document]:

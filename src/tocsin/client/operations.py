@@ -165,6 +165,8 @@ class _Operations:
     mark_matching_notifications = _operation(inbox_calls.mark_matching_notifications)
     restore_notifications = _operation(inbox_calls.restore_notifications)
     mark_seen = _operation(inbox_calls.mark_seen)
+    notification_counts = _operation(inbox_calls.notification_counts)
+    note_opened = _operation(inbox_calls.note_opened)
 
     lineage = _operation(calls.lineage)
     add_lineage = _operation(calls.add_lineage)
@@ -228,6 +230,7 @@ class _Operations:
     list_replies = _listing(conversation_calls.list_replies)
     reply_to_conversation = _operation(conversation_calls.reply_to_conversation)
     react_to_conversation = _operation(conversation_calls.react_to_conversation)
+    take_back_reaction = _operation(conversation_calls.take_back_reaction)
     resolve_conversation = _operation(conversation_calls.resolve_conversation)
     create_task = _operation(task_calls.create_task)
     list_tasks = _listing(task_calls.list_tasks)

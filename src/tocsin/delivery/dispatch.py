@@ -26,6 +26,10 @@ Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
 """Says why a reason of a notification may not be sent now, in a word and in a sentence; None if it may."""
 
 
+PageLink = Callable[[str, str], str]
+"""Returns the address of a page as a message links to it, by the address and the id of the notification."""
+
+
 @dataclass(frozen=True)
 class Answered:
     """An earlier message that another one answers: its id, and what the receiver calls it, if that is known."""
@@ -234,7 +238,8 @@ class Dispatch:
     IANA ``zone``: a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the
     failing rows that it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers.
     ``judged_at_s`` is the steady time at which its incidents and answers were found, and its rights and
-    preferences looked ahead for. ``composed`` is what was composed ahead of its time, if anything was.
+    preferences looked ahead for. ``composed`` is what was composed ahead of its time, if anything was. ``page_link``
+    makes the links to pages, which mark what was read; None: as they are.
     """
 
     message: Message
@@ -263,6 +268,7 @@ class Dispatch:
     is_reduced: bool = False
     judged_at_s: float | None = None
     composed: ComposedContent | None = None
+    page_link: PageLink | None = field(default=None, repr=False, compare=False)
 
     @property
     def first(self) -> Entry:

@@ -187,3 +187,11 @@ class MarkRequest(BaseModel):
     after: str | None = Field(default=None, max_length=100)
     through: int | None = Field(default=None, ge=0, le=LATEST_MS)
     is_dry_run: bool = Field(default=False, alias="dryRun")
+
+
+class OpenedRequest(BaseModel):
+    """What a page posts that was opened by a link in a message: the token in its address."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    token: str = Field(min_length=1, max_length=200)

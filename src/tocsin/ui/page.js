@@ -85,7 +85,8 @@ async function start() {
   stopHealth = watchHealth(at("problems"));
   at("me").textContent = me.displayName || me.name;
   const [from] = await Promise.all([loadInbox(), loadAssets()]);
-  stopStream = openStream(`/users/${me.id}/notifications/stream?${INBOX_FIELDS}`, from, ring, () => loadInbox());
+  const again = () => loadInbox(); // entries were marked elsewhere, or the store is another one
+  stopStream = openStream(`/users/${me.id}/notifications/stream?${INBOX_FIELDS}`, from, ring, again);
   await route();
 }
 
@@ -166,8 +167,20 @@ async function search() {
 }
 at("search").addEventListener("input", search);
 
+// A link in a message says which notification it is of: opened, that is read, in all tabs. Scanners of mails that open
+// links have no session.
+async function noteOpened() {
+  const [page, query] = location.hash.split("?");
+  const opened = new URLSearchParams(query).get("opened");
+  if (!opened) return;
+  history.replaceState(null, "", location.pathname + page);
+  const answer = await call("POST", `/users/${me.id}/notifications/opened`, { token: opened }).catch(() => null);
+  if (answer?.marked) await loadInbox();
+}
+
 async function route() {
   if (!me) return show("login");
+  noteOpened();
   const [, collection, id] = location.hash.match(/^#\/(.+)\/([0-9a-f-]{36})$/) || [];
   try {
     const [, incident] = location.hash.match(/^#\/incidents\/(INC-\d+)$/) || [];

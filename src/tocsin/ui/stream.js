@@ -6,14 +6,15 @@ const SOON_MS = 1000;
 const LATEST_MS = 30000;
 
 // Calls onNotification for each one after the event `from`; reconnects after each break and misses none.
-// Calls onReset when the server's store was replaced. Returns a function that stops the stream.
-export function openStream(path, from, onNotification, onReset) {
+// Calls onChange when entries were marked, here or elsewhere, and when the server's store was replaced.
+// Returns a function that stops the stream.
+export function openStream(path, from, onNotification, onChange) {
   const stop = new AbortController();
-  run(path, from, { onNotification, onReset }, stop.signal);
+  run(path, from, { onNotification, onChange }, stop.signal);
   return () => stop.abort();
 }
 
-async function run(path, from, { onNotification, onReset }, signal) {
+async function run(path, from, { onNotification, onChange }, signal) {
   let last = from;
   let wait = SOON_MS;
   while (!signal.aborted) {
@@ -22,7 +23,7 @@ async function run(path, from, { onNotification, onReset }, signal) {
         wait = SOON_MS;
         last = event.id || last;
         if (event.event === "notification") onNotification(JSON.parse(event.data));
-        if (event.event === "reset") onReset();
+        if (event.event === "states" || event.event === "reset") onChange();
       });
     } catch (error) {
       if (signal.aborted) return;

@@ -222,3 +222,14 @@ def test_causes_are_listed_with_what_leads_them(run: Run, small_server: SmallSer
     text = " ".join(run("inbox", "--by-cause").out.split())
     assert text.count("cart removed") == 1
     assert "dbt run 7: 2 changes to 2 tables by dbt" in text
+
+
+def test_counts_say_how_many_there_are_by_tab_need_and_kind(run: Run, small_server: SmallServer) -> None:
+    answer_inbox(small_server)
+    numbers: dict[str, Any] = {"unread": 1000, "unseen": 3, "total": 1000, "saved": 0, "snoozed": 2, "done": 5}
+    numbers |= {"needsMe": 4, "kinds": {"testFailure": 7, "tag": 12}}
+    small_server.answer("GET", f"{API}/users/u/notifications/counts", numbers)
+    output = " ".join(run("inbox", "--counts", "--unread").out.split())
+    for text in ("needs you: 4", "all: 1,000 or more", "snoozed: 2", "by kind: 7 testFailure, 12 tag"):
+        assert text in output
+    assert small_server.requests[-1].query == {"tab": "unread"}

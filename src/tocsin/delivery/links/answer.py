@@ -29,10 +29,14 @@ _CHOICES = {ConsumerVerdict.READY: "We are ready", ConsumerVerdict.NOT_AFFECTED:
 
 
 class AnswerLink(NamedTuple):
-    """What a token asks for: to answer a request, both by their ids, as a person."""
+    """What a token asks for: to answer a request, both by their ids, as a person.
+
+    ``notification_id`` is what asked them; empty in older links.
+    """
 
     person_id: str
     request_id: str
+    notification_id: str = ""
 
 
 class AnswerPress(NamedTuple):
@@ -92,7 +96,7 @@ def _page_of(request: Document, links: LinkSigner) -> str:
 def _button(entry: Entry, request: Document, dispatch: Dispatch, links: LinkSigner) -> Button:
     text, channel = f"Answer {request['name']}", dispatch.message.channel
     if channel == Channel.EMAIL and entry.recipient_id and links.key and dispatch.reaches_recipient:
-        token = token_of(AnswerLink(entry.recipient_id, request["id"]), links.key)
+        token = token_of(AnswerLink(entry.recipient_id, request["id"], entry.notification_id), links.key)
         return Button(text, f"{links.base_url}/api/v1/answer/{token}", token)
     address = _page_of(request, links)
     if channel != Channel.SLACK or not links.key or not entry.reasons:
@@ -108,7 +112,7 @@ def _button(entry: Entry, request: Document, dispatch: Dispatch, links: LinkSign
 
 def token_of(link: AnswerLink, key: bytes) -> str:
     """Return the token for a link."""
-    return sign_token(_PURPOSE, f"{link.person_id}.{link.request_id}", key)
+    return sign_token(_PURPOSE, ".".join(filter(None, link)), key)
 
 
 def link_of(token: str, key: bytes) -> AnswerLink | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from tocsin.delivery.dispatch import NOBODY, Dispatch, RenderingAccount
+from tocsin.delivery.dispatch import NOBODY, Dispatch, PageLink, RenderingAccount
 from tocsin.delivery.lines import clean_line
 from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.accounts import TemplateAccounts
@@ -47,10 +47,11 @@ TemplateOf = Callable[[Entry], ChosenTemplate | None]
 
 @dataclass(frozen=True)
 class MessagePlace:
-    """Where a message goes to and its links lead: a channel, and the address of Tocsin's page."""
+    """Where a message goes to and its links lead: a channel, the address of Tocsin's page, and what makes its links."""
 
     channel: str
     base_url: str
+    page_link: PageLink | None = None
 
 
 def check_template(template: Template) -> None:
@@ -77,6 +78,7 @@ def render_entry(template: Template, entry: Entry, place: MessagePlace) -> RichT
 def context_of(entry: Entry, place: MessagePlace) -> Context:
     """Return what a template can name: upstream's context, and the default text with its reasons."""
     wire, text = as_default(entry.carried.as_wire()), event_text(entry.event, entry.reasons)
+    address = place.base_url + text.asset.page
     return {
         "event": {key: value for key, value in wire.items() if key != "entity"},
         "entity": wire.get("entity"),
@@ -89,7 +91,7 @@ def context_of(entry: Entry, place: MessagePlace) -> Context:
             {"text": line.labelled_text, "oldValue": line.old, "newValue": line.new} for line in text.all_lines
         ],
         "reason": text.why,
-        "link": place.base_url + text.asset.page,
+        "link": place.page_link(address, entry.notification_id) if place.page_link else address,
     }
 
 

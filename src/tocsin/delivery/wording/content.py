@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tocsin.delivery.dispatch import NO_GUIDANCE, Advice, Button, Dispatch, FailureContext, Guidance, selections
+from tocsin.delivery.dispatch import (
+    NO_GUIDANCE,
+    Advice,
+    Button,
+    Dispatch,
+    FailureContext,
+    Guidance,
+    PageLink,
+    selections,
+)
 from tocsin.delivery.lines import ADVICE, PURPOSE, YOU, ChangeLine, clean_line, cut, moment_text
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.assets import type_text
@@ -255,6 +264,7 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
         answerable = dispatch.answerable.get(entry.notification_id, NOT_ASKED)
         why = why_text(event, entry.reasons, dispatch.message.channel, answerable)
         section = texts[key]._replace(why=clean_line(why, limit=_LINE_LIMIT), buttons=buttons)
+        section = _with_page_links(section, dispatch.page_link, entry) if dispatch.page_link else section
         if entry.parts or dispatch.guidance or failure or incident:
             incident_blocks = (incident_block(incident, base_url),) if incident else ()
             section = section._replace(notes=(*incident_blocks, *_notes_of(entry, dispatch, failure, section)))
@@ -273,6 +283,13 @@ def message_content(dispatch: Dispatch, entries: Sequence[Entry], *, base_url: s
     continues = dispatch.cause_thread is not None and not dispatch.cause_thread.is_in_place
     headline = digest_headline(dispatch.entries, continues=continues)
     return MessageContent(headline, tuple(sections), left_count, is_digest=True, hint=hint)
+
+
+def _with_page_links(section: Section, page_link: PageLink, entry: Entry) -> Section:
+    """Return a section whose links to pages mark it as read when its reader opens them."""
+    identity = entry.notification_id
+    buttons = tuple(one._replace(address=page_link(one.address, identity)) for one in section.buttons)
+    return section._replace(link=page_link(section.link, identity), buttons=buttons)
 
 
 def _recovery_offsets(dispatch: Dispatch) -> dict[tuple[str, str], int]:

@@ -33,6 +33,7 @@ from tocsin.delivery.dispatch import (
 )
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
 from tocsin.delivery.links.answer import answer_buttons_of
+from tocsin.delivery.links.pages import page_link_of
 from tocsin.delivery.templates.choice import along_route, has_templates, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.outcome import of_reason
@@ -237,6 +238,7 @@ class MessageAttempt:
 
     def __init__(self, parts: AttemptParts, clock: Clock, book: RouteBook, routes: Routes) -> None:
         self._parts, self._clock, self._book, self._routes = parts, clock, book, routes
+        self._links = LinkSigner(parts.base_url, parts.link_key)
 
     async def run(self, dispatch: Dispatch, is_held: IsHeld) -> _Try | None:
         """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
@@ -288,6 +290,7 @@ class MessageAttempt:
             read_only=await self._read_only(dispatch),
             failure=await self._failure(dispatch),
             streaks=await self._streaks(dispatch),
+            page_link=page_link_of(self._links, now_ms),
         )
         if whole_dispatch.failure is not None and (failing_rows := await self._failing_rows(whole_dispatch)):
             whole_dispatch = replace(whole_dispatch, failure=replace(whole_dispatch.failure, failing_rows=failing_rows))
@@ -305,14 +308,14 @@ class MessageAttempt:
         """Return the buttons of a message, by the ids of the notifications in it."""
         if dispatch.message.channel not in WORDED:
             return {}
-        links = LinkSigner(self._parts.base_url, self._parts.link_key)
-        return {**buttons_of(dispatch, links, now_ms=now_ms), **answer_buttons_of(dispatch, links, now_ms=now_ms)}
+        buttons, answer_buttons = (of(dispatch, self._links, now_ms=now_ms) for of in (buttons_of, answer_buttons_of))
+        return {**buttons, **answer_buttons}
 
     async def _with_templates(self, dispatch: Dispatch) -> tuple[Dispatch, str]:
         """Return a message in the words of templates, and what was wrong with one."""
         if dispatch.message.channel not in WORDED:
             return dispatch, ""
-        place = MessagePlace(dispatch.message.channel, self._parts.base_url)
+        place = MessagePlace(dispatch.message.channel, self._parts.base_url, dispatch.page_link)
         system = await self._book.system_templates()
         work = partial(word_message, dispatch, self._routes, system, place, self._parts.renderings.accounts)
         return await self._parts.renderings.run(dispatch.payer, work) if has_templates(self._routes, system) else work()

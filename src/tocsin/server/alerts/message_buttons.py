@@ -19,13 +19,10 @@ from tocsin.errors import NotFound
 from tocsin.model.alert_incident import AlertIncident, IncidentStatus, StepKind, name_of
 from tocsin.model.columns import path_below, relative_fqns_by_spelling
 from tocsin.model.entity import Document
-from tocsin.model.inbox import Mark
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.notification import Notification, Reason, most_direct_follow
 from tocsin.model.people import Actor, Person
 from tocsin.model.stored import Key
-from tocsin.model.subscription import Channel
-from tocsin.server.access.inbox import InboxView
 from tocsin.server.alerts.incidents import found_incident, incident_to_change
 from tocsin.server.build import Parts
 from tocsin.server.request import Caller
@@ -81,23 +78,6 @@ def actor_of(person: Person | None) -> Actor | None:
     if person is None or person.deleted or person.is_bot:
         return None
     return Actor(person.id, person.name, is_admin=person.is_admin)
-
-
-def note_read(notification: Notification, actor: Actor, parts: Parts) -> None:
-    """Mark as read what the inbox of a person has of the event of a message in which they pressed a button.
-
-    Only that notification is marked, and only if they may still see what it is about. Nothing happens if they were
-    told of the event in no inbox.
-    """
-    in_app_ids = [
-        one_id
-        for one_id, record in parts.alert_stores.records.of_user(notification.log_offset, actor.id).items()
-        if record.notification.channel == Channel.ACTIVITY_FEED.value
-    ]
-    now_ms, policies = parts.clock.now_ms(), parts.access.permission_cache.current_policies()
-    view = InboxView(parts.inbox, actor.id, now_ms, Visibility(policies.of(actor.id), parts.access.standing))
-    if present_ids := view.present_ids(in_app_ids):
-        parts.inbox.mark(actor.id, present_ids, Mark.READ, now_ms, among=present_ids)
 
 
 def incident_to_acknowledge(name: str, caller: Caller) -> AlertIncident:

@@ -25,7 +25,8 @@ from tocsin.model.change_request import ChangeAnswer
 from tocsin.model.notification import Notification
 from tocsin.model.subscription import Channel, Destination, bot_key_of
 from tocsin.server.alerts.hourly_counts import counted_answer
-from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of, note_read
+from tocsin.server.alerts.message_buttons import acknowledge, actor_of, button_of, effect_of, mute_of
+from tocsin.server.alerts.read_elsewhere import note_read
 from tocsin.server.build import Parts
 from tocsin.server.changes.answer_page import answer_scope, press_answer
 from tocsin.server.request import Caller
@@ -155,7 +156,10 @@ def _carry_out(button: SlackButton, caller: Caller) -> str:
             raise Forbidden(_OF_ANOTHER)
         scope, answer = answer_scope(link.request_id, caller), ChangeAnswer(answer=link.verdict)
         with counted_answer(answer, scope.own_consumers, caller):
-            return press_answer(scope, answer, caller)
+            effect = press_answer(scope, answer, caller)
+        if notification is not None:
+            note_read(notification, caller.actor, caller.parts)
+        return effect
     if notification is None or caller.parts.clock.now_ms() >= link.until_ms:
         raise NotFound(_EXPIRED)
     recipient = notification.recipient_id

@@ -46,7 +46,7 @@ def is_match(
         and (entry_filter.start_ms is None or event.timestamp >= entry_filter.start_ms)
         and (entry_filter.end_ms is None or event.timestamp <= entry_filter.end_ms)
         and _has_reasons(entry, entry_filter)
-        and (not entry_filter.kinds or bool(_kinds_of(event).intersection(entry_filter.kinds)))
+        and (not entry_filter.kinds or bool(shown_kinds(event).intersection(entry_filter.kinds)))
         and (not entry_filter.words or _says(entry, named_event or entry.event, entry_filter.words))
     )
 
@@ -63,7 +63,7 @@ def _has_reasons(entry: InboxEntry, entry_filter: EntryFilter) -> bool:
     )
 
 
-def _kinds_of(event: ChangeEvent) -> set[str]:
+def shown_kinds(event: ChangeEvent) -> set[str]:
     """Return the kinds of what is shown of an event: a part that is hidden gives it none."""
     return {kind.kind for kind in kinds_of(event.event_type, derive(event, actor_is_bot=False))}
 

@@ -21,7 +21,7 @@ from tocsin.model.entity import Document
 from tocsin.model.follow_choices import FollowChoices
 from tocsin.model.follow_review import MOST_SELECTED, Review
 from tocsin.model.health_summary import HealthPreview
-from tocsin.model.inbox import MarkRequest
+from tocsin.model.inbox import MarkRequest, OpenedRequest
 from tocsin.model.message import OutcomeReason
 from tocsin.model.mute import MuteRequest
 from tocsin.model.next_digest import NextDigest
@@ -92,6 +92,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     NextDigest,
     HealthPreview,
     MarkRequest,
+    OpenedRequest,
     Preferences,
     FollowChoices,
     DefaultPreferences,

@@ -95,7 +95,7 @@ def _row_counts(connection: Connection, user_id: str, now_ms: int, grouping: _Gr
 
 
 @cache
-def _select_later() -> Select[tuple[int]]:
+def _select_later() -> Select[Any]:  # Any: one count
     return select(func.count()).where(_ROW.recipient_id == _PERSON, IS_LATER, _ROW.due_at_ms > _NOW)
 
 
@@ -197,7 +197,7 @@ def _unseen_count(connection: Connection, user_id: str, now_ms: int) -> int:
 
 
 @cache
-def _select_unseen() -> Select[tuple[int]]:
+def _select_unseen() -> Select[Any]:  # Any: one count
     newest = _newest_unread().subquery()
     return select(func.count()).where(newest.c.seen_at_ms.is_(None))
 

@@ -48,6 +48,13 @@ class Records:
         query = select(notification).where(together).order_by(notification.c.id != notification_id, notification.c.id)
         return list(self._read(query).values())
 
+    def newest_offset_of_message(self, notification_id: str) -> int:
+        """Return the place in the log of the newest event that went out in the same message; 0 for what is gone."""
+        own_message = select(notification.c.message_id).where(notification.c.id == notification_id)
+        together = or_(notification.c.id == notification_id, notification.c.message_id == own_message.scalar_subquery())
+        with reading(self._engine) as connection:
+            return int(connection.scalar(select(func.max(notification.c.log_offset)).where(together)) or 0)
+
     def of_event(self, log_offset: int, *, limit: int) -> dict[str, NotificationRecord]:
         """Return at most ``limit`` of the notifications of the event at that place, in the order of their ids."""
         query = select(notification).where(notification.c.log_offset == log_offset)

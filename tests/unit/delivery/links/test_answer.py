@@ -60,7 +60,7 @@ def test_no_other_text_is_a_token(text: str) -> None:
 
 def test_a_mail_to_a_person_knows_them_and_every_other_message_leads_to_the_request() -> None:
     (button,) = buttons(answer_request())
-    assert (button.text, link_of(button.token, b"key")) == ("Answer CR-12", AnswerLink("u", "r"))
+    assert (button.text, link_of(button.token, b"key")) == ("Answer CR-12", AnswerLink("u", "r", "n"))
     assert button.address == f"https://t.example/api/v1/answer/{button.token}"
     to_page = Button("Answer CR-12", "https://t.example/#/changes/CR-12", "")
     for message, links in (

@@ -36,6 +36,8 @@ CHANGES_OF_ALL_LIMIT = 50
 """Most assets that a digest shows which several alerts share."""
 
 _SUBJECT_LIMIT = 150
+_PLACE_OF_LINK = "\x00"
+"""Where the link stands in a text that readers share: nothing that people write has this character there."""
 
 
 def preview(
@@ -61,8 +63,9 @@ def preview(
         for entry, section, body in zip(entries, content.sections, bodies, strict=True):
             texts_of_event = entry.carried.texts if section.variant else {}
             if (key := (layout, is_digest, base_url, section.variant)) not in texts_of_event:
-                texts_of_event[key] = layout.change_block(section, body, is_digest)
-            blocks.append(texts_of_event[key])
+                shared_section = section._replace(link=_PLACE_OF_LINK)  # each reader has a link of their own
+                texts_of_event[key] = layout.change_block(shared_section, body, is_digest)
+            blocks.append(texts_of_event[key].replace(_PLACE_OF_LINK, section.link))
         parts.append(str(layout.mail(content, bodies, blocks, unsubscribe, links, len(alerts) > 1)))
     text, html = parts
     return {"subject": clean_line(content.headline, limit=_SUBJECT_LIMIT), "text": text, "html": html}

@@ -25,10 +25,10 @@ from tocsin.server.alerts.message_buttons import (
     asset_name_of,
     button_of,
     incident_to_acknowledge,
-    note_read,
     person_of,
     state_of,
 )
+from tocsin.server.alerts.read_elsewhere import note_read
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers

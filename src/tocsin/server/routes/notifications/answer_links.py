@@ -22,6 +22,7 @@ from tocsin.model.change_request import AnswerWay
 from tocsin.model.people import Actor
 from tocsin.server.alerts.hourly_counts import counted_answer
 from tocsin.server.alerts.message_buttons import GONE, person_of
+from tocsin.server.alerts.read_elsewhere import note_read
 from tocsin.server.build import Parts
 from tocsin.server.changes.answer_page import (
     AnswerScope,
@@ -41,8 +42,8 @@ from tocsin.server.routes.notifications.unsubscribe import Token, link_page
 router = DeclaredRoutes(tags=["change requests"])
 
 Body = Annotated[bytes, Depends(body_of)]
-Work = Callable[[str, Caller], Response]
-"""Returns the page about a request, by its id, for the person of a link."""
+Work = Callable[[AnswerLink, Caller], Response]
+"""Returns the page about the request of a link for its person."""
 
 
 @router.get(
@@ -71,7 +72,7 @@ async def _page(token: str, request: Request, parts: Parts, work: Work) -> Respo
         link, actor = await run_in_threadpool(_person, token, parts)
         with await parts.traffic.shares.place_for(actor) as place:
             caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
-            return await run_in_threadpool(work, link.request_id, caller)
+            return await run_in_threadpool(work, link, caller)
     except (Conflict, Forbidden, InvalidInput, NotFound) as refused:
         return link_page("Answer", escape(refused.message), asks=False, status=status_of(refused))
 
@@ -90,13 +91,13 @@ def _open(request_id: str, caller: Caller) -> AnswerScope:
     return scope
 
 
-def _ask(request_id: str, caller: Caller) -> Response:
-    scope = _open(request_id, caller)
+def _ask(link: AnswerLink, caller: Caller) -> Response:
+    scope = _open(link.request_id, caller)
     return link_page(f"Answer {scope.request.name}", request_html(scope, caller), fields=fields_html({}))
 
 
-def _answer(request_id: str, caller: Caller, body: bytes) -> Response:
-    scope, form = _open(request_id, caller), form_in(body)
+def _answer(link: AnswerLink, caller: Caller, body: bytes) -> Response:
+    scope, form = _open(link.request_id, caller), form_in(body)
     title = f"Answer {scope.request.name}"
     try:
         answer = answer_in(form, caller.zone)
@@ -105,5 +106,13 @@ def _answer(request_id: str, caller: Caller, body: bytes) -> Response:
         return link_page(title, request_html(scope, caller), fields=fields, status=status_of(wrong))
     with counted_answer(answer, scope.own_consumers, caller):
         give_answer(scope, answer, AnswerWay.LINK, caller)
-    text = request_html(answer_scope(request_id, caller), caller)
+    _note_read(link, caller)
+    text = request_html(answer_scope(link.request_id, caller), caller)
     return link_page(title, f"Thank you, your answer is recorded.</p>\n<p>{text}", asks=False)
+
+
+def _note_read(link: AnswerLink, caller: Caller) -> None:
+    """Mark as read what asked for the answer, if it is still there."""
+    record = caller.parts.alert_stores.records.by_id([link.notification_id]).get(link.notification_id)
+    if record is not None and record.notification.recipient_id == caller.actor.id:
+        note_read(record.notification, caller.actor, caller.parts)

@@ -15,8 +15,10 @@ from fastapi.responses import HTMLResponse
 from tocsin.delivery.lines import moment_text
 from tocsin.delivery.links.follow import FollowLink, request_of, token_of
 from tocsin.errors import NotFound
+from tocsin.model.notification import Notification
 from tocsin.model.people import Actor
 from tocsin.server.alerts.message_buttons import GONE, FollowedAsset, followed_asset_of, person_of
+from tocsin.server.alerts.read_elsewhere import note_read
 from tocsin.server.build import Parts
 from tocsin.server.entities.followed_assets import stop_following
 from tocsin.server.http.routing import DeclaredRoutes
@@ -34,17 +36,18 @@ _EFFECTS = {
 
 
 class _Asked(NamedTuple):
-    """What a token asks for, of which asset, and who it is taken to be: the recipient of the mail."""
+    """What a token asks for, of which asset, who it is taken to be: the recipient of the mail, and what that told."""
 
     link: FollowLink
     asset: FollowedAsset
     person: Actor
+    notification: Notification
 
 
 @router.get("/follow/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask_to_follow(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm following an asset no longer, or again."""
-    link, asset, person = _following_asked(token, parts)
+    link, asset, person, _ = _following_asked(token, parts)
     says = f"You are about to {_VERBS[link.follows].lower()} {asset.name}, as {person.name}."
     until = moment_text(link.until_ms, parts.alert_stores.preferences.of(person.id).timezone)
     undo = f"You can undo it by the link on the next page until {until}, and at any time in Tocsin."
@@ -54,12 +57,13 @@ def ask_to_follow(token: Token, parts: PartsHere) -> Response:
 @router.post("/follow/{token}", openapi_extra=answers("FollowedByLink", never="409"))
 def follow_by_link(token: Token, request: Request, parts: PartsHere) -> Response:
     """Let the recipient of a mail unfollow its asset, or follow it again; a browser gets a page with a link back."""
-    link, asset, person = _following_asked(token, parts)
+    link, asset, person, notification = _following_asked(token, parts)
     if link.follows:
         parts.writes.follow(asset.entity_type, asset.entity_id, person.id, actor=person, column=asset.column)
     else:
         place = (asset.entity_type, asset.entity_id)
         stop_following(parts, place, person.id, actor=person, column=asset.column)
+    note_read(notification, person, parts)
     if not is_browser(request):
         return answer({"follows": link.follows})
     state = "now follow" if link.follows else "no longer follow"
@@ -81,6 +85,6 @@ def _following_asked(token: str, parts: Parts) -> _Asked:
     record = parts.alert_stores.records.by_id([link.notification_id]).get(link.notification_id) if link else None
     person = person_of(record.notification.recipient_id, parts) if record else None
     asset = followed_asset_of(record.notification, parts) if record and person else None
-    if link is None or person is None or asset is None:
+    if link is None or record is None or person is None or asset is None:
         raise NotFound(GONE)
-    return _Asked(link, asset, person)
+    return _Asked(link, asset, person, record.notification)

@@ -11,7 +11,8 @@ from fastapi.responses import HTMLResponse
 from tocsin.delivery.links.mute import MuteLink, request_of
 from tocsin.errors import NotFound
 from tocsin.model.notification import Notification
-from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of, muted_text, note_read, person_of
+from tocsin.server.alerts.message_buttons import GONE, effect_of, mute_of, muted_text, person_of
+from tocsin.server.alerts.read_elsewhere import note_read
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -133,10 +134,13 @@ def neighbourhood_of(facts: CauseFacts) -> str:
 
     That of everything else is what contains it, the entity itself where nothing does.
     """
-    steps = fqn.steps_of(facts.full_name or facts.entity_id)
-    if facts.entity_type in _IN_SCHEMAS:
-        return fqn.join(steps[:_SCHEMA_STEPS])
-    return fqn.join(steps[:-1] or steps)
+    return _container_of(facts.full_name or facts.entity_id, is_in_schema=facts.entity_type in _IN_SCHEMAS)
+
+
+@lru_cache(maxsize=20_000)
+def _container_of(full_name: str, *, is_in_schema: bool) -> str:
+    steps = fqn.steps_of(full_name)
+    return fqn.join(steps[:_SCHEMA_STEPS] if is_in_schema else steps[:-1] or steps)
 
 
 def gather_causes(events: Iterable[CauseFacts]) -> list[CauseGroup]:

@@ -30,6 +30,6 @@ def kind_counts(view: InboxView, tab: Tab) -> dict[str, int]:
     if view.visibility.is_whole:
         kinds = view.inbox.kinds(view.owner, view.now_ms, limit=MOST_COUNTED, kind=PageOf(tab))
     else:
-        kinds = [shown_kinds(entry.event) for entry in view.page(PageOf(tab), None, MOST_COUNTED).entries]
+        kinds = [frozenset(shown_kinds(entry.event)) for entry in view.page(PageOf(tab), None, MOST_COUNTED).entries]
     counts = Counter(kind for of_entry in kinds for kind in of_entry)
     return {kind: counts[kind] for kind in FILTER_KINDS if counts[kind]}

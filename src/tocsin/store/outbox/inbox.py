@@ -61,11 +61,13 @@ from tocsin.store.outbox.inbox_groups import (
 )
 from tocsin.store.outbox.inbox_heads import (
     InboxHead,
+    Place,
     first_rows,
+    heads_of,
     heads_of_ids,
-    heads_of_queries,
-    kinds_of_queries,
+    kinds_of_rows,
     select_heads,
+    select_ids,
     select_kinds,
 )
 from tocsin.store.outbox.inbox_waking import due_rows
@@ -229,19 +231,21 @@ class Inbox:
 
     def heads(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[InboxHead]:
         """Return the heads of the first entries of a tab that may match its filter, as ``page`` has them."""
+        place = Place(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return heads_of_queries(connection, _queries_of(select_heads(), user_id, now_ms, kind), limit)
+            return heads_of(connection, first_rows(connection, select_heads, kind.tab, place))
 
     def ids_of(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[str]:
         """Return the ids of the first entries of a tab that may match its filter."""
-        query = select(notification.c.id).join(change_event, change_event.c.log_offset == notification.c.log_offset)
+        place = Place(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return [row.id for row in first_rows(connection, _queries_of(query, user_id, now_ms, kind), limit)]
+            return [row.id for row in first_rows(connection, select_ids, kind.tab, place)]
 
-    def kinds(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[set[str]]:
+    def kinds(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[frozenset[str]]:
         """Return the kinds of change of each of the first entries of a tab."""
+        place = Place(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return kinds_of_queries(connection, _queries_of(select_kinds(), user_id, now_ms, kind), limit)
+            return kinds_of_rows(first_rows(connection, select_kinds, kind.tab, place))
 
     def heads_of(self, ids: Sequence[str]) -> list[InboxHead]:
         """Return the heads of these notifications, in the same order."""
@@ -443,15 +447,6 @@ class Inbox:
         with reading(self._engine) as connection:
             texts = Texts(connection)
             return portion(connection, query, lambda row: _notified_entry(row, texts), self._page_bytes)
-
-
-def _queries_of(query: Select[Any], user_id: str, now_ms: int, kind: PageOf) -> list[Select[Any]]:  # Any: any columns
-    """Return a query of rows and their events for each part of a tab, newest first, whose entries may match."""
-    newest_first = query.order_by(notification.c.log_offset.desc())
-    if (condition := may_match(kind.entry_filter)) is not None:
-        newest_first = newest_first.where(condition)
-    parts = PARTS[kind.tab]
-    return [newest_first.where(one.is_shown_to(user_id, now_ms), leads(user_id, now_ms, one)) for one in parts]
 
 
 def _select_entries() -> Select[tuple[object, ...]]:

@@ -12,12 +12,10 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Connection,
     Integer,
     Select,
-    String,
     and_,
     bindparam,
     case,
@@ -30,15 +28,13 @@ from tocsin.model.inbox import MOST_COUNTED, Standing, Tab, TabCounts
 from tocsin.model.subscription import Channel
 from tocsin.store.database.inbox_columns import IS_LATER
 from tocsin.store.database.tables import change_event, notification
-from tocsin.store.outbox.inbox_groups import PARTS, READ_PART, UNREAD_PART, is_shown_to, standing_of
+from tocsin.store.outbox.inbox_groups import NOW, PARTS, PERSON, READ_PART, UNREAD_PART, is_shown_to, standing_of
 
 MOST_UNSEEN = 1_000
 """Unread notifications, the newest, of which those that nobody has seen are counted."""
 
 _ROW = notification.c
 _OWN = notification.alias("own_row")
-_PERSON, _NOW = bindparam("person", type_=String), bindparam("now_ms", type_=BigInteger)
-"""Whose rows and when: statements are built once, which takes longer than to execute some of them."""
 _STANDINGS = tuple(one.value for one in Standing)
 _SAVED, _NOWHERE = -1, 9
 """The place of what is saved, beside that of its standing; and of a whole that the person was not told of."""
@@ -81,7 +77,7 @@ def _row_counts(connection: Connection, user_id: str, now_ms: int, grouping: _Gr
     No more rows are counted than say whether there are ``MOST_COUNTED`` entries: those of groups and what comes later
     are among them.
     """
-    of_person: dict[str, str | int] = {_PERSON.key: user_id, _NOW.key: now_ms}
+    of_person: dict[str, str | int] = {PERSON.key: user_id, NOW.key: now_ms}
     grouped_counts = Counter(grouping.row_counts)
     grouped_counts[Standing.UNREAD.value] += int(connection.execute(_select_later(), of_person).scalar_one())
     limits = {_limit_name(place): MOST_COUNTED + grouped_counts[place] for place in _PLACES}
@@ -96,7 +92,7 @@ def _row_counts(connection: Connection, user_id: str, now_ms: int, grouping: _Gr
 
 @cache
 def _select_later() -> Select[Any]:  # Any: one count
-    return select(func.count()).where(_ROW.recipient_id == _PERSON, IS_LATER, _ROW.due_at_ms > _NOW)
+    return select(func.count()).where(_ROW.recipient_id == PERSON, IS_LATER, _ROW.due_at_ms > NOW)
 
 
 @cache
@@ -105,7 +101,7 @@ def _select_row_counts() -> Select[Any]:  # Any: a count of each place
         select(func.count())
         .select_from(
             select(_ROW.log_offset)
-            .where(_ROW.recipient_id == _PERSON, where)
+            .where(_ROW.recipient_id == PERSON, where)
             .limit(bindparam(_limit_name(place), type_=Integer))
             .subquery()
         )
@@ -121,7 +117,7 @@ def _limit_name(place: int) -> str:
 
 def _group_counts(connection: Connection, user_id: str, now_ms: int) -> _GroupCounts:
     """Count the rows of each group as one entry; in one statement, which looks up the whole of each group of parts."""
-    totals = connection.execute(_select_totals(), {_PERSON.key: user_id, _NOW.key: now_ms}).one()._mapping
+    totals = connection.execute(_select_totals(), {PERSON.key: user_id, NOW.key: now_ms}).one()._mapping
     places = (*_STANDINGS, _SAVED)
     return _GroupCounts(
         Counter({place: int(totals[_row_label(place)] or 0) for place in places}),
@@ -152,14 +148,14 @@ def _select_totals() -> Select[Any]:  # Any: two counts of each place
             func.sum(is_saved).label(_row_label(_SAVED)),
             *(func.sum(_one_if(standing == place)).label(_row_label(place)) for place in _STANDINGS),
         )
-        .where(is_shown_to(_PERSON, _NOW), _ROW.whole_id.is_not(None))
+        .where(is_shown_to(PERSON, NOW), _ROW.whole_id.is_not(None))
         .group_by(_ROW.whole_id)
         .cte("part")
         .prefix_with("MATERIALIZED")
     )
     is_whole = change_event.c.id == parts.c.whole_id
     whole_offset = select(change_event.c.log_offset).where(is_whole).correlate(parts).scalar_subquery()
-    of_whole = (is_shown_to(_PERSON, _NOW, _OWN), _OWN.c.log_offset == whole_offset)
+    of_whole = (is_shown_to(PERSON, NOW, _OWN), _OWN.c.log_offset == whole_offset)
     own_standing, own_saved = (
         select(column).where(*of_whole).correlate(parts).scalar_subquery()
         for column in (standing_of(_OWN), _one_if(_OWN.c.saved_at_ms.is_not(None)))
@@ -189,11 +185,11 @@ def unseen_ids(connection: Connection, user_id: str, now_ms: int) -> set[str]:
     """Return the ids of the unread notifications, of the newest, that no list has shown."""
     newest = _newest_unread(_ROW.id).subquery()
     query = select(newest.c.id).where(newest.c.seen_at_ms.is_(None))
-    return set(connection.scalars(query, {_PERSON.key: user_id, _NOW.key: now_ms}))
+    return set(connection.scalars(query, {PERSON.key: user_id, NOW.key: now_ms}))
 
 
 def _unseen_count(connection: Connection, user_id: str, now_ms: int) -> int:
-    return int(connection.execute(_select_unseen(), {_PERSON.key: user_id, _NOW.key: now_ms}).scalar_one())
+    return int(connection.execute(_select_unseen(), {PERSON.key: user_id, NOW.key: now_ms}).scalar_one())
 
 
 @cache
@@ -203,5 +199,5 @@ def _select_unseen() -> Select[Any]:  # Any: one count
 
 
 def _newest_unread(*columns: ColumnElement[Any]) -> Select[Any]:  # Any: of any type
-    unread = select(_ROW.seen_at_ms, *columns).where(is_shown_to(_PERSON, _NOW), UNREAD_PART.is_in)
+    unread = select(_ROW.seen_at_ms, *columns).where(is_shown_to(PERSON, NOW), UNREAD_PART.is_in)
     return unread.order_by(_ROW.log_offset.desc()).limit(MOST_UNSEEN)

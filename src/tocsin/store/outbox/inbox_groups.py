@@ -11,7 +11,20 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, case, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    String,
+    and_,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+)
 
 from tocsin.model.inbox import Standing, Tab
 from tocsin.model.subscription import Channel
@@ -24,6 +37,11 @@ GROUP: ColumnElement[str] = func.coalesce(notification.c.whole_id, notification.
 _ROW = notification.c
 _OF_EVENT = change_event.c.log_offset == notification.c.log_offset
 _PART_ROW, _WHOLE_ROW = notification.alias("part"), notification.alias("whole")
+PERSON, NOW = bindparam("person", type_=String), bindparam("now_ms", type_=BigInteger)
+"""Whose rows, and when, in statements that are built once: to build one takes longer than to execute some of them."""
+
+Person = str | ColumnElement[str]
+Moment = int | ColumnElement[int]
 
 
 @dataclass(frozen=True)
@@ -56,22 +74,18 @@ class TabPart:
     rank_of: Callable[[FromClause], ColumnElement[int]]
     rank: int
 
-    def is_shown_to(self, user_id: str, now_ms: int) -> ColumnElement[bool]:
+    def is_shown_to(self, user_id: Person, now_ms: Moment) -> ColumnElement[bool]:
         """Return whether a row is in this part of a person's inbox."""
         is_shown = _ROW.recipient_id == user_id if self.is_marked else is_shown_to(user_id, now_ms)
         return and_(is_shown, self.is_in)
 
 
-def is_shown_to(
-    user_id: str | ColumnElement[str], now_ms: int | ColumnElement[int], table: FromClause = notification
-) -> ColumnElement[bool]:
+def is_shown_to(user_id: Person, now_ms: Moment, table: FromClause = notification) -> ColumnElement[bool]:
     """Return whether a row is in this person's inbox by now."""
     return and_(was_shown_to(user_id, now_ms, table), table.c.left_at_ms.is_(None))
 
 
-def was_shown_to(
-    user_id: str | ColumnElement[str], now_ms: int | ColumnElement[int], table: FromClause = notification
-) -> ColumnElement[bool]:
+def was_shown_to(user_id: Person, now_ms: Moment, table: FromClause = notification) -> ColumnElement[bool]:
     """Return whether a row is in this person's inbox by now, or has been and left it.
 
     One that was due when it was written is, by the clock of the machine that wrote it, which may be ahead of ours.
@@ -80,7 +94,7 @@ def was_shown_to(
     return and_(is_of_person, _is_due(now_ms, table))
 
 
-def _is_due(now_ms: int | ColumnElement[int], table: FromClause) -> ColumnElement[bool]:
+def _is_due(now_ms: Moment, table: FromClause) -> ColumnElement[bool]:
     return or_(table.c.due_at_ms <= now_ms, is_at_once(table))
 
 
@@ -118,7 +132,7 @@ PARTS = {
 """The parts of each tab, in their order."""
 
 
-def leads(user_id: str, now_ms: int, of_part: TabPart) -> ColumnElement[bool]:
+def leads(user_id: Person, now_ms: Moment, of_part: TabPart) -> ColumnElement[bool]:
     """Return whether a row that is shown in a part leads its group there."""
     columns, part, whole_row = notification.c, _PART_ROW, _WHOLE_ROW
     is_no_part = columns.whole_id.is_(None)

@@ -5,18 +5,21 @@ Next: ``model/causes.py``, which has the rules; ``server/access/inbox_causes.py`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import ColumnElement, Connection, Integer, Row, Select, bindparam, select
 
 from tocsin.conditions.event_kinds import BY_EVENT_TYPE, kinds_of
 from tocsin.model.causes import CauseFacts
+from tocsin.model.inbox import Tab
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import change_event, notification
 from tocsin.store.outbox.failure_incidents import ReportPlace
 from tocsin.store.outbox.failure_roots import FailureRoot, roots_at
+from tocsin.store.outbox.inbox_groups import NOW, PARTS, PERSON, leads
 from tocsin.store.outbox.inbox_marks import READ_AT
 
 _ROW, _EVENT = notification.c, change_event.c
@@ -25,8 +28,10 @@ _COLUMNS = (
     *(_EVENT.entity_type, _EVENT.entity_id, _EVENT.entity_fqn, _EVENT.user_name, _EVENT.reason, _EVENT.timestamp_ms),
     *(_EVENT.event_type, _EVENT.derived),
 )
+_MOST = bindparam("most", type_=Integer)
+_Make = Callable[[], Select[Any]]  # Any: any columns
 _OF_EVENT = _EVENT.log_offset == _ROW.log_offset
-_REPORTING = ('"quality"', '"run"')
+_OF_TESTS, _OF_RUNS = '"quality"', '"run"'
 """How categories of changes by which assets report stand in derived fields."""
 _REPORTS = frozenset({"testFailure", "runFailure", "recovery", "freshness", "sla", "incident"})
 
@@ -48,9 +53,9 @@ class InboxHead(NamedTuple):
     roots: tuple[FailureRoot, ...] = ()
 
     @property
-    def kinds(self) -> set[str]:
+    def kinds(self) -> frozenset[str]:
         """Return the kinds of change of its event."""
-        return {one.kind for one in kinds_of(self.event_type, orjson.loads(self.derived_text))}
+        return _kinds_in(self.event_type, self.derived_text)
 
     def with_root(self, visible_ids: Collection[str]) -> InboxHead:
         """Return it with the root of its failure: of those whose assets may be seen, the first."""
@@ -58,42 +63,60 @@ class InboxHead(NamedTuple):
         return self if root is None else self._replace(facts=self.facts._replace(root=root.incident_id))
 
 
+@lru_cache(maxsize=5_000)
+def _kinds_in(event_type: str, derived_text: str) -> frozenset[str]:
+    return frozenset(one.kind for one in kinds_of(event_type, orjson.loads(derived_text)))
+
+
 def select_heads() -> Select[Any]:  # Any: the columns of _COLUMNS
-    """Return the query of heads, to be narrowed and ordered."""
+    """Return the query of heads, to be tab_query and ordered."""
     return select(*_COLUMNS).select_from(notification).join(change_event, _OF_EVENT)
 
 
-def heads_of_queries(
-    connection: Connection,
-    queries: Sequence[Select[Any]],  # Any: as above
-    limit: int,
-) -> list[InboxHead]:
-    """Return the first ``limit`` heads that queries find, one query after the other."""
-    return _with_roots(connection, [_head(row) for row in first_rows(connection, queries, limit)])
+class Place(NamedTuple):
+    """Of whose inbox rows are read, when (epoch milliseconds), how many at most, and on which further condition."""
+
+    user_id: str
+    now_ms: int
+    limit: int
+    condition: ColumnElement[bool] | None = None
 
 
-def first_rows(
-    connection: Connection, queries: Sequence[Select[Any]], limit: int
-) -> list[Row[Any]]:  # Any: any columns
-    """Return the first ``limit`` rows that queries find, one query after the other."""
-    selected_rows: list[Row[Any]] = []
-    for query in queries:
-        selected_rows += connection.execute(query.limit(limit - len(selected_rows)))
-    return selected_rows
+def first_rows(connection: Connection, make: _Make, tab: Tab, place: Place) -> list[Row[Any]]:  # Any: as in _Make
+    """Return the rows of the first entries of a tab, by the query that ``make`` begins."""
+    entry_rows = list[Row[Any]]()  # Any: as in _Make
+    for query in _queries_of_tab(make, tab):
+        values = {PERSON.key: place.user_id, NOW.key: place.now_ms, _MOST.key: place.limit - len(entry_rows)}
+        tab_query = query if place.condition is None else query.where(place.condition)
+        entry_rows += connection.execute(tab_query, values).all()
+    return entry_rows
 
 
-def select_kinds() -> Select[Any]:  # Any: the two columns
-    """Return the query of what the kinds of the events of rows follow from, to be narrowed and ordered."""
+@cache
+def _queries_of_tab(make: _Make, tab: Tab) -> tuple[Select[Any], ...]:  # Any: as in _Make
+    """Return a query of rows and their events for each part of a tab, newest first."""
+    newest_first = make().order_by(_ROW.log_offset.desc()).limit(_MOST)
+    return tuple(newest_first.where(one.is_shown_to(PERSON, NOW), leads(PERSON, NOW, one)) for one in PARTS[tab])
+
+
+def heads_of(connection: Connection, head_rows: Sequence[Row[Any]]) -> list[InboxHead]:  # Any: as above
+    """Return the heads of these rows, in the same order."""
+    return _with_roots(connection, [_head(row) for row in head_rows])
+
+
+def select_ids() -> Select[Any]:  # Any: the id
+    """Return the query of the ids of rows, to be tab_query and ordered."""
+    return select(_ROW.id).select_from(notification).join(change_event, _OF_EVENT)
+
+
+def select_kinds() -> Select[Any]:  # Any: the two columns of ``kinds_of_rows``
+    """Return the query of what the kinds of the events of rows follow from, to be tab_query and ordered."""
     return select(_EVENT.event_type, _EVENT.derived).select_from(notification).join(change_event, _OF_EVENT)
 
 
-def kinds_of_queries(connection: Connection, queries: Sequence[Select[Any]], limit: int) -> list[set[str]]:
-    """Return the kinds of change of the first ``limit`` rows of such queries; events that are alike are read once."""
-    kinds: dict[tuple[str, str], set[str]] = {}
-    event_texts = [(row.event_type, row.derived) for row in first_rows(connection, queries, limit)]
-    for event_type, derived_text in set(event_texts):
-        kinds[event_type, derived_text] = {one.kind for one in kinds_of(event_type, orjson.loads(derived_text))}
-    return [kinds[one] for one in event_texts]
+def kinds_of_rows(kind_rows: Sequence[Row[Any]]) -> list[frozenset[str]]:  # Any: as above
+    """Return the kinds of change of each of these rows."""
+    return [_kinds_in(row.event_type, row.derived) for row in kind_rows]
 
 
 def heads_of_ids(connection: Connection, ids: Sequence[str]) -> list[InboxHead]:
@@ -119,5 +142,6 @@ def _with_roots(connection: Connection, heads: Sequence[InboxHead]) -> list[Inbo
 
 def _is_report(head: InboxHead) -> bool:
     """Return whether an event says how an asset fares, so that it may be of an incident."""
-    may_be = head.event_type in BY_EVENT_TYPE or any(category in head.derived_text for category in _REPORTING)
+    text = head.derived_text
+    may_be = head.event_type in BY_EVENT_TYPE or _OF_TESTS in text or _OF_RUNS in text
     return may_be and not head.kinds.isdisjoint(_REPORTS)

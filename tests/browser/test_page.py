@@ -12,6 +12,7 @@ from tests.entries import entry_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table, warehouse
 
+from tocsin.delivery.links.pages import OpenedLink, token_of
 from tocsin.model.notification import ORDERED_IDS, Reason, ReasonKind
 from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.catalogue.search.writes import SearchWrites
@@ -219,6 +220,27 @@ def test_what_comes_to_an_entry_of_the_bell_replaces_its_line(
     expect(lines.first).to_contain_text("whole: created")
     expect(lines).to_have_count(2)
     expect(unread).to_have_text("2")
+
+
+def test_the_link_of_a_message_marks_as_read_in_all_tabs_once_its_reader_has_logged_in(
+    served: Served, page: Page, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id = alice(served, page)
+    tell(served, sqlite_engine, user_id, "first")
+    expect(page.locator("#unread")).to_have_text("1")
+    entry = page.locator("#notifications > li").first
+    parts = served.app.state.parts
+    link = OpenedLink(str(entry.get_attribute("data-id")), parts.clock.now_ms() + 9_000_000)
+    other_tab = page.context.new_page()
+    token = token_of(link, parts.alert_stores.unsubscribe_key)
+    other_tab.goto(f"{served.url}/#/tables/{orders['id']}?opened={token}")
+    expect(other_tab.get_by_label("E-mail or name")).to_be_visible()
+    expect(page.locator("#unread")).to_have_text("1")
+    log_in(other_tab, "alice", "alice-password")
+    expect(other_tab.get_by_role("heading", name="orders")).to_be_visible()
+    expect(other_tab.locator("#unread")).to_have_text("0")
+    expect(page.locator("#unread")).to_have_text("0")
+    assert "opened" not in other_tab.url, "is not posted again, or copied with the address"
 
 
 def test_a_server_that_is_away_is_named(served: Served, page: Page, orders: Json) -> None:

@@ -47,6 +47,7 @@ let hits = [];
 let stopStream = () => {};
 let stopHealth = () => {};
 let nextPage = null;
+let rings = 0;
 
 function make(tag, { text, ...attributes } = {}, ...children) {
   const element = document.createElement(tag);
@@ -301,8 +302,11 @@ function changes(versions) {
 
 // ---- the bell
 
+// What rings while the first page is read may not be in it: then it is read again.
 async function loadInbox(after) {
+  const heard = rings;
   const page = await call("GET", `/users/${me.id}/notifications?limit=20&${INBOX_FIELDS}${after ? `&after=${after}` : ""}`);
+  if (!after && heard !== rings) return loadInbox();
   if (!after) at("notifications").replaceChildren();
   page.data.forEach((one) => at("notifications").append(line(one)));
   nextPage = page.paging.after || null;
@@ -338,6 +342,7 @@ const isUnread = (entry) => entry.classList.contains("unread");
 
 // An entry comes again when more notifications come to it: as it is then, maybe with another id, in the same group.
 function ring(one) {
+  rings += 1;
   const old = document.querySelector(`[data-group="${CSS.escape(one.group)}"]`);
   const isShown = old?.dataset.id === one.id && old.firstElementChild.textContent === one.title;
   if (isShown && (one.read || isUnread(old))) return;

@@ -49,7 +49,7 @@ class Told(NamedTuple):
 
 
 @pytest.fixture
-def mailing(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Iterator[Told]:
+def told_person(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Iterator[Told]:
     ann, client = served.person("ann")
     assign_owners(administrator, orders, ann)
     to = [{"category": "Owners", "type": kind} for kind in ("Email", "ActivityFeed")]
@@ -69,71 +69,71 @@ def mailing(served: Served, administrator: httpx.Client, orders: Json, sqlite_en
         yield Told(served, sqlite_engine, ann, client, str(first_id))
 
 
-def test_the_opened_page_marks_the_cause_as_far_as_the_message_told_it(mailing: Told) -> None:
-    assert mailing.read_states() == [False] * 5
-    changes = mailing.served.app.state.parts.inbox.changes(limit=1)
-    answer = mailing.open(mailing.client, mailing.ann)
+def test_the_opened_page_marks_the_cause_as_far_as_the_message_told_it(told_person: Told) -> None:
+    assert told_person.read_states() == [False] * 5
+    changes = told_person.served.app.state.parts.inbox.changes(limit=1)
+    answer = told_person.open(told_person.client, told_person.ann)
     assert (answer.status_code, answer.json()) == (200, {"marked": 4})
-    assert mailing.read_states() == [True, True, True, True, False], "what came after the message is unread"
-    assert mailing.served.app.state.parts.inbox.changes(limit=1) != changes, "other tabs are told"
-    assert mailing.open(mailing.client, mailing.ann).json() == {"marked": 0}
+    assert told_person.read_states() == [True, True, True, True, False], "what came after the message is unread"
+    assert told_person.served.app.state.parts.inbox.changes(limit=1) != changes, "other tabs are told"
+    assert told_person.open(told_person.client, told_person.ann).json() == {"marked": 0}
 
 
-def test_only_the_recipient_marks_and_only_by_a_token_of_ours(mailing: Told, administrator: httpx.Client) -> None:
-    ben, client_of_ben = mailing.served.person("ben")
-    with client_of_ben, mailing.served.client() as nobody:
-        assert mailing.open(nobody, mailing.ann).status_code == 401
-        assert mailing.open(client_of_ben, mailing.ann).status_code == 403
-        assert mailing.open(client_of_ben, ben).status_code == 404, "a forwarded mail"
-        assert mailing.open(administrator, mailing.ann).status_code == 403, "has not read it"
+def test_only_the_recipient_marks_and_only_by_a_token_of_ours(told_person: Told, administrator: httpx.Client) -> None:
+    ben, client_of_ben = told_person.served.person("ben")
+    with client_of_ben, told_person.served.client() as nobody:
+        assert told_person.open(nobody, told_person.ann).status_code == 401
+        assert told_person.open(client_of_ben, told_person.ann).status_code == 403
+        assert told_person.open(client_of_ben, ben).status_code == 404, "a forwarded mail"
+        assert told_person.open(administrator, told_person.ann).status_code == 403, "has not read it"
         for token in (
-            mailing.token(key=b"forged"),
-            mailing.token(after_ms=-1),
+            told_person.token(key=b"forged"),
+            told_person.token(after_ms=-1),
             "n.1.x",
-            mailing.token().replace(mailing.mail_id, "other"),
+            told_person.token().replace(told_person.mail_id, "other"),
         ):
-            assert mailing.open(mailing.client, mailing.ann, token).status_code == 404, token
-        key = mailing.served.app.state.parts.alert_stores.unsubscribe_key
+            assert told_person.open(told_person.client, told_person.ann, token).status_code == 404, token
+        key = told_person.served.app.state.parts.alert_stores.unsubscribe_key
         for token in (
-            mute_token_of(MuteLink(mailing.mail_id, 2**50), key),
-            acknowledge_token_of(AcknowledgeLink(mailing.mail_id, 1, 2**50), key),
+            mute_token_of(MuteLink(told_person.mail_id, 2**50), key),
+            acknowledge_token_of(AcknowledgeLink(told_person.mail_id, 1, 2**50), key),
         ):
-            assert mailing.open(mailing.client, mailing.ann, token).status_code == 404, "of another purpose"
+            assert told_person.open(told_person.client, told_person.ann, token).status_code == 404, "of another purpose"
         for body in (
             {},
             {"token": ""},
             {"token": "\u0000"},
             {"token": "x" * 201},
-            {"token": mailing.token(), "user": ben},
+            {"token": told_person.token(), "user": ben},
             {"token": 5},
         ):
-            answer = mailing.client.post(f"/users/{mailing.ann}/notifications/opened", json=body)
+            answer = told_person.client.post(f"/users/{told_person.ann}/notifications/opened", json=body)
             assert answer.status_code in (400, 422), body
-        assert nobody.get("/", params={"opened": mailing.token()}).status_code < 500
-    assert mailing.read_states() == [False] * 5
+        assert nobody.get("/", params={"opened": told_person.token()}).status_code < 500
+    assert told_person.read_states() == [False] * 5
 
 
-def test_what_the_recipient_may_no_longer_view_stays_as_it_is(mailing: Told, administrator: httpx.Client) -> None:
-    restrict(administrator, mailing.ann, {"effect": "deny", "resources": ["table"]})
-    assert mailing.open(mailing.client, mailing.ann).json() == {"marked": 0}
+def test_what_the_recipient_may_no_longer_view_stays_as_it_is(told_person: Told, administrator: httpx.Client) -> None:
+    restrict(administrator, told_person.ann, {"effect": "deny", "resources": ["table"]})
+    assert told_person.open(told_person.client, told_person.ann).json() == {"marked": 0}
 
 
-def test_a_message_in_a_channel_is_read_by_each_for_themselves(mailing: Told) -> None:
-    with writing(mailing.engine) as connection:
-        is_mail = notification.c.id == mailing.mail_id
+def test_a_message_in_a_channel_is_read_by_each_for_themselves(told_person: Told) -> None:
+    with writing(told_person.engine) as connection:
+        is_mail = notification.c.id == told_person.mail_id
         connection.execute(notification.update().where(is_mail).values(recipient_id=None))
-    ben, client_of_ben = mailing.served.person("ben")
+    ben, client_of_ben = told_person.served.person("ben")
     with client_of_ben:
-        assert mailing.open(client_of_ben, ben).json() == {"marked": 0}, "was not told in the app"
-    assert mailing.open(mailing.client, mailing.ann).json() == {"marked": 4}
+        assert told_person.open(client_of_ben, ben).json() == {"marked": 0}, "was not told in the app"
+    assert told_person.open(told_person.client, told_person.ann).json() == {"marked": 4}
 
 
-def test_a_button_marks_the_cause_as_well_and_following_its_link_does_not(mailing: Told) -> None:
-    parts = mailing.served.app.state.parts
-    link = MuteLink(mailing.mail_id, parts.clock.now_ms() + 9_000_000)
+def test_a_button_marks_the_cause_as_well_and_following_its_link_does_not(told_person: Told) -> None:
+    parts = told_person.served.app.state.parts
+    link = MuteLink(told_person.mail_id, parts.clock.now_ms() + 9_000_000)
     path = f"/mute/{mute_token_of(link, parts.alert_stores.unsubscribe_key)}"
-    with mailing.served.client() as nobody:
+    with told_person.served.client() as nobody:
         assert nobody.get(path).status_code == 200
-        assert mailing.read_states() == [False] * 5
+        assert told_person.read_states() == [False] * 5
         assert nobody.post(path).status_code == 200
-    assert mailing.read_states() == [True, True, True, True, False]
+    assert told_person.read_states() == [True, True, True, True, False]

@@ -308,7 +308,7 @@ def _page_of(selection: _Selection, place: _ActivityPlace | None, limit: int, ca
 def _documents(activities: Sequence[_Activity], caller: Caller) -> list[Document]:
     """Return activity events as documents, without people and domains that may not be seen."""
     events = {one.logged.offset: one.logged.event for one in activities}
-    named_events = caller.parts.inbox.named_events(list(events.values()))
+    named_events = caller.parts.inbox.named_events(list(events.values()), caller.visibility.sees)
     named_by_offset = dict(zip(events, named_events, strict=True))
     references = caller.parts.catalogue.references({one for event in events.values() for one in ids_around(event)})
     zone, documents = caller.zone, []

@@ -9,7 +9,7 @@ from fastapi import Response
 
 from tocsin.model.inbox_filter import FILTER_KINDS
 from tocsin.server.access.inbox_numbers import kind_counts, needs_count
-from tocsin.server.alerts.event_shape import COUNTS, counts_json
+from tocsin.server.alerts.event_shape import TAB_COUNTS, counts_json
 from tocsin.server.http.answer_shapes import schema_of
 from tocsin.server.http.json_schema import COUNT, closed_object, exact_object
 from tocsin.server.http.routing import DeclaredRoutes
@@ -20,7 +20,7 @@ from tocsin.server.routes.notifications.inbox import AskedTab, Owner, view_of
 router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
 _OF_KINDS = closed_object(dict.fromkeys(FILTER_KINDS, COUNT), required=[])
-INBOX_NUMBERS = exact_object(schema_of(COUNTS)["properties"] | {"needsMe": COUNT, "kinds": _OF_KINDS})
+INBOX_NUMBERS = exact_object(schema_of(TAB_COUNTS)["properties"] | {"needsMe": COUNT, "kinds": _OF_KINDS})
 
 
 @router.get("/counts", openapi_extra=answers("InboxNumbers", INBOX_NUMBERS))

@@ -8,7 +8,7 @@ import pytest
 from tests.mails import read_mail, text_of
 from tests.unit.delivery.events import NOW_MS, dispatch
 
-from tocsin.delivery.channels.email.render import MailSettings, render_mail
+from tocsin.delivery.channels.email.mails import MailSettings, render_mail
 from tocsin.delivery.dispatch import Button
 from tocsin.delivery.links.acknowledge import LinkSigner
 from tocsin.delivery.links.pages import VALID_FOR_MS, OpenedLink, page_link_of, parse_opened, token_of

@@ -39,7 +39,7 @@ OF_THE_WORDS = (
 
 NOT_OF_THE_WORDS = (
     *("message", "event_bytes", "batch_size", "sends_arrays", "sends_types_apart", "payloads", "addresses", "payer"),
-    *("judged_at_s", "composed", "texts", "cause_thread"),
+    *("judged_at_s", "composed", "texts", "cause_thread", "page_link"),
 )
 """The others: of the message, or of other channels than mail. What templates say is never composed ahead."""
 

@@ -49,7 +49,7 @@ def kinds_of(event: Event) -> frozenset[str]:
         return frozenset({OTHER})
     if event.event_type in _OF_TYPES:
         return frozenset({_OF_TYPES[event.event_type]})
-    if event.event_type != "entityUpdated" or event.key[0] == "testCase":
+    if event.event_type != "entityUpdated" or event.status:
         return frozenset({OTHER})
     return frozenset(_kind_of_path(path) for path in event.paths) or frozenset({OTHER})
 

@@ -61,7 +61,7 @@ from tocsin.store.outbox.inbox_groups import (
 )
 from tocsin.store.outbox.inbox_heads import (
     InboxHead,
-    Place,
+    TabExcerpt,
     first_rows,
     heads_of,
     heads_of_ids,
@@ -231,21 +231,21 @@ class Inbox:
 
     def heads(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[InboxHead]:
         """Return the heads of the first entries of a tab that may match its filter, as ``page`` has them."""
-        place = Place(user_id, now_ms, limit, may_match(kind.entry_filter))
+        excerpt = TabExcerpt(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return heads_of(connection, first_rows(connection, select_heads, kind.tab, place))
+            return heads_of(connection, first_rows(connection, select_heads, kind.tab, excerpt))
 
     def ids_of(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[str]:
         """Return the ids of the first entries of a tab that may match its filter."""
-        place = Place(user_id, now_ms, limit, may_match(kind.entry_filter))
+        excerpt = TabExcerpt(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return [row.id for row in first_rows(connection, select_ids, kind.tab, place)]
+            return [row.id for row in first_rows(connection, select_ids, kind.tab, excerpt)]
 
     def kinds(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[frozenset[str]]:
         """Return the kinds of change of each of the first entries of a tab."""
-        place = Place(user_id, now_ms, limit, may_match(kind.entry_filter))
+        excerpt = TabExcerpt(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return kinds_of_rows(first_rows(connection, select_kinds, kind.tab, place))
+            return kinds_of_rows(first_rows(connection, select_kinds, kind.tab, excerpt))
 
     def heads_of(self, ids: Sequence[str]) -> list[InboxHead]:
         """Return the heads of these notifications, in the same order."""

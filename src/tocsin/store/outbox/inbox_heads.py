@@ -73,7 +73,7 @@ def select_heads() -> Select[Any]:  # Any: the columns of _COLUMNS
     return select(*_COLUMNS).select_from(notification).join(change_event, _OF_EVENT)
 
 
-class Place(NamedTuple):
+class TabExcerpt(NamedTuple):
     """Of whose inbox rows are read, when (epoch milliseconds), how many at most, and on which further condition."""
 
     user_id: str
@@ -82,12 +82,14 @@ class Place(NamedTuple):
     condition: ColumnElement[bool] | None = None
 
 
-def first_rows(connection: Connection, make: _Make, tab: Tab, place: Place) -> list[Row[Any]]:  # Any: as in _Make
+def first_rows(
+    connection: Connection, make: _Make, tab: Tab, excerpt: TabExcerpt
+) -> list[Row[Any]]:  # Any: as in _Make
     """Return the rows of the first entries of a tab, by the query that ``make`` begins."""
     entry_rows = list[Row[Any]]()  # Any: as in _Make
     for query in _queries_of_tab(make, tab):
-        values = {PERSON.key: place.user_id, NOW.key: place.now_ms, _MOST.key: place.limit - len(entry_rows)}
-        tab_query = query if place.condition is None else query.where(place.condition)
+        values = {PERSON.key: excerpt.user_id, NOW.key: excerpt.now_ms, _MOST.key: excerpt.limit - len(entry_rows)}
+        tab_query = query if excerpt.condition is None else query.where(excerpt.condition)
         entry_rows += connection.execute(tab_query, values).all()
     return entry_rows
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from urllib.parse import quote
 
 from tocsin.client.answers import Change
-from tocsin.client.call import ApiCall, Filter, Pages, pages_of
+from tocsin.client.call import ApiCall, Filter, Pages, pages_of, read_entries, without_none
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 
@@ -64,12 +64,12 @@ def open_feed(
 ) -> ApiCall[Document]:
     """Make an address, ``url``, of the Atom feed of one's own activity, or of that of an entity; it is shown once."""
     body = {"of": scope, "type": entity_type, "id": entity_id}
-    return ApiCall("POST", _feeds(user_id), dict, body={key: value for key, value in body.items() if value is not None})
+    return ApiCall("POST", _feeds(user_id), dict, body=without_none(body))
 
 
 def feeds(user_id: str) -> ApiCall[tuple[Document, ...]]:
     """Return the feeds that have an address, without the addresses."""
-    return ApiCall("GET", _feeds(user_id), lambda answer: tuple(answer["data"]))
+    return ApiCall("GET", _feeds(user_id), read_entries)
 
 
 def revoke_feed(user_id: str, feed_id: str) -> ApiCall[Document]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from tocsin.client.answers import Entity
-from tocsin.client.call import ApiCall
+from tocsin.client.call import ApiCall, read_document
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 
@@ -19,7 +19,7 @@ LEASE_S = 60
 
 def alert_editors(subscription_id: str) -> ApiCall[Document]:
     """Return the editors of an alert (``data``), which covers only what all of them may view."""
-    return ApiCall("GET", _path(subscription_id, "editors"), lambda answer: answer)
+    return ApiCall("GET", _path(subscription_id, "editors"), read_document)
 
 
 def watching_alerts(asset: Entity) -> ApiCall[Document]:
@@ -28,18 +28,18 @@ def watching_alerts(asset: Entity) -> ApiCall[Document]:
     An alert that watches a table through its tests and suites alone names these (``through``).
     """
     path = f"{ENTITY_TYPES[asset.entity_type].collection}/{quote(asset.id, safe='')}/alerts"
-    return ApiCall("GET", path, lambda answer: answer)
+    return ApiCall("GET", path, read_document)
 
 
 def take_over_alert(subscription_id: str) -> ApiCall[Document]:
     """Become the only editor of an alert, which then covers what you may view; return its editors."""
-    return ApiCall("PUT", _path(subscription_id, "takeOver"), lambda answer: answer)
+    return ApiCall("PUT", _path(subscription_id, "takeOver"), read_document)
 
 
 def resume_destination(subscription_id: str, destination_id: str) -> ApiCall[Document]:
     """Resume a destination that is paused or stopped, so that its waiting messages are sent; return its status."""
     path = f"{_path(subscription_id, 'status')}/{quote(destination_id, safe='')}"
-    return ApiCall("PUT", path, lambda answer: answer, body={"status": "active"})
+    return ApiCall("PUT", path, read_document, body={"status": "active"})
 
 
 def claim_events(
@@ -77,7 +77,7 @@ def _claims_of(items: Iterable[Document]) -> list[Document]:
 
 
 def _call(subscription_id: str, action: str, body: Document) -> ApiCall[Document]:
-    return ApiCall("POST", _path(subscription_id, f"queue/{action}"), lambda answer: answer, body=body)
+    return ApiCall("POST", _path(subscription_id, f"queue/{action}"), read_document, body=body)
 
 
 def _path(subscription_id: str, action: str) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+from tocsin.model.entity import Document
+
 T = TypeVar("T")
 
 Filter = str | int | bool | Sequence[str] | None
@@ -65,6 +67,21 @@ def pages_of(path: str, filters: Mapping[str, Filter], view: Callable[[Any], T])
         return Page(tuple(view(row) for row in answer["data"]), after=(answer.get("paging") or {}).get("after"))
 
     return Pages(ApiCall("GET", path, page, query_of({"limit": _PAGE, **filters})))
+
+
+def read_document(answer: Any) -> Document:  # Any: the answer's JSON
+    """Return the JSON object that an answer is; of an answer that is a list, an object with it as ``data``."""
+    return answer if isinstance(answer, dict) else {"data": answer}
+
+
+def read_entries(answer: Document) -> tuple[Document, ...]:
+    """Return the entries of an answer that is a list of one page."""
+    return tuple(answer["data"])
+
+
+def without_none(body: Mapping[str, object]) -> Document:
+    """Return a request's body without the keys that have no value."""
+    return {key: value for key, value in body.items() if value is not None}
 
 
 def query_of(filters: Mapping[str, Filter]) -> dict[str, str]:

@@ -10,11 +10,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 from urllib.parse import quote
 
 from tocsin.client.answers import Applied, Change, Entity, LogSlice, Notice, versions_in
-from tocsin.client.call import JSON_PATCH, ApiCall, Filter, Pages, pages_of, query_of
+from tocsin.client.call import JSON_PATCH, ApiCall, Filter, Pages, pages_of, query_of, read_document, without_none
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
@@ -92,7 +91,7 @@ def versions(entity_type: str, entity_id: str) -> ApiCall[tuple[Entity, ...]]:
 def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | None = None) -> ApiCall[Document]:
     """Return what changed from version ``from_`` to ``to`` (``"0.3"``); without them, what the last change was."""
     query = query_of({"from": from_, "to": to})
-    return ApiCall("GET", _path(entity_type, entity_id, "diff"), _document, query)
+    return ApiCall("GET", _path(entity_type, entity_id, "diff"), read_document, query)
 
 
 def as_of(entity_type: str, entity_id: str, moment: datetime) -> ApiCall[Entity]:
@@ -109,7 +108,7 @@ def rollback(
     """
     path = _path(entity_type, entity_id, "rollback")
     headers = {"If-Match": if_match} if if_match else {}
-    return ApiCall("POST", path, _document, body={"version": version, "dryRun": dry_run}, headers=headers)
+    return ApiCall("POST", path, read_document, body={"version": version, "dryRun": dry_run}, headers=headers)
 
 
 def add_follower(entity_type: str, entity_id: str, follower_id: str, *, column: str | None = None) -> ApiCall[bool]:
@@ -152,12 +151,12 @@ def mark_read(user_id: str, notification_id: str) -> ApiCall[None]:
 def lineage(entity_type: str, fqn: str, *, upstream_depth: int = 1, downstream_depth: int = 1) -> ApiCall[Document]:
     """Return the lineage graph around an asset: ``entity``, ``nodes``, ``upstreamEdges`` and ``downstreamEdges``."""
     query = query_of({"upstream_depth": upstream_depth, "downstream_depth": downstream_depth})
-    return ApiCall("GET", f"lineage/{_type_of(entity_type)}/name/{_quote(fqn)}", _document, query)
+    return ApiCall("GET", f"lineage/{_type_of(entity_type)}/name/{_quote(fqn)}", read_document, query)
 
 
 def add_lineage(edge: Document) -> ApiCall[Document]:
     """Add an edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""
-    return ApiCall("PUT", "lineage", _document, body={"edge": edge})
+    return ApiCall("PUT", "lineage", read_document, body={"edge": edge})
 
 
 def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> ApiCall[None]:
@@ -168,18 +167,18 @@ def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> 
 
 def send_lineage_events(events: Sequence[Document]) -> ApiCall[Document]:
     """Put and remove the edges in the ``lineage`` fields of external change events."""
-    return ApiCall("POST", "lineage/events", _document, body=list(events))
+    return ApiCall("POST", "lineage/events", read_document, body=list(events))
 
 
 def impact(entity_type: str, fqn: str, *, depth: int = 5, columns: Sequence[str] = ()) -> ApiCall[Document]:
     """Return whom a change of an asset, or of some of its columns, would concern: by type, with levels and owners."""
     query = query_of({"depth": depth, "columns": tuple(columns) or None})
-    return ApiCall("GET", f"lineage/{_type_of(entity_type)}/name/{_quote(fqn)}/impact", _document, query)
+    return ApiCall("GET", f"lineage/{_type_of(entity_type)}/name/{_quote(fqn)}/impact", read_document, query)
 
 
 def event_impact(event_id: str, *, depth: int = 5) -> ApiCall[Document]:
     """Return whom the change of one event concerns."""
-    return ApiCall("GET", f"events/{_quote(event_id)}/impact", _document, query_of({"depth": depth}))
+    return ApiCall("GET", f"events/{_quote(event_id)}/impact", read_document, query_of({"depth": depth}))
 
 
 def explain(
@@ -190,7 +189,7 @@ def explain(
     Of all alerts, the ``limit`` (20, at most 100) that matched first are explained.
     """
     query = query_of({"subscription": subscription, "user": user, "limit": limit})
-    return ApiCall("GET", f"events/{_quote(event_id)}/explain", _document, query)
+    return ApiCall("GET", f"events/{_quote(event_id)}/explain", read_document, query)
 
 
 def create_subscription(document: Document) -> ApiCall[Entity]:
@@ -230,7 +229,7 @@ def delete_subscription(subscription_id: str) -> ApiCall[None]:
 
 def subscription_status(subscription_id: str) -> ApiCall[Document]:
     """Return how each destination of an event subscription fares."""
-    return ApiCall("GET", _path(_SUBSCRIPTION, subscription_id, "status"), _document)
+    return ApiCall("GET", _path(_SUBSCRIPTION, subscription_id, "status"), read_document)
 
 
 def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Document]:
@@ -238,7 +237,7 @@ def subscription_history(subscription_id: str, **filters: Filter) -> Pages[Docum
 
     Filters are the API's: ``kind`` (``firing``, ``edit`` or ``report``), ``since`` and ``until`` (``7d``, a date).
     """
-    return pages_of(_path(_SUBSCRIPTION, subscription_id, "history"), filters, _document)
+    return pages_of(_path(_SUBSCRIPTION, subscription_id, "history"), filters, read_document)
 
 
 def start_backtest(
@@ -249,8 +248,8 @@ def start_backtest(
     ``alert`` is one as it would be created, or the ``id`` of a stored one with the keys to change.
     ``since`` and ``until`` are epoch milliseconds, ISO dates, or how long ago (``90d``).
     """
-    window = {key: value for key, value in (("since", since), ("until", until)) if value is not None}
-    return ApiCall("POST", _BACKTESTS, _document, {"wait": "0"}, body={**alert, **window})
+    window = without_none({"since": since, "until": until})
+    return ApiCall("POST", _BACKTESTS, read_document, {"wait": "0"}, body={**alert, **window})
 
 
 def get_backtest(backtest_id: str, *, wait: int = 0) -> ApiCall[Document]:
@@ -258,12 +257,12 @@ def get_backtest(backtest_id: str, *, wait: int = 0) -> ApiCall[Document]:
 
     Waits so many seconds (at most 30) for it to end; returns at once when it does.
     """
-    return ApiCall("GET", f"{_BACKTESTS}/{_quote(backtest_id)}", _document, query_of({"wait": wait or None}))
+    return ApiCall("GET", f"{_BACKTESTS}/{_quote(backtest_id)}", read_document, query_of({"wait": wait or None}))
 
 
 def cancel_backtest(backtest_id: str) -> ApiCall[Document]:
     """Cancel a backtest of yours."""
-    return ApiCall("DELETE", f"{_BACKTESTS}/{_quote(backtest_id)}", _document)
+    return ApiCall("DELETE", f"{_BACKTESTS}/{_quote(backtest_id)}", read_document)
 
 
 def dead_letters(**filters: Filter) -> Pages[Document]:
@@ -271,12 +270,12 @@ def dead_letters(**filters: Filter) -> Pages[Document]:
 
     Filters: ``alert`` and ``destination`` (id or name), ``reason``, ``since``, ``until``.
     """
-    return pages_of(_DELIVERIES, filters, _document)
+    return pages_of(_DELIVERIES, filters, read_document)
 
 
 def delivery(message_id: str) -> ApiCall[Document]:
     """Return a message with all attempts, and the request that a replay would send."""
-    return ApiCall("GET", f"{_DELIVERIES}/{_quote(message_id)}", _document)
+    return ApiCall("GET", f"{_DELIVERIES}/{_quote(message_id)}", read_document)
 
 
 def start_replay(**selection: str | bool) -> ApiCall[Document]:
@@ -285,17 +284,17 @@ def start_replay(**selection: str | bool) -> ApiCall[Document]:
     ``message`` (id) is a single one, with ``delivered=True`` also one that was delivered; else the filters of
     ``dead_letters``.
     """
-    return ApiCall("POST", f"{_DELIVERIES}/replays", _document, body=dict(selection))
+    return ApiCall("POST", f"{_DELIVERIES}/replays", read_document, body=dict(selection))
 
 
 def get_replay(replay_id: str) -> ApiCall[Document]:
     """Return the state and progress of a replay of yours."""
-    return ApiCall("GET", f"{_DELIVERIES}/replays/{_quote(replay_id)}", _document)
+    return ApiCall("GET", f"{_DELIVERIES}/replays/{_quote(replay_id)}", read_document)
 
 
 def cancel_replay(replay_id: str) -> ApiCall[Document]:
     """Cancel a replay of yours: waiting messages stay as they were."""
-    return ApiCall("DELETE", f"{_DELIVERIES}/replays/{_quote(replay_id)}", _document)
+    return ApiCall("DELETE", f"{_DELIVERIES}/replays/{_quote(replay_id)}", read_document)
 
 
 def render_template(request: Document) -> ApiCall[Document]:
@@ -303,17 +302,19 @@ def render_template(request: Document) -> ApiCall[Document]:
 
     ``request`` holds ``templateSubject``, ``templateBody``, ``eventId`` or ``resource``, and perhaps ``channel``.
     """
-    return ApiCall("POST", f"{_collection('notificationTemplate')}/render", _document, body=request)
+    return ApiCall("POST", f"{_collection('notificationTemplate')}/render", read_document, body=request)
 
 
 def noise(*, since: str = "30d", limit: int = 10) -> ApiCall[Document]:
     """Return the noisiest alerts of a window: ``30d``, ``12h``, or epoch milliseconds."""
-    return ApiCall("GET", f"{_collection(_SUBSCRIPTION)}/noise", _document, query_of({"since": since, "limit": limit}))
+    return ApiCall(
+        "GET", f"{_collection(_SUBSCRIPTION)}/noise", read_document, query_of({"since": since, "limit": limit})
+    )
 
 
 def subscription_noise(subscription_id: str, *, since: str = "30d") -> ApiCall[Document]:
     """Return one alert's noise, with conditions that would have spared some of it."""
-    return ApiCall("GET", _path(_SUBSCRIPTION, subscription_id, "noise"), _document, query_of({"since": since}))
+    return ApiCall("GET", _path(_SUBSCRIPTION, subscription_id, "noise"), read_document, query_of({"since": since}))
 
 
 def events(**filters: Filter) -> Pages[Change]:
@@ -332,7 +333,7 @@ def read_log(offset: int | str, *, limit: int = 100, **filters: Filter) -> ApiCa
 
 def add_test_result(test_case_fqn: str, result: Document) -> ApiCall[Document]:
     """Record a run of a test case: ``timestamp`` (epoch ms), ``testCaseStatus`` and what else is known."""
-    return ApiCall("POST", f"dataQuality/testCases/testCaseResults/{_quote(test_case_fqn)}", _document, body=result)
+    return ApiCall("POST", f"dataQuality/testCases/testCaseResults/{_quote(test_case_fqn)}", read_document, body=result)
 
 
 def add_pipeline_status(pipeline_fqn: str, status: Document) -> ApiCall[Entity]:
@@ -355,12 +356,12 @@ def logged_in_user() -> ApiCall[Entity]:
 
 def health() -> ApiCall[Document]:
     """Return ``status`` (``ok``, ``degraded``, ``eventsLost``), ``problems``, and how far the pipeline is."""
-    return ApiCall("GET", "healthcheck", _document)
+    return ApiCall("GET", "healthcheck", read_document)
 
 
 def event_lag() -> ApiCall[Document]:
     """Return how much each reader of the log has not read: ``readers``; ``missing`` says of which nobody knows."""
-    return ApiCall("GET", "events/lag", _document)
+    return ApiCall("GET", "events/lag", read_document)
 
 
 def server_version() -> ApiCall[str]:
@@ -430,10 +431,6 @@ def _notice(row: Document) -> Notice:
 
 def _log_slice(answer: Document) -> LogSlice:
     return LogSlice(tuple(Change(row) for row in answer["data"]), end=int(answer["paging"]["offset"]))
-
-
-def _document(answer: Any) -> Document:  # Any: JSON whose shape the server defines
-    return answer if isinstance(answer, dict) else {"data": answer}
 
 
 def _is_change(event: Document) -> bool:

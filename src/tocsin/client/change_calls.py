@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from tocsin.client.call import ApiCall, Filter, Pages, pages_of
+from tocsin.client.call import ApiCall, Filter, Pages, pages_of, read_document, without_none
 from tocsin.model.entity import Document
 
 _ROOT = "changes"
@@ -19,27 +19,27 @@ def announce_change(announcement: Document, *, dry_run: bool = False) -> ApiCall
 
     With ``dry_run`` nothing is announced: ``firstConsumers`` are the first of those who would be asked.
     """
-    return ApiCall("POST", _ROOT, _document, {"dryRun": "true"} if dry_run else {}, body=announcement)
+    return ApiCall("POST", _ROOT, read_document, {"dryRun": "true"} if dry_run else {}, body=announcement)
 
 
 def list_change_requests(**filters: Filter) -> Pages[Document]:
     """Iterate over change requests, newest first; filters are the API's, e.g. ``status``, ``asset``, ``author``."""
-    return pages_of(_ROOT, filters, _document)
+    return pages_of(_ROOT, filters, read_document)
 
 
 def get_change_request(name: str) -> ApiCall[Document]:
     """Return a change request, by its number (``CR-12``) or id."""
-    return ApiCall("GET", _path(name), _document)
+    return ApiCall("GET", _path(name), read_document)
 
 
 def change_consumers(name: str) -> Pages[Document]:
     """Iterate over the consumers of a change request, nearest first, each with who answers and the answer."""
-    return pages_of(_path(name, "consumers"), {}, _document)
+    return pages_of(_path(name, "consumers"), {}, read_document)
 
 
 def change_timeline(name: str) -> Pages[Document]:
     """Iterate over answers, comments and changes of a change request, in order."""
-    return pages_of(_path(name, "timeline"), {}, _document)
+    return pages_of(_path(name, "timeline"), {}, read_document)
 
 
 def answer_change(
@@ -55,31 +55,23 @@ def answer_change(
     ``consumers`` are ids; left out: all that one answers for.
     """
     body = {"answer": verdict, "consumers": consumers, "until": until, "comment": comment}
-    return ApiCall("PUT", _path(name, "answer"), _document, body=_without_none(body))
+    return ApiCall("PUT", _path(name, "answer"), read_document, body=without_none(body))
 
 
 def comment_on_change(name: str, comment: str) -> ApiCall[Document]:
     """Add to the discussion of a change request."""
-    return ApiCall("POST", _path(name, "comments"), _document, body={"comment": comment})
+    return ApiCall("POST", _path(name, "comments"), read_document, body={"comment": comment})
 
 
 def move_change(name: str, date: int, *, comment: str | None = None) -> ApiCall[Document]:
     """Move a change to a later date (epoch ms)."""
-    return ApiCall("PUT", _path(name, "move"), _document, body=_without_none({"date": date, "comment": comment}))
+    return ApiCall("PUT", _path(name, "move"), read_document, body=without_none({"date": date, "comment": comment}))
 
 
 def withdraw_change(name: str, *, comment: str | None = None) -> ApiCall[Document]:
     """Withdraw a change request."""
-    return ApiCall("PUT", _path(name, "withdraw"), _document, body=_without_none({"comment": comment}))
+    return ApiCall("PUT", _path(name, "withdraw"), read_document, body=without_none({"comment": comment}))
 
 
 def _path(name: str, *parts: str) -> str:
     return "/".join((_ROOT, quote(name, safe=""), *parts))
-
-
-def _without_none(body: Document) -> Document:
-    return {key: value for key, value in body.items() if value is not None}
-
-
-def _document(answer: Document) -> Document:
-    return answer

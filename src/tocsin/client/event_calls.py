@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 from urllib.parse import quote
 
-from tocsin.client.call import ApiCall, query_of
+from tocsin.client.call import ApiCall, query_of, read_document, without_none
 from tocsin.model.entity import Document
 
 _CONSUMERS = "events/consumers"
@@ -23,12 +23,12 @@ def events_ingest(events: Sequence[Document], *, source: str | None = None, dry_
     """
     query = {"dryRun": "true"} if dry_run else {}
     query |= {"source": source} if source is not None else {}
-    return ApiCall("POST", "events/ingest", lambda answer: answer, query, list(events))
+    return ApiCall("POST", "events/ingest", read_document, query, list(events))
 
 
 def event_origin(event_id: str) -> ApiCall[Document]:
     """Return where an event came from that a bot has ingested: ``source``, ``id`` there, and ``claimedAuthor``."""
-    return ApiCall("GET", f"events/{quote(event_id, safe='')}/origin", lambda answer: answer)
+    return ApiCall("GET", f"events/{quote(event_id, safe='')}/origin", read_document)
 
 
 def event_audience(event_id: str, *, limit: int | None = None, after: str | None = None) -> ApiCall[Document]:
@@ -37,36 +37,36 @@ def event_audience(event_id: str, *, limit: int | None = None, after: str | None
     ``isComplete`` says whether these are all; ``unowned`` are assets downstream that nobody owns.
     """
     query = query_of({"limit": limit, "after": after})
-    return ApiCall("GET", f"events/{quote(event_id, safe='')}/audience", lambda answer: answer, query)
+    return ApiCall("GET", f"events/{quote(event_id, safe='')}/audience", read_document, query)
 
 
 def consumers() -> ApiCall[Document]:
     """Return the registered consumers (``data``): for administrators all, for others their own."""
-    return ApiCall("GET", _CONSUMERS, lambda answer: answer)
+    return ApiCall("GET", _CONSUMERS, read_document)
 
 
 def consumer(name: str) -> ApiCall[Document]:
     """Return a registered consumer; its ``offset`` is behind the last event that it has handled."""
-    return ApiCall("GET", _consumer_path(name), lambda answer: answer)
+    return ApiCall("GET", _consumer_path(name), read_document)
 
 
 def register_consumer(
     name: str, *, user: str | None = None, start: int | Literal["now", "start"] | None = None
 ) -> ApiCall[Document]:
     """Register a consumer whose position ``user`` commits, or change it; for administrators."""
-    body = {key: value for key, value in {"user": user, "start": start}.items() if value is not None}
-    return ApiCall("PUT", _consumer_path(name), lambda answer: answer, body=body)
+    body = without_none({"user": user, "start": start})
+    return ApiCall("PUT", _consumer_path(name), read_document, body=body)
 
 
 def commit_position(name: str, offset: int, *, previous: int) -> ApiCall[Document]:
     """Commit the position of a consumer, which is at ``previous``; 409 if it is not."""
     body = {"offset": offset, "previousOffset": previous}
-    return ApiCall("PUT", f"{_consumer_path(name)}/position", lambda answer: answer, body=body)
+    return ApiCall("PUT", f"{_consumer_path(name)}/position", read_document, body=body)
 
 
 def remove_consumer(name: str) -> ApiCall[Document]:
     """Remove a consumer, so that retention no longer waits for it; for administrators."""
-    return ApiCall("DELETE", _consumer_path(name), lambda answer: answer)
+    return ApiCall("DELETE", _consumer_path(name), read_document)
 
 
 def _consumer_path(name: str) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from pydantic.alias_generators import to_camel
 
-from tocsin.client.call import ApiCall, Filter, Pages, pages_of
+from tocsin.client.call import ApiCall, Filter, Pages, pages_of, read_document, read_entries
 from tocsin.model.entity import Document
 
 
@@ -20,7 +20,7 @@ def followed_assets(user_id: str, **filters: Filter) -> Pages[Document]:
     Filters are the API's: ``type``, ``q``, ``review`` (``stale``, ``noisy``, ``gone``, ``expiring``), ``sort_field``,
     ``sort_order``.
     """
-    return pages_of(f"users/{quote(user_id, safe='')}/following", filters, _document)
+    return pages_of(f"users/{quote(user_id, safe='')}/following", filters, read_document)
 
 
 def follow_assets(
@@ -45,7 +45,7 @@ def prefer_of_follow(
     """
     path = f"users/{quote(user_id, safe='')}/following/{quote(followed_id, safe='')}/preferences"
     params = {} if column is None else {"column": column}
-    return ApiCall("PUT", path, _document, params, body=preferred)
+    return ApiCall("PUT", path, read_document, params, body=preferred)
 
 
 def unfollow_assets(user_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
@@ -59,7 +59,7 @@ def unfollow_assets(user_id: str, *, dry_run: bool = False, **selection: str | S
 
 def team_follows(team_id: str) -> ApiCall[tuple[Document, ...]]:
     """Return what the members of a team follow by default: ``asset``, ``since``, ``deleted``."""
-    return ApiCall("GET", f"teams/{quote(team_id, safe='')}/follows", lambda answer: tuple(answer["data"]))
+    return ApiCall("GET", f"teams/{quote(team_id, safe='')}/follows", read_entries)
 
 
 def follow_for_team(team_id: str, *, dry_run: bool = False, **selection: str | Sequence[str]) -> ApiCall[Document]:
@@ -74,19 +74,19 @@ def unfollow_for_team(team_id: str, *, dry_run: bool = False, **selection: str |
 
 def recommendations(user_id: str, *, limit: int = 10) -> ApiCall[tuple[Document, ...]]:
     """Return assets that a user may like to follow, the best first: ``asset``, and ``reasons`` with their ``text``."""
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/recommendations", _entries, {"limit": str(limit)})
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/recommendations", read_entries, {"limit": str(limit)})
 
 
 def dismissed_recommendations(user_id: str) -> ApiCall[tuple[Document, ...]]:
     """Return the newest 30 assets that a user does not want to be recommended: ``asset``, ``dismissedAt``."""
     params = {"dismissed": "true", "limit": "30"}
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/recommendations", _entries, params)
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/recommendations", read_entries, params)
 
 
 def dismiss_recommendation(user_id: str, asset_id: str, *, undo: bool = False) -> ApiCall[Document]:
     """Have an asset recommended to a user no more; with ``undo`` again."""
     path = f"users/{quote(user_id, safe='')}/recommendations/{quote(asset_id, safe='')}/dismissal"
-    return ApiCall("DELETE" if undo else "PUT", path, _document)
+    return ApiCall("DELETE" if undo else "PUT", path, read_document)
 
 
 def save_search(user_id: str, **search: str | bool) -> ApiCall[Document]:
@@ -94,27 +94,27 @@ def save_search(user_id: str, **search: str | bool) -> ApiCall[Document]:
 
     With ``follows`` its owner is notified of changes of what it finds. Returns the ``search``, and how many it finds.
     """
-    return ApiCall("POST", f"users/{quote(user_id, safe='')}/searches", _document, body=dict(search))
+    return ApiCall("POST", f"users/{quote(user_id, safe='')}/searches", read_document, body=dict(search))
 
 
 def saved_searches(user_id: str) -> ApiCall[tuple[Document, ...]]:
     """Return the searches that a user has saved, by name."""
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/searches", _entries)
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/searches", read_entries)
 
 
 def saved_search(search_id: str) -> ApiCall[Document]:
     """Return a saved search by its id, of whomever, and how many assets it ``found`` that one may view."""
-    return ApiCall("GET", f"searches/{quote(search_id, safe='')}", _document)
+    return ApiCall("GET", f"searches/{quote(search_id, safe='')}", read_document)
 
 
 def follow_search(search_id: str, *, follows: bool = True) -> ApiCall[Document]:
     """Follow a saved search of one's own, or no longer."""
-    return ApiCall("PUT", f"searches/{quote(search_id, safe='')}/follow", _document, body={"follows": follows})
+    return ApiCall("PUT", f"searches/{quote(search_id, safe='')}/follow", read_document, body={"follows": follows})
 
 
 def delete_search(search_id: str) -> ApiCall[Document]:
     """Delete a saved search of one's own, and with it its follow."""
-    return ApiCall("DELETE", f"searches/{quote(search_id, safe='')}", _document)
+    return ApiCall("DELETE", f"searches/{quote(search_id, safe='')}", read_document)
 
 
 def _change(
@@ -131,12 +131,4 @@ def _change(
     }
     body |= {"dryRun": True} if dry_run else {}
     body |= {} if preferences is None else {"preferences": preferences}
-    return ApiCall("POST", f"{holders}/{quote(holder_id, safe='')}/{action}", _document, body=body)
-
-
-def _document(answer: Document) -> Document:
-    return answer
-
-
-def _entries(answer: Document) -> tuple[Document, ...]:
-    return tuple(answer["data"])
+    return ApiCall("POST", f"{holders}/{quote(holder_id, safe='')}/{action}", read_document, body=body)

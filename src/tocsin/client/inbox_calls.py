@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from urllib.parse import quote
 
 from tocsin.client.answers import Entity
-from tocsin.client.call import ApiCall, Filter, query_of
+from tocsin.client.call import ApiCall, Filter, query_of, read_document
 from tocsin.model.entity import Document
 
 _FILTER_KEYS = {"start_ts": "startTs", "end_ts": "endTs"}
@@ -34,7 +33,7 @@ def notified_assets(user_id: str, **filters: Filter) -> ApiCall[Document]:
 
     Filters are those of ``notifications``; ``after`` from ``paging`` goes on.
     """
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/assets", _document, query_of(filters))
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/assets", read_document, query_of(filters))
 
 
 def notification_causes(user_id: str, **filters: Filter) -> ApiCall[Document]:
@@ -44,7 +43,7 @@ def notification_causes(user_id: str, **filters: Filter) -> ApiCall[Document]:
     of ``notifications``, which with ``cause``, an id, has the entries of one; ``after`` from ``paging`` goes on.
     ``counts`` has the number of ``causes`` and of ``unreadCauses``.
     """
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/causes", _document, query_of(filters))
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/causes", read_document, query_of(filters))
 
 
 def notification_counts(user_id: str, *, tab: str | None = None) -> ApiCall[Document]:
@@ -52,7 +51,9 @@ def notification_counts(user_id: str, *, tab: str | None = None) -> ApiCall[Docu
 
     Kinds are those of the entries of ``tab``; each number ends at 1,000.
     """
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/notifications/counts", _document, query_of({"tab": tab}))
+    return ApiCall(
+        "GET", f"users/{quote(user_id, safe='')}/notifications/counts", read_document, query_of({"tab": tab})
+    )
 
 
 def cause_audience(
@@ -63,7 +64,7 @@ def cause_audience(
     ``isComplete`` says whether these are all; ``tab`` is where the inbox has the cause.
     """
     path = f"users/{quote(user_id, safe='')}/notifications/causes/{quote(cause_id, safe='')}/audience"
-    return ApiCall("GET", path, _document, query_of({"tab": tab, "limit": limit, "after": after}))
+    return ApiCall("GET", path, read_document, query_of({"tab": tab, "limit": limit, "after": after}))
 
 
 def mark_matching_notifications(
@@ -91,7 +92,7 @@ def restore_notifications(user_id: str, undo: Document) -> ApiCall[Document]:
 
 def mark_seen(user_id: str) -> ApiCall[Document]:
     """Mark a user's unread notifications as seen in a list."""
-    return ApiCall("PUT", f"users/{quote(user_id, safe='')}/notifications/seen", _document)
+    return ApiCall("PUT", f"users/{quote(user_id, safe='')}/notifications/seen", read_document)
 
 
 def note_opened(user_id: str, token: str) -> ApiCall[Document]:
@@ -99,12 +100,14 @@ def note_opened(user_id: str, token: str) -> ApiCall[Document]:
 
     With it goes what the same cause did until the message was sent.
     """
-    return ApiCall("POST", f"users/{quote(user_id, safe='')}/notifications/opened", _document, body={"token": token})
+    return ApiCall(
+        "POST", f"users/{quote(user_id, safe='')}/notifications/opened", read_document, body={"token": token}
+    )
 
 
 def mutes(user_id: str) -> ApiCall[Document]:
     """Return what a user has muted."""
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/mutes", _document)
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/mutes", read_document)
 
 
 def mute(  # each fact of a mute is a parameter
@@ -124,7 +127,7 @@ def mute(  # each fact of a mute is a parameter
     end = {"ends": ends, "incident": incident}
     body: Document = {"channel": channel} | _subject_of(about) | {key: one for key, one in end.items() if one}
     body |= {"until": int(until.timestamp() * 1000)} if until else {}
-    return ApiCall("PUT", f"users/{quote(user_id, safe='')}/mutes", _document, body=body)
+    return ApiCall("PUT", f"users/{quote(user_id, safe='')}/mutes", read_document, body=body)
 
 
 def _subject_of(about: Entity | str) -> Document:
@@ -148,17 +151,13 @@ def _until(until: datetime | str | None) -> Document:
 
 def next_digests(user_id: str) -> ApiCall[Document]:
     """Return a user's next digests by mail and chat as they would be sent now (``data``); nothing changes."""
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/digest", _document)
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/digest", read_document)
 
 
 def health_summary(user_id: str) -> ApiCall[Document]:
     """Return a user's health ``summary`` of seven days, the ``message`` that says it, and ``dueAt`` of the next."""
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/healthSummary", _document)
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/healthSummary", read_document)
 
 
 def _marks(user_id: str, body: Document) -> ApiCall[Document]:
-    return ApiCall("POST", f"users/{quote(user_id, safe='')}/notifications/marks", _document, body=body)
-
-
-def _document(answer: Any) -> Document:  # Any: JSON whose shape the server defines
-    return dict(answer)
+    return ApiCall("POST", f"users/{quote(user_id, safe='')}/notifications/marks", read_document, body=body)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tocsin.client.call import ApiCall, Filter, Pages, pages_of
+from tocsin.client.call import ApiCall, Filter, Pages, pages_of, read_document
 from tocsin.model.entity import Document
 
 _ROOT = "incidents"
@@ -15,12 +15,12 @@ _ROOT = "incidents"
 
 def list_incidents(**filters: Filter) -> Pages[Document]:
     """Iterate over incidents, newest first; filters are the API's, e.g. ``status``, ``alert``."""
-    return pages_of(_ROOT, filters, _document)
+    return pages_of(_ROOT, filters, read_document)
 
 
 def get_incident(name: str) -> ApiCall[Document]:
     """Return an incident, by its number (``INC-7``) or id, with its timeline."""
-    return ApiCall("GET", _path(name), _document)
+    return ApiCall("GET", _path(name), read_document)
 
 
 def acknowledge_incident(name: str, *, comment: str | None = None) -> ApiCall[Document]:
@@ -50,12 +50,8 @@ def split_incident(name: str, *, comment: str | None = None) -> ApiCall[Document
 
 def _incident(name: str, action: str, comment: str | None, **fields: Document | str) -> ApiCall[Document]:
     body = {**fields, **({"comment": comment} if comment else {})}
-    return ApiCall("PUT", f"{_path(name)}/{action}", _document, body=body)
+    return ApiCall("PUT", f"{_path(name)}/{action}", read_document, body=body)
 
 
 def _path(name: str) -> str:
     return f"{_ROOT}/{quote(name, safe='')}"
-
-
-def _document(answer: Document) -> Document:
-    return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tocsin.client.call import ApiCall, query_of
+from tocsin.client.call import ApiCall, query_of, read_document, without_none
 from tocsin.model.entity import Document
 
 
@@ -16,9 +16,9 @@ def start_lake_query(
     ``at`` is an earlier state: an offset of the log, an ISO date or time, how long ago (``90d``), or milliseconds.
     Events from before ``since`` are not read, which takes less time.
     """
-    window = {key: value for key, value in (("at", at), ("since", since)) if value is not None}
+    window = without_none({"at": at, "since": since})
     body = {"sql": sql, **window}
-    return ApiCall("POST", "lake/query", lambda answer: answer, {"wait": str(wait)}, body=body)
+    return ApiCall("POST", "lake/query", read_document, {"wait": str(wait)}, body=body)
 
 
 def get_lake_query(query_id: str, *, wait: int = 0) -> ApiCall[Document]:
@@ -26,11 +26,9 @@ def get_lake_query(query_id: str, *, wait: int = 0) -> ApiCall[Document]:
 
     Waits so many seconds (at most 30) for it to end; returns at once when it does.
     """
-    return ApiCall(
-        "GET", f"lake/queries/{quote(query_id, safe='')}", lambda answer: answer, query_of({"wait": wait or None})
-    )
+    return ApiCall("GET", f"lake/queries/{quote(query_id, safe='')}", read_document, query_of({"wait": wait or None}))
 
 
 def cancel_lake_query(query_id: str) -> ApiCall[Document]:
     """Cancel a query of yours."""
-    return ApiCall("DELETE", f"lake/queries/{quote(query_id, safe='')}", lambda answer: answer)
+    return ApiCall("DELETE", f"lake/queries/{quote(query_id, safe='')}", read_document)

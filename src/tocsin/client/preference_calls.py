@@ -7,78 +7,74 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tocsin.client.call import ApiCall
+from tocsin.client.call import ApiCall, read_document
 from tocsin.model.entity import Document
 
 
 def preferences(user_id: str) -> ApiCall[Document]:
     """Return a user's notification preferences."""
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/preferences", _document)
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/preferences", read_document)
 
 
 def change_kinds() -> ApiCall[Document]:
     """Return the kinds of change that preferences name (``data``)."""
-    return ApiCall("GET", "changeKinds", _document)
+    return ApiCall("GET", "changeKinds", read_document)
 
 
 def effective_preferences(user_id: str) -> ApiCall[Document]:
     """Return what holds for a user: for each kind of change and channel how often it comes, when, and whose choice."""
-    return ApiCall("GET", f"users/{quote(user_id, safe='')}/preferences/effective", _document)
+    return ApiCall("GET", f"users/{quote(user_id, safe='')}/preferences/effective", read_document)
 
 
 def team_preferences(team_id: str) -> ApiCall[Document]:
     """Return the defaults that a team has for its members: only what is set."""
-    return ApiCall("GET", f"teams/{quote(team_id, safe='')}/preferences", _document)
+    return ApiCall("GET", f"teams/{quote(team_id, safe='')}/preferences", read_document)
 
 
 def set_team_preferences(team_id: str, preferred: Document) -> ApiCall[Document]:
     """Replace the defaults that a team has for its members and those of the teams below it."""
-    return ApiCall("PUT", f"teams/{quote(team_id, safe='')}/preferences", _document, body=preferred)
+    return ApiCall("PUT", f"teams/{quote(team_id, safe='')}/preferences", read_document, body=preferred)
 
 
 def default_preferences() -> ApiCall[Document]:
     """Return the preferences that hold where people have chosen nothing."""
-    return ApiCall("GET", "system/preferences", _document)
+    return ApiCall("GET", "system/preferences", read_document)
 
 
 def set_default_preferences(preferred: Document) -> ApiCall[Document]:
     """Replace the preferences that hold where people have chosen nothing; ``{"preset": "recommended"}`` is one."""
-    return ApiCall("PUT", "system/preferences", _document, body=preferred)
+    return ApiCall("PUT", "system/preferences", read_document, body=preferred)
 
 
 def prefer(user_id: str, preferred: Document) -> ApiCall[Document]:
     """Replace a user's notification preferences; omitted keys become the default."""
-    return ApiCall("PUT", f"users/{quote(user_id, safe='')}/preferences", _document, body=preferred)
+    return ApiCall("PUT", f"users/{quote(user_id, safe='')}/preferences", read_document, body=preferred)
 
 
 def own_addresses(holder_id: str) -> ApiCall[Document]:
     """Return the own addresses of a user or team, masked, and whether they are verified (``data``)."""
-    return ApiCall("GET", f"addresses/{quote(holder_id, safe='')}", _document)
+    return ApiCall("GET", f"addresses/{quote(holder_id, safe='')}", read_document)
 
 
 def set_own_address(holder_id: str, channel: str, address: Document) -> ApiCall[Document]:
     """Set the own address of a user or team for a channel (``Slack``); it gets nothing until it is verified."""
-    return ApiCall("PUT", _address(holder_id, channel), _document, body=address)
+    return ApiCall("PUT", _address(holder_id, channel), read_document, body=address)
 
 
 def remove_own_address(holder_id: str, channel: str) -> ApiCall[Document]:
     """Remove the own address of a user or team for a channel; return those that are left."""
-    return ApiCall("DELETE", _address(holder_id, channel), _document)
+    return ApiCall("DELETE", _address(holder_id, channel), read_document)
 
 
 def send_address_code(holder_id: str, channel: str) -> ApiCall[Document]:
     """Send a message with a code to an own address; return how that went, and the address."""
-    return ApiCall("POST", f"{_address(holder_id, channel)}/code", _document)
+    return ApiCall("POST", f"{_address(holder_id, channel)}/code", read_document)
 
 
 def verify_own_address(holder_id: str, channel: str, code: str) -> ApiCall[Document]:
     """Verify an own address with the code that was sent there."""
-    return ApiCall("POST", f"{_address(holder_id, channel)}/verify", _document, body={"code": code})
+    return ApiCall("POST", f"{_address(holder_id, channel)}/verify", read_document, body={"code": code})
 
 
 def _address(holder_id: str, channel: str) -> str:
     return f"addresses/{quote(holder_id, safe='')}/{quote(channel, safe='')}"
-
-
-def _document(answer: Document) -> Document:
-    return answer

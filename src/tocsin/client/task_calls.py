@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tocsin.client.call import ApiCall, Filter, Pages, pages_of
+from tocsin.client.call import ApiCall, Filter, Pages, pages_of, read_document, without_none
 from tocsin.model.entity import Document
 
 _ROOT = "tasks"
@@ -15,18 +15,18 @@ _ROOT = "tasks"
 
 def create_task(task: Document) -> ApiCall[Document]:
     """Create a task: ``about``, ``category``, ``type``, and what else ``POST /tasks`` reads."""
-    return ApiCall("POST", _ROOT, _document, body=task)
+    return ApiCall("POST", _ROOT, read_document, body=task)
 
 
 def list_tasks(**filters: Filter) -> Pages[Document]:
     """Iterate over tasks, last changed first; filters are the API's, e.g. ``status_group``, ``assignee``."""
-    return pages_of(_ROOT, filters, _document)
+    return pages_of(_ROOT, filters, read_document)
 
 
 def get_task(name: str) -> ApiCall[Document]:
     """Return a task, by its number (``TASK-00007``) or id."""
     path = _path("name", name) if name.startswith("TASK-") else _path(name)
-    return ApiCall("GET", path, _document)
+    return ApiCall("GET", path, read_document)
 
 
 def resolve_task(
@@ -34,18 +34,14 @@ def resolve_task(
 ) -> ApiCall[Document]:
     """Take a task by ``approve``, ``reject``, ``complete``, ``cancel`` or ``reopen``; one approved writes its asset."""
     body = {"transitionId": transition, "comment": comment, "newValue": new_value}
-    stated_values = {key: value for key, value in body.items() if value is not None}
-    return ApiCall("POST", _path(task_id, "resolve"), _document, body=stated_values)
+    stated_values = without_none(body)
+    return ApiCall("POST", _path(task_id, "resolve"), read_document, body=stated_values)
 
 
 def comment_on_task(task_id: str, message: str) -> ApiCall[Document]:
     """Add a comment to a task."""
-    return ApiCall("POST", _path(task_id, "comments"), _document, body={"message": message})
+    return ApiCall("POST", _path(task_id, "comments"), read_document, body={"message": message})
 
 
 def _path(*parts: str) -> str:
     return "/".join((_ROOT, *(quote(part, safe="") for part in parts)))
-
-
-def _document(answer: Document) -> Document:
-    return answer

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tocsin.catalogue.feed import events, people
 from tocsin.catalogue.feed.requests import MOST_PEOPLE
-from tocsin.catalogue.feed.thread_writes import NewThread, TaskEnd, begin_thread, end_task, keep, with_event
+from tocsin.catalogue.feed.thread_writes import NewThread, begin_thread, end_task, keep, task_end_of, with_event
 from tocsin.errors import Conflict, Forbidden, InvalidInput
 from tocsin.flow.capture.authorization import EVERYTHING
 from tocsin.flow.capture.ports import Hold
@@ -231,9 +231,5 @@ def _hand_on(record: Record, thread: StoredThread, term: Stored) -> None:
 
 
 def _end(record: Record, thread: StoredThread, term: Stored, state: TaskState, comment: str | None) -> Written:
-    is_approved = state is TaskState.APPROVED
-    details = {"newValue": APPROVED} if is_approved else {}
-    message = f"{state}: {comment}" if comment else f"{state} the term."
-    event_type = EventType.TASK_RESOLVED if is_approved else EventType.TASK_CLOSED
-    facts = {"state": state.value, **({"comment": comment} if comment else {})}
-    return end_task(record, thread, term, TaskEnd(details, message, event_type, facts))
+    details = {"newValue": APPROVED} if state is TaskState.APPROVED else {}
+    return end_task(record, thread, term, task_end_of(state, comment, details, subject="the term"))

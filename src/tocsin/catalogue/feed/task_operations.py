@@ -14,7 +14,6 @@ from tocsin.catalogue.feed.field_updates import carry_out_update, checked_propos
 from tocsin.catalogue.feed.task_requests import Decision, TaskRequest, checked_facts
 from tocsin.catalogue.feed.thread_writes import (
     NewThread,
-    TaskEnd,
     add_post,
     begin_thread,
     end_task,
@@ -22,6 +21,7 @@ from tocsin.catalogue.feed.thread_writes import (
     find_thread,
     keep,
     post_of,
+    task_end_of,
     with_event,
     with_post,
 )
@@ -237,15 +237,10 @@ def _transition_from(thread: StoredThread, transition: Transition) -> Transition
 
 
 def _end(record: Record, thread: StoredThread, asset: Stored, decision: Decision) -> Written:
-    state = decision.transition.state
     details, event = (
         _write_into_asset(record, thread, asset, decision) if decision.transition is APPROVE else ({}, None)
     )
-    is_resolved = decision.transition in (APPROVE, COMPLETE)
-    message = f"{state}: {decision.comment}" if decision.comment else f"{state} the task."
-    facts = {"state": state.value, **({"comment": decision.comment} if decision.comment else {})}
-    event_type = EventType.TASK_RESOLVED if is_resolved else EventType.TASK_CLOSED
-    change = end_task(record, thread, asset, TaskEnd(details, message, event_type, facts))
+    change = end_task(record, thread, asset, task_end_of(decision.transition.state, decision.comment, details))
     return replace(change, cascaded=(event,) if event else ())
 
 

@@ -19,8 +19,10 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Stored, Written, not_found
-from tocsin.model.task import GLOSSARY_APPROVAL, task_type_of
+from tocsin.model.task import GLOSSARY_APPROVAL, TaskState, task_type_of
 from tocsin.model.thread import FACTS, StoredThread, TaskStatus, ThreadType
+
+_RESOLVED_STATES = (TaskState.APPROVED, TaskState.COMPLETED)
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,13 @@ class TaskEnd:
     message: str
     event_type: EventType
     facts: Document = field(default_factory=dict)
+
+
+def task_end_of(state: TaskState, comment: str | None, details: Document, *, subject: str = "the task") -> TaskEnd:
+    """Return how a task ends in a state of 2.x, with a comment if there is one; else its post names the ``subject``."""
+    event_type = EventType.TASK_RESOLVED if state in _RESOLVED_STATES else EventType.TASK_CLOSED
+    facts = {"state": state.value, **({"comment": comment} if comment else {})}
+    return TaskEnd(details, f"{state}: {comment}" if comment else f"{state} {subject}.", event_type, facts)
 
 
 @dataclass(frozen=True)

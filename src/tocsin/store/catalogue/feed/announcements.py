@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import ColumnElement, Connection, Engine, and_, false, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Engine, and_, false, or_, select
 
 from tocsin.errors import NotFound
 from tocsin.model.announced_thread import AnnouncementStatus, announcement_document
@@ -17,7 +17,7 @@ from tocsin.model.thread import StoredThread, ThreadType
 from tocsin.store.catalogue.access.visibility import Scopes
 from tocsin.store.catalogue.feed.filters import lies_at, lies_in_domain, lies_in_scopes
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, thread_of
-from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, ThreadWindow, threads_in
+from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, ThreadWindow, asset_in, count_threads, threads_in
 from tocsin.store.database.documents import references_by_id
 from tocsin.store.database.engine import reading
 from tocsin.store.database.feed_tables import thread
@@ -79,7 +79,8 @@ class AnnouncementList:
         with reading(self._engine) as connection:
             threads, after, before = threads_in(connection, window, _conditions(announcement_filter), sees)
             documents = _documents(connection, threads, announcement_filter.now_ms)
-            return ThreadPage(documents, _matching_count(connection, announcement_filter), after, before)
+            conditions = _conditions(announcement_filter) + lies_in_scopes(announcement_filter.scopes)
+            return ThreadPage(documents, count_threads(connection, conditions), after, before)
 
     def due(self, now_ms: int) -> list[str]:
         """Return the ids of announcements of live assets whose start has come and that nobody was told of."""
@@ -98,11 +99,6 @@ class AnnouncementList:
             if row is None:
                 raise NotFound(f"announcement {name} not found")
             return _documents(connection, [thread_of(row)], now_ms)[0]
-
-
-def _matching_count(connection: Connection, announcement_filter: AnnouncementFilter) -> int:
-    conditions = _conditions(announcement_filter) + lies_in_scopes(announcement_filter.scopes)
-    return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
 
 
 def _conditions(announcement_filter: AnnouncementFilter) -> list[_Condition]:
@@ -131,9 +127,7 @@ def _documents(connection: Connection, threads: Sequence[StoredThread], now_ms: 
     references = references_by_id(connection, ids)
     documents = []
     for stored_thread in threads:
-        asset = references.get(stored_thread.about_id)
-        if asset is None:
-            raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+        asset = asset_in(references, stored_thread)
         domain_ids = stored_thread.document.get("domains") or ()
         domains = [references[one] for one in domain_ids if one in references]
         documents.append(announcement_document(stored_thread, asset, domains, now_ms))

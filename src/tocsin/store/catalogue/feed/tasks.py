@@ -18,7 +18,7 @@ from tocsin.model.thread import FACTS, StoredThread, ThreadPart, ThreadType, ref
 from tocsin.store.catalogue.access.visibility import Scopes
 from tocsin.store.catalogue.feed.filters import lies_in_domain, lies_in_scopes
 from tocsin.store.catalogue.feed.rows import THREAD_COLUMNS, SqlThreads, thread_of
-from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, ThreadWindow, threads_in
+from tocsin.store.catalogue.feed.threads import Sees, ThreadPage, ThreadWindow, asset_in, count_threads, threads_in
 from tocsin.store.database.documents import references_by_id
 from tocsin.store.database.engine import reading
 from tocsin.store.database.feed_tables import thread, thread_part
@@ -96,7 +96,7 @@ class TaskList:
         """Return the tasks that fit the filter and ``sees`` allows, each with its latest comments."""
         with reading(self._engine) as connection:
             threads, after, before = threads_in(connection, window, _conditions(connection, task_filter), sees)
-            total = _matching_count(connection, task_filter)
+            total = count_threads(connection, _visible_conditions(connection, task_filter))
             return ThreadPage(self._documents(connection, threads, comments), total, after, before)
 
     def counts(self, task_filter: TaskFilter) -> dict[str, int]:
@@ -114,19 +114,12 @@ class TaskList:
         references = references_by_id(connection, ids)
         documents = []
         for stored_thread in threads:
-            asset = references.get(stored_thread.about_id)
-            if asset is None:
-                raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+            asset = asset_in(references, stored_thread)
             shown_comments = [
                 _comment(post, references.get(authors.get(post["id"], ""))) for post in posts[stored_thread.id]
             ]
             documents.append(self._show(stored_thread, TaskSurroundings(asset, references, shown_comments)))
         return documents
-
-
-def _matching_count(connection: Connection, task_filter: TaskFilter) -> int:
-    query = select(func.count()).select_from(thread).where(*_visible_conditions(connection, task_filter))
-    return int(connection.execute(query).scalar_one())
 
 
 def _visible_conditions(connection: Connection, task_filter: TaskFilter) -> list[_Condition]:

@@ -7,7 +7,7 @@ Next: ``store/catalogue/feed/filters.py`` for the filters.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -181,7 +181,11 @@ def threads_in(
 
 
 def _matching_count(connection: Connection, query: FeedQuery) -> int:
-    conditions = conditions_to_count(connection, query)
+    return count_threads(connection, conditions_to_count(connection, query))
+
+
+def count_threads(connection: Connection, conditions: Sequence[Any]) -> int:  # Any: SQLAlchemy's conditions
+    """Return how many threads fulfil these conditions."""
     return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
 
 
@@ -241,13 +245,19 @@ def _thread_documents(connection: Connection, threads: Sequence[StoredThread], p
     latest_posts = SqlThreads(connection).latest_posts_of(threads, posts)
     documents = []
     for stored_thread in threads:
-        asset = references.get(stored_thread.about_id)
-        if asset is None:
-            raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+        asset = asset_in(references, stored_thread)
         documents.append(
             _with_assignees(thread_document(stored_thread, asset, latest_posts[stored_thread.id]), references)
         )
     return documents
+
+
+def asset_in(references: Mapping[str, Document], stored_thread: StoredThread) -> Document:
+    """Return the reference to what a thread is about, of those by id. Raises ``NotFound``: it is gone."""
+    asset = references.get(stored_thread.about_id)
+    if asset is None:
+        raise NotFound(f"{stored_thread.about_type} {stored_thread.about_id} not found")
+    return asset
 
 
 def _with_assignees(document: Document, references: dict[str, Document]) -> Document:

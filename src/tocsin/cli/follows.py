@@ -14,7 +14,7 @@ from tocsin.cli.assets import AsUser, OfType, find_followable, find_user
 from tocsin.cli.exit_codes import FAULT
 from tocsin.cli.output import AsJson, printable, show_rows, show_text
 from tocsin.cli.own_zone import own_zone
-from tocsin.cli.preference_tables import choices_text, follow_choices
+from tocsin.cli.preference_tables import OverChannel, choices_text, follow_choices
 from tocsin.cli.progress import progress_bar, waiting_for
 from tocsin.client import Client, Entity
 from tocsin.delivery.lines import moment_text
@@ -41,14 +41,10 @@ OfKinds = Annotated[
     list[str] | None,
     typer.Option("--kinds", metavar="KIND,…", help="Of which kinds of change it tells (`tocsin kinds`); default: all."),
 ]
-OverChannel = Annotated[
-    list[str] | None,
-    typer.Option("--channel", help="inApp, email, slack, msTeams, gchat or webhook; default: all. May be repeated."),
-]
-Rhythm = Annotated[
+Frequent = Annotated[
     str | None,
     typer.Option(
-        "--rhythm",
+        "--frequency",
         help="How often: immediate, hourly, daily, 'daily 08:30', 'weekly friday', never; default: as you prefer else.",
     ),
 ]
@@ -99,7 +95,7 @@ def follow(  # noqa: PLR0913  # each option of the command is a parameter
     review: ToKeep = None,
     kinds: OfKinds = None,
     channel: OverChannel = None,
-    rhythm: Rhythm = None,
+    frequency: Frequent = None,
     dry_run: DryRun = False,
     user: AsUser = None,
     team: OfTeam = None,
@@ -108,18 +104,19 @@ def follow(  # noqa: PLR0913  # each option of the command is a parameter
 ) -> None:
     """Follow assets: you are notified in the app of each of their changes.
 
-    --kinds, --channel and --rhythm say what a follow tells of, also one that you have: of nothing but these kinds, over
-    these channels alone, so often. That counts for what you are told of because of this follow, above `tocsin kinds`;
-    --rhythm default takes it back. With --team all its members follow them by default; each may unfollow them.
+    --kinds, --channel and --frequency say what a follow tells of, also one that you have: of nothing but these kinds,
+    over these channels alone, so often. That counts for what you are told of because of this follow, above `tocsin
+    kinds`; --frequency default takes it back. With --team all its members follow them by default; each may unfollow
+    them.
 
     Examples: tocsin follow postgres_prod.ecommerce.public.orders --as dana.whitlock
-    · tocsin follow postgres_prod.ecommerce.public.orders --rhythm immediate
-    · tocsin follow postgres_prod.ecommerce.public.orders --kinds columns,testFailure --channel email --rhythm daily
+    · tocsin follow postgres_prod.ecommerce.public.orders --frequency immediate
+    · tocsin follow postgres_prod.ecommerce.public.orders --kinds columns,testFailure --channel email --frequency daily
     · tocsin follow --query 'domain:Finance AND tier:Tier.Tier1' --type table --dry-run
     """
     _check_selection(assets, query, review)
-    choices = follow_choices(kinds or [], channel or [], rhythm)
-    _check_follower(user, team, column or review or (None if choices is None else "rhythm"))
+    choices = follow_choices(kinds or [], channel or [], frequency)
+    _check_follower(user, team, column or review or (None if choices is None else "frequency"))
     if assets and len(assets) == 1 and not dry_run and team is None and choices is None:
         _change_one((assets[0], column), user, entity_type, follows=True, as_json=as_json)
     else:
@@ -232,7 +229,7 @@ def _check_selection(assets: Sequence[str] | None, query: str | None, listed: st
 def _check_follower(user: str | None, team: str | None, personal: str | None = None) -> None:
     """Refuse --team beside what is of a person."""
     if team is not None and (user is not None or personal is not None):
-        options = "--as, --column, --kinds, --channel, --rhythm, --review"
+        options = "--as, --column, --kinds, --channel, --frequency, --review"
         raise InvalidInput(f"--team goes with none of {options}.", field="team")
 
 

@@ -6,6 +6,9 @@ Next: ``cli/preferences.py``, ``cli/follows.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
 
 from tocsin.errors import InvalidInput
 from tocsin.model.change_kinds import Frequency
@@ -18,6 +21,11 @@ from tocsin.model.timed_frequency import parse_timed_frequency
 _CHANNELS = {"inapp": "ActivityFeed", "email": "Email", "slack": "Slack", "msteams": "MsTeams", "gchat": "GChat"}
 _CHANNELS |= {"webhook": "Webhook"}
 _TAKEN_BACK = "default"
+
+OverChannel = Annotated[
+    list[str] | None,
+    typer.Option("--channel", help="inApp, email, slack, msTeams, gchat or webhook; default: all. May be repeated."),
+]
 
 
 def cells_of(kinds: list[str], channels: list[str], frequency: str | None) -> list[tuple[str, str, str]]:
@@ -43,26 +51,28 @@ def channels_of(texts: Sequence[str]) -> list[str]:
     return [_CHANNELS[one.lower()] for one in texts]
 
 
-def follow_choices(kinds: Sequence[str], channels: Sequence[str], rhythm: str | None) -> Document | None:
+def follow_choices(kinds: Sequence[str], channels: Sequence[str], frequency: str | None) -> Document | None:
     """Return what options choose for a follow: only these kinds and channels, so often; None if they choose nothing.
 
     Raises
     ------
-    InvalidInput : there is no such channel or rhythm, or kinds are to be taken back
+    InvalidInput : there is no such channel or frequency, or kinds are to be taken back
     """
     names = [name.strip() for text in kinds for name in text.split(",") if name.strip()]
-    if rhythm == _TAKEN_BACK:
+    if frequency == _TAKEN_BACK:
         if names or channels:
-            raise InvalidInput("--rhythm default takes back what a follow tells of, of all kinds.", field="rhythm")
+            raise InvalidInput(
+                "--frequency default takes back what a follow tells of, of all kinds.", field="frequency"
+            )
         return {}
-    if not (names or channels or rhythm):
+    if not (names or channels or frequency):
         return None
-    frequency = rhythm or Frequency.IMMEDIATE.value
+    chosen_frequency = frequency or Frequency.IMMEDIATE.value
     try:
-        parse_timed_frequency(frequency)
+        parse_timed_frequency(chosen_frequency)
     except ValueError as error:
-        raise InvalidInput(str(error), field="rhythm") from error
-    return FollowChoices.only(names, [Channel(one) for one in channels_of(channels)], frequency).to_stored()
+        raise InvalidInput(str(error), field="frequency") from error
+    return FollowChoices.only(names, [Channel(one) for one in channels_of(channels)], chosen_frequency).to_stored()
 
 
 def choices_text(choices: Document) -> str:

@@ -14,7 +14,7 @@ import typer
 
 from tocsin.cli.assets import AsUser, find_user
 from tocsin.cli.output import AsJson, moment_text, show_facts, show_rows
-from tocsin.cli.preference_tables import cells_of, effective_rows, table_facts, with_cells
+from tocsin.cli.preference_tables import OverChannel, cells_of, effective_rows, table_facts, with_cells
 from tocsin.client import Client
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
@@ -63,10 +63,6 @@ _EVERYTHING = "all"
 
 
 OfKind = Annotated[list[str] | None, typer.Argument(metavar="KIND", help="Kinds to choose for.")]
-OverChannel = Annotated[
-    list[str] | None,
-    typer.Option("--channel", help="inApp, email, slack, msTeams, gchat or webhook; default: all. May be repeated."),
-]
 Frequent = Annotated[
     str | None,
     typer.Option(

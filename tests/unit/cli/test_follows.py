@@ -145,7 +145,7 @@ def test_what_a_follow_tells_of_is_sent_with_it(run: Run, small_server: SmallSer
     small_server.answer("POST", f"{API}/users/u/follows", result("orders"))
     channels = ("ActivityFeed", "Email", "Slack", "MsTeams", "GChat", "Webhook")
     mail = dict.fromkeys(channels, "never") | {"Email": "daily 08:30"}
-    options = ("--kinds", "columns,testFailure", "--channel", "email", "--rhythm", "daily 08:30")
+    options = ("--kinds", "columns,testFailure", "--channel", "email", "--frequency", "daily 08:30")
     assert run("follow", "a.orders", *options).code == 0
     assert small_server.requests[-1].body == {
         "names": ["a.orders"],
@@ -154,21 +154,21 @@ def test_what_a_follow_tells_of_is_sent_with_it(run: Run, small_server: SmallSer
             "channels": dict.fromkeys(channels, "never"),
         },
     }
-    assert run("follow", "a.orders", "--rhythm", "immediate").code == 0
+    assert run("follow", "a.orders", "--frequency", "immediate").code == 0
     everything = {"channels": dict.fromkeys(channels, "immediate")}
     assert small_server.requests[-1].body["preferences"] == everything
-    assert run("follow", "a.orders", "--rhythm", "never", "--channel", "slack").code == 0
+    assert run("follow", "a.orders", "--frequency", "never", "--channel", "slack").code == 0
     assert small_server.requests[-1].body["preferences"] == {"channels": {"Slack": "never"}}
-    assert run("follow", "a.orders", "--rhythm", "default").code == 0
+    assert run("follow", "a.orders", "--frequency", "default").code == 0
     assert small_server.requests[-1].body["preferences"] == {}
 
 
 def test_what_no_follow_can_tell_of_is_refused_before_anything_is_sent(run: Run, small_server: SmallServer) -> None:
     for options, says in (
-        (("--rhythm", "monthly"), "must be immediate, hourly"),
+        (("--frequency", "monthly"), "must be immediate, hourly"),
         (("--channel", "fax"), "--channel must be inApp"),
-        (("--rhythm", "default", "--kinds", "tag"), "takes back"),
-        (("--team", "shop", "--rhythm", "daily"), "--team goes with none of"),
+        (("--frequency", "default", "--kinds", "tag"), "takes back"),
+        (("--team", "shop", "--frequency", "daily"), "--team goes with none of"),
     ):
         ended = run("follow", "a.orders", *options)
         assert (ended.code != 0, says in ended.err) == (True, True), ended.err

@@ -69,7 +69,7 @@ def _kinds_in(event_type: str, derived_text: str) -> frozenset[str]:
 
 
 def select_heads() -> Select[Any]:  # Any: the columns of _COLUMNS
-    """Return the query of heads, to be tab_query and ordered."""
+    """Return the query of heads, without conditions and order."""
     return select(*_COLUMNS).select_from(notification).join(change_event, _OF_EVENT)
 
 
@@ -107,12 +107,12 @@ def heads_of(connection: Connection, head_rows: Sequence[Row[Any]]) -> list[Inbo
 
 
 def select_ids() -> Select[Any]:  # Any: the id
-    """Return the query of the ids of rows, to be tab_query and ordered."""
+    """Return the query of the ids of rows, without conditions and order."""
     return select(_ROW.id).select_from(notification).join(change_event, _OF_EVENT)
 
 
 def select_kinds() -> Select[Any]:  # Any: the two columns of ``kinds_of_rows``
-    """Return the query of what the kinds of the events of rows follow from, to be tab_query and ordered."""
+    """Return the query of what the kinds of the events of rows follow from, without conditions and order."""
     return select(_EVENT.event_type, _EVENT.derived).select_from(notification).join(change_event, _OF_EVENT)
 
 

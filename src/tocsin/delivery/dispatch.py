@@ -233,13 +233,13 @@ class Dispatch:
     ``buttons`` are those to acknowledge incidents and to answer change requests, by the id of a notification, and so
     are ``guidance``, what change requests ask for (``answerable``), and in a digest the ``incidents`` that its failures
     belong to, and their ``streaks``: since when, and how often in a row. ``requests`` are these change requests by
-    their ids, as they are now. ``read_only`` are the
-    notifications whose recipients may not acknowledge their incidents, None: nobody asked yet. Times are said in an
-    IANA ``zone``: a person's own, or else the alert's. ``event_bytes`` is the size of its events as JSON, and of the
-    failing rows that it may show. ``is_reduced``: a policy hides notifications or changes of it from its readers.
-    ``judged_at_s`` is the steady time at which its incidents and answers were found, and its rights and
-    preferences looked ahead for. ``composed`` is what was composed ahead of its time, if anything was. ``page_link``
-    makes the links to pages, which mark what was read; None: as they are.
+    their ids, as they are now. ``read_only`` are the notifications whose recipients may not acknowledge their
+    incidents, None: nobody asked yet. Times are said in an IANA ``zone``: a person's own, or else the alert's.
+    ``event_bytes`` is the size of its events as JSON, and of the failing rows that it may show. ``is_reduced``: a
+    policy hides notifications or changes of it from its readers. ``judged_at_s`` is the steady time at which its
+    incidents and answers were found, and its rights and preferences looked ahead for. ``composed`` is what was
+    composed ahead of its time, if anything was. ``page_link`` makes the links to pages, which mark what was read;
+    None: as they are.
     """
 
     message: Message

@@ -56,7 +56,7 @@ class Routes:
     def without_secrets(self, subscription_ids: Collection[str]) -> dict[str, dict[str, Route]]:
         """Return the routes of those of these that are enabled and can be read, with secrets masked.
 
-        For who words messages and sends none: executors of Spark's have no key.
+        For what words messages and sends none: Spark's executors have no key.
         """
         return {one.id: self._routes_of(one, None) for one in self._subscriptions.list_enabled(subscription_ids)}
 

@@ -91,9 +91,8 @@ class _ToldEvent(NamedTuple):
 def with_cause_threads(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
     """Return claimed messages, those that continue a cause with the first message about it to the same recipient.
 
-    Their events have log-in names, because display names do not tell people apart.
-
     A message of several causes continues none, nor does one that reports how an asset fares: it is told by itself.
+    Events have log-in names here, because display names do not tell people apart.
     """
     keys = {one.message.id: key for one in dispatches if (key := _key_of_message(one)) is not None}
     if not keys:

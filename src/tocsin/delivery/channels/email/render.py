@@ -1,8 +1,8 @@
 """Email rendering: a dispatch becomes the words of a mail: its subject, its text, its HTML.
 
 The texts come from ``delivery/wording/changes.py``, the layout from the templates of this package; nothing in an
-entity can add markup. Executors of Spark's import it, so nothing here sends. Next:
-``delivery/channels/email/mails.py``.
+entity can add markup. Spark's executors import it, so nothing here sends.
+Next: ``delivery/channels/email/mails.py``.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ router = DeclaredRoutes(prefix="/feed", tags=["feed"])
 class PageCursors(QueryParameters):
     """The cursors of a page."""
 
-    before: str | None = Field(default=None, max_length=100)
-    after: str | None = Field(default=None, max_length=100)
+    before: str | None = Field(default=None, max_length=_LONGEST_CURSOR)
+    after: str | None = Field(default=None, max_length=_LONGEST_CURSOR)
 
     def places(self) -> tuple[ThreadCursor | None, ThreadCursor | None]:
         """Return the places of ``after`` and ``before``, of which at most one is there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -11,6 +12,8 @@ from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_explain import alert, describe, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
+
+from tocsin.store.outbox.preferences import SqlPreferences
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 AT_ONCE: Json = {"channels": {"ActivityFeed": "immediate", "Email": "immediate"}}
@@ -81,6 +84,25 @@ def test_many_follows_are_chosen_for_at_once_also_those_that_were_there(
     client.post(f"/users/{user_id}/unfollow", json={"ids": [tables[0]["id"]]})
     client.put(f"/tables/{tables[0]['id']}/followers/{user_id}")
     assert choices_shown(client, user_id)["orders"] is None, "a new follow begins without choices"
+
+
+def test_what_is_chosen_in_another_tab_at_the_same_time_stays(
+    administrator: httpx.Client, ann: tuple[str, httpx.Client], orders: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_id, client = ann
+    refunds = table(administrator, "refunds")
+    client.put(f"/tables/{orders['id']}/followers/{user_id}")
+    store_choices = SqlPreferences.choose_for_follows
+
+    def store_after_another_tab(self: SqlPreferences, *args: Any, **times: int) -> None:  # Any: as of the method
+        monkeypatch.setattr(SqlPreferences, "choose_for_follows", store_choices)
+        request = {"ids": [refunds["id"]], "preferences": ONLY_TESTS}
+        assert client.post(f"/users/{user_id}/follows", json=request).is_success
+        store_choices(self, *args, **times)
+
+    monkeypatch.setattr(SqlPreferences, "choose_for_follows", store_after_another_tab)
+    assert put(client, user_id, orders["id"], AT_ONCE).is_success
+    assert choices_shown(client, user_id) == {"orders": AT_ONCE, "refunds": ONLY_TESTS}
 
 
 def test_a_saved_search_and_what_a_team_follows_by_default_have_choices_too(

@@ -261,7 +261,7 @@ def test_mail_waits_for_the_time_that_its_recipient_prefers(
     SqlPreferences(store_engine).put(company.ids["ana"], daily, now_ms=1)
     cem, orders = company.ids["cem"], company.ids["orders"]
     hourly = FollowChoices.only([], [], "hourly")
-    SqlPreferences(store_engine).choose_for_follows(cem, {orders: hourly}, {orders}, now_ms=1)
+    SqlPreferences(store_engine).choose_for_follows(cem, {orders: hourly}, now_ms=1)
     with running(spark, store_engine, tmp_path / "checkpoint"):
         for text in ("one", "two"):
             company.describe("orders", text)

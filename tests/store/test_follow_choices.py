@@ -24,6 +24,7 @@ from tocsin.store.outbox.quiet_times import SqlQuietTimes
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.recipients.mutes import Mutes
+from tocsin.store.recipients.team_follows import TeamFollows
 from tocsin.store.upkeep.fsck.inspection import inspect
 
 FOLLOWERS = [{"category": "Followers", "type": "Email"}, {"category": "Followers", "type": "ActivityFeed"}]
@@ -42,11 +43,10 @@ def company_of(engine: Engine, **destination: Any) -> SmallCompany:
 
 
 def choose(company: SmallCompany, choices: FollowChoices, *keys: str, at_ms: int = 1) -> None:
-    """Let cem choose for follows; those are all that cem follows."""
+    """Let cem choose for follows."""
     choices_by_key = {company.ids.get(key, key): choices for key in keys}
     store = SqlPreferences(company.engine)
-    before = store.choices_for_follows(company.ids["cem"])
-    store.choose_for_follows(company.ids["cem"], choices_by_key, {*before, *choices_by_key}, now_ms=at_ms)
+    store.choose_for_follows(company.ids["cem"], choices_by_key, now_ms=at_ms)
 
 
 def choices_told(company: SmallCompany, table: str = "orders", *, at_ms: int = NIGHT_MS) -> list[str | None]:
@@ -247,11 +247,11 @@ def test_a_person_has_choices_for_so_many_follows_and_for_none_that_ended(store_
     company = company_of(store_engine)
     store, cem = SqlPreferences(store_engine), company.ids["cem"]
     many = {f"asset {number}": AT_ONCE for number in range(MOST_CHOSEN)}
-    store.choose_for_follows(cem, many, many.keys(), now_ms=1)
+    store.choose_for_follows(cem, many, now_ms=1)
     with pytest.raises(InvalidInput, match="1,000 follows at most, not 1,001"):
-        store.choose_for_follows(cem, {"another": AT_ONCE}, {*many, "another"}, now_ms=2)
+        store.choose_for_follows(cem, {"another": AT_ONCE}, now_ms=2)
     assert len(store.choices_for_follows(cem)) == MOST_CHOSEN
-    store.choose_for_follows(cem, {"another": AT_ONCE}, {"another"}, now_ms=3)
+    store.choose_for_follows(cem, {"another": AT_ONCE}, many.keys(), now_ms=3)
     assert list(store.choices_for_follows(cem)) == ["another"]
 
 
@@ -279,3 +279,34 @@ def test_choices_that_change_while_a_micro_batch_is_under_way_are_used_whole(
     assert in_app(store_engine, company.ids["cem"]) == [(NIGHT_MS, of_orders)] * 2
     assert choices_told(company, at_ms=NIGHT_MS + 10) == [f"follow immediate  {company.ids['orders']}"]
     assert inspect(store_engine).findings == []
+
+
+def test_who_follows_again_keeps_the_choices_and_a_new_follow_begins_without(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    cem, actor, orders = company.ids["cem"], company.actor("cem"), company.ids["orders"]
+    company.writes.follow("table", orders, cem, actor=actor, column="email")
+    choose(company, AT_ONCE, "orders", f"{orders}/email")
+    for column in (None, "email"):
+        assert company.writes.follow("table", orders, cem, actor=actor, column=column).event is None
+    assert SqlPreferences(store_engine).choices_for_follows(cem) == {orders: AT_ONCE, f"{orders}/email": AT_ONCE}
+    company.writes.unfollow("table", orders, cem, actor=actor)
+    choose(company, FollowChoices.only([], [], "never"), "orders")  # asked before the follow ended, stored after it
+    company.writes.follow("table", orders, cem, actor=actor)
+    assert list(SqlPreferences(store_engine).choices_for_follows(cem)) == [f"{orders}/email"]
+
+
+def test_choices_for_what_a_team_lets_follow_go_on_when_it_is_followed_directly_and_end_with_the_team(
+    store_engine: Engine,
+) -> None:
+    company = company_of(store_engine)
+    cem, actor, revenue = company.ids["cem"], company.actor("cem"), company.ids["revenue"]
+    teams = TeamFollows(store_engine)
+    teams.add(company.ids["shop"], "table", revenue, now_ms=1)
+    choose(company, AT_ONCE, "revenue")
+    company.writes.follow("table", revenue, cem, actor=actor)
+    assert list(SqlPreferences(store_engine).choices_for_follows(cem)) == [revenue]
+    company.writes.unfollow("table", revenue, cem, actor=actor)
+    choose(company, AT_ONCE, "revenue")
+    teams.remove(company.ids["shop"], revenue)
+    company.writes.follow("table", revenue, cem, actor=actor)
+    assert SqlPreferences(store_engine).choices_for_follows(cem) == {}

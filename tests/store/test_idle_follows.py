@@ -220,3 +220,36 @@ def test_more_people_than_one_run_judges_take_several(
     for _ in range(5):
         job.look()
     assert len(threads(company.engine)) == 4
+
+
+def test_what_was_warned_of_and_is_followed_anew_does_not_end(company: SmallCompany, job: IdleFollowsJob) -> None:
+    pass_days(company, job, IDLE_DAYS + 2)
+    cem, actor = company.ids["cem"], company.actor("cem")
+    for column in (None, "email"):
+        company.writes.unfollow("table", company.ids["orders"], cem, actor=actor, column=column)
+    assert IdleFollows(company.engine).of(cem) == {}, "the notice names only what still ends"
+    for column in (None, "email"):
+        company.writes.follow("table", company.ids["orders"], cem, actor=actor, column=column)
+    pass_days(company, job, 9)
+    assert names_followed_by(company) == EVERYTHING
+
+
+def test_what_is_kept_while_a_run_ends_follows_is_remembered_as_kept(
+    company: SmallCompany, job: IdleFollowsJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pass_days(company, job, IDLE_DAYS + 7)
+    place, kept_ms = FollowPlace(company.ids["cem"], company.ids["orders"]), company.clock.now_ms() + DAY_MS
+    read_due = IdleFollows.due
+
+    def read_and_keep(self: IdleFollows, limit: int) -> list[FollowPlace]:
+        places = read_due(self, limit)
+        self.keep(place, kept_ms)
+        return places
+
+    with monkeypatch.context() as patch:
+        patch.setattr(IdleFollows, "due", read_and_keep)
+        pass_days(company, job, 1)
+    assert names_followed_by(company) == ["pg.store.public", "pg.store.public.orders"]
+    idle = IdleFollows(company.engine).of(company.ids["cem"])[company.ids["orders"], None]
+    assert (idle.kept_ms, idle.notice_id) == (kept_ms, None)
+    assert len(threads(company.engine)) == 1, "it is not warned of once more"

@@ -81,7 +81,7 @@ class IdleFollowsJob:
             followed = idle_follows.get(place)
             if followed is not None and self._idle.is_due(place):
                 ended_count += self._unfollow(place, followed)
-            self._idle.forget([place])
+            self._idle.forget_due(place)
         if ended_count:
             _LOG.info("idle_follows_ended", user_id=user_id, follows=ended_count)
         return ended_count

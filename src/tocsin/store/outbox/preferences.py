@@ -129,15 +129,17 @@ class SqlPreferences:
             return choices_of(connection, user_id)
 
     def choose_for_follows(
-        self, user_id: str, choices: Mapping[str, FollowChoices], followed_keys: Collection[str], *, now_ms: int
+        self, user_id: str, choices: Mapping[str, FollowChoices], ended_keys: Collection[str] = (), *, now_ms: int
     ) -> None:
-        """Replace what a person chose for some of ``followed_keys``, their follows; messages move as in ``put``.
+        """Replace what a person chose for some follows; messages move as in ``put``.
+
+        What they had chosen for ``ended_keys``, which they no longer follow, goes.
 
         Raises
         ------
         InvalidInput : they are more than a person may have
         """
-        self._write(user_id, lambda it: change_choices(it, user_id, choices, followed_keys, now_ms), now_ms)
+        self._write(user_id, lambda it: change_choices(it, user_id, choices, ended_keys, now_ms), now_ms)
 
     def _write(self, user_id: str, write: Callable[[Connection], None], now_ms: int) -> None:
         """Write something that a person prefers; messages that wait become due as they prefer it now."""

@@ -6,10 +6,10 @@ of for a week. Next: ``jobs/idle_follows.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Engine, and_, delete, select, tuple_, union, update
+from sqlalchemy import ColumnElement, Engine, and_, delete, select, union, update
 
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.store.database.engine import insert_into, reading, writing
@@ -24,6 +24,7 @@ WARNED_DAYS = 7
 
 _ROW = idle_follow.c
 _IS_WARNED = and_(_ROW.notice_id.is_not(None), _ROW.warned_ms.is_not(None))
+_IS_DUE = and_(_IS_WARNED, _ROW.days >= WARNED_DAYS)
 _NOT_WARNED = {"notice_id": None, "warned_ms": None, "days": 0, "counted_ms": None}
 
 
@@ -118,7 +119,7 @@ class IdleFollows:
 
     def due(self, limit: int) -> list[FollowPlace]:
         """Return follows whose week is over, those of a person together."""
-        query = select(_ROW.user_id, _ROW.entity_id, _ROW.column_path).where(_IS_WARNED, _ROW.days >= WARNED_DAYS)
+        query = select(_ROW.user_id, _ROW.entity_id, _ROW.column_path).where(_IS_DUE)
         with reading(self._engine) as connection:
             return [
                 FollowPlace(*row) for row in connection.execute(query.order_by(*query.selected_columns).limit(limit))
@@ -127,14 +128,13 @@ class IdleFollows:
     def is_due(self, place: FollowPlace) -> bool:
         """Return whether the week of a follow is over, and nobody has kept it."""
         with reading(self._engine) as connection:
-            query = select(_ROW.days).where(_is_at([place]), _IS_WARNED, _ROW.days >= WARNED_DAYS)
+            query = select(_ROW.days).where(_is_at(place), _IS_DUE)
             return connection.scalar(query) is not None
 
-    def forget(self, places: Sequence[FollowPlace]) -> None:
-        """Forget these follows: they have ended, or are used again."""
-        if places:
-            with writing(self._engine) as connection:
-                connection.execute(delete(idle_follow).where(_is_at(places)))
+    def forget_due(self, place: FollowPlace) -> None:
+        """Forget a follow whose week is over, since it is used again; what its person has just kept stays so."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(idle_follow).where(_is_at(place), _IS_DUE))
 
     def forget_warnings(self) -> None:
         """Forget all warnings: nothing is to end any more. What was kept stays so."""
@@ -144,7 +144,7 @@ class IdleFollows:
 
     def keep(self, place: FollowPlace, now_ms: int) -> bool:
         """Let a follow go on that was about to end, judged anew from now on; False if it was not."""
-        is_warned = and_(_is_at([place]), _ROW.notice_id.is_not(None))
+        is_warned = and_(_is_at(place), _ROW.notice_id.is_not(None))
         with writing(self._engine) as connection:
             keeping = update(idle_follow).where(is_warned).values(**_NOT_WARNED, kept_ms=now_ms)
             return bool(connection.execute(keeping).rowcount)
@@ -159,5 +159,5 @@ class IdleFollows:
         return places
 
 
-def _is_at(places: Sequence[FollowPlace]) -> ColumnElement[bool]:
-    return tuple_(_ROW.user_id, _ROW.entity_id, _ROW.column_path).in_([tuple(one) for one in places])
+def _is_at(place: FollowPlace) -> ColumnElement[bool]:
+    return and_(_ROW.user_id == place.user_id, _ROW.entity_id == place.entity_id, _ROW.column_path == place.column_path)

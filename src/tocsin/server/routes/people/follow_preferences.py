@@ -55,10 +55,12 @@ def put_follow_preferences(
 def choose_for_follows(user_id: str, choices: Mapping[str, FollowChoices], caller: Caller) -> None:
     """Store what a person has chosen for follows; what they chose for what they follow no longer goes."""
     stores = caller.parts.alert_stores
+    earlier_keys = stores.preferences.choices_for_follows(user_id).keys()  # what is chosen meanwhile stays
     follows = [*stores.followed_assets.of(user_id), *stores.team_follows.of_member(user_id)]
     followed_keys = {follow_key(*place) for place in places_of(follows)} | _owned_alerts(user_id, caller)
     now_ms = caller.parts.clock.now_ms()
-    stores.preferences.choose_for_follows(user_id, choices, followed_keys | choices.keys(), now_ms=now_ms)
+    ended_keys = earlier_keys - followed_keys - choices.keys()
+    stores.preferences.choose_for_follows(user_id, choices, ended_keys, now_ms=now_ms)
 
 
 def check_choices(choices: FollowChoices, caller: Caller) -> None:

@@ -22,7 +22,6 @@ from tocsin.model.entity import Document, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import INHERITABLE, Entry, Heritage, types_above
 from tocsin.model.lineage import Edge
-from tocsin.model.notification import follow_key
 from tocsin.model.stored import CapturedEvent, Key, Relabelling, Stored
 from tocsin.model.thread import THREAD
 from tocsin.store.catalogue.access import rules_revision
@@ -46,7 +45,7 @@ from tocsin.store.catalogue.relations import label_names, past, projections, sou
 from tocsin.store.catalogue.relations import lineage_edges as edges
 from tocsin.store.catalogue.relations import names as former_names
 from tocsin.store.catalogue.relations.column_follows import ColumnFollowRows, erase_follower
-from tocsin.store.catalogue.relations.follow_choices import forget_choices
+from tocsin.store.catalogue.relations.follow_choices import begin_anew, forget_follow
 from tocsin.store.catalogue.relations.inheritance import heritage_on
 from tocsin.store.catalogue.relations.label_names import RenamingRows
 from tocsin.store.catalogue.relations.past import Relation, RelationChanges
@@ -310,12 +309,12 @@ class SqlTransaction:
     def follow(self, entity: Stored, user_id: str, column_path: str | None = None) -> bool:
         """Make the user a follower, perhaps of a column, as of the event of this write; False if they were one."""
         if column_path is not None:
-            forget_choices(self._connection, user_id, follow_key(entity.id, column_path))
             return self._column_follows.begin(self._connection, (entity.id, column_path, user_id))
         follow = tables.follow.c
         is_following = select(follow.user_id).where(follow.entity_id == entity.id, follow.user_id == user_id)
         if self._run(is_following).first():
             return False
+        begin_anew(self._connection, user_id, entity.id)
         row = {"entity_id": entity.id, "user_id": user_id, "entity_type": entity.entity_type}
         self._run(insert(tables.follow), row)
         self._relations.begin(entity.id, tables.follow, (entity.id, user_id))
@@ -323,7 +322,7 @@ class SqlTransaction:
 
     def unfollow(self, entity: Stored, user_id: str, column_path: str | None = None) -> bool:
         """Make the user no follower, perhaps of a column; False if they were none."""
-        forget_choices(self._connection, user_id, follow_key(entity.id, column_path))
+        forget_follow(self._connection, user_id, entity.id, column_path)
         if column_path is not None:
             return self._column_follows.end(self._connection, (entity.id, column_path, user_id))
         follow = tables.follow.c

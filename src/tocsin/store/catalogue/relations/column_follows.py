@@ -13,6 +13,7 @@ from sqlalchemy import Connection, delete, insert, select, text, update
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.columns import column_fqns, path_below, removed_columns
+from tocsin.store.catalogue.relations.follow_choices import forget_follow
 from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.follow_tables import column_follow, follow_refusal
 
@@ -34,6 +35,8 @@ class ColumnFollowRows:
         _hold(connection, key)
         if is_current(connection, key):
             return False
+        entity_id, column_path, user_id = key
+        forget_follow(connection, user_id, entity_id, column_path)  # a column of that name may have been removed
         self._begun.setdefault(key[0], []).append(key)
         return True
 

@@ -11,14 +11,17 @@ from functools import lru_cache
 
 import orjson
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.follow_choices import MOST_CHOSEN, FollowChoices
+from tocsin.model.notification import follow_key
 from tocsin.store.database.engine import insert_into
+from tocsin.store.database.follow_tables import idle_follow, team_follow
 from tocsin.store.database.people_tables import NO_DOCUMENT, notification_preference
 
-_ROW = notification_preference.c
+_ROW, _TEAM, _IDLE = notification_preference.c, team_follow.c, idle_follow.c
 _CHOICES = TypeAdapter(dict[str, FollowChoices])
 
 
@@ -41,10 +44,10 @@ def change_choices(
     connection: Connection,
     user_id: str,
     changes: Mapping[str, FollowChoices],
-    followed_keys: Collection[str],
+    ended_keys: Collection[str],
     at_ms: int,
 ) -> None:
-    """Replace a person's choices for some follows; empty ones end. Those for what they no longer follow go as well.
+    """Replace a person's choices for some follows; empty ones end. Those for ``ended_keys`` go as well.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def change_choices(
     connection.execute(insert_into(connection, notification_preference).values(row).on_conflict_do_nothing())
     query = select(_ROW.follows).where(_ROW.user_id == user_id).with_for_update()
     choices = {**parse_choices(connection.scalar(query)), **changes}
-    choices = {key: one for key, one in choices.items() if key in followed_keys and not one.is_empty}
+    choices = {key: one for key, one in choices.items() if key not in ended_keys and not one.is_empty}
     if len(choices) > MOST_CHOSEN:
         raise InvalidInput(f"A person may have choices for {MOST_CHOSEN:,} follows at most, not {len(choices):,}.")
     text = _text_of(choices)
@@ -71,6 +74,24 @@ def forget_choices(connection: Connection, user_id: str, key: str) -> None:
     if choices.pop(key, None) is not None:
         columns = {"follows": _text_of(choices)}
         connection.execute(update(notification_preference).where(_ROW.user_id == user_id).values(columns))
+
+
+def begin_anew(connection: Connection, user_id: str, entity_id: str) -> None:
+    """Remove what is left of an earlier follow of an asset, unless a team lets its members follow it.
+
+    Then it may have been one by default all the time, and goes on. Choices that were stored while a follow ended, or by
+    who has left a team since, are no choices for a new one.
+    """
+    is_let = (_TEAM.entity_id == entity_id) & (_TEAM.until_offset == NO_END)
+    if connection.scalar(select(_TEAM.entity_id).where(is_let).limit(1)) is None:
+        forget_follow(connection, user_id, entity_id)
+
+
+def forget_follow(connection: Connection, user_id: str, entity_id: str, column_path: str | None = None) -> None:
+    """Remove what is kept of a follow that ends: what was chosen for it, and that its end was warned of."""
+    forget_choices(connection, user_id, follow_key(entity_id, column_path))
+    is_it = (_IDLE.user_id == user_id) & (_IDLE.entity_id == entity_id) & (_IDLE.column_path == (column_path or ""))
+    connection.execute(delete(idle_follow).where(is_it))
 
 
 def _text_of(choices: Mapping[str, FollowChoices]) -> str | None:

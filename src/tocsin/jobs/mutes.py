@@ -21,6 +21,7 @@ from tocsin.clock import Clock, SystemClock
 from tocsin.errors import Conflict, NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.entity import Document
+from tocsin.model.mentions import mention_of
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -83,4 +84,4 @@ class MutesJob:
 def _thread(user_fqn: str) -> Document:
     """Return the request of the thread that tells a person of their mutes."""
     link = f"<#E::user::{user_fqn}>"
-    return {"about": link, "message": f"{link} {_NOTICE}"}
+    return {"about": link, "message": f"{mention_of(user_fqn)} {_NOTICE}"}

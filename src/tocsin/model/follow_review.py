@@ -14,6 +14,7 @@ from uuid import uuid5
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.follow_choices import FollowChoices
+from tocsin.model.mentions import mention_of
 from tocsin.model.notification import NAMESPACE, follow_key
 from tocsin.model.phrases import count_text
 
@@ -168,6 +169,7 @@ def advice_thread(user_fqn: str) -> Document:
     """
     link = f"<#E::user::{user_fqn}>"
     message = (
-        f"{link} You follow more than {ADVISED_FOLLOWS} assets; with so many it is hard to see what matters. {_HOW}"
+        f"{mention_of(user_fqn)} You follow more than {ADVISED_FOLLOWS} assets; "
+        f"with so many it is hard to see what matters. {_HOW}"
     )
     return {"about": link, "message": message}

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
@@ -25,6 +25,8 @@ _LINK = re.compile(rf"<#E::\w{{1,60}}::(?P<path>{_NAME})(?:\|{_LABEL})?>")
 _MARKDOWN_LINK = re.compile(r"!?\[(?P<label>[^\]\n]{0,400})\]\([^)\n]{0,2000}\)")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>\n]{0,400}>")
 _MARKS = re.compile(r"^\s{0,3}(?:#{1,6}|>|[-*+])\s+|\*\*|__|`+", re.MULTILINE)
+_ENDS = frozenset("|>")
+_NO_LABEL_END = dict.fromkeys(map(ord, "]\n"))
 _KINDS = {"users": "user", "teams": "team"}
 
 
@@ -41,6 +43,16 @@ def mentions_in(*texts: object) -> tuple[Mention, ...]:
     matches = (match for text in texts if isinstance(text, str) for match in _MENTION.finditer(text))
     mentions = (Mention(match["kind"] or _KINDS[match["page"]], _name_of(match)) for match in matches)
     return tuple(dict.fromkeys(mentions))
+
+
+def mention_of(user_fqn: str) -> str:
+    """Return the mention of a user in a message.
+
+    A name with a mark at which a mention would end is written as a link to their page: else another were mentioned.
+    """
+    if _ENDS.isdisjoint(user_fqn):
+        return f"<#E::user::{user_fqn}>"
+    return f"[@{user_fqn.translate(_NO_LABEL_END)}](/users/{quote(user_fqn, safe='')})"
 
 
 def texts_of(document: dict[str, object]) -> Iterator[object]:

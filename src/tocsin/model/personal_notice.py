@@ -10,6 +10,7 @@ from enum import StrEnum
 from uuid import uuid5
 
 from tocsin.model.entity import Document
+from tocsin.model.mentions import mention_of
 from tocsin.model.notification import NAMESPACE
 
 FOR_ONE_ALONE = "For you alone:"
@@ -45,4 +46,4 @@ def notice_of(kind: NoticeKind, user_id: str, since_ms: int, until_ms: int) -> P
 def notice_thread(user_fqn: str, message: str) -> Document:
     """Return the request of the thread of a notice."""
     link = f"<#E::user::{user_fqn}>"
-    return {"about": link, "message": f"{link} {FOR_ONE_ALONE} {message}"}
+    return {"about": link, "message": f"{mention_of(user_fqn)} {FOR_ONE_ALONE} {message}"}

@@ -13,6 +13,7 @@ from uuid import UUID, uuid5
 from pydantic import BaseModel, ConfigDict
 
 from tocsin.model.entity import Document
+from tocsin.model.mentions import mention_of
 from tocsin.model.notification import NAMESPACE
 
 _NO_MARKS = dict.fromkeys(map(ord, "<["))
@@ -89,9 +90,9 @@ def stand_in_of(
 
 def request_thread(user: Document, substitute: Document) -> Document:
     """Return the request of the thread by which a person asks a substitute, who alone is mentioned."""
-    link, name = f"<#E::user::{substitute['fullyQualifiedName']}>", str(user["name"]).translate(_NO_MARKS)
+    user_fqn, name = str(substitute["fullyQualifiedName"]), str(user["name"]).translate(_NO_MARKS)
     message = (
-        f"{link} {name} asks you to take the incidents that are assigned to them while they are away. "
+        f"{mention_of(user_fqn)} {name} asks you to take the incidents that are assigned to them while they are away. "
         f"Agree: tocsin substitute --accept {name}. Decline, or end it later: tocsin substitute --decline {name}"
     )
-    return {"about": link, "message": message}
+    return {"about": f"<#E::user::{user_fqn}>", "message": message}

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from tocsin.model.mentions import Mention, mentions_in, plain
+from tocsin.model.fqn import quote
+from tocsin.model.mentions import Mention, mention_of, mentions_in, plain
 
 ANN, SHOP = Mention("user", "ann"), Mention("team", "shop")
 
@@ -55,3 +56,10 @@ def test_a_message_made_to_be_slow_is_not(piece: str) -> None:
     mentions_in(piece * 6_000)
     plain(piece * 6_000)
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "name", ["ann", "john.doe", "ann>ben", "<b>ann</b>", "a|b", "a]b|c", 'a"b>', "a b>c", "50%>", "é>"]
+)
+def test_a_mention_that_is_written_names_this_user_alone(name: str) -> None:
+    assert mentions_in(f"{mention_of(quote(name))} hello") == (Mention("user", name),)

@@ -252,10 +252,13 @@ def follow_key(followed_id: str, column_path: str | None = None) -> str:
     return followed_id if column_path is None else f"{followed_id}/{column_path}"
 
 
-def follow_order(reason: Reason) -> tuple[int, int, tuple[int, str, str], str]:
-    """Return what follows are ordered by, the nearest first: a column, its asset, what contains that, a search."""
-    width = 0 if reason.is_of_column else 2 if reason.search is not None else 1
-    return reason.hops, width, directness(reason.through), reason.subscription_id
+def follow_order(reason: Reason) -> tuple[int, int, tuple[int, str, str], str, str]:
+    """Return what follows are ordered by, the nearest first: a column, its asset, what contains that, a search.
+
+    Of a test or a thread, the follows of itself come before those of what it is about.
+    """
+    width = 4 if reason.search is not None else (0 if reason.is_of_column else 1) + (2 if reason.of_subject else 0)
+    return reason.hops, width, directness(reason.through), reason.subscription_id, reason.follow or ""
 
 
 @lru_cache(maxsize=1_000)

@@ -51,7 +51,8 @@ def ways_of(because: ToldBecause, entity_id: str, choices: Mapping[str, FollowCh
     Follows with choices are one way. One without is a way of its own only if it is nearer: who follows a table quietly
     is not told of it because they follow its schema as well.
     """
-    roles = [*(because.roles - FOLLOW_ROLES)]
+    roles: list[AssetRole | None] = [one for one in AssetRole if one in because.roles - FOLLOW_ROLES]
+    roles += [None] if None in because.roles else []
     follows = sorted((one for one in because.reasons if one.role in FOLLOW_ROLES), key=follow_order)
     chosen_roles: list[AssetRole | None] = []
     layers: list[FollowLayer] = []

@@ -41,6 +41,10 @@ FOLLOWER = because_of(ReasonKind.FOLLOWER)
 BY_SCHEMA, BY_DOMAIN = (because_of(ReasonKind.FOLLOWER, through=one) for one in (SCHEMA, DOMAIN))
 BY_COLUMN = because_of(ReasonKind.FOLLOWER, through=COLUMN, follow="orders/id")
 FOLLOWER_BELOW = because_of(ReasonKind.FOLLOWER, hops=1, via="pg.store.public.revenue", follow="revenue")
+OTHER_BELOW = because_of(ReasonKind.FOLLOWER, hops=1, via="pg.store.public.refunds", follow="refunds")
+OF_TABLE = because_of(ReasonKind.FOLLOWER, of_subject=True, follow="table")
+COLUMN_OF_TABLE = because_of(ReasonKind.FOLLOWER, of_subject=True, through=COLUMN, follow="table/id")
+SCHEMA_OF_TABLE = because_of(ReasonKind.FOLLOWER, of_subject=True, through=SCHEMA)
 BY_SEARCH, NAMED = because_of(ReasonKind.USER, search="mine"), because_of(ReasonKind.USER)
 MET = because_of(ReasonKind.USER, met="follows")
 NEAREST_FIRST = ((BY_COLUMN, "orders/id"), (FOLLOWER, ORDERS), (BY_SCHEMA, "schema"), (BY_DOMAIN, "domain"))
@@ -89,6 +93,11 @@ DESCRIPTION = [EventKind("description", "description")]
         ([FOLLOWER, BY_COLUMN], {"orders/id": EVERYTHING, ORDERS: NOTHING}, "immediate"),
         ([FOLLOWER_BELOW], {"revenue": EVERYTHING}, "immediate"),
         ([FOLLOWER_BELOW, FOLLOWER], {"revenue": EVERYTHING, ORDERS: NOTHING}, "never"),
+        ([FOLLOWER_BELOW, OTHER_BELOW], {"revenue": EVERYTHING, "refunds": NOTHING}, "never"),
+        ([FOLLOWER, OF_TABLE], {ORDERS: EVERYTHING, "table": NOTHING}, "immediate"),
+        ([FOLLOWER, OF_TABLE], {"table": NOTHING}, "weekly"),
+        ([FOLLOWER, COLUMN_OF_TABLE], {ORDERS: EVERYTHING, "table/id": NOTHING}, "immediate"),
+        ([OF_TABLE, SCHEMA_OF_TABLE], {"schema": EVERYTHING, "table": NOTHING}, "never"),
         ([BY_SEARCH], {"alert": EVERYTHING}, "immediate"),
         ([MET], {ORDERS: EVERYTHING}, "immediate"),
         ([NAMED], {ORDERS: EVERYTHING}, "weekly"),
@@ -134,6 +143,13 @@ def test_the_soonest_of_ones_roles_counts() -> None:
     }
     assert choice_of([OWNER, FOLLOWER], {}, own_layer(own_document), DESCRIPTION).frequency == "hourly"
     assert choice_of([FOLLOWER], {}, own_layer(own_document), DESCRIPTION).frequency == "never"
+
+
+def test_of_roles_alike_the_same_is_said_each_time() -> None:
+    daily = {"description": {"Email": "daily"}}
+    own_document = {"roles": {"aboveOwned": daily, "owned": daily}}
+    for reasons in ([OWNER, OWNER_BELOW, NAMED], [NAMED, OWNER_BELOW, OWNER]):
+        assert choice_of(reasons, {}, own_layer(own_document | {"frequency": "daily"}), DESCRIPTION).role == "owned"
 
 
 def test_a_choice_for_a_follow_is_kept_with_what_is_followed_and_no_column() -> None:

@@ -111,6 +111,21 @@ async def test_a_mail_of_which_nothing_is_left_is_not_sent(
     assert mail_texts(mailbox) == []
 
 
+async def test_the_mail_names_neither_what_is_unfollowed_by_then_nor_what_is_deleted(
+    alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, client = alice
+    warn(sqlite_engine)
+    notify_all(sqlite_engine)
+    assert client.delete(f"/tables/{orders['id']}/followers/{user_id}").is_success
+    (entry,) = list_of(client, user_id, **EXPIRING)["data"]
+    assert administrator.delete(f"/tables/{entry['asset']['id']}").is_success
+    mailbox = Mailbox()
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: statuses(sqlite_engine) == {"failed": 1})
+    assert mail_texts(mailbox) == []
+
+
 def test_what_another_person_writes_is_no_notice(
     alice: tuple[str, httpx.Client], administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:

@@ -16,6 +16,7 @@ from tocsin.delivery.dispatch import Dispatch
 from tocsin.errors import InvalidInput
 from tocsin.model.follow_choices import MOST_CHOSEN, FollowChoices
 from tocsin.model.mute import Mute, MuteKind, kind_key
+from tocsin.model.notification import follow_key, followed_mark
 from tocsin.model.people import Actor
 from tocsin.model.preferences import DefaultPreferences, Preferences
 from tocsin.store.outbox.messages import Messages
@@ -216,7 +217,7 @@ def test_a_follow_of_a_column_has_choices_of_its_own(store_engine: Engine) -> No
     patch = [{"op": "add", "path": "/columns/1/description", "value": "of buyers"}]
     company.writes.patch("table", company.key("orders"), patch, actor=company.actor("dia"))
     notify_all(store_engine, now_ms=NIGHT_MS)
-    assert in_app(store_engine, cem)[-1][1] == f"follow hourly  {orders}"
+    assert in_app(store_engine, cem)[-1][1] == f"follow hourly  {followed_mark(follow_key(orders, 'email'))}"
 
 
 def test_choices_cost_a_micro_batch_no_statement_and_go_with_their_person(store_engine: Engine) -> None:

@@ -64,9 +64,9 @@ class FollowChoices(WireModel):
 
 
 class FollowLayer(NamedTuple):
-    """The choices for one follow, by the id of what is followed."""
+    """The choices for one follow, by its ``followed_mark``."""
 
-    followed_id: str
+    followed_mark: str
     choices: FollowChoices
 
     def choice_of(
@@ -80,4 +80,4 @@ class FollowLayer(NamedTuple):
             return None
         timed = parse_timed_frequency(text)
         name = kind.kind if by_kind else ""
-        return FrequencyChoice(timed.frequency, name, layer, moment=timed.moment, follow_id=self.followed_id)
+        return FrequencyChoice(timed.frequency, name, layer, moment=timed.moment, follow_id=self.followed_mark)

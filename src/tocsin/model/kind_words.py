@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from tocsin.model.change import ChangeEvent
 from tocsin.model.change_kinds import CHANGE_KINDS, Frequency
-from tocsin.model.notification import Reason
+from tocsin.model.notification import Reason, followed_mark
 from tocsin.model.preferences import FrequencyChoice, Layer
 from tocsin.model.roles import ROLE_WORDS
 
@@ -134,7 +134,7 @@ def follow_text(choice: FrequencyChoice, reasons: Iterable[Reason], event: Chang
         or reason.via
         or (event.entity_fully_qualified_name if key == event.entity_id else None)
         for reason in reasons
-        if (key := reason.follow_of(event.entity_id)) and key.partition("/")[0] == choice.follow_id
+        if (key := reason.follow_of(event.entity_id)) and choice.follow_id == followed_mark(key)
     )
     name = next(filter(None, names), None)
     return f"{whose} follow of {name}" if name else f"{whose} follow"

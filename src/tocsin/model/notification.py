@@ -252,6 +252,15 @@ def follow_key(followed_id: str, column_path: str | None = None) -> str:
     return followed_id if column_path is None else f"{followed_id}/{column_path}"
 
 
+def followed_mark(key: str) -> str:
+    """Return what a notification keeps of a follow, by its ``follow_key``: the id, of a column also a hash of its path.
+
+    A path may have spaces, and thousands of characters.
+    """
+    followed_id, separator, path = key.partition("/")
+    return f"{followed_id}/{_uuid5(f'column|{path}')[:8]}" if separator else followed_id
+
+
 def follow_order(reason: Reason) -> tuple[int, int, tuple[int, str, str], str, str]:
     """Return what follows are ordered by, the nearest first: a column, its asset, what contains that, a search.
 

@@ -83,7 +83,7 @@ class FrequencyChoice(NamedTuple):
     ``team_id`` is the team whose defaults have chosen it, if a team's have. ``moment`` is when digests of it come, if
     that is chosen for it alone, such as ``friday 08:30``; notifications do not keep it. Of a mute, ``kind`` is what it
     is of (``model/mute.py``), and the frequency never. ``role`` is that for which it is chosen, empty for all;
-    ``follow_id`` the id of what is followed, of a choice for one follow.
+    ``follow_id`` the ``followed_mark`` of a choice for one follow.
     """
 
     frequency: Frequency

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tocsin.model.change_kinds import EventKind
 from tocsin.model.follow_choices import FollowChoices, FollowLayer
-from tocsin.model.notification import Reason, ReasonKind, follow_order
+from tocsin.model.notification import Reason, ReasonKind, follow_order, followed_mark
 from tocsin.model.preferences import ChoosingLayers, FrequencyChoice, Layer, choose, soonest_first
 from tocsin.model.roles import AssetRole
 from tocsin.model.subscription import Channel
@@ -61,7 +61,7 @@ def ways_of(because: ToldBecause, entity_id: str, choices: Mapping[str, FollowCh
         follow_choices = None if key is None else choices.get(key)
         if key is not None and follow_choices is not None:
             chosen_roles.append(reason.role)
-            layers.append(FollowLayer(key.partition("/")[0], follow_choices))
+            layers.append(FollowLayer(followed_mark(key), follow_choices))
         elif not layers:
             roles.append(reason.role)
     by_choice = [Way(chosen_roles[0], tuple(layers))] if layers else []

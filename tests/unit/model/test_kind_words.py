@@ -10,8 +10,10 @@ from typer.main import get_command
 
 from tocsin.cli.app import app_of
 from tocsin.conditions.changes import KNOWN_CATEGORIES
+from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.change_kinds import CHANGE_KINDS, Frequency
-from tocsin.model.kind_words import frequency_text, refusal_text, subject_text
+from tocsin.model.kind_words import follow_text, frequency_text, refusal_text, subject_text
+from tocsin.model.notification import Followed, Reason, ReasonKind, followed_mark
 from tocsin.model.preferences import FrequencyChoice, Layer
 
 NAMES = ("", *dict.fromkeys((*CHANGE_KINDS, *KNOWN_CATEGORIES)))
@@ -56,3 +58,28 @@ def test_how_often_something_comes_says_whose_choice_that_is() -> None:
 def test_what_a_team_keeps_back_says_so() -> None:
     by_team = FrequencyChoice(Frequency.NEVER, "vote", Layer.TEAM, "t")
     assert refusal_text(by_team, "you never want").startswith("by the defaults of a team nobody hears of votes (")
+
+
+@pytest.mark.parametrize(
+    ("key", "name"), [("orders", "shop.orders"), ("orders/email", "shop.orders.email"), ("orders/id", None)]
+)
+def test_the_follow_that_decided_is_named_of_a_table_and_its_columns(key: str, name: str | None) -> None:
+    change = ChangeEvent(
+        id="change",
+        event_type=EventType.ENTITY_UPDATED,
+        entity_type="table",
+        entity_id="orders",
+        entity_fully_qualified_name="shop.orders",
+        user_name="dia",
+        timestamp=1,
+    )
+    alert = {"subscription_id": "alert", "subscription_name": "All", "destination_id": "mail"}
+    column = Followed(type="table", id="orders", fully_qualified_name="shop.orders.email", relation="column")
+    hidden_column = Followed(type="table", relation="column")
+    reasons = [
+        Reason(kind=ReasonKind.FOLLOWER, **alert),
+        Reason(kind=ReasonKind.FOLLOWER, through=column, follow="orders/email", **alert),
+        Reason(kind=ReasonKind.FOLLOWER, through=hidden_column, **alert),
+    ]
+    choice = FrequencyChoice(Frequency.NEVER, "", Layer.FOLLOW, follow_id=followed_mark(key))
+    assert follow_text(choice, reasons, change, "your") == (f"your follow of {name}" if name else "your follow")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tocsin.model.change_kinds import CHANGE_KINDS, EventKind, Frequency
 from tocsin.model.follow_choices import FollowChoices
-from tocsin.model.notification import Followed, Reason, ReasonKind, follow_key
+from tocsin.model.notification import Followed, Reason, ReasonKind, follow_key, followed_mark
 from tocsin.model.preferences import (
     DefaultPreferences,
     FrequencyChoice,
@@ -152,12 +152,14 @@ def test_of_roles_alike_the_same_is_said_each_time() -> None:
         assert choice_of(reasons, {}, own_layer(own_document | {"frequency": "daily"}), DESCRIPTION).role == "owned"
 
 
-def test_a_choice_for_a_follow_is_kept_with_what_is_followed_and_no_column() -> None:
+def test_a_choice_for_a_follow_is_kept_with_what_is_followed() -> None:
     choice = choice_of(
         [BY_COLUMN], {"orders/id": {"kinds": {"description": {"Email": "daily 08:30"}}}}, (), DESCRIPTION
     )
-    assert choice.to_text() == "follow daily description orders"
+    assert choice.to_text() == f"follow daily description {followed_mark('orders/id')}"
     assert FrequencyChoice.from_text(choice.to_text()) == choice._replace(moment="")
+    assert " " not in followed_mark("orders/a column/of a column")
+    assert len({followed_mark(key) for key in ("orders", "orders/id", "orders/a", "refunds/id")}) == 4
     for_all = choice_of([FOLLOWER], {ORDERS: EVERYTHING}, (), DESCRIPTION)
     assert FrequencyChoice.from_text(for_all.to_text()) == for_all
 

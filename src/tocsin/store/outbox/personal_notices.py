@@ -119,9 +119,10 @@ class NoticeTexts:
         return expiring_text(follows, days, notice.until_ms + _WEEK_MS, zone=zone, base_url=self._base_url)
 
     def _visible(self, entity_ids: Collection[str], user_id: str) -> dict[str, Document]:
-        """Return references to those of these assets that a person may view now."""
+        """Return references to those of these assets that are not deleted, and that a person may view now."""
+        live = select(*REFERENCE).where(~entity.c.deleted)
         with reading(self._engine) as connection:
-            found_rows = list(rows_by_key(connection, select(*REFERENCE), entity.c.id, entity_ids))
+            found_rows = list(rows_by_key(connection, live, entity.c.id, entity_ids))
         references = [reference_of(*row) for row in found_rows]
         permissions = self._permission_cache.current_policies().of(user_id)
         visible_ids = Visibility(permissions, self._standing).sees(references)

@@ -94,7 +94,7 @@ def test_what_is_chosen_in_another_tab_at_the_same_time_stays(
     client.put(f"/tables/{orders['id']}/followers/{user_id}")
     store_choices = SqlPreferences.choose_for_follows
 
-    def store_after_another_tab(self: SqlPreferences, *args: Any, **times: int) -> None:  # Any: as of the method
+    def store_after_another_tab(self: SqlPreferences, *args: Any, **times: Any) -> None:  # Any: as of the method
         monkeypatch.setattr(SqlPreferences, "choose_for_follows", store_choices)
         request = {"ids": [refunds["id"]], "preferences": ONLY_TESTS}
         assert client.post(f"/users/{user_id}/follows", json=request).is_success

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete, update
 from sqlalchemy import event as statement_events
 from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_bot_puts import bot
@@ -15,6 +15,9 @@ from tests.contract.test_feed import hide
 from tests.contract.test_impact import feed
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
+
+from tocsin.store.database.change_tables import change_request
+from tocsin.store.database.tables import change_event
 
 __all__ = ["person"]  # a fixture
 
@@ -351,6 +354,27 @@ def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_ch
     history = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
     assert history["words"][0] == ["breaking, earlier than CR-1 announced: column email renamed to mail"]
     assert len(history["breaking"][0]) == 1
+
+
+def test_history_says_how_the_rename_of_an_asset_that_nothing_reads_was_announced(
+    administrator: httpx.Client, sqlite_engine: Engine
+) -> None:
+    depot = create_entity(administrator, "/domains", name="Depot", domainType="Aggregate", description="Halls.")
+    subject = {"type": "domain", "id": depot["id"]}
+    announce(administrator, depot, entity=subject, kind="rename", column=None, newValue="Store")
+    with sqlite_engine.begin() as connection:
+        connection.execute(update(change_request).values(due_at_ms=1))
+    renaming = {"op": "replace", "path": "/name", "value": "Store"}
+    assert send_patch(administrator, f"/domains/{depot['id']}", renaming).is_success
+
+    def newest_words() -> Json:
+        return administrator.get(f"/domains/{depot['id']}/versions?words=true").json()["words"][0]
+
+    words = ["as announced by CR-1: renamed Depot → Store"]
+    assert newest_words() == words
+    with sqlite_engine.begin() as connection:
+        connection.execute(delete(change_event))
+    assert newest_words() == words, "the request says so when the event is removed"
 
 
 def test_history_says_what_was_done_otherwise_than_announced_and_what_was_not_announced(

@@ -207,15 +207,22 @@ def announcements_of_version(
     """Return what these requests, which ended with what they announced, say of the changes of a version."""
     requests = {one.column_path: one for one in carried_out}
     paths = ((one, None if one.field is None else column_path_in(entity_type, one.field)) for one in reasons)
-    return tuple(
-        Announcement(
-            request=requests[path].name,
-            outcome=requests[path].outcome or ChangeOutcome.AS_ANNOUNCED,
-            field=reason.field,
-            renamed_to=_new_name_of_column(requests[path]),
-        )
+    announcements = [
+        _announcement_of_version(requests[path], reason.field)
         for reason, path in paths
         if path in requests and (reason.kind in OF_MEMBERS or reason.field is None)
+    ]
+    if None in requests and all(one.field is not None for one in announcements):  # of an asset that nothing read
+        announcements.append(_announcement_of_version(requests[None], None))
+    return tuple(announcements)
+
+
+def _announcement_of_version(request: AnnouncedChange, field: str | None) -> Announcement:
+    return Announcement(
+        request=request.name,
+        outcome=request.outcome or ChangeOutcome.AS_ANNOUNCED,
+        field=field,
+        renamed_to=_new_name_of_column(request),
     )
 
 

@@ -11,9 +11,10 @@ from decimal import Decimal
 
 from tocsin.conditions.breaking import reasons_of_version
 from tocsin.delivery.wording.changes import version_lines
-from tocsin.flow.capture.announced import announcements_of_version, reasons_of_version_left
+from tocsin.flow.capture.announced import announcements_of_version, may_be_announced, reasons_of_version_left
 from tocsin.model.announcement import Announcement
 from tocsin.model.breaking import BreakingReason
+from tocsin.model.change import ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.server.access.references import shown_name_of, with_names
 from tocsin.server.request import Caller
@@ -57,7 +58,7 @@ def _announcements_of(
     entity_type: str, versions: Sequence[Document], breaking: Sequence[tuple[BreakingReason, ...]], caller: Caller
 ) -> list[_Announcements]:
     """Return what was announced of each version; None where nobody knows."""
-    if not any(breaking):
+    if not any(breaking) and not any(map(_may_be_announced, versions)):
         return [None for _ in versions]
     entity_id = versions[0]["id"]
     announced_events = caller.parts.log.list_announced(entity_id)
@@ -69,3 +70,8 @@ def _announcements_of(
         by_version.get(number, announcements_of_version(entity_type, reasons, of_version) or None)
         for number, reasons, of_version in zip(numbers, breaking, done_requests, strict=True)
     ]
+
+
+def _may_be_announced(version: Document) -> bool:
+    change = ChangeDescription.model_validate(version.get("changeDescription") or {})
+    return version.get("deleted") is True or may_be_announced(change)

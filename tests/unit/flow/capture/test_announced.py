@@ -233,3 +233,15 @@ def test_a_rename_as_announced_says_the_new_name_when_written_and_in_its_version
     of_early_version = announcements_of_version("table", reasons, [early])
     assert [(one.in_words(), one.renamed_to) for one in of_early_version] == [("earlier than CR-12 announced", "mail")]
     assert reasons_of_version_left(reasons, of_early_version) == reasons, "what is early breaks readers"
+
+
+def test_of_an_asset_that_nothing_read_the_request_says_how_it_was_renamed() -> None:
+    rename = replace(
+        request(kind=ChangeKind.RENAME, column_path=None, new_value="wares"), outcome=ChangeOutcome.AS_ANNOUNCED
+    )
+    of_version = announcements_of_version("table", (), [rename])
+    assert [(one.in_words(), one.field, one.renamed_to) for one in of_version] == [
+        ("as announced by CR-12", None, None)
+    ]
+    assert len(announcements_of_version("table", (DELETED_WHILE_READ,), [rename])) == 1
+    assert announcements_of_version("table", (), [request()]) == ()

@@ -7,12 +7,15 @@ from itertools import islice
 from typing import Annotated, Literal
 
 import typer
+from pydantic import ValidationError
 
 from tocsin.cli.assets import AsUser, find_entity, find_user
 from tocsin.cli.display_names import DisplayNames
 from tocsin.cli.output import AsJson, moment_text, show_rows
 from tocsin.cli.own_zone import own_zone
 from tocsin.client import Change, Client
+from tocsin.delivery.wording.event_formats import event_in
+from tocsin.delivery.wording.reports import is_report
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 
@@ -97,6 +100,14 @@ def _row(change: Change, zone: str, names: DisplayNames) -> Document:
     return {
         "time": moment_text(event["timestamp"], zone),
         "what": change.title,
-        "who": names.author_of(event),
+        "who": "" if _is_report(event) else names.author_of(event),
         "event": event["id"],
     }
+
+
+def _is_report(event: Document) -> bool:
+    """Return whether an event is a result or a run: nobody has changed anything, least of all who reported it."""
+    try:
+        return is_report(event_in(event))
+    except ValidationError:  # a server of another version
+        return False

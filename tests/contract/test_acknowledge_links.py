@@ -50,6 +50,7 @@ class Failing(NamedTuple):
 def failing(served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> Failing:
     ann, client = served.person("ann")
     client.close()
+    send_patch(administrator, f"/users/{ann}", {"op": "add", "path": "/displayName", "value": "Ann <Lee>"})
     assign_owners(administrator, orders, ann)
     rules = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "testStatus == 'Failed'"}]}
     to = [{"category": "Owners", "type": "Email"}]
@@ -109,7 +110,7 @@ def test_the_page_asks_and_the_button_acknowledges_as_the_recipient_once(
     with failing.served.client() as nobody:
         for _ in range(3):
             page = nobody.get(failing.link())
-            says = "You are about to acknowledge INC-1 (not_null of orders.email), as ann."
+            says = "You are about to acknowledge INC-1 (not_null of orders.email), as Ann &lt;Lee&gt;."
             assert (page.status_code, says in page.text) == (200, True)
             assert "keeps nobody&#x27;s first message back" in page.text, "what will happen"
             assert "It cannot be undone, but you can still assign or resolve it" in page.text
@@ -165,7 +166,7 @@ def test_the_button_of_a_part_acknowledges_what_it_is_part_of_for_who_may_and_el
         assignee = {"assignee": {"type": "user", "id": failing.ann}}
         assert administrator.put("/incidents/INC-2/assign", json=assignee).is_success
         page = nobody.get(failing.link())
-        says = "acknowledge INC-2, of which INC-1 (not_null of orders.email) is a part, as ann."
+        says = "acknowledge INC-2, of which INC-1 (not_null of orders.email) is a part, as Ann &lt;Lee&gt;."
         assert f"You are about to {says}" in page.text
         assert "You have acknowledged INC-2" in nobody.post(failing.link()).text
     assert statuses() == ["acknowledged", "acknowledged"]
@@ -185,7 +186,7 @@ def test_the_button_of_an_incident_that_was_merged_acknowledges_the_one_that_sta
 ) -> None:
     add_merged_incident(failing.engine, 2)
     with failing.served.client() as nobody:
-        says = "You are about to acknowledge INC-2 (not_null of orders.email), as ann."
+        says = "You are about to acknowledge INC-2 (not_null of orders.email), as Ann &lt;Lee&gt;."
         assert says in nobody.get(failing.link(number=2)).text
         assert "You have acknowledged INC-2" in nobody.post(failing.link(number=2)).text
         assert "is already acknowledged." in nobody.post(failing.link()).text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 from sqlalchemy import Engine
-from tests.contract.test_access import create_entity
+from tests.contract.test_access import create_entity, send_patch
 from tests.contract.test_alert_incidents import report_result
 from tests.contract.test_explain import alert, describe, explanation_of
 from tests.contract.test_feed import hide
@@ -40,6 +40,7 @@ def test_a_follower_unfollows_by_link_and_follows_again(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     ann, client = served.person("ann")
+    send_patch(administrator, f"/users/{ann}", {"op": "add", "path": "/displayName", "value": "Ann <Lee>"})
     follow(administrator, orders, ann)
     alert(administrator, "Mail", destinations=MAIL)
     event = describe(administrator, orders, "one")
@@ -51,7 +52,7 @@ def test_a_follower_unfollows_by_link_and_follows_again(
     with client, served.client() as nobody:
         client.put(f"/users/{ann}/preferences", json={"timezone": "Asia/Kolkata"})
         page = nobody.get(f"/follow/{unfollow}")
-        assert (page.status_code, "You are about to unfollow orders, as ann." in page.text) == (200, True)
+        assert (page.status_code, "You are about to unfollow orders, as Ann &lt;Lee&gt;." in page.text) == (200, True)
         assert "You will no longer be told of its changes as a follower." in page.text
         undo = f"You can undo it by the link on the next page until {moment_text(until_ms, 'Asia/Kolkata')}, and"
         assert undo in page.text
@@ -62,10 +63,10 @@ def test_a_follower_unfollows_by_link_and_follows_again(
             assert followers(client, orders) == []
         page = nobody.post(f"/follow/{unfollow}", headers=BROWSER)
         again = token_of(link._replace(follows=True), key)
-        assert "You no longer follow orders, as ann." in page.text
+        assert "You no longer follow orders, as Ann &lt;Lee&gt;." in page.text
         assert f'<a href="{again}">Follow it</a>' in page.text
         assert "<form" not in page.text
-        assert "You are about to follow orders, as ann." in nobody.get(f"/follow/{again}").text
+        assert "You are about to follow orders, as Ann &lt;Lee&gt;." in nobody.get(f"/follow/{again}").text
         assert nobody.post(f"/follow/{again}").json() == {"follows": True}
         assert followers(client, orders) == ["ann"]
         muting = mute_links.token_of(MuteLink(link.notification_id, until_ms), key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from sqlalchemy import Engine
+from tests.contract.test_access import send_patch
 from tests.contract.test_explain import alert, assign_owners, describe, explanation_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served
@@ -98,6 +99,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     ann, client = served.person("ann")
+    send_patch(administrator, f"/users/{ann}", {"op": "add", "path": "/displayName", "value": "Ann <Lee>"})
     assign_owners(administrator, orders, ann)
     alert(administrator, "Mail", destinations=MAIL)
     first = describe(administrator, orders, "one")
@@ -107,7 +109,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     token = sign_token(UNSUBSCRIBE, mail, served.app.state.parts.alert_stores.unsubscribe_key)
     with client, served.client() as nobody:
         page = nobody.get(f"/unsubscribe/{token}")
-        says = "You are about to end the mail from the alert Mail to ann@example.org, as ann."
+        says = "You are about to end the mail from the alert Mail to ann@example.org, as Ann &lt;Lee&gt;."
         assert (page.status_code, says in page.text, "by tocsin unmute" in page.text) == (200, True, True)
         assert client.get(f"/users/{ann}/mutes").json()["data"] == []
         answer_of_click = nobody.post(f"/unsubscribe/{token}", content="List-Unsubscribe=One-Click")
@@ -124,7 +126,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     origins = {one["channel"]: (one["preference"] or {}).get("from") for one in answer["notified"]["data"]}
     assert origins == {"ActivityFeed": None, "Email": "mute"}
     obstacles = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
-    assert [one["says"] for one in obstacles if one] == ["ann unsubscribed from this alert by a link in a mail"]
+    assert [one["says"] for one in obstacles if one] == ["Ann <Lee> unsubscribed from this alert by a link in a mail"]
 
 
 def test_the_page_of_a_mail_offers_its_asset_its_kind_and_everything(
@@ -187,6 +189,7 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:
     ann, client = served.person("ann")
+    send_patch(administrator, f"/users/{ann}", {"op": "add", "path": "/displayName", "value": "Ann <Lee>"})
     assign_owners(administrator, orders, ann)
     alert(administrator, "Mail", destinations=MAIL)
     first = describe(administrator, orders, "one")
@@ -198,7 +201,7 @@ def test_a_link_in_a_message_mutes_its_asset_for_a_day_and_no_longer(
     with client, served.client() as nobody:
         client.put(f"/users/{ann}/preferences", json={"timezone": "Asia/Kolkata"})
         page, until = nobody.get(f"/mute/{link}"), moment_text(now_ms + 86_400_000, "Asia/Kolkata")
-        says = f"You are about to mute orders until {until}, as ann."
+        says = f"You are about to mute orders until {until}, as Ann &lt;Lee&gt;."
         assert (page.status_code, says in page.text, "by tocsin unmute" in page.text) == (200, True, True)
         assert client.get(f"/users/{ann}/mutes").json()["data"] == []
         for _ in range(2):

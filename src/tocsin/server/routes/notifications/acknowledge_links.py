@@ -33,7 +33,7 @@ from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Caller, PartsHere, address_of
-from tocsin.server.routes.notifications.unsubscribe import Token, link_page, paragraphs
+from tocsin.server.routes.notifications.unsubscribe import Token, as_whom, link_page, paragraphs
 
 _EFFECT = "Acknowledging ends its reminders and adds your name to its timeline; it keeps nobody's first message back."
 _NO_UNDO = "It cannot be undone, but you can still assign or resolve it in Tocsin."
@@ -81,7 +81,8 @@ def ask_to_acknowledge(clicked: ClickedHere) -> Response:
     about = _about(clicked, incident)
     if incident.status is not IncidentStatus.OPEN:
         return link_page("Acknowledge", escape(state_of(incident, about)), asks=False)
-    says = f"You are about to acknowledge {incident.name}{about}, as {clicked.caller.actor.name}."
+    who = as_whom(clicked.notification, clicked.caller.parts)
+    says = f"You are about to acknowledge {incident.name}{about}{who}."
     since = f"It has been open since {moment_text(incident.opened_at_ms, clicked.caller.zone)}. {_EFFECT}"
     return link_page("Acknowledge", paragraphs(says, since, _NO_UNDO))
 

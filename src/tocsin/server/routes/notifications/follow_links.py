@@ -24,7 +24,7 @@ from tocsin.server.entities.followed_assets import stop_following
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import PartsHere, answer
-from tocsin.server.routes.notifications.unsubscribe import Token, is_browser, link_page, paragraphs
+from tocsin.server.routes.notifications.unsubscribe import Token, as_whom, is_browser, link_page, paragraphs
 
 router = DeclaredRoutes(tags=["inbox"])
 
@@ -47,8 +47,8 @@ class _Asked(NamedTuple):
 @router.get("/follow/{token}", response_class=HTMLResponse, openapi_extra=answers("Html", media="text/html"))
 def ask_to_follow(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm following an asset no longer, or again."""
-    link, asset, person, _ = _following_asked(token, parts)
-    says = f"You are about to {_VERBS[link.follows].lower()} {asset.name}, as {person.name}."
+    link, asset, person, notification = _following_asked(token, parts)
+    says = f"You are about to {_VERBS[link.follows].lower()} {asset.name}{as_whom(notification, parts)}."
     until = moment_text(link.until_ms, parts.alert_stores.preferences.of(person.id).timezone)
     undo = f"You can undo it by the link on the next page until {until}, and at any time in Tocsin."
     return link_page(_VERBS[link.follows], paragraphs(says, _EFFECTS[link.follows], undo))
@@ -70,7 +70,7 @@ def follow_by_link(token: Token, request: Request, parts: PartsHere) -> Response
     reverse = link._replace(follows=not link.follows)
     reverse_token = token_of(reverse, parts.alert_stores.unsubscribe_key)
     back = f'<a href="{reverse_token}">{_VERBS[reverse.follows]} it</a>'
-    says = f"{escape(f'You {state} {asset.name}, as {person.name}.')} {back}"
+    says = f"{escape(f'You {state} {asset.name}{as_whom(notification, parts)}.')} {back}"
     return link_page(_DONE[link.follows], says, asks=False)
 
 

@@ -20,10 +20,10 @@ from tocsin.server.request import PartsHere, answer
 from tocsin.server.routes.notifications.unsubscribe import (
     UNDO_MUTE,
     Token,
+    as_whom,
     is_browser,
     link_page,
     paragraphs,
-    recipient_of,
 )
 
 _UNTIL_THEN = "Until then you receive no notifications about it, its tests and its threads, on any channel."
@@ -36,9 +36,7 @@ def ask_to_mute(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm muting."""
     link, notification = _muting_asked(token, parts)
     mute_of(link, notification, parts)
-    person = recipient_of(notification, parts)
-    who = f", as {person.name}" if person else ""
-    says = f"You are about to mute {muted_text(link, notification, parts)}{who}."
+    says = f"You are about to mute {muted_text(link, notification, parts)}{as_whom(notification, parts)}."
     return link_page("Mute", paragraphs(says, _UNTIL_THEN, UNDO_MUTE))
 
 

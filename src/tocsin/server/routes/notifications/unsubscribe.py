@@ -19,7 +19,6 @@ from fastapi.responses import HTMLResponse
 from tocsin.delivery.links.tokens import UNSUBSCRIBE, about_of
 from tocsin.errors import NotFound
 from tocsin.model.notification import Notification
-from tocsin.model.people import Person
 from tocsin.server.alerts.unsubscribe_offers import UnsubscribeOffers, UnsubscribeScope, is_for_person
 from tocsin.server.build import Parts
 from tocsin.server.http.routing import DeclaredRoutes
@@ -83,10 +82,9 @@ Body = Annotated[bytes, Depends(body_of)]
 def ask(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm unsubscribing, and from what."""
     notifications = _notifications(token, parts)
-    offers, person = UnsubscribeOffers.of(notifications, parts), recipient_of(notifications[0], parts)
-    who = f", as {person.name}" if person else ""
+    offers = UnsubscribeOffers.of(notifications, parts)
     text = offers.by_scope[UnsubscribeScope.ALERTS].text
-    says = f"You are about to end the mail from {text} to {notifications[0].address}{who}."
+    says = f"You are about to end the mail from {text} to {notifications[0].address}{as_whom(notifications[0], parts)}."
     choose = "You may end other mail instead." if len(offers.by_scope) > 1 else ""
     remaining = offers.remaining_text(UnsubscribeScope.ALERTS)
     return link_page(
@@ -116,9 +114,10 @@ def unsubscribe(token: Token, request: Request, parts: PartsHere, body: Body) ->
     return answer({"unsubscribed": list(offer.names)})
 
 
-def recipient_of(notification: Notification, parts: Parts) -> Person | None:
-    """Return the person to whom a notification went; None for an address, or who is gone."""
-    return parts.people.by_id(notification.recipient_id) if notification.recipient_id else None
+def as_whom(notification: Notification, parts: Parts) -> str:
+    """Return as whom a page acts: ``, as Ann Lee``; empty for an address, or who is gone."""
+    person = parts.people.by_id(notification.recipient_id) if notification.recipient_id else None
+    return f", as {person.shown_name}" if person else ""
 
 
 def _undo_text(notifications: Sequence[Notification]) -> str:

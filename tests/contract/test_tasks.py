@@ -60,6 +60,8 @@ def test_a_task_is_a_thread_and_a_thread_of_1_is_a_task(
     assert "asTask" not in json.dumps(administrator.get("/events?limit=10000").json())
     assert (new_task["status"], new_task["priority"], new_task["about"]["id"]) == ("Open", "High", orders["id"])
     assert client.get(f"/tasks/name/{new_task['taskId']}").json() == client.get(f"/tasks/{new_task['id']}").json()
+    for name in ("TASK-1", "1", "task-00001", new_task["id"]):
+        assert client.get(f"/tasks/name/{name}").json()["id"] == new_task["id"]
 
     of_1 = task(administrator, user_id)
     task_of_thread = client.get(f"/tasks/{of_1['id']}").json()

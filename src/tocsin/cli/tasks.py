@@ -18,7 +18,7 @@ from tocsin.model.phrases import count_text, in_words
 
 app = typer.Typer(help="Tasks about assets: describe it, tag it, approve it.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(metavar="TASK", help="Number, e.g. TASK-00007.")]
+Name = Annotated[str, typer.Argument(metavar="TASK", help="Number, e.g. TASK-00007, TASK-7 or 7.")]
 Comment = Annotated[str | None, typer.Option(help="Why; shown with the task.")]
 
 

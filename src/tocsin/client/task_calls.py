@@ -24,9 +24,8 @@ def list_tasks(**filters: Filter) -> Pages[Document]:
 
 
 def get_task(name: str) -> ApiCall[Document]:
-    """Return a task, by its number (``TASK-00007``) or id."""
-    path = _path("name", name) if name.startswith("TASK-") else _path(name)
-    return ApiCall("GET", path, read_document)
+    """Return a task, by its number (``TASK-00007``, also ``TASK-7`` and ``7``) or id."""
+    return ApiCall("GET", _path("name", name), read_document)
 
 
 def resolve_task(

@@ -43,10 +43,10 @@ from tocsin.store.catalogue.feed.tasks import TaskView
 
 Comment = Annotated[str | None, Query(max_length=65_536, description="Why.")]
 CountView = Annotated[TaskView | None, Query(description="Only tasks that concern the caller so.")]
-TaskName = Annotated[str, Path(max_length=40, description="TASK-00001.")]
+TaskName = Annotated[str, Path(max_length=40, description="TASK-00001, also TASK-1 or 1, or its id.")]
 
 _MOST_COMMENTS = 1_000
-_TASK_ID = re.compile(r"TASK-(\d{1,15})")
+_TASK_ID = re.compile(r"(?:TASK-)?(\d{1,15})", re.ASCII | re.IGNORECASE)
 
 router = DeclaredRoutes(prefix="/tasks", tags=["tasks"])
 
@@ -113,7 +113,7 @@ def change_tasks(body: DocumentBody, caller: Asked) -> Response:
 
 @router.get("/name/{name}", openapi_extra=answers("TaskEntity"))
 def read_task_by_name(name: TaskName, caller: Asked, fields: str | None = None, include: str | None = None) -> Response:
-    """Return a task by its ``taskId``, such as TASK-00001; ``fields`` and ``include`` change nothing."""
+    """Return a task by its ``taskId``, such as TASK-00001, or its number; ``fields`` and ``include`` change nothing."""
     return answer(_task(_id_of(name, caller), caller))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.cloudpickle import register_pickle_by_value
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from sqlalchemy import Engine, select, update
 from tests.company import SmallCompany, destination_id
 from tests.spark.test_match_stream import FOLLOWERS_BELL, has_caught_up, parts_of, stored_notifications
@@ -22,7 +24,16 @@ from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.plan_cost import check_cost
 from tocsin.flow.resolve.portions import MatchedEvent
-from tocsin.jobs.isolation import CONTROL, Processing, SetAside, TimeLimitExceeded, run_isolated, within
+from tocsin.jobs.isolation import (
+    CONTROL,
+    STOPPED,
+    Processing,
+    SetAside,
+    TimeLimitExceeded,
+    evaluate,
+    run_isolated,
+    within,
+)
 from tocsin.jobs.match_stream import streaming, warm_up
 from tocsin.jobs.resolving import Notify, Resolving
 from tocsin.model.audit_finding import FindingKind
@@ -126,6 +137,32 @@ def test_work_that_is_late_is_cancelled_and_other_work_is_not(spark: SparkSessio
     with pytest.raises(TimeLimitExceeded):
         within(spark, 0.2, slow.collect)
     assert within(spark, 60.0, spark.range(10).count) == 10
+
+
+@pytest.fixture
+def java_log(spark: SparkSession) -> Iterator[Any]:
+    """What Spark logs in the test."""
+    java: Any = spark.sparkContext._jvm
+    apache, text = java.org.apache.logging.log4j, java.java.io.StringWriter()
+    layout = apache.core.layout.PatternLayout.createDefaultLayout()
+    appender = apache.core.appender.WriterAppender.createAppender(layout, None, text, "test", False, True)
+    appender.start()
+    logger = apache.LogManager.getRootLogger()
+    logger.addAppender(appender)
+    yield text
+    logger.removeAppender(appender)
+
+
+def test_a_frame_is_computed_to_its_last_row_and_to_cancel_that_is_no_error(spark: SparkSession, java_log: Any) -> None:
+    last_fails = spark.range(10, numPartitions=2).select(F.assert_true(F.col("id") < 9).alias("is_less"))
+    with pytest.raises(STOPPED, match="is not true"):
+        within(spark, 60.0, lambda: evaluate(last_fails))
+    logged_count = java_log.getBuffer().length()
+    slow = spark.range(1 << 40).selectExpr("sum(id % 7)")
+    with pytest.raises(TimeLimitExceeded):
+        within(spark, 0.2, lambda: evaluate(slow))
+    assert within(spark, 60.0, spark.range(10).count) == 10
+    assert java_log.toString()[logged_count:] == ""
 
 
 def test_work_that_is_late_goes_on_if_it_may(spark: SparkSession) -> None:

@@ -23,7 +23,7 @@ from typing import Generic, NamedTuple, TypeVar
 import structlog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tocsin.conditions.check import parse_and_check
 from tocsin.flow.match.plan import Plan
@@ -279,6 +279,14 @@ def within(
             if is_late():
                 raise TimeLimitExceeded from error
             raise
+
+
+def evaluate(frame: DataFrame) -> None:
+    """Compute all rows of a frame and forget them.
+
+    To cancel it is no error in Spark's log, which it is of the sink ``noop``.
+    """
+    frame._jdf.queryExecution().toRdd().count()
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from tocsin.jobs.checkpoint import PlannedRanges
 from tocsin.jobs.event_portions import NotifyPortions, store_portions
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
-from tocsin.jobs.isolation import Processing, SetAside, run_isolated
+from tocsin.jobs.isolation import Processing, SetAside, evaluate, run_isolated
 from tocsin.jobs.kept_plan import KeptPlans
 from tocsin.jobs.query_progress import (
     MonitoredQuery,
@@ -215,7 +215,7 @@ def _processing(events: DataFrame, alerts: Alerts, work: Notify) -> Processing[i
     rehearsal = replace(work, is_rehearsal=True)
 
     def match(index: Index) -> None:
-        matches(events, index).write.format("noop").mode("overwrite").save()
+        evaluate(matches(events, index))
 
     return Processing(
         session=events.sparkSession,

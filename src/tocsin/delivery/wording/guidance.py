@@ -36,6 +36,9 @@ from tocsin.model.runbook import link_of
 
 _OF_ALERTS = frozenset({EventType.ALERT_NARROWED, EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED})
 _MOST_ADVICE = 3
+_TELL_OWNER = "tell its owner what it means to you"
+_TELL_ADMINISTRATOR = "tell an administrator: it has no owner"
+"""What a person can do about a failure who may look at its incident but not change it."""
 
 
 def needs_guidance(event: ChangeEvent) -> bool:
@@ -79,15 +82,23 @@ def guidance_of_notification(entry: Entry, routes: Routes) -> Guidance:
 def failure_advice(entry: Entry, dispatch: Dispatch, failure: FailureContext | None) -> str:
     """Return what a message advises against a failure: nothing where a button or runbook does.
 
-    A person who has no button may not acknowledge the incident, as far as anybody knows.
+    A person who has no button may not acknowledge the incident, as far as anybody knows. One who may only look at it
+    can tell the owner.
     """
     guidance = dispatch.guidance.get(entry.notification_id)
-    is_advised = bool(
-        dispatch.buttons.get(entry.notification_id) or (guidance and guidance.advice) or (failure and failure.runbook)
-    )
-    if is_advised or entry.notification_id in (dispatch.read_only or ()):
+    if (guidance and guidance.advice) or (failure and failure.runbook):
+        return ""
+    if entry.notification_id in (dispatch.read_only or ()):
+        return _TELL_OWNER if _has_owner(entry.event) else _TELL_ADMINISTRATOR
+    if dispatch.buttons.get(entry.notification_id):
         return ""
     return FAILURE_ADVICE if entry.recipient_id is None else REPAIR_ADVICE
+
+
+def _has_owner(event: ChangeEvent) -> bool:
+    owners = (event.entity or {}).get("owners")
+    present_owners = owners if isinstance(owners, list) else []
+    return any(isinstance(owner, dict) and not owner.get("deleted") for owner in present_owners)
 
 
 def incident_block(incident: FailureIncident, base_url: str) -> RichBlock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.unit.delivery.channels.samples import EVENTS
@@ -10,7 +11,7 @@ from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatc
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ
 from tocsin.delivery.channels.email.render import preview
-from tocsin.delivery.dispatch import Button, Dispatch, FailureContext, FailureIncident
+from tocsin.delivery.dispatch import Advice, Button, Dispatch, FailureContext, FailureIncident, Guidance
 from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.content import message_content, sort_by_importance
 from tocsin.delivery.wording.spans import spans_of
@@ -67,8 +68,29 @@ def test_a_person_without_a_button_is_not_advised_to_acknowledge(recipient_id: s
     entries = tuple(replace(one, recipient_id=recipient_id) for one in message.entries)
     open_incident = FailureContext(incident=FailureIncident("INC-7"))
     assert advice in lines_shown(replace(message, entries=entries, failure=open_incident), 10)
-    not_acknowledging = replace(message, read_only=frozenset({message.first.notification_id}), failure=open_incident)
-    assert [one for one in lines_shown(not_acknowledging, 10) if "repair it" in one] == []
+
+
+@pytest.mark.parametrize(
+    ("owners", "advice"),
+    [
+        ([{"id": "o", "type": "user", "name": "ann"}], "tell its owner what it means to you"),
+        ([{"id": "o", "type": "user", "name": "ann", "deleted": True}], "tell an administrator: it has no owner"),
+        ([], "tell an administrator: it has no owner"),
+    ],
+)
+def test_a_person_who_may_only_look_at_an_incident_is_advised_what_they_can_do(owners: list[Any], advice: str) -> None:
+    entity = {**(EVENTS["test_failure"].entity or {}), "owners": owners}
+    message = dispatch(EVENTS["test_failure"].model_copy(update={"entity": entity}))
+    read_only, key = frozenset({message.first.notification_id}), message.first.notification_id
+    looking = replace(message, read_only=read_only, failure=FailureContext(incident=FailureIncident("INC-7")))
+    looking = replace(looking, buttons={key: (Button("Open INC-7", "https://x", ""),)})
+    lines = lines_shown(looking, 10)
+    assert advice in lines
+    assert [one for one in lines if "repair it" in one] == []
+    handled = FailureContext(incident=FailureIncident("INC-7", acknowledged_by="ben"))
+    assert "nothing: ben looks into it" in lines_shown(replace(looking, failure=handled), 10)
+    with_runbook = replace(looking, guidance={key: Guidance(None, (Advice("https://runbook"),))})
+    assert advice not in lines_shown(with_runbook, 10)
 
 
 def test_mails_show_commands_below_their_buttons() -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
 import pytest
+from fastapi import Request
 from sqlalchemy import Engine, select, update
 from tests.serving import Json, Served, running_server, server_settings
 from tests.startedstore import StartedStore
 
 from tocsin.clock import FixedClock
-from tocsin.errors import Unauthenticated
+from tocsin.errors import Forbidden, Unauthenticated
 from tocsin.model.people import SYSTEM, Person
 from tocsin.server.build import build_parts
+from tocsin.server.login.browser_sessions import check_origin
 from tocsin.server.login.tokens import hash_password
 from tocsin.store.database.people_tables import issued_token
 
@@ -227,3 +230,97 @@ def test_the_store_says_when_a_session_was_used(sqlite_engine: Engine) -> None:
     with sqlite_engine.begin() as connection:  # a restored backup: its end is what it was
         connection.execute(update(issued_token).values(expires_at_ms=clock.now_ms() - 1))
     assert parts.login.browsers.sessions_of(person.id) == []
+
+
+def status_of_raw(served: Served, *lines: str) -> int:
+    """Return the status of the answer to exactly these header lines, in Latin-1, as no client would send them."""
+    host = served.url.partition("://")[2]
+    request = "\r\n".join(
+        ("GET /api/v1/users/loggedInUser HTTP/1.1", f"Host: {host}", "Connection: close", *lines, "", "")
+    )
+    name, _, port = host.partition(":")
+    with socket.create_connection((name, int(port)), timeout=10) as connection, connection.makefile("rb") as reader:
+        connection.sendall(request.encode("latin-1"))
+        return int(reader.readline().split()[1])
+
+
+@pytest.mark.usefixtures("alice")
+@pytest.mark.parametrize("space", ["\xa0", "\x85", "\x1f"], ids=ascii)
+def test_no_white_space_makes_the_cookie_of_another_host_one_with_a_prefix(served: Served, space: str) -> None:
+    with browser(served) as client:
+        log_in(client)
+        text = client.cookies["tocsin_session"]
+    assert status_of_raw(served, f"Cookie: __Host-tocsin_session={text}") == 200
+    assert status_of_raw(served, f"Cookie: {space}__Host-tocsin_session={text}") in (400, 401)
+    assert status_of_raw(served, f"Cookie: theme=dark; __Host-tocsin_session{space}={text}") in (400, 401)
+    assert status_of_raw(served, f"Cookie: =__Host-tocsin_session={text}") == 401
+
+
+def test_of_two_sessions_in_one_browser_neither_counts(served: Served, alice: str) -> None:
+    del alice
+    _, mallory = served.person("mallory")
+    mallory.close()
+    with browser(served) as client, browser(served) as other_client:
+        log_in(client)
+        request = {"email": "mallory@example.org", "password": "mallory-password"}
+        assert other_client.post("/auth/session", json=request).is_success
+        own_text, planted_text = client.cookies["tocsin_session"], other_client.cookies["tocsin_session"]
+    for first, second in ((own_text, planted_text), (planted_text, own_text)):
+        assert status_of_raw(served, f"Cookie: tocsin_session={first}; tocsin_session={second}") == 401
+        assert status_of_raw(served, f"Cookie: tocsin_session={first}", f"Cookie: tocsin_session={second}") == 401
+    assert status_of_raw(served, f"Cookie: tocsin_session={own_text}; tocsin_session={own_text}") == 200
+    assert status_of_raw(served, f"Cookie: tocsin_session={planted_text}; __Host-tocsin_session={own_text}") == 200
+
+
+@pytest.mark.usefixtures("alice")
+def test_a_bearer_token_beside_a_cookie_is_the_sender_and_ends_no_session(served: Served) -> None:
+    bearer = served.log_in("alice@example.org", PASSWORD)
+    with browser(served) as client:
+        log_in(client)
+        assert client.delete("/auth/session", headers={"Authorization": f"Bearer {bearer}"}).status_code == 400
+        assert "tocsin_session" in client.cookies and client.get("/auth/session").status_code == 200
+    assert httpx.get(f"{served.url}/api/v1/tables", headers={"Authorization": f"Bearer {bearer}"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "public_url", "is_own"),
+    [
+        ("http://h.example:8585", "h.example:8585", None, True),
+        ("https://h.example", "h.example", None, True),
+        ("https://h.example", "h.example:443", None, True),
+        ("HTTPS://H.Example", "h.EXAMPLE", None, True),
+        ("http://[::1]:8585", "[::1]:8585", None, True),
+        ("http://[0:0:0:0:0:0:0:1]:8585", "[::1]:8585", None, True),
+        ("https://h.example:8443", "h.example", None, False),
+        ("http://h.example", "h.example:443", None, False),
+        ("http://[::1", "[::1", None, False),
+        ("http://[::1", "h.example", None, False),
+        ("http://h.example]", "h.example]", None, False),
+        ("http://h.example:port", "h.example:port", None, False),
+        ("null", "null", None, False),
+        ("", "", None, False),
+        ("h.example", "h.example", None, False),
+        ("//h.example", "h.example", None, False),
+        ("http://h.example https://evil.example", "h.example", None, False),
+        ("https://h.example.evil.example", "h.example", None, False),
+        ("https://h.example", "evil.example", "https://h.example", True),
+        ("https://h.example:443/", "h.example", "https://h.example/tocsin", True),
+        ("http://h.example", "h.example", "https://h.example", False),
+        ("https://evil.example", "evil.example", "https://h.example", False),
+        ("https://h.example@evil.example", "h.example", "https://h.example", False),
+        ("https://h.example\\@evil.example", "h.example", "https://h.example", False),
+    ],
+)
+def test_a_page_of_this_server_is_known_by_its_origin(
+    origin: str, host: str, public_url: str | None, *, is_own: bool
+) -> None:
+    lines = [(b"host", host.encode()), (b"origin", origin.encode())]
+    request = Request({"type": "http", "method": "POST", "headers": lines})
+    if is_own:
+        check_origin(request, public_url)
+    else:
+        with pytest.raises(Forbidden, match="was not made by a page"):
+            check_origin(request, public_url)
+    twice = Request({"type": "http", "method": "POST", "headers": [*lines, (b"origin", b"https://evil.example")]})
+    with pytest.raises(Forbidden):
+        check_origin(twice, public_url)

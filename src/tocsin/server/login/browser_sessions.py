@@ -13,7 +13,6 @@ import hmac
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 
@@ -138,12 +137,11 @@ def check_origin(request: Request, public_url: str | None) -> None:
     ------
     Forbidden : it was made by another page, or by no browser
     """
-    origin = request.headers.get("origin", "")
-    if public_url:
-        is_own = origin_of(origin) is not None and origin_of(origin) == origin_of(public_url)
-    else:  # a proxy may have taken TLS away: the host is equal, the scheme may be another
-        is_own = urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower() != ""
-    if not is_own:
+    stated_origins = request.headers.getlist("origin")
+    origin = origin_of(stated_origins[0]) if len(stated_origins) == 1 else None
+    # Without public_url a proxy may have taken TLS away: the host is equal, the scheme may be another.
+    own_url = public_url or f"{origin.scheme if origin else 'http'}://{request.headers.get('host', '')}"
+    if origin is None or origin != origin_of(own_url):
         raise Forbidden(
             "This request was not made by a page of this server. Programs send Authorization: Bearer <token>; if you"
             " have opened Tocsin at another address than its public_url, open it there."
@@ -165,11 +163,29 @@ def delete_cookie(response: Response, request: Request, public_url: str | None) 
 
 
 def session_cookie_of(request: Request, public_url: str | None) -> str | None:
-    """Return the cookie of a session; where TLS is known to be used, none that another host could have set."""
-    secure = request.cookies.get(SECURE_COOKIE)
+    """Return the cookie of a session; where TLS is known to be used, none that another host could have set.
+
+    Raises
+    ------
+    Unauthenticated : there are several: another host or path has set one beside it
+    """
+    secure = _cookie_called(SECURE_COOKIE, request)
     if secure or (public_url or "").startswith("https:"):
-        return secure or None
-    return request.cookies.get(COOKIE) or None
+        return secure
+    return _cookie_called(COOKIE, request)
+
+
+def _cookie_called(name: str, request: Request) -> str | None:
+    """Return the one cookie of exactly this name; None for none.
+
+    Starlette takes white space from names that browsers leave there, so that any host of the site could set a cookie
+    that becomes one with a prefix. *Source:* RFC 6265bis, section 5.7, step 6: only spaces and tabs are taken away.
+    """
+    pairs = (pair.partition("=") for header in request.headers.getlist("cookie") for pair in header.split(";"))
+    texts = {text.strip(" \t") for key, _, text in pairs if key.strip(" \t") == name}
+    if len(texts) > 1:
+        raise Unauthenticated("Your browser sent two sessions; delete the cookies of this site, and log in again.")
+    return next(iter(texts), "") or None
 
 
 def _is_secure(request: Request, public_url: str | None) -> bool:

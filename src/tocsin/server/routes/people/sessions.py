@@ -25,6 +25,7 @@ from tocsin.server.login.browser_sessions import (
 from tocsin.server.login.openid import COOKIE as OPENID_COOKIE
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, PartsHere, PathId, TokenId, answer, list_answer
+from tocsin.server.routes.people.tokens import token_of_request
 from tocsin.server.routes.people.users import client_address, text_in
 from tocsin.store.catalogue.people.tokens import IssuedToken
 
@@ -72,9 +73,8 @@ async def begin(
 @router.get("/session", openapi_extra=answers("BrowserSession", never="403"))
 def current(request: Request, caller: Asked, token_id: TokenId) -> Response:
     """Return the session of this browser, with its CSRF token."""
-    token = caller.parts.people.tokens.find(token_id)
-    if token is None or not is_of_browser(request.state.authorization):
-        raise InvalidInput("This request was sent with a token, not with the cookie of a session.")
+    _check_has_session(request)
+    token = token_of_request(token_id, caller)
     csrf_token = caller.parts.login.browsers.csrf_token_of(token_id)
     return answer(_document(token, caller.parts, token_id) | {"csrfToken": csrf_token})
 
@@ -82,6 +82,7 @@ def current(request: Request, caller: Asked, token_id: TokenId) -> Response:
 @router.delete("/session", openapi_extra=answers("Said", never="403 409"))
 def end(request: Request, caller: Asked, token_id: TokenId) -> Response:
     """Log out: end the session of this browser."""
+    _check_has_session(request)
     caller.parts.login.sessions.end(token_id, caller.actor)
     empty_answer = answer({"message": "Logged out."})
     delete_cookie(empty_answer, request, caller.parts.settings.public_url)
@@ -102,6 +103,17 @@ def end_own(session_id: PathId, caller: Asked) -> Response:
         raise NotFound(f"session {session_id} not found")
     caller.parts.login.sessions.end(str(session_id), caller.actor)
     return answer({"message": "The session has ended."})
+
+
+def _check_has_session(request: Request) -> None:
+    """Refuse what was sent with a token, even with a cookie beside it: it has another sender.
+
+    Raises
+    ------
+    InvalidInput : it was
+    """
+    if not is_of_browser(request.state.authorization):
+        raise InvalidInput("This request was sent with a token, not with the cookie of a session.")
 
 
 def _document(session: IssuedToken, parts: Parts, token_id: str) -> Document:

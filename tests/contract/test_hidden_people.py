@@ -34,8 +34,12 @@ def talk(served: Served, administrator: httpx.Client, orders: Json, sqlite_engin
         request = {"category": "MetadataUpdate", "type": "DescriptionUpdate", "about": about, "assignees": ["zoe"]}
         task = create_entity(zoe, "/tasks", **request)
         assert zoe.post(f"/tasks/{task['id']}/comments", json={"message": "soon"}).is_success
+        create_entity(zoe, "/suggestions", entityLink=about, description="A suggestion.")
+        edit = [{"op": "add", "path": "/description", "value": "Hers."}]
+        assert zoe.patch(f"/tables/{orders['id']}", json=edit).is_success
     notify_all(sqlite_engine)
     with bob:
+        create_entity(bob, "/suggestions", entityLink=about, description="Another one.")
         yield {"zoe": zoe_id, "bob": bob_id, "client": bob, "thread": thread, "post": post, "task": task}
 
 
@@ -81,3 +85,49 @@ def test_answers_to_writes_name_no_hidden_person(talk: dict[str, Json]) -> None:
     ):
         assert NAME not in answer.text, answer.request.url
         assert talk["zoe"] not in answer.text, answer.request.url
+
+
+def test_no_filter_finds_what_concerns_a_hidden_person(
+    talk: dict[str, Json], administrator: httpx.Client, orders: Json
+) -> None:
+    zoe, bob, client = talk["zoe"], talk["bob"], talk["client"]
+    paths = (
+        "/tasks?assignee=zoe",
+        "/tasks?createdBy=zoe",
+        f"/tasks?createdById={zoe.upper()}",
+        f"/suggestions?userId={zoe}",
+        f"/feed?userId={zoe}&filterType=ASSIGNED_TO&type=Task",
+        f"/feed?userId={zoe}",
+        f"/conversations?userId={zoe}&filterType=OWNER",
+        f"/activity?actorId={zoe}",
+        f"/activity?actorId={zoe}&entityId={orders['id']}",
+    )
+    for path in paths:
+        page, full_page = client.get(path).json(), administrator.get(path).json()
+        assert (page["data"], page["paging"]["total"]) == ([], 0), path
+        assert full_page["data"], path
+    for name, count in (("zoe", 0), ("bob", 1)):
+        assert client.get("/tasks/count", params={"createdBy": name}).json()["total"] == count, name
+    assert client.get(f"/conversations?userId={bob}&filterType=MENTIONS").json()["paging"]["total"] == 1
+
+
+def test_no_filter_finds_what_lies_in_a_hidden_domain(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    mallory_id, mallory = served.person("mallory")
+    domain = {"name": "Mergers", "domainType": "Aggregate", "description": "x"}
+    reference = [{"type": "domain", "id": create_entity(administrator, "/domains", **domain)["id"]}]
+    edit = [{"op": "add", "path": "/domains", "value": reference}]
+    assert administrator.patch(f"/tables/{orders['id']}", json=edit).is_success
+    about = f"<#E::table::{orders['fullyQualifiedName']}>"
+    request = {"category": "MetadataUpdate", "type": "DescriptionUpdate", "about": about, "assignees": ["mallory"]}
+    create_entity(administrator, "/tasks", **request)
+    restrict(administrator, mallory_id, {"effect": "deny", "resources": ["domain"]})
+    paths = ("/tasks?domain=Mergers", "/activity?domain=Mergers", f"/activity?domains={reference[0]['id']}")
+    with mallory:
+        for path in paths:
+            page, full_page = mallory.get(path).json(), administrator.get(path).json()
+            assert (page["data"], page["paging"]["total"]) == ([], 0), path
+            assert full_page["data"], path
+        assert mallory.get("/tasks/count?domain=Mergers").json()["total"] == 0
+        assert mallory.get("/tasks?assignee=mallory").json()["paging"]["total"] == 1

@@ -151,6 +151,22 @@ def test_all_of_one_person_are_accepted_and_others_stay(
     assert texts(alice[1]) == ["Hers."]
 
 
+def test_of_all_those_are_accepted_that_the_caller_may_decide(
+    administrator: httpx.Client, owned: Json, bob: User, person: Person
+) -> None:
+    _, carol = person("carol")
+    payload = {"suggestionType": "Description", "suggestedValue": "First."}
+    request = {"about": ORDERS, "category": "MetadataUpdate", "type": "Suggestion", "payload": payload}
+    assert bob[1].post("/tasks", json=request | {"assignees": ["carol"]}).status_code == 201
+    suggest(bob[1], "Second.", about=ORDERS)
+    query = {"userId": bob[0], "entityFQN": owned["fullyQualifiedName"]}
+    answer = carol.put("/suggestions/accept-all", params=query)
+    assert (answer.status_code, [one["description"] for one in answer.json()]) == (200, ["First."])
+    assert texts(carol) == ["Second."]
+    assert carol.put("/suggestions/accept-all", params=query).status_code == 403
+    assert administrator.get(f"/tables/{owned['id']}").json()["description"] == "First."
+
+
 def test_one_of_a_column_that_is_gone_stays_open_beside_those_that_are_accepted(
     administrator: httpx.Client, owned: Json, alice: User, bob: User
 ) -> None:

@@ -558,5 +558,10 @@ def test_views_have_what_concerns_the_caller_and_their_teams(
     assert view_ids(bob, "assigned") == {of_asset, of_bob}
     assert view_ids(bob, "owned") == view_ids(bob, "created") == set()
     assert client.get("/tasks/count?view=all").status_code == 400
+    (incident,) = (one for one in administrator.get("/tasks").json()["data"] if one["category"] == "Incident")
+    assigning = {"transitionId": "assign", "payload": {"assignee": {"type": "user", "id": bob_id}}}
+    assert decide(administrator, incident["id"], **assigning).is_success
+    for assignee, count in (("bob", 3), ("alice", 0), ("nobody", 0)):
+        assert bob.get("/tasks/assigned", params={"assignee": assignee}).json()["paging"]["total"] == count, assignee
     restrict(administrator, bob_id, {"effect": "deny", "resources": ["table"]})
     assert view_ids(bob, "assigned") == set()

@@ -130,6 +130,16 @@ def scopes_of(caller: Caller) -> Scopes:
     return {resource: scope for resource, scope in scopes.items() if scope is not ALWAYS}
 
 
+def ids_to_filter_by(references: Iterable[Document], caller: Caller) -> set[str]:
+    """Return the ids of those of these people, teams and domains by which the caller may filter.
+
+    Whose profile is hidden would be met by what a filter finds; oneself may always be named.
+    """
+    named_references = list(references)
+    own_ids = {str(one["id"]) for one in named_references if one["id"] == caller.actor.id}
+    return caller.visibility.sees(named_references) | own_ids
+
+
 def check_delete(caller: Caller, kind: EntityType, document: Document) -> None:
     """Reject deleting oneself, so that one administrator remains, and system entities.
 

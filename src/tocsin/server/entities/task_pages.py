@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.model.phrases import hint
 from tocsin.model.stored import Key
 from tocsin.model.task import CATEGORIES, GROUPS, PRIORITIES, TYPES, UNUSED_STATES, TaskState
-from tocsin.server.access.permissions import scopes_of
+from tocsin.server.access.permissions import ids_to_filter_by, scopes_of
 from tocsin.server.entities.incident_tasks import incident_page
 from tocsin.server.request import Caller, QueryParameters
 from tocsin.store.catalogue.feed.filters import ThreadCursor
@@ -161,7 +161,11 @@ def filter_of(query: TaskQuery, statuses: tuple[str, ...] | None, caller: Caller
     _check_word(query.category, CATEGORIES, "category")
     _check_word(query.type, (*TYPES, TYPE), "type")
     _check_word(query.priority, PRIORITIES, "priority")
-    creators = [_ids(query.created_by, caller, "user"), query.created_by_id and [query.created_by_id.lower()]]
+    creator_id = query.created_by_id and query.created_by_id.lower()
+    creators = [
+        _ids(query.created_by, caller, "user"),
+        creator_id and ids_to_filter_by([{"type": "user", "id": creator_id}], caller),
+    ]
     stated_creators = [set(one) for one in creators if one is not None]
     domain_ids = _ids(query.domain, caller, "domain")
     return TaskFilter(
@@ -203,6 +207,8 @@ def _incidents_of_view(
     if view in (TaskView.CREATED, TaskView.OWNED):
         return _TasksOfOneKind([])
     if view is not None:
+        if query.assignee not in (None, caller.actor.name):
+            return _TasksOfOneKind([])
         query = query.model_copy(update={"assignee": caller.actor.name})
     return _incidents(query, statuses, window, caller)
 
@@ -213,6 +219,8 @@ def _incidents(
     """Return incidents; none for filters that no incident has a value for."""
     of_threads = (query.priority, query.created_by, query.created_by_id, query.mentioned_user, query.domain)
     if any(of_threads) or query.category not in (None, CATEGORY) or query.type not in (None, TYPE):
+        return _TasksOfOneKind([])
+    if query.assignee is not None and not _ids(query.assignee, caller, "user", "team"):
         return _TasksOfOneKind([])
     after, before = window.after and window.after.among_incidents(), window.before and window.before.among_incidents()
     report_window = ReportWindow(limit=window.limit, after=after, before=before)
@@ -245,8 +253,8 @@ def _check_word(word: str | None, words: tuple[str, ...], field: str) -> None:
 
 
 def _ids(name: str | None, caller: Caller, *entity_types: str) -> list[str] | None:
-    """Return the ids of what has a name; empty if nothing has it, None without a name."""
+    """Return the ids of what has a name; empty if nothing that the caller may see has it, None without a name."""
     if name is None:
         return None
-    references = (caller.parts.catalogue.reference(one, Key.by_name(name)) for one in entity_types)
-    return [one["id"] for one in references if one]
+    references = [caller.parts.catalogue.reference(one, Key.by_name(name)) for one in entity_types]
+    return sorted(ids_to_filter_by([one for one in references if one], caller))

@@ -32,7 +32,14 @@ from tocsin.server.http.paths import API
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
-from tocsin.server.routes.feed.threads import PageCursors, cursors_of_page, document_of, sees, texts_in
+from tocsin.server.routes.feed.threads import (
+    PageCursors,
+    cursors_of_page,
+    document_of,
+    person_to_filter_by,
+    sees,
+    texts_in,
+)
 from tocsin.store.catalogue.feed.conversations import ReplyWindow
 from tocsin.store.catalogue.feed.filters import FeedQuery, FilterType
 
@@ -229,7 +236,7 @@ def _filter(query: ConversationQuery, caller: Caller) -> FeedQuery:
         about_id=None if link is None else str(document_of(link, caller)["id"]),
         steps=() if link is None else link.steps,
         is_exact=not query.include_fields,
-        user_id=None if query.user_id is None else str(query.user_id),
+        user_id=person_to_filter_by(query.user_id, caller),
         filter_type=None if query.filter_type is None else FilterType(query.filter_type),
         kind=ThreadType.CONVERSATION,
         after=after,

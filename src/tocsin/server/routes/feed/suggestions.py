@@ -14,12 +14,12 @@ from pydantic import Field
 
 from tocsin.catalogue.feed.suggestion_requests import parse_proposal, parse_suggestion
 from tocsin.catalogue.feed.task_requests import Decision
-from tocsin.errors import Conflict, InvalidInput, NotFound, TocsinError
+from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.suggestion import STATES, SUGGESTION, SuggestionStatus, SuggestionType
 from tocsin.model.task import APPROVE, REJECT, Transition
-from tocsin.server.access.permissions import scopes_of
+from tocsin.server.access.permissions import ids_to_filter_by, scopes_of
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.http.paths import API
 from tocsin.server.http.routing import DeclaredRoutes
@@ -130,6 +130,8 @@ def _decision_answer(suggestion_id: str, transition: Transition, caller: Caller)
 def _decide_all(query: SuggestionsOfOne, transition: Transition, caller: Caller) -> list[Document]:
     """Accept or reject suggestions, each for itself; return them. What others decided meanwhile stays so.
 
+    Those that the caller may not decide stay open, as those that no longer fit.
+
     Raises
     ------
     TocsinError : none could be decided: the reason of the first
@@ -141,7 +143,7 @@ def _decide_all(query: SuggestionsOfOne, transition: Transition, caller: Caller)
     for suggestion_id in ids:
         try:
             decide_task(visible(suggestion_id, caller), Decision(transition), caller)
-        except (InvalidInput, Conflict, NotFound) as refusal:
+        except (InvalidInput, Conflict, Forbidden, NotFound) as refusal:
             refusals.append(refusal)
         else:
             decided_ids.append(suggestion_id)
@@ -151,10 +153,11 @@ def _decide_all(query: SuggestionsOfOne, transition: Transition, caller: Caller)
 
 
 def _filter(status: SuggestionStatus, entity_fqn: str | None, user_id: UUID | None, caller: Caller) -> TaskFilter:
+    author = {"type": "user", "id": str(user_id)}
     return TaskFilter(
         states=STATES[status],
         kinds=(SUGGESTION,),
-        creator_ids=None if user_id is None else {str(user_id)},
+        creator_ids=None if user_id is None else ids_to_filter_by([author], caller),
         about_fqn=entity_fqn,
         scopes=scopes_of(caller),
     )

@@ -21,8 +21,8 @@ from tocsin.model.entity_link import EntityLink, parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.mentions import texts_of
 from tocsin.model.stored import Key
-from tocsin.model.thread import SHOWN_POSTS, TaskStatus, ThreadType
-from tocsin.server.access.permissions import require, scopes_of
+from tocsin.model.thread import NOBODY_ID, SHOWN_POSTS, TaskStatus, ThreadType
+from tocsin.server.access.permissions import ids_to_filter_by, require, scopes_of
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.body_values import patch_of
@@ -244,7 +244,7 @@ def _query(filters: Filters, caller: Caller) -> FeedQuery:
     query = FeedQuery(
         resolved=filters.resolved,
         filter_type=filters.filter_type,
-        user_id=None if filters.user_id is None else str(filters.user_id),
+        user_id=person_to_filter_by(filters.user_id, caller),
         kind=filters.type,
         task_status=filters.task_status,
         active=filters.active_announcement,
@@ -260,6 +260,13 @@ def _query(filters: Filters, caller: Caller) -> FeedQuery:
     if link.entity_type == "user":  # what concerns a person, not what is said about them
         return replace(query, user_id=asset_id, filter_type=FilterType.OWNER)
     return replace(query, about_id=asset_id, steps=link.steps, user_id=None)
+
+
+def person_to_filter_by(user_id: UUID | None, caller: Caller) -> str | None:
+    """Return the id of a person by whom threads are filtered: that of nobody for who is hidden; None for no filter."""
+    if user_id is None:
+        return None
+    return next(iter(ids_to_filter_by([{"type": "user", "id": str(user_id)}], caller)), NOBODY_ID)
 
 
 def document_of(link: EntityLink, caller: Caller) -> Document:

@@ -243,14 +243,15 @@ def _selection(read: Read, filters: ActivityFilters, caller: Caller) -> _Selecti
 
 
 def _read_of(entity_type: str | None, entity_id: str | None, actor_id: str | None, caller: Caller) -> Read:
-    """Return the narrowest reading of these events."""
+    """Return the narrowest reading of these events; of what a person did whose profile is hidden there is none."""
     activity = caller.parts.discussion.activity
+    actor = caller.parts.catalogue.references([actor_id]).get(actor_id) if actor_id is not None else None
+    is_actor_seen = actor is not None and actor["type"] == "user" and bool(caller.visibility.sees([actor]))
+    if actor_id is not None and not is_actor_seen:
+        return lambda page: BoundedList[LoggedEvent]()
     if entity_id is not None:
         return lambda page: activity.of_itself(entity_id, page)
-    if actor_id is not None:
-        actor = caller.parts.catalogue.references([actor_id]).get(actor_id)
-        if actor is None or actor["type"] != "user" or not caller.visibility.sees([actor]):
-            return lambda page: BoundedList[LoggedEvent]()
+    if actor is not None:
         return lambda page: activity.of_actor(str(actor["name"]), page)
     return lambda page: activity.of_all(page, entity_type)
 

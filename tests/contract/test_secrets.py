@@ -29,7 +29,7 @@ CONFIG = {
     "connectionArguments": {"apiKey": SECRET, "tokenUrl": "https://h/t"},
 }
 MASK = "*********"
-SIGNING_KEYS = 3  # of tokens, of logging in by OpenID, of links in mails
+SIGNING_KEYS = 4  # of tokens, of sessions in browsers, of logging in by OpenID, of links in mails
 
 
 @pytest.fixture

@@ -122,5 +122,6 @@ def test_every_route_has_a_plan_but_those_with_cookies_and_streams() -> None:
     assert unplanned == {
         "/api/v1/auth/callback",
         "/api/v1/auth/token",
+        "/api/v1/auth/session",
         "/api/v1/users/{user_id}/notifications/stream",
     }

@@ -23,7 +23,7 @@ from tocsin.delivery.wording.content import more_of
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.entity import Document
-from tocsin.model.kind_words import frequency_text
+from tocsin.model.kind_words import frequency_text, refusal_text
 from tocsin.model.own_address import named_target
 from tocsin.model.phrases import count_text, in_words, value_in_words
 from tocsin.model.preferences import FrequencyChoice, Layer
@@ -237,7 +237,7 @@ def _grow_notified(tree: Tree, notified: Document, reader: ExplanationReader) ->
         whom = named_target(who, notification.get("destinations") or ())
         below = branch.add(Text.assemble(f"{whom} {phrase_of(notification['channel'])}", (due, "dim")))
         if choice := _chosen_frequency(notification.get("preference")):
-            below.add(Text(frequency_text(choice, f"{who} {'prefer' if who == YOU else 'prefers'}"), style="dim"))
+            below.add(Text(_choice_text(choice, who), style="dim"))
         if digest := notification.get("digest"):
             below.add(Text(f"in {digest['says']}"))
         for line in _delivery_lines(notification["message"], reader):
@@ -249,6 +249,15 @@ def _chosen_frequency(preference: Document | None) -> FrequencyChoice | None:
     if preference is None or preference["frequency"] == Frequency.IMMEDIATE or preference["from"] == Layer.MUTE:
         return None
     return FrequencyChoice(Frequency(preference["frequency"]), preference["kind"] or "", Layer(preference["from"]))
+
+
+def _choice_text(choice: FrequencyChoice, who: str) -> str:
+    """Return by whose choice a notification waits, or never comes over its channel."""
+    is_reader = who == YOU
+    follow = "your follow" if is_reader else "their follow"
+    if choice.frequency is Frequency.NEVER:
+        return refusal_text(choice, f"{who} never {'want' if is_reader else 'wants'}", follow)
+    return frequency_text(choice, f"{who} {'prefer' if is_reader else 'prefers'}", follow)
 
 
 def _delivery_lines(message: Document | None, reader: ExplanationReader) -> Iterator[Text]:

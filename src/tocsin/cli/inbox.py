@@ -13,7 +13,7 @@ import typer
 
 from tocsin.chunks import chunks_of
 from tocsin.cli.assets import AsUser, find_alert, find_entity, find_user
-from tocsin.cli.output import AsJson, moment_text, show_facts, show_rows, show_text
+from tocsin.cli.output import AsJson, moment_text, say_there_are_more, show_facts, show_rows, show_text
 from tocsin.cli.own_zone import zone_of
 from tocsin.cli.personal import end_after
 from tocsin.client import Client, Notice
@@ -35,7 +35,7 @@ MostNotices = Annotated[int, typer.Option("--limit", min=1, help="Maximum number
 
 
 OfKinds = Annotated[
-    list[str] | None, typer.Option("--kind", help="Only this kind of change (tocsin kinds). May be repeated.")
+    list[str] | None, typer.Option("--kind", help="Only these kinds of change (tocsin kinds), with commas.")
 ]
 OfReasons = Annotated[
     list[ReasonKind] | None, typer.Option("--reason", help="Only what you are told for this reason. May be repeated.")
@@ -100,23 +100,41 @@ def inbox(  # noqa: PLR0913  # each option of the command is a parameter
     shown_tab = Tab.UNREAD if unread else tab
     with Client() as client:
         who = find_user(client, user).id
+        choice = _Choice(kind, reason, asset, alert, by, since, before, search, cause, needs_me)
         if counts:
+            if any(one is not None for one in choice):
+                raise InvalidInput("--counts counts the whole inbox: leave the filters out.", field="counts")
             numbers = client.notification_counts(who, tab=shown_tab.value)
             show_facts(numbers if as_json else _counts_facts(numbers), as_json=as_json)
             return
-        zone = zone_of(client, who, is_shown=not as_json)
-        filters = _filter_of(client, _Choice(kind, reason, asset, alert, by, since, before, search, cause, needs_me))
-        if by_cause:
-            causes = client.notification_causes(who, tab=shown_tab.value, limit=min(limit, _MOST_GROUPS), **filters)
-            show_rows((_cause_row(one, zone) for one in causes["data"]), answer=causes, as_json=as_json)
-            return
-        if by_asset:
-            assets = client.notified_assets(who, tab=shown_tab.value, limit=min(limit, _MOST_GROUPS), **filters)
-            show_rows((_asset_row(one, zone) for one in assets["data"]), answer=assets, as_json=as_json)
-            return
-        notices = list(islice(client.notifications(who, tab=shown_tab.value, fields=_DETAILS, **filters), limit))
-    answer = [one.change.event for one in notices]
-    show_rows((_notice_row(one, zone) for one in notices), answer=answer, as_json=as_json)
+        filters: Document = {"tab": shown_tab.value, **_filter_of(client, choice)}
+        _show_list(client, who, filters, _Shape(limit, by_cause=by_cause, by_asset=by_asset, as_json=as_json))
+
+
+class _Shape(NamedTuple):
+    """How a list is shown: of causes, of assets, else of notifications."""
+
+    limit: int
+    by_cause: bool
+    by_asset: bool
+    as_json: bool
+
+
+def _show_list(client: Client, who: str, filters: Document, shape: _Shape) -> None:
+    zone, limit, as_json = zone_of(client, who, is_shown=not shape.as_json), shape.limit, shape.as_json
+    if shape.by_cause or shape.by_asset:
+        limit = min(limit, _MOST_GROUPS)
+        list_groups = client.notification_causes if shape.by_cause else client.notified_assets
+        row_of = _cause_row if shape.by_cause else _asset_row
+        answer = list_groups(who, limit=limit, **filters)
+        show_rows((row_of(one, zone) for one in answer["data"]), answer=answer, as_json=as_json)
+        is_cut = answer["paging"]["total"] > len(answer["data"])
+    else:
+        notices = list(islice(client.notifications(who, fields=_DETAILS, **filters), limit + 1))
+        is_cut, notices = len(notices) > limit, notices[:limit]
+        events = [one.change.event for one in notices]
+        show_rows((_notice_row(one, zone) for one in notices), answer=events, as_json=as_json)
+    say_there_are_more(limit, is_cut=is_cut, as_json=as_json)
 
 
 def _counts_facts(numbers: Document) -> Document:
@@ -172,7 +190,7 @@ class _Choice(NamedTuple):
 def _filter_of(client: Client, choice: _Choice) -> dict[str, Filter]:
     """Return the filter of these options, by the names of the client's parameters."""
     values: dict[str, Filter | None] = {
-        "kind": tuple(choice.kind or ()) or None,
+        "kind": tuple(kind for text in choice.kind or () for kind in text.split(",")) or None,
         "reason": tuple(one.value for one in choice.reason or ()) or None,
         "asset": find_entity(client, choice.asset, None).id if choice.asset else None,
         "alert": find_alert(client, choice.alert).id if choice.alert else None,

@@ -132,6 +132,12 @@ def show_rows(all_rows: Iterable[Mapping[str, object]], *, as_json: bool, answer
     screen.print(table)
 
 
+def say_there_are_more(limit: int, *, is_cut: bool, as_json: bool) -> None:
+    """Say below a table, on standard error, that it ends after ``limit`` rows, where there are more."""
+    if is_cut and not as_json:
+        typer.echo(f"There are more: --limit ends the list at {limit:,}.", err=True)
+
+
 def _widths(cells: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """Return the widths of columns, the left ones as wide as they want to be; None if words would be broken."""
     columns = list(zip(*cells, strict=True))

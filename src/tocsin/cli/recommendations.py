@@ -50,7 +50,7 @@ def recommendations(
             entries = client.recommendations(person.id, limit=limit)
     show_rows(_rows_of(entries), answer=list(entries), as_json=as_json)
     if not entries and not dismissed and not as_json:
-        typer.echo("Follow some assets: recommendations are worked out every hour.", err=True)
+        typer.echo("None yet: every hour they are worked out from what you follow.", err=True)
 
 
 def _rows_of(entries: Iterable[Document]) -> Iterator[Document]:

@@ -25,7 +25,7 @@ Comment = Annotated[str | None, typer.Option(help="Why; shown with the task.")]
 @app.command("list")
 def list_tasks(
     *,
-    is_mine: Annotated[bool, typer.Option("--mine", help="Only those assigned to you.")] = False,
+    is_mine: Annotated[bool, typer.Option("--mine", help="Only those assigned to you or to a team of yours.")] = False,
     assignee: Annotated[str | None, typer.Option(help="Name of a user or team.")] = None,
     about: Annotated[str | None, typer.Option(help="Fully qualified name of an asset.")] = None,
     status: Annotated[str, typer.Option(help="open, closed or all.")] = "open",
@@ -39,10 +39,9 @@ def list_tasks(
     if is_mine and assignee:
         raise InvalidInput("Give --mine or --assignee.")
     with Client() as client:
-        who = client.logged_in_user().name if is_mine else assignee
-        group = None if status == "all" else status
-        filters = {"status_group": group, "assignee": who, "about_entity": about}
-        tasks = list(islice(client.list_tasks(**filters), limit))
+        view, group = "assigned" if is_mine else None, None if status == "all" else status
+        filters = {"status_group": group, "assignee": assignee, "about_entity": about}
+        tasks = list(islice(client.list_tasks(view, **filters), limit))
     show_rows((_row(one) for one in tasks), answer=tasks, as_json=as_json)
 
 

@@ -18,9 +18,12 @@ def create_task(task: Document) -> ApiCall[Document]:
     return ApiCall("POST", _ROOT, read_document, body=task)
 
 
-def list_tasks(**filters: Filter) -> Pages[Document]:
-    """Iterate over tasks, last changed first; filters are the API's, e.g. ``status_group``, ``assignee``."""
-    return pages_of(_ROOT, filters, read_document)
+def list_tasks(view: str | None = None, **filters: Filter) -> Pages[Document]:
+    """Iterate over tasks, last changed first; filters are the API's, e.g. ``status_group``, ``assignee``.
+
+    ``view`` is ``assigned``, ``owned``, ``created`` or ``visible``: those that concern the caller or their teams so.
+    """
+    return pages_of(f"{_ROOT}/{view}" if view else _ROOT, filters, read_document)
 
 
 def get_task(name: str) -> ApiCall[Document]:

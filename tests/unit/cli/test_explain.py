@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from tests.commandline import Run
 from tests.unit.small_server import SmallServer
 
@@ -145,6 +146,18 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "└── alerts and relations as of now, 2023-11-14 22:13:20 UTC",
     ]
     assert small_server.requests[-1].query == {"subscription": "A", "user": "ann", "limit": "100"}
+
+
+def test_a_follow_that_never_tells_of_it_is_named_with_the_command_that_changes_it(
+    run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    choice = {"kind": "testFailure", "frequency": "never", "from": "follow"}
+    stored = ANSWER["notified"]["data"][0] | {"preference": choice, "dueAt": None, "message": None}
+    answer = ANSWER | {"notified": ANSWER["notified"] | {"data": [stored]}}
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
+    out = run("explain", EVENT).out
+    assert "their follow does not tell of failed tests (to change that: tocsin follow --help)" in out
 
 
 def other_alert(name: str, *, matched: bool) -> dict[str, Any]:

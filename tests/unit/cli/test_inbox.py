@@ -46,11 +46,11 @@ def answer_inbox(small_server: SmallServer, *entries: dict[str, Any]) -> None:
 def test_filters_are_sent_as_the_server_takes_them(run: Run, small_server: SmallServer) -> None:
     answer_inbox(small_server, FAILURE)
     small_server.answer("GET", f"{API}/events/subscriptions/name/Nightly", {"id": "a", "name": "Nightly"})
-    options = ("--kind", "tag", "--kind", "owner", "--reason", "follower", "--by", "ben", "--search", "100% _x_")
+    options = ("--kind", "tag,tier", "--kind", "owner", "--reason", "follower", "--by", "ben", "--search", "100% _x_")
     run("inbox", *options, "--alert", "Nightly", "--since", "2026-01-31", "--json")
     query = small_server.requests[-1].query
     assert {name: query[name] for name in ("kind", "reason", "alert", "actor", "q", "startTs")} == {
-        "kind": "tag,owner",
+        "kind": "tag,tier,owner",
         "reason": "follower",
         "alert": "a",
         "actor": "ben",
@@ -233,3 +233,21 @@ def test_counts_say_how_many_there_are_by_tab_need_and_kind(run: Run, small_serv
     for text in ("needs you: 4", "all: 1,000 or more", "snoozed: 2", "by kind: 7 testFailure, 12 tag"):
         assert text in output
     assert small_server.requests[-1].query == {"tab": "unread"}
+
+
+def test_a_list_that_ends_at_its_limit_says_so(run: Run, small_server: SmallServer) -> None:
+    answer_inbox(small_server, FAILURE, FAILURE)
+    listed = run("inbox", "--limit", "1")
+    assert (listed.out.count("not_null: failed"), listed.err) == (1, "There are more: --limit ends the list at 1.\n")
+    assert len(json.loads(run("inbox", "--limit", "1", "--json").out)) == 1
+    assert run("inbox", "--limit", "2").err == ""
+    page = {"data": [{"name": "pg.orders", "count": 2, "unread": 2, "latest": FAILURE}], "paging": {"total": 9}}
+    small_server.answer("GET", f"{API}/users/u/notifications/assets", page)
+    assert "more" in run("inbox", "--by-asset", "--limit", "1").err
+    assert run("inbox", "--by-asset", "--limit", "1", "--json").err == ""
+
+
+def test_counts_of_a_filter_are_refused(run: Run, small_server: SmallServer) -> None:
+    answer_inbox(small_server)
+    refusal = run("inbox", "--counts", "--kind", "tag")
+    assert (refusal.code, refusal.err) == (2, "tocsin: --counts counts the whole inbox: leave the filters out.\n")

@@ -35,6 +35,12 @@ def test_tasks_are_listed_open_ones_by_default(run: Run, small_server: SmallServ
     assert run("tasks", "list", "--mine", "--assignee", "ben").code != 0
 
 
+def test_tasks_of_ones_teams_are_ones_own(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/assigned", {"data": [TASK], "paging": {"total": 1}})
+    assert "TASK-00007" in run("tasks", "list", "--mine").out
+    assert "assignee" not in small_server.requests[-1].query
+
+
 def test_a_task_is_shown_with_what_it_suggests_and_what_may_be_done(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/name/TASK-00007", TASK)
     out = run("tasks", "show", "TASK-00007").out

@@ -92,6 +92,14 @@ def test_what_is_followed_contained_dismissed_or_deleted_is_not_recommended(comp
     assert names_for(company, "cem") == [], "its only reason was orders, which is followed no more"
 
 
+def test_what_a_person_or_a_team_of_theirs_owns_is_not_recommended(company: SmallCompany) -> None:
+    company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=SYSTEM)
+    company.table("carts", owners=[{"type": "user", "name": "ben"}])
+    company.table("baskets", owners=[{"type": "team", "name": "shop"}])
+    run(company, *(row(company, "ben", name) for name in ("carts", "baskets", "customers")))
+    assert names_for(company, "ben") == ["customers"], "owners are told anyway"
+
+
 def test_a_person_dismisses_so_many_at_most(company: SmallCompany) -> None:
     recommendations, ids = Recommendations(company.engine, most_dismissed=1), company.ids
     recommendations.dismiss(ids["cem"], ids["revenue"], now_ms=NOW_MS)

@@ -22,6 +22,7 @@ from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.follow_tables import dismissed_recommendation, recommendation, recommendation_run
 from tocsin.store.database.keys import rows_by_key, rows_of_all
 from tocsin.store.database.tables import entity, entity_tag, follow, ownership
+from tocsin.store.eventlog.activity import holders_above
 
 MOST_DISMISSED = 5_000
 """Assets that a person may have dismissed at a time."""
@@ -82,8 +83,8 @@ class Recommendations:
     def of(self, user_id: str, followed_by_team: Collection[str] = ()) -> tuple[list[Evidence], int | None]:
         """Return all reasons of what is recommended to a person, and when they were found (epoch milliseconds).
 
-        What they follow, directly, by what it belongs to, or ``followed_by_team``, what they dismissed, and what is
-        deleted is left out, as it is now; None where no run is complete.
+        What they follow, directly, by what it belongs to, or ``followed_by_team``, what they or their teams own, what
+        they dismissed, and what is deleted is left out, as it is now; None where no run is complete.
         """
         columns = (_ROW[name] for name in _FACTS)
         query = select(*columns).join(entity, (entity.c.id == _ROW.entity_id) & ~entity.c.deleted)
@@ -94,9 +95,10 @@ class Recommendations:
             stored_rows = connection.execute(query.where(_ROW.entity_id.not_in(is_dismissed))).all()
             own_follows = select(follow.c.entity_id).where(follow.c.user_id == user_id)
             followed_ids = set(connection.scalars(own_follows))
+            holder_ids = connection.scalars(holders_above(user_id)).all()
             above = _containers_of(connection, {row.entity_id for row in stored_rows})
         evidence = [Evidence(row[0], ReasonToFollow(row[1]), *row[2:]) for row in stored_rows]
-        every_followed_id = followed_ids.union(followed_by_team)
+        every_followed_id = followed_ids.union(followed_by_team, holder_ids)
         return [
             reason
             for reason in evidence

@@ -282,7 +282,7 @@ def within(
 
 
 def evaluate(frame: DataFrame) -> None:
-    """Compute all rows of a frame and forget them.
+    """Compute the results of a trial, one row per event and alert that matches it, and forget them.
 
     To cancel it is no error in Spark's log, which it is of the sink ``noop``.
     """

@@ -103,8 +103,9 @@ class DigestComposer:
             keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
             own_routes = {key: routes.get(key[0], {}).get(key[1]) for key in keys}
             return self._composed_content(dispatch, own_routes, now_ms)
-        except Exception:  # noqa: BLE001  one digest keeps no other from being composed
-            _LOG.exception("digest_not_composed", message=dispatch.message.id)
+        except Exception as error:  # noqa: BLE001  one digest keeps no other from being composed
+            # Not its text or trace: logs of executors would show what the digest says. The worker meets it again.
+            _LOG.error("digest_not_composed", message=dispatch.message.id, error=type(error).__name__)
             return None
 
     def _composed_content(self, dispatch: Dispatch, routes: Routes, now_ms: int) -> ComposedContent | None:

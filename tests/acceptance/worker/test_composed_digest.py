@@ -5,26 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from uuid import uuid4
 
 import orjson
 import pyarrow as pa
 import pytest
+import structlog
 from sqlalchemy import Engine, select, update
 from tests.acceptance.worker.test_digest import HOUR_MS, OWNERS_BY_MAIL, Hourly
 from tests.acceptance.worker.test_email_channel import Mailbox, mail_server
 from tests.acceptance.worker.test_merged import mail_texts
 from tests.acceptance.worker.test_worker import statuses, until, working
 from tests.notifying import notify_all
+from tests.unit.delivery.events import dispatch
 
 from tocsin.clock import SystemClock
-from tocsin.delivery.channels.email.composed import NOT_OF_THE_WORDS, OF_THE_WORDS, texts_of
+from tocsin.delivery.channels.email.composed import NOT_OF_THE_WORDS, OF_THE_WORDS, composition_key, texts_of
 from tocsin.delivery.channels.email.connections import MailServer
 from tocsin.delivery.channels.email.mails import MailSettings
 from tocsin.delivery.channels.email.sender import EmailSender
-from tocsin.delivery.dispatch import ComposedContent, Dispatch
+from tocsin.delivery.dispatch import CauseThread, ComposedContent, Dispatch
 from tocsin.flow.eventlog.differences import compress_snapshot
+from tocsin.jobs import digest_composer
 from tocsin.jobs.digests import ComposeDigests
 from tocsin.jobs.resolving import StoreAddress
 from tocsin.model.change_kinds import Frequency
@@ -223,4 +226,40 @@ def test_a_claimed_message_is_left_to_its_worker_and_a_single_notification_as_we
 
 def test_every_field_of_a_dispatch_is_in_the_key_or_does_not_matter_to_the_words() -> None:
     names = {one.name for one in fields(Dispatch)}
-    assert names == {*OF_THE_WORDS, *NOT_OF_THE_WORDS, "entries", "buttons", "read_only"}
+    assert names == {*OF_THE_WORDS, *NOT_OF_THE_WORDS, "entries", "buttons", "read_only", "cause_thread"}
+
+
+def test_a_headline_that_says_more_is_of_other_words_than_one_that_does_not() -> None:
+    single = dispatch()
+    later = replace(single, cause_thread=CauseThread("m"))
+    assert composition_key(single, BASE_URL) != composition_key(later, BASE_URL)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"nonsense", b"[]", b"{}", b'{"subject": "x", "text": "y", "html": 5}', b"\xff"]
+)
+async def test_words_that_are_none_are_written_anew_although_they_were_stored_whole(
+    sqlite_engine: Engine, content: bytes
+) -> None:
+    Hourly(sqlite_engine, OWNERS_BY_MAIL)
+    assert compose(sqlite_engine) == 1
+    with writing(sqlite_engine) as connection:
+        connection.execute(update(composed_digest).values(content=compress_snapshot(content)))
+    assert b"now: text 0" in await sent_mail(sqlite_engine)
+
+
+def test_a_digest_that_cannot_be_composed_says_so_in_no_words_of_its_own(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logs of Spark's executors are shown to others than its reader, in the form that structlog has by itself."""
+
+    def fail(worded: Dispatch, _base_url: str) -> ComposedContent:
+        raise ValueError(f"cannot word {worded.event.as_wire()}")
+
+    monkeypatch.setattr(digest_composer, "compose_ahead", fail)
+    Hourly(sqlite_engine, OWNERS_BY_MAIL)
+    with structlog.testing.capture_logs() as logs:
+        assert compose(sqlite_engine) == 0
+    (line,) = logs
+    assert line.keys() == {"event", "message", "error", "log_level"}
+    assert line["error"] == "ValueError"

@@ -39,7 +39,7 @@ OF_THE_WORDS = (
 
 NOT_OF_THE_WORDS = (
     *("message", "event_bytes", "batch_size", "sends_arrays", "sends_types_apart", "payloads", "addresses", "payer"),
-    *("judged_at_s", "composed", "texts", "cause_thread", "page_link"),
+    *("judged_at_s", "composed", "texts", "page_link"),
 )
 """The others: of the message, or of other channels than mail. What templates say is never composed ahead."""
 
@@ -53,7 +53,7 @@ def composed_texts(dispatch: Dispatch, base_url: str, unsubscribe: str) -> Docum
         return None
     if dispatch.composed.key != composition_key(dispatch, base_url):
         return None
-    with suppress(DamagedText):
+    with suppress(DamagedText, ValueError):
         return _with_links(texts_of(dispatch.composed), dispatch, unsubscribe)
     return None
 
@@ -69,14 +69,16 @@ def content_of(key: bytes, texts: Document) -> ComposedContent:
 
 
 def texts_of(composed: ComposedContent) -> Document:
-    """Return the subject, text and HTML that were composed."""
-    texts: Document = orjson.loads(decompress_snapshot(composed.content))
+    """Return the subject, text and HTML that were composed; raises DamagedText or ValueError if these are none."""
+    texts = orjson.loads(decompress_snapshot(composed.content))
+    if not isinstance(texts, dict) or not all(isinstance(texts.get(key), str) for key in ("subject", "text", "html")):
+        raise ValueError("no words of a mail")
     return texts
 
 
 def mark_of(key: bytes, place: int = 0) -> str:
     """Return what stands for a link, at first that to unsubscribe: no message can say the digest of itself."""
-    return f"{key.hex()}-{place:04}"
+    return f"{key.hex()}-{place:06}"
 
 
 def with_marked_buttons(dispatch: Dispatch, key: bytes) -> Dispatch:
@@ -105,7 +107,7 @@ def composition_key(dispatch: Dispatch, base_url: str) -> bytes:
     digest = blake2b(digest_size=_KEY_BYTES)
     read_only = dispatch.read_only or frozenset()
     facts = [_plain(getattr(dispatch, name)) for name in OF_THE_WORDS]
-    digest.update(orjson.dumps([_version(), base_url, facts]))
+    digest.update(orjson.dumps([_version(), base_url, dispatch.cause_thread is not None, facts]))
     for entry in dispatch.entries:
         digest.update(entry.carried.fingerprint)
         digest.update(orjson.dumps(_facts_of(entry)))

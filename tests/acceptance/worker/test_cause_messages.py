@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.acceptance.worker.chat_receivers import listening, statuses
 from tests.acceptance.worker.test_email_channel import SENDER, Mailbox, mail_server
+from tests.acceptance.worker.test_google_chat import ChatSpace, serve_space
 from tests.acceptance.worker.test_slack_bot import Workspace, bot, sender
 from tests.acceptance.worker.test_worker import until, working
 from tests.company import SmallCompany
@@ -22,6 +23,7 @@ from tests.store.test_failing_rows import permit
 
 from tocsin.delivery.channels.email.connections import MailServer
 from tocsin.delivery.channels.email.sender import EmailSender
+from tocsin.delivery.channels.google_chat.sender import google_chat_sender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
 
@@ -146,3 +148,16 @@ async def test_mail_programs_show_further_parts_of_a_cause_below_the_first_mail(
     ]
     assert third["References"] == first["Message-ID"]
     assert third["Subject"] == "dia in pg.store.public, 2 more: 2 changes: orders, revenue"
+
+
+async def test_a_space_shows_a_long_run_in_one_thread(sqlite_engine: Engine) -> None:
+    """More messages than are looked through for what a message continues."""
+    space = ChatSpace()
+    async with serve_space(space) as url, HttpRequests(egress_of(("127.0.0.0/8",))) as requests:
+        editing = Editing(sqlite_engine, {"category": "External", "type": "GChat", "config": {"endpoint": url}})
+        chat = google_chat_sender(requests, base_url="https://t.example")
+        async with working(sqlite_engine, senders={"GChat": chat}):
+            for number in range(13):
+                await editing.tell(f"text {number}")
+    assert len(space.threads) == 13
+    assert set(space.threads) == {space.cards[0]["cardId"]}

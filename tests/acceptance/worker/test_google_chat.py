@@ -27,6 +27,7 @@ class ChatSpace:
 
     def __init__(self, *, per_minute: int = 60, exists: bool = True) -> None:
         self.cards: list[dict[str, object]] = []
+        self.threads: list[str] = []
         self.answers: Counter[int] = Counter()
         self._left, self._exists = per_minute, exists
 
@@ -37,7 +38,9 @@ class ChatSpace:
         if status != 200:
             return web.json_response({"error": {"code": status}}, status=status)
         self._left -= 1
-        self.cards += (await request.json())["cardsV2"]
+        payload = await request.json()
+        self.cards += payload["cardsV2"]
+        self.threads.append(payload["thread"]["threadKey"])
         return web.json_response({"name": "spaces/AAAA/messages/1"})
 
     def _status(self, request: web.Request, body: bytes) -> int:

@@ -7,6 +7,7 @@ Next: ``delivery/transport/http_requests.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tocsin.delivery.channels.webhook.access_tokens import AccessTokens
 from tocsin.delivery.channels.webhook.authentication import authorization_of, signing_secrets
@@ -14,7 +15,7 @@ from tocsin.delivery.channels.webhook.signature import sign
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
-from tocsin.model.message import Outcome, OutcomeReason
+from tocsin.model.message import Delivered, Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 
 Render = Callable[..., bytes]
@@ -25,7 +26,10 @@ Judge = Callable[[Outcome], Outcome]
 
 
 class IncomingWebhook:
-    """Sends messages to incoming webhooks of one chat; ``query`` is added to their addresses."""
+    """Sends messages to incoming webhooks of one chat; ``query`` is added to their addresses.
+
+    ``thread_of`` says in which thread of the chat a message is sent: what comes later is sent there as well.
+    """
 
     def __init__(
         self,
@@ -35,12 +39,14 @@ class IncomingWebhook:
         render: Render,
         judge: Judge,
         query: Mapping[str, str] | None = None,
+        thread_of: Callable[[Dispatch], str] | None = None,
     ) -> None:
         self._tokens = AccessTokens(requests)
         self._base_url = base_url
         self._render = render
         self._judge = judge
         self._query = dict(query or {})
+        self._thread_of = thread_of
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and return its outcome."""
@@ -56,7 +62,10 @@ class IncomingWebhook:
             payload=payload,
             timeouts=timeouts_of(destination),
         )
-        return self._judge(await self._tokens.send_as_asked(request, destination, now_ms=now_ms))
+        outcome = self._judge(await self._tokens.send_as_asked(request, destination, now_ms=now_ms))
+        if self._thread_of is None or not isinstance(outcome, Delivered):
+            return outcome
+        return replace(outcome, remote_id=self._thread_of(dispatch))
 
 
 def _authentication(payload: bytes, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> dict[str, str]:

@@ -34,10 +34,14 @@ _RULE = "―" * 12
 
 def render_message(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON of the message for ``dispatch``, of at most ``MESSAGE_BYTES``."""
-    answered = dispatch.answers or dispatch.cause_thread
-    thread_key = answered.message_id if answered else dispatch.message.id
-    render = partial(_payload, card_id=dispatch.message.id, thread_key=thread_key)
+    render = partial(_payload, card_id=dispatch.message.id, thread_key=thread_key_of(dispatch))
     return fitted_payload(dispatch, render, base_url=base_url, most_bytes=MESSAGE_BYTES)
+
+
+def thread_key_of(dispatch: Dispatch) -> str:
+    """Return what names the thread of a message: that of the message which it answers, or one of its own."""
+    answered = dispatch.answers or dispatch.cause_thread
+    return (answered.remote_id or answered.message_id) if answered else dispatch.message.id
 
 
 def _payload(content: MessageContent, *, card_id: str, thread_key: str) -> bytes:

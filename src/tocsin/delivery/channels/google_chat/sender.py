@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tocsin.delivery.channels.google_chat.render import render_message
+from tocsin.delivery.channels.google_chat.render import render_message, thread_key_of
 from tocsin.delivery.channels.incoming_webhook import IncomingWebhook
 from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.dispatch import Sender
@@ -29,7 +29,9 @@ def judge_answer(outcome: Outcome) -> Outcome:
     return outcome
 
 
-google_chat_sender = partial(IncomingWebhook, render=render_message, judge=judge_answer, query=_IN_THREAD)
+google_chat_sender = partial(
+    IncomingWebhook, render=render_message, judge=judge_answer, query=_IN_THREAD, thread_of=thread_key_of
+)
 """Returns the sender of change events as cards; ``base_url`` is where their links lead."""
 
 

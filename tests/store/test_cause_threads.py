@@ -12,9 +12,11 @@ from tests.store.rows import finish_of
 
 from tocsin.delivery.dispatch import CauseThread, Dispatch
 from tocsin.model.causes import SESSION_GAP_MS
-from tocsin.model.message import Delivered
+from tocsin.model.message import Delivered, DroppedReason, OutcomeReason
+from tocsin.model.notification import Reason
 from tocsin.model.people import Actor
 from tocsin.store.database.tables import message
+from tocsin.store.outbox import cause_threads
 from tocsin.store.outbox.cause_threads import CauseThreads
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
@@ -33,9 +35,11 @@ class EditedTables:
 
     def change(self, table: str, text: str, *, by: str = "dia", why: str | None = None, after_s: int = 1) -> None:
         """Describe a table."""
+        self.change_as(replace(self.company.actor(by), reason=why), table, text, after_s=after_s)
+
+    def change_as(self, actor: Actor, table: str, text: str, *, after_s: int = 1) -> None:
         self.company.clock.advance(after_s * 1_000)
         patch = [{"op": "add", "path": "/description", "value": text}]
-        actor = replace(self.company.actor(by), reason=why)
         self.company.writes.patch("table", self.company.key(table), patch, actor=actor)
 
     def claim(self) -> list[Dispatch]:
@@ -214,3 +218,64 @@ def test_failures_that_a_run_reports_wait_for_nothing(store_engine: Engine) -> N
     tables.company.writes.add_test_result("pg.store.public.orders.has_rows", report, actor=bot)
     notify_all(store_engine, now_ms=tables.company.clock.now_ms())
     assert len(tables.messages.claim("worker", 64, now_ms=tables.company.clock.now_ms())) == 1
+
+
+def drop_of(notification_id: str, reason: Reason) -> DroppedReason:
+    return DroppedReason(notification_id=notification_id, reason=reason, because=OutcomeReason.MUTED, says="muted")
+
+
+def test_what_the_earlier_message_left_out_is_not_told_by_the_next_change(store_engine: Engine) -> None:
+    """Fault scenario 84: a mute kept it out of the message that is changed."""
+    tables = EditedTables(store_engine)
+    tables.change("orders", "one")
+    tables.change("revenue", "muted")
+    (first,) = tables.claim()
+    told_entry, muted_entry = first.entries
+    drops = tuple(drop_of(muted_entry.notification_id, one) for one in muted_entry.reasons)
+    now_ms = tables.company.clock.now_ms()
+    ending = finish_of(first.message, Delivered(remote_id="C1/1.0"), at_ms=now_ms)
+    ending = replace(ending, attempt=replace(ending.attempt, dropped=drops))
+    tables.messages.record("worker", [ending], now_ms=now_ms)
+    tables.change("orders", "two")
+    (second,) = tables.claim()
+    assert offsets_to_repeat(tables, second) == [told_entry.log_offset]
+
+
+def test_what_is_replayed_is_a_message_again_and_changes_nothing_in_place(sqlite_engine: Engine) -> None:
+    tables = EditedTables(sqlite_engine)
+    tables.change("orders", "one")
+    tables.tell("C1/1.0")
+    tables.change("orders", "two")
+    (second,) = tables.claim()
+    assert len(offsets_to_repeat(tables, second) or ()) == 1
+    replayed = replace(second, message=replace(second.message, replay_id="r"))
+    assert offsets_to_repeat(tables, replayed) is None
+
+
+def test_a_message_that_tells_of_too_much_is_changed_no_more_rather_than_shortened(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cause_threads, "_MOST_REPEATED", 2)
+    tables = EditedTables(sqlite_engine)
+    for text in ("one", "two"):
+        tables.change("orders", text)
+        tables.tell("C1/1.0")
+    tables.change("orders", "three")
+    (third,) = tables.claim()
+    assert len(offsets_to_repeat(tables, third) or ()) == 2
+    tables.deliver([third], "C1/1.0")
+    tables.change("orders", "four")
+    (fourth,) = tables.claim()
+    assert offsets_to_repeat(tables, fourth) is None
+
+
+def test_the_first_message_of_a_long_run_is_still_shown_when_it_is_older_than_a_pause(store_engine: Engine) -> None:
+    tables = EditedTables(store_engine)
+    bot = replace(tables.company.actor("dia"), reason="dbt run 7", is_bot=True)
+    told_offsets: list[int] = []
+    for number in range(4):
+        tables.change_as(bot, "orders", f"text {number}", after_s=5 * 3_600)
+        (dispatch,) = tables.claim()
+        assert (offsets_to_repeat(tables, dispatch) or []) == told_offsets
+        tables.deliver([dispatch], "C1/1.0")
+        told_offsets.append(dispatch.first.log_offset)

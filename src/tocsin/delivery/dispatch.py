@@ -6,7 +6,7 @@ Next: ``delivery/wording/event_formats.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import NamedTuple, Protocol
@@ -337,6 +337,12 @@ def narrow_dispatch(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch 
         return None, tuple(drops)
     is_same = all(map(is_, entries, dispatch.entries)) and not drops
     return dispatch if is_same else replace(dispatch, entries=tuple(entries)), tuple(drops)
+
+
+def without_dropped(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> Dispatch | None:
+    """Return a dispatch without reasons that an attempt left out; None if it left out all."""
+    objections = {(one.notification_id, one.reason): (one.because, one.says) for one in dropped}
+    return narrow_dispatch(dispatch, lambda entry, reason: objections.get((entry.notification_id, reason)))[0]
 
 
 def _with_reasons(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tocsin.delivery.channels.rehearsal import Rehearsed, rehearsed_requests
 from tocsin.delivery.channels.sender_setup import SenderSetup
-from tocsin.delivery.dispatch import Dispatch, narrow_dispatch
+from tocsin.delivery.dispatch import Dispatch, without_dropped
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.choice import shares_of, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
@@ -22,8 +22,7 @@ from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.references import is_uuid
 from tocsin.model.entity import Document
-from tocsin.model.message import DroppedReason, Entry, MessageStatus, OutcomeReason
-from tocsin.model.notification import Reason
+from tocsin.model.message import Entry, MessageStatus, OutcomeReason
 from tocsin.model.own_address import own_address_of, shown_target
 from tocsin.model.phrases import name_hint, suggestion_for
 from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
@@ -224,7 +223,7 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
     if route.waits_because is not None:
         return route.waits_because
     attempts = stores.records.attempts(letter.id)
-    remaining = _without_dropped(dispatches[0], attempts[-1].dropped if attempts else ())
+    remaining = without_dropped(dispatches[0], attempts[-1].dropped if attempts else ()) or dispatches[0]
     whole_dispatch = replace(
         remaining,
         batch_size=route.batch_size,
@@ -292,13 +291,3 @@ def _letter_in_sight(letter: DeadLetter, caller: Caller) -> DeadLetter | None:
     pairs = zip(letter.entries, events, strict=True)
     entries = tuple(entry.with_event(event) for entry, event in pairs if event is not None)
     return replace(letter, entries=entries) if entries else None
-
-
-def _without_dropped(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> Dispatch:
-    """Return a dispatch without reasons that an attempt left out; of one that left out all, the whole."""
-    objections = {(one.notification_id, one.reason): (one.because, one.says) for one in dropped}
-
-    def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-        return objections.get((entry.notification_id, reason))
-
-    return narrow_dispatch(dispatch, objection)[0] or dispatch

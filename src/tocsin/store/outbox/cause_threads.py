@@ -7,20 +7,21 @@ Next: ``delivery/worker/attempt.py``, ``model/causes.py`` for the rules.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, and_, bindparam, func, or_, select
+from sqlalchemy import Connection, Engine, Row, and_, bindparam, func, or_, select
 
-from tocsin.delivery.dispatch import CauseThread, Dispatch
+from tocsin.delivery.dispatch import CauseThread, Dispatch, without_dropped
 from tocsin.delivery.wording.incidents import tells_of_incident
 from tocsin.delivery.wording.reports import is_report
 from tocsin.model.causes import RUN_GAP_MS, CauseFacts, CauseKey, CauseKind, gather_causes, key_of
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent
 from tocsin.model.channels import WORDED
-from tocsin.model.message import Entry, Message, MessageStatus
+from tocsin.model.message import DroppedReason, Entry, Message, MessageStatus
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import attempt, change_event, message, notification
 
@@ -31,7 +32,7 @@ _MOST_SENT = 10
 """So many earlier messages are looked through for each, the latest: an alert may send one every second."""
 
 _MOST_REPEATED = 50
-"""So many earlier messages are repeated in one that is changed in place, the latest."""
+"""So many earlier messages are repeated in one that is changed in place; what comes after them is another message."""
 
 _OF_ALERT = "alert:%"
 """What real-time alerts gather; digests at fixed times have other keys, and answer nothing."""
@@ -41,18 +42,18 @@ _EVENT = change_event.c
 _IS_EARLIER = and_(
     _earlier.c.recipient == _own.c.recipient,
     _earlier.c.grouping_key == _own.c.grouping_key,
-    _earlier.c.due_at_ms > _own.c.created_at_ms - RUN_GAP_MS,
     _earlier.c.channel == _own.c.channel,
     _earlier.c.target == _own.c.target,
     _earlier.c.destination_id == _own.c.destination_id,
     _earlier.c.id != _own.c.id,
 )
+_IS_RECENT = _earlier.c.due_at_ms > _own.c.created_at_ms - RUN_GAP_MS
 _IS_DELIVERED = _earlier.c.status == MessageStatus.DELIVERED.value
 _IS_REPORT = or_(*(_EVENT.derived.contains(text, autoescape=True) for text in ('"quality"', '"run"')))
 _AGE = func.row_number().over(partition_by=_own.c.id, order_by=(_earlier.c.due_at_ms.desc(), _earlier.c.id))
 _SENT = (
     select(_own.c.id.label("own_id"), _earlier.c.id, _earlier.c.due_at_ms, _earlier.c.attempt_count, _AGE.label("age"))
-    .join(_earlier, _IS_EARLIER)
+    .join(_earlier, and_(_IS_EARLIER, _IS_RECENT))
     .where(_own.c.id.in_(bindparam("ids", expanding=True)), _own.c.grouping_key.like(_OF_ALERT), _IS_DELIVERED)
     .subquery("sent")
 )
@@ -70,13 +71,18 @@ _TOLD = (
     .limit(_MOST_READ)
 )
 _HOW_IT_WENT = and_(attempt.c.message_id == _earlier.c.id, attempt.c.number == _earlier.c.attempt_count)
+_IS_CLAIMED = _earlier.c.lease_owner.is_not(None)
 _SHOWN = (
     select(*(_earlier.c[field.name] for field in fields(Message)))
-    .add_columns(_earlier.c.status, _earlier.c.lease_owner, attempt.c.remote_id.label("shown_as"))
+    .add_columns(_earlier.c.lease_owner, attempt.c.dropped)
     .select_from(_own.join(_earlier, _IS_EARLIER).outerjoin(attempt, _HOW_IT_WENT))
     .where(_own.c.id == bindparam("id"), _own.c.grouping_key.like(_OF_ALERT))
-    .order_by(_earlier.c.due_at_ms.desc(), _earlier.c.id)
+    .where(_earlier.c.due_at_ms > bindparam("after_ms"))
+    .where(or_(_IS_CLAIMED, and_(_IS_DELIVERED, attempt.c.remote_id == bindparam("remote_id"))))
+    .order_by(_IS_CLAIMED.desc(), _earlier.c.id)
+    .limit(_MOST_REPEATED + 1)
 )
+"""What is being sent, else what one message shows, and what was left out of it."""
 
 
 class _ToldEvent(NamedTuple):
@@ -184,19 +190,35 @@ class CauseThreads:
         """Return what the message shows that this one continues, in the order of the log.
 
         None while another message of the same alert to the same recipient is being sent: of two changes in place at a
-        time, the later would take away what the earlier shows. Nor is what has buttons or an incident repeated.
+        time, the later would take away what the earlier shows. Nor is what has buttons or an incident repeated. What
+        the earlier messages left out stays left out, and what is replayed is sent again, as a message.
         """
         thread = dispatch.cause_thread
-        if thread is None or thread.remote_id is None:
+        if thread is None or thread.remote_id is None or dispatch.message.replay_id is not None:
             return None
         with reading(self._engine) as connection:
-            message_rows = connection.execute(_SHOWN, {"id": dispatch.message.id}).all()
-        if any(row.lease_owner is not None for row in message_rows):
+            shown_rows = _rows_shown(connection, dispatch.message, thread.remote_id)
+        if len(shown_rows) > _MOST_REPEATED or any(row.lease_owner is not None for row in shown_rows):
             return None
-        delivered_rows = [row for row in message_rows if row.status == MessageStatus.DELIVERED.value]
-        same_rows = [row for row in delivered_rows if row.shown_as == thread.remote_id][:_MOST_REPEATED]
-        messages = [Message(*row[: len(fields(Message))]) for row in same_rows]
-        entries = [entry for one in self._load(messages) for entry in one.entries]
+        messages = [Message(*row[: len(fields(Message))]) for row in shown_rows]
+        drops = [DroppedReason.model_validate(one) for row in shown_rows for one in json.loads(row.dropped or "[]")]
+        sent_parts = (without_dropped(one, drops) for one in self._load(messages))
+        entries = [entry for one in sent_parts if one is not None for entry in one.entries]
         if any(_is_apart(entry.event) or entry.whole_id is not None for entry in entries):
             return None
         return tuple(sorted(entries, key=lambda entry: (entry.log_offset, entry.notification_id)))
+
+
+def _rows_shown(connection: Connection, own_message: Message, remote_id: str) -> Sequence[Row[Any]]:
+    """Return the messages that are being sent, and those that one message shows: back to the first.
+
+    Each may be a pause older than the next, so that the first one of a long run is older than what is looked through.
+    """
+    shown_rows: Sequence[Row[Any]] = ()
+    earliest_ms = own_message.created_at_ms
+    while True:
+        values = {"id": own_message.id, "remote_id": remote_id, "after_ms": earliest_ms - RUN_GAP_MS}
+        rows_so_far = connection.execute(_SHOWN, values).all()
+        if len(rows_so_far) == len(shown_rows):
+            return rows_so_far
+        shown_rows, earliest_ms = rows_so_far, min(row.due_at_ms for row in rows_so_far)

@@ -255,7 +255,7 @@ def test_what_is_replayed_is_a_message_again_and_changes_nothing_in_place(sqlite
 def test_a_message_that_tells_of_too_much_is_changed_no_more_rather_than_shortened(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cause_threads, "_MOST_REPEATED", 2)
+    monkeypatch.setattr(cause_threads, "MOST_REPEATED", 2)
     tables = EditedTables(sqlite_engine)
     for text in ("one", "two"):
         tables.change("orders", text)

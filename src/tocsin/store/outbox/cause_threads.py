@@ -31,7 +31,7 @@ _MOST_READ = 5_000
 _MOST_SENT = 10
 """So many earlier messages are looked through for each, the latest: an alert may send one every second."""
 
-_MOST_REPEATED = 50
+MOST_REPEATED = 50
 """So many earlier messages are repeated in one that is changed in place; what comes after them is another message."""
 
 _OF_ALERT = "alert:%"
@@ -80,7 +80,7 @@ _SHOWN = (
     .where(_earlier.c.due_at_ms > bindparam("after_ms"))
     .where(or_(_IS_CLAIMED, and_(_IS_DELIVERED, attempt.c.remote_id == bindparam("remote_id"))))
     .order_by(_IS_CLAIMED.desc(), _earlier.c.id)
-    .limit(_MOST_REPEATED + 1)
+    .limit(MOST_REPEATED + 1)
 )
 """What is being sent, else what one message shows, and what was left out of it."""
 
@@ -198,7 +198,7 @@ class CauseThreads:
             return None
         with reading(self._engine) as connection:
             shown_rows = _rows_shown(connection, dispatch.message, thread.remote_id)
-        if len(shown_rows) > _MOST_REPEATED or any(row.lease_owner is not None for row in shown_rows):
+        if len(shown_rows) > MOST_REPEATED or any(row.lease_owner is not None for row in shown_rows):
             return None
         messages = [Message(*row[: len(fields(Message))]) for row in shown_rows]
         drops = [DroppedReason.model_validate(one) for row in shown_rows for one in json.loads(row.dropped or "[]")]

@@ -141,12 +141,14 @@ class _Marks(NamedTuple):
     stated_reason: str | None = None
     own_runbook: str | None = None
     reminds_of: EventType | None = None
+    begins_thread: bool = False
 
 
 REMINDERS = frozenset({EventType.INCIDENT_REMINDER, EventType.CHANGE_REQUEST_REMINDER})
 _NO_MARKS = _Marks()
 _MARK_WORDS = tuple(
-    [f'"{key}":' for key in (BREAKING_REASONS, BELOW_COUNT, REASON, RUNBOOK)] + [f'"{one.value}"' for one in REMINDERS]
+    [f'"{key}":' for key in (BREAKING_REASONS, BELOW_COUNT, REASON, RUNBOOK)]
+    + [f'"{one.value}"' for one in (*REMINDERS, EventType.THREAD_CREATED)]
 )
 
 
@@ -213,6 +215,11 @@ class CarriedEvent:
         """Return the type of the event if it is a reminder: of an incident or of a change request."""
         return self._marks.reminds_of
 
+    @property
+    def begins_thread(self) -> bool:
+        """Return whether the event is the first of a thread: of a conversation, a task or a notice."""
+        return self._marks.begins_thread
+
     @cached_property
     def _marks(self) -> _Marks:
         """What senders ask of every event; one whose JSON holds no word of these is not parsed for it."""
@@ -226,6 +233,7 @@ class CarriedEvent:
             stated_reason=wire.get(REASON),
             own_runbook=runbook if isinstance(runbook, str) else None,
             reminds_of=EventType(event_type) if event_type in REMINDERS else None,
+            begins_thread=event_type == EventType.THREAD_CREATED,
         )
 
     def as_wire(self) -> Document:

@@ -277,7 +277,9 @@ class MessageAttempt:
         channel = self._parts.senders[permitted.message.channel]
         zone = self._parts.permitted.zone_of(permitted.first.recipient_id) or route.zone
         notice_texts = await self._notice_texts(permitted, zone)
-        speaking_dispatch, empty_notices = narrow_dispatch(permitted, notice_objection(notice_texts))
+        speaking_dispatch, empty_notices = (
+            narrow_dispatch(permitted, notice_objection(notice_texts)) if notice_texts else (permitted, ())
+        )
         if speaking_dispatch is None:
             return _refusal(permitted, empty_notices)
         dispatch = await self._with_earlier(speaking_dispatch, route.destination)
@@ -341,7 +343,7 @@ class MessageAttempt:
 
     async def _notice_texts(self, dispatch: Dispatch, zone: str) -> NoticeWords:
         """Return what the notices in a message say to their person; nothing of other messages."""
-        if not any(is_notice(entry.event) for entry in dispatch.entries):
+        if not any(entry.carried.begins_thread and is_notice(entry.event) for entry in dispatch.entries):
             return {}
         return await _ask_store(partial(self._parts.notice_texts.of, dispatch, zone))
 

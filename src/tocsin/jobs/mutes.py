@@ -1,7 +1,7 @@
 """Job of mutes: every minute, writes down which have ended by an event, deletes old ones, tells people of theirs.
 
-A person is told before a mute ends, and when one without an end has held for a month: by a mention, so by their
-preferences, at most once a day. Others may read the thread, so it does not say what is muted.
+A person is told before a mute ends, and when one without an end has held for a month: by a notice, so by their
+preferences, at most once a day. Others may read its thread, so it does not say what is muted.
 Next: ``store/recipients/mute_ends.py``.
 """
 
@@ -20,10 +20,9 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import Conflict, NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM
-from tocsin.model.entity import Document
-from tocsin.model.mentions import mention_of
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM
+from tocsin.model.personal_notice import notice_thread
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
@@ -76,12 +75,6 @@ class MutesJob:
             return
         thread_id = str(uuid5(NAMESPACE, f"mute notice|{user_id}|{now_ms // _DAY_MS}"))
         try:
-            self._feed.create_once(thread_id, _thread(user["fullyQualifiedName"]), actor=SYSTEM)
+            self._feed.create_once(thread_id, notice_thread(user["fullyQualifiedName"], _NOTICE), actor=SYSTEM)
         except (Conflict, IntegrityError, NotFound):
             return
-
-
-def _thread(user_fqn: str) -> Document:
-    """Return the request of the thread that tells a person of their mutes."""
-    link = f"<#E::user::{user_fqn}>"
-    return {"about": link, "message": f"{mention_of(user_fqn)} {_NOTICE}"}

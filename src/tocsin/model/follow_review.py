@@ -14,8 +14,8 @@ from uuid import uuid5
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.follow_choices import FollowChoices
-from tocsin.model.mentions import mention_of
 from tocsin.model.notification import NAMESPACE, follow_key
+from tocsin.model.personal_notice import notice_thread
 from tocsin.model.phrases import count_text
 
 ADVISED_FOLLOWS = 100
@@ -163,13 +163,10 @@ def advice_thread_id(user_id: str) -> str:
 
 
 def advice_thread(user_fqn: str) -> Document:
-    """Return the request of the thread that tells a person the advice, by a mention.
+    """Return the request of the thread that tells a person the advice, as a notice.
 
     It has no count: others may read the thread.
     """
-    link = f"<#E::user::{user_fqn}>"
-    message = (
-        f"{mention_of(user_fqn)} You follow more than {ADVISED_FOLLOWS} assets; "
-        f"with so many it is hard to see what matters. {_HOW}"
+    return notice_thread(
+        user_fqn, f"You follow more than {ADVISED_FOLLOWS} assets; with so many it is hard to see what matters. {_HOW}"
     )
-    return {"about": link, "message": message}

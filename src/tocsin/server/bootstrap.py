@@ -154,7 +154,7 @@ PERSONAL_NOTICES: Document = {
     "name": "PersonalNotices",
     "displayName": "Notices to you",
     "description": "Mails people, and tells them at their own addresses in chats, what Tocsin itself tells each of them"
-    " alone: their health summary, and follows that end because they are not used.",
+    " alone: their health summary, mutes and idle follows that end, and advice to who follows very much.",
     "alertType": "Notification",
     **_OF_TOCSIN,
     "filteringRules": {

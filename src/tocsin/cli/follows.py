@@ -258,7 +258,7 @@ def _change_one(
     if is_new:
         verb = "now follows" if follows else "no longer follows"
     else:
-        verb = "follows already:" if follows else "did not follow"
+        verb = "follows already:" if follows else "does not follow"
     text = f"{follower.name} {verb} {of_column}{asset.entity_type} {asset.fully_qualified_name}."
     show_text(text, answer=answer, as_json=as_json)
 

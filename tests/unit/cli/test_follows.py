@@ -91,7 +91,7 @@ def test_what_made_no_difference_is_not_claimed(run: Run, small_server: SmallSer
     texts = [run(command, "a.orders", "--type", "table").out for command in commands]
     assert texts == [
         "dana no longer follows table a.orders.\n",
-        "dana did not follow table a.orders.\n",
+        "dana does not follow table a.orders.\n",
         "dana now follows table a.orders.\n",
         "dana follows already: table a.orders.\n",
     ]

@@ -197,6 +197,37 @@ def test_a_clock_that_was_ahead_silences_nobody_once_it_is_right(company: SmallC
     assert threads(company) == 1
 
 
+def test_a_clock_that_leapt_loses_nothing_of_the_week(company: SmallCompany) -> None:
+    advance_to(company, SUNDAY)
+    job = HealthSummariesJob(company.engine, company.clock)
+    choose(company, "cem")
+    job.look()
+    began_ms = company.clock.now_ms()
+    company.describe("orders", "Before the leap.")
+    for _ in range(3):
+        company.clock.advance(400 * DAY_MS)
+        job.look()
+    company.clock.advance(-1_200 * DAY_MS)
+    job.look()
+    advance_to(company, DUE)
+    job.look()
+    with company.engine.connect() as connection:
+        query = select(personal_notice.c.since_ms, personal_notice.c.until_ms).order_by(personal_notice.c.until_ms)
+        assert connection.execute(query).all()[-1] == (began_ms, company.clock.now_ms())
+    assert threads(company) == 1
+
+
+def test_notices_of_long_ago_are_forgotten(company: SmallCompany) -> None:
+    advance_to(company, SUNDAY)
+    job = HealthSummariesJob(company.engine, company.clock)
+    choose(company, "cem")
+    for _ in range(60):
+        job.look()
+        company.clock.advance(7 * DAY_MS)
+    with company.engine.connect() as connection:
+        assert 10 < len(connection.execute(select(personal_notice)).all()) < 30
+
+
 def test_a_crash_between_notice_and_thread_loses_nothing(
     company: SmallCompany, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,7 @@ class HealthSummariesJob:
 
     def _tell(self, user_id: str, preferences: Preferences, last_ms: Mapping[str, int], now_ms: int) -> bool:
         """Store what is due for a person; return whether there is something to say."""
-        if user_id not in last_ms:  # from now on
+        if last_ms.get(user_id, 0) < now_ms - _KEPT_MS:  # from now on
             self._stored.add(notice_of(NoticeKind.HEALTH, user_id, now_ms, now_ms))
             return False
         due_ms = last_due_ms(preferences, now_ms)

@@ -28,7 +28,10 @@ from tocsin.store.database.tables import entity
 from tocsin.store.outbox.health_summaries import HealthSummaries
 from tocsin.store.recipients.idle_follows import DAY_MS, WARNED_DAYS, IdleFollows
 
-_ROW = personal_notice.c
+_ROW, _LATER = personal_notice.c, personal_notice.alias("later").c
+_KEPT = 15
+"""Notices of one kind that a person keeps at least: those of a quarter, if they are weekly."""
+
 _WEEK_MS = WARNED_DAYS * DAY_MS
 _MOST_BEGUN = 1_000
 _COLUMNS = (_ROW.thread_id, _ROW.user_id, _ROW.kind, _ROW.since_ms, _ROW.until_ms)
@@ -70,9 +73,15 @@ class PersonalNotices:
             return {row[0]: int(row[1]) for row in rows_by_key(connection, query, _ROW.user_id, user_ids)}
 
     def forget(self, kind: NoticeKind, *, before_ms: int, after_ms: int) -> None:
-        """Forget notices of long ago, and those of a clock that was ahead and has been set back since."""
-        is_over = or_(_ROW.until_ms < before_ms, _ROW.until_ms > after_ms)
+        """Forget notices of long ago, and those of a clock that was ahead and has been set back since.
+
+        The last ones of a person stay, however old: a clock that leaps ahead forgets none of the present.
+        """
+        is_of_person = (_LATER.user_id == _ROW.user_id) & (_LATER.kind == _ROW.kind)
+        later_count = select(func.count()).where(is_of_person, _LATER.until_ms > _ROW.until_ms).scalar_subquery()
+        is_old = (_ROW.until_ms < before_ms) & (later_count >= _KEPT)
         with writing(self._engine) as connection:
+            is_over = or_(is_old, _ROW.until_ms > after_ms)
             connection.execute(delete(personal_notice).where(_ROW.kind == kind.value, is_over))
 
 

@@ -220,6 +220,8 @@ def _environment(settings: Settings) -> Mapping[str, str]:
         "TOCSIN_INGEST_GROUP": settings.ingest_group,
         "TOCSIN_INGEST_BOT": settings.ingest_bot,
         "TOCSIN_STREAMS": str(settings.streams),
+        "TOCSIN_CONNECTIONS": str(settings.connections),
+        "TOCSIN_CONNECTIONS_PER_SOURCE": str(settings.connections_per_source),
         "TOCSIN_SMTP_PORT": str(settings.smtp_port),
         "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
     }

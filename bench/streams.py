@@ -64,7 +64,10 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure pushes to all and to one of the open streams, and the memory of a stream."""
     count = scale_count(STREAM_COUNT, scale, least=50)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
-        settings = settings_in(Path(folder), streams=count)
+        connection_count = count + 100
+        settings = settings_in(
+            Path(folder), streams=count, connections=connection_count, connections_per_source=connection_count
+        )
         with open_store(settings) as (engine, password):
             table_id = create_place(engine, settings).table_id
             people, tokens = _create_people(engine, count)
@@ -120,7 +123,7 @@ async def _open(url: str, user_id: str, token: str) -> Listener:
     writer.write(f"GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
     status = await reader.readline()
     if b" 200 " not in status:
-        raise AssertionError(f"a stream was refused: {status.decode()}")
+        raise AssertionError(f"a stream was refused: {(status + await reader.read()).decode()}")
     while b": open" not in await reader.readline():
         pass
     return Listener(reader, writer)

@@ -611,19 +611,21 @@ def test_alerts_come_page_by_page_those_that_matched_first(
     event = describe(administrator, orders, "All orders.")
     first = explanation_of(administrator, event, limit=2)
     assert [one["name"] for one in first["alerts"]] == ["ActivityFeedAlert", "Zorro"]
-    assert first["paging"] == {"total": 10, "after": "2"}
-    next_page = explanation_of(administrator, event, limit=10, after=2)
+    assert first["paging"] == {"total": 12, "after": "2"}
+    next_page = explanation_of(administrator, event, limit=12, after=2)
     assert [one["name"] for one in next_page["alerts"]] == [
         "BrokenAlerts",
         "ChangeRequests",
         "ConversationAlert",
         "EventLag",
+        "MessagesOfAssets",
+        "MessagesOfConversations",
         "Never0",
         "Never1",
         "Never2",
         "PersonalNotices",
     ]
-    assert next_page["paging"] == {"total": 10}
+    assert next_page["paging"] == {"total": 12}
 
 
 def test_others_are_open_to_who_may_edit_the_alert(

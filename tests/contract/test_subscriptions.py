@@ -704,13 +704,16 @@ def test_alerts_are_listed_by_type(administrator: httpx.Client, created_alert: J
         "ChangeRequests",
         "ConversationAlert",
         "EventLag",
+        "MessagesOfAssets",
+        "MessagesOfConversations",
         "PersonalNotices",
         "SchemaChanges",
     ]
     page = administrator.get("/events/subscriptions?alertType=Notification&limit=10").json()
-    of_notifications = ["BrokenAlerts", "ChangeRequests", "EventLag", "PersonalNotices", "SchemaChanges"]
+    of_messages = ["MessagesOfAssets", "MessagesOfConversations"]
+    of_notifications = ["BrokenAlerts", "ChangeRequests", "EventLag", *of_messages, "PersonalNotices", "SchemaChanges"]
     assert [one["name"] for one in page["data"]] == of_notifications
-    assert page["paging"]["total"] == 5
+    assert page["paging"]["total"] == 7
     first = administrator.get("/events/subscriptions?limit=1").json()
     assert first["data"][0]["name"] == "ActivityFeedAlert"
     second = administrator.get(f"/events/subscriptions?limit=1&after={first['paging']['after']}").json()

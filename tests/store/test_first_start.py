@@ -17,9 +17,9 @@ from tocsin.clock import SystemClock
 from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.people import SYSTEM
-from tocsin.model.stored import Key
-from tocsin.server.bootstrap import CHANGE_REQUESTS_ALERT, POLICY_NAMES, first_start
+from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key, Written
+from tocsin.server.bootstrap import CHANGE_REQUESTS_ALERT, MESSAGE_ALERTS, MESSAGES, POLICY_NAMES, first_start
 from tocsin.settings import Settings
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
@@ -81,6 +81,81 @@ def test_former_conditions_of_the_activity_feed_are_renewed_and_those_of_adminis
         conditions = [rule["condition"] for rule in stored_alert["filteringRules"]["rules"]]
         assert conditions[:2] == ["onlyFieldsChanged('followers', 'votes')", "isBot()"]
         assert stored_alert["version"] != version
+
+
+WITH_MAIL = Settings(smtp_host="mail.example.org")
+
+
+def are_enabled(engine: Engine) -> list[bool]:
+    """Return whether the default alerts are enabled that send messages to owners and followers."""
+    catalogue = SqlCatalogue(engine)
+    return [catalogue.get("eventsubscription", Key.by_name(one["name"]))["enabled"] for one in MESSAGE_ALERTS]
+
+
+def as_of_earlier_release(engine: Engine) -> None:
+    """Remove from a store what tells it from one that an earlier release has started."""
+    writes = Writes(SqlCatalogue(engine), SystemClock())
+    for alert in MESSAGE_ALERTS:
+        key = Key.by_name(alert["name"])
+        user_made = [PatchOperation(op="replace", path="/provider", value="user")]
+        writes.patch("eventsubscription", key, user_made, actor=SYSTEM)
+        writes.delete("eventsubscription", key, actor=SYSTEM, hard=True)
+    with writing(engine) as connection:
+        connection.execute(delete(scheduled_job).where(scheduled_job.c.name == MESSAGES))
+
+
+def test_a_new_store_with_a_mail_server_sends_messages_to_owners_and_followers(store_engine: Engine) -> None:
+    first_start(store_engine, WITH_MAIL)
+    assert are_enabled(store_engine) == [True, True]
+
+
+def test_a_new_store_waits_for_its_mail_server_and_an_administrator_has_the_last_word(store_engine: Engine) -> None:
+    for _ in range(2):
+        first_start(store_engine, Settings())
+        assert are_enabled(store_engine) == [False, False]
+    first_start(store_engine, WITH_MAIL)
+    assert are_enabled(store_engine) == [True, True]
+    off: list[PatchOperation] = [{"op": "replace", "path": "/enabled", "value": False}]
+    key = Key.by_name(MESSAGE_ALERTS[0]["name"])
+    Writes(SqlCatalogue(store_engine), SystemClock()).patch("eventsubscription", key, off, actor=SYSTEM)
+    first_start(store_engine, WITH_MAIL)
+    assert are_enabled(store_engine) == [False, True]
+
+
+def test_what_an_administrator_disabled_before_there_was_a_mail_server_stays_so(store_engine: Engine) -> None:
+    first_start(store_engine, Settings())
+    key, ann = Key.by_name(MESSAGE_ALERTS[0]["name"]), Actor(id="ann", name="ann", is_admin=True)
+    described: list[PatchOperation] = [{"op": "replace", "path": "/description", "value": "Not here."}]
+    Writes(SqlCatalogue(store_engine), SystemClock()).patch("eventsubscription", key, described, actor=ann)
+    first_start(store_engine, WITH_MAIL)
+    assert are_enabled(store_engine) == [False, True]
+
+
+@pytest.mark.parametrize("crashed_after", ["note", "first alert", "nothing"])
+def test_a_store_of_an_earlier_release_sends_no_message_more_than_before(
+    store_engine: Engine, crashed_after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first_start(store_engine, Settings())
+    as_of_earlier_release(store_engine)
+    if crashed_after != "nothing":
+        crash_on(monkeypatch, MESSAGE_ALERTS[crashed_after == "first alert"]["name"])
+        with pytest.raises(RuntimeError):
+            first_start(store_engine, WITH_MAIL)
+        monkeypatch.undo()
+    first_start(store_engine, WITH_MAIL)
+    assert are_enabled(store_engine) == [False, False]
+
+
+def crash_on(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let the creation of an alert fail."""
+    create = Writes.create
+
+    def crashing(writes: Writes, entity_type: str, request: Document, *, actor: Actor) -> Written:
+        if request["name"] == name:
+            raise RuntimeError("crashed")
+        return create(writes, entity_type, request, actor=actor)
+
+    monkeypatch.setattr(Writes, "create", crashing)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,9 @@ from tocsin.model.stored import Key, Written
 EVENT_LAG = "EventLag"
 """Name of the alert that tells of lags, and that they are recorded on."""
 
+MESSAGES_OF_ASSETS, MESSAGES_OF_CONVERSATIONS = "MessagesOfAssets", "MessagesOfConversations"
+"""Names of the default alerts that send by mail, and to own addresses, what others show in the app."""
+
 _ALERT = "eventsubscription"
 
 

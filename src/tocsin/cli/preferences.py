@@ -430,6 +430,9 @@ def _show_effective(effective: Document, *, as_json: bool) -> None:
     if not as_json:
         show_facts(dict(_times(effective)), as_json=False)
     show_rows(effective_rows(effective), answer=effective, as_json=as_json)
+    if not as_json:
+        for remark in effective.get("remarks", ()):
+            typer.echo(remark)
 
 
 def _times(effective: Document) -> Iterator[tuple[str, str]]:

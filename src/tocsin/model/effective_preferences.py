@@ -64,7 +64,10 @@ class PreferenceRow(WireModel):
 
 
 class EffectivePreferences(WireModel):
-    """Everything that holds for a person; ``teams`` are those with defaults for them, without hidden ones."""
+    """Everything that holds for a person; ``teams`` are those with defaults for them, without hidden ones.
+
+    ``remarks`` are sentences about what keeps messages from coming as the cells say.
+    """
 
     timezone: str
     quiet_hours: QuietHours | None = None
@@ -76,3 +79,4 @@ class EffectivePreferences(WireModel):
     health_summary: HealthSchedule | None = None
     teams: tuple[EntityReference, ...] = ()
     kinds: tuple[PreferenceRow, ...]
+    remarks: tuple[str, ...] = ()

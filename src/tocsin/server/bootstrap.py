@@ -1,4 +1,4 @@
-"""Bootstrap of the first start: an administrator, the default policies and roles, and the default in-app alert.
+"""Bootstrap of the first start: an administrator, the default policies and roles, and the default alerts.
 
 Idempotent, also when run by two processes at once. Next: ``access/defaults.py``.
 """
@@ -10,7 +10,7 @@ import contextlib
 from sqlalchemy import Engine
 
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
-from tocsin.alerts.events import EVENT_LAG
+from tocsin.alerts.events import EVENT_LAG, MESSAGES_OF_ASSETS, MESSAGES_OF_CONVERSATIONS
 from tocsin.catalogue.naming.policy_names import settle_policies
 from tocsin.catalogue.seed_entities import establish
 from tocsin.catalogue.writes import Writes
@@ -22,6 +22,7 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.personal_notice import FOR_ONE_ALONE
 from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.subscription import Channel
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
 from tocsin.store.catalogue.alerts.sealing import seal_alerts
@@ -233,12 +234,44 @@ EVENT_LAG_ALERT: Document = {
 """The default alert about the lags of readers of the log."""
 
 
+_OVER = (Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT, Channel.WEBHOOK)
+
+
+def _as_messages(alert: Document, name: str, display_name: str, place: int) -> Document:
+    """Return the alert that sends messages of what ``alert`` shows in the app: mails, and to own addresses.
+
+    ``place`` numbers the first of its destinations.
+    """
+    categories = [destination["category"] for destination in alert["destinations"]]
+    cells = enumerate(((category, channel) for category in categories for channel in _OVER), place)
+    return alert | {
+        "name": name,
+        "displayName": display_name,
+        "description": f"Sends by mail, and to own addresses in chats and webhooks, what {alert['name']} shows in the"
+        " app, as each person's preferences say.",
+        "alertType": "Notification",
+        "destinations": [
+            {"id": f"6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a{number:04d}", "category": category, "type": channel.value}
+            for number, (category, channel) in cells
+        ],
+    }
+
+
+MESSAGE_ALERTS = (
+    _as_messages(ACTIVITY_FEED_ALERT, MESSAGES_OF_ASSETS, "Messages of assets", 100),
+    _as_messages(CONVERSATION_ALERT, MESSAGES_OF_CONVERSATIONS, "Messages of conversations", 200),
+)
+"""The default alerts by which owners and followers get messages: enabled in new stores that have a mail server."""
+
 _DEFAULT_ALERTS = (
     *(ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, CHANGE_REQUESTS_ALERT, PERSONAL_NOTICES, BROKEN_ALERTS, EVENT_LAG_ALERT),
 )
 
 POLICY_NAMES = "policy names"
 """The job that settles the names in policies of earlier releases: done once for a store."""
+
+MESSAGES = "messages of assets"
+"""The job that decides whether ``MESSAGE_ALERTS`` are enabled: done once for a store."""
 
 
 def first_start(engine: Engine, settings: Settings) -> str | None:
@@ -267,6 +300,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
         _create_once(writes, "role", request)
     _create_once(writes, "team", ROOT_TEAM)
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
+    _settle_messages_once(engine, writes, catalogue, has_mail_server=settings.smtp_host is not None)
     for alert in _DEFAULT_ALERTS:
         _create_once(writes, "eventsubscription", alert)
     for alert in (ACTIVITY_FEED_ALERT, CHANGE_REQUESTS_ALERT, BROKEN_ALERTS):
@@ -279,6 +313,37 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
 def _create_once(writes: Writes, entity_type: str, request: Document) -> None:
     with contextlib.suppress(Conflict):  # made by an earlier start, or by another process just now
         writes.create(entity_type, request, actor=SYSTEM)
+
+
+def _settle_messages_once(engine: Engine, writes: Writes, catalogue: SqlCatalogue, *, has_mail_server: bool) -> None:
+    """Create ``MESSAGE_ALERTS``, and enable them once: in a new store, at its first start with a mail server.
+
+    A store without any of them but with ``ACTIVITY_FEED_ALERT`` is of an earlier release, in which they stay disabled.
+    That is noted before they are there, so that no crash, and no other process, takes it for a new one.
+    """
+    has_some = any(_is_stored(catalogue, alert) for alert in MESSAGE_ALERTS)
+    is_older = not has_some and _is_stored(catalogue, ACTIVITY_FEED_ALERT)
+    jobs = ScheduledJobs(engine)
+    if is_older:
+        jobs.ran(MESSAGES, now_ms=SystemClock().now_ms())
+    is_enabled_now = has_mail_server and not jobs.ran_at_ms(MESSAGES)
+    for alert in MESSAGE_ALERTS:
+        _create_once(writes, "eventsubscription", alert | {"enabled": is_enabled_now})
+        if is_enabled_now:
+            _enable_untouched(writes, catalogue, Key.by_name(alert["name"]))
+    if is_enabled_now:
+        jobs.ran(MESSAGES, now_ms=SystemClock().now_ms())
+
+
+def _is_stored(catalogue: SqlCatalogue, alert: Document) -> bool:
+    return catalogue.reference("eventsubscription", Key.by_name(alert["name"])) is not None
+
+
+def _enable_untouched(writes: Writes, catalogue: SqlCatalogue, alert: Key) -> None:
+    """Enable an alert that waits for a mail server; one that an administrator has changed stays as it is."""
+    stored_alert = catalogue.get("eventsubscription", alert)
+    if not stored_alert.get("enabled", True) and stored_alert["updatedBy"] == SYSTEM.name:
+        writes.patch("eventsubscription", alert, [{"op": "add", "path": "/enabled", "value": True}], actor=SYSTEM)
 
 
 def _settle_policies_once(engine: Engine, writes: Writes) -> None:

@@ -41,7 +41,9 @@ def team_ids_of(layers: Layers) -> list[str]:
     return [team.id for _, one in layers if isinstance(one, TeamPreferences) for team in one.teams]
 
 
-def effective_preferences(layers: Layers, visible_teams: Iterable[Document]) -> EffectivePreferences:
+def effective_preferences(
+    layers: Layers, visible_teams: Iterable[Document], remarks: Iterable[str] = ()
+) -> EffectivePreferences:
     """Return what these layers mean for a person; of teams only those are named that the reader may see."""
     times = times_of(layers)
     teams = {team["id"]: EntityReference.model_validate(team) for team in visible_teams}
@@ -56,6 +58,7 @@ def effective_preferences(layers: Layers, visible_teams: Iterable[Document]) -> 
         health_summary=times.health_summary,
         teams=tuple(teams.values()),
         kinds=tuple(_row(kind, layers, teams) for kind in CHANGE_KINDS.values()),
+        remarks=tuple(remarks),
     )
 
 

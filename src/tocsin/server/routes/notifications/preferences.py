@@ -28,6 +28,7 @@ from tocsin.server.alerts.next_digest import next_digests
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.effective_preferences import effective_preferences, team_ids_of
+from tocsin.server.inbox.message_remarks import message_remarks
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, DocumentBody, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
@@ -71,7 +72,9 @@ def read_effective_preferences(owner: Owner, caller: Asked) -> Response:
     """Return how often each kind of change comes to a user over each channel, when, and whose choice that is."""
     layers = caller.parts.alert_stores.preferences.layers_of(owner)
     teams = caller.parts.catalogue.references(team_ids_of(layers))
-    return answer(effective_preferences(layers, visible_references(caller, teams.values())).to_wire())
+    remarks = message_remarks(caller.parts.catalogue, has_mail_server=caller.parts.settings.smtp_host is not None)
+    effective = effective_preferences(layers, visible_references(caller, teams.values()), remarks)
+    return answer(effective.to_wire())
 
 
 @router.get("/teams/{team_id}/preferences", openapi_extra=answers("Preferences"))

@@ -1,0 +1,86 @@
+"""Tests of the default alerts that send messages to owners and followers, where they are enabled and where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.acceptance.worker.test_email_channel import Mailbox
+from tests.acceptance.worker.test_merged import mail_texts, mailing
+from tests.acceptance.worker.test_worker import statuses, until
+from tests.contract.test_subscriptions import send_patch
+from tests.notifying import notify_all
+from tests.serving import Json, Served
+
+from tocsin.model.preferences import DefaultPreferences
+from tocsin.store.outbox.preferences import SqlPreferences
+
+ALERTS = ("MessagesOfAssets", "MessagesOfConversations")
+
+
+@pytest.fixture
+def alice(served: Served, orders: Json, sqlite_engine: Engine) -> Iterator[tuple[str, httpx.Client]]:
+    """Alice, who follows the table orders."""
+    SqlPreferences(sqlite_engine).put_defaults(DefaultPreferences(), now_ms=0)
+    user_id, client = served.person("alice")
+    with client:
+        assert client.put(f"/tables/{orders['id']}/followers", json=user_id).is_success
+        yield user_id, client
+
+
+def enable(administrator: httpx.Client) -> None:
+    for name in ALERTS:
+        switch_on = {"op": "replace", "path": "/enabled", "value": True}
+        assert send_patch(administrator, f"/events/subscriptions/name/{name}", switch_on).is_success
+
+
+def describe(administrator: httpx.Client, orders: Json, engine: Engine) -> None:
+    text = {"op": "add", "path": "/description", "value": "One row per order."}
+    assert send_patch(administrator, f"/tables/{orders['id']}", text).is_success
+    notify_all(engine)
+
+
+async def test_followers_get_mails_where_the_alert_is_enabled(
+    alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    enable(administrator)
+    describe(administrator, orders, sqlite_engine)
+    mailbox = Mailbox()
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
+    (text,) = mail_texts(mailbox)
+    assert "One row per order." in text
+    assert "you follow it (alert MessagesOfAssets)" in " ".join(text.split())
+
+
+async def test_who_wants_no_mails_gets_none(
+    alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    enable(administrator)
+    quiet = {"kinds": {"description": {"Email": "never"}}}
+    assert alice[1].put(f"/users/{alice[0]}/preferences", json=quiet).is_success
+    describe(administrator, orders, sqlite_engine)
+    mailbox = Mailbox()
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: "pending" not in statuses(sqlite_engine))
+    assert mail_texts(mailbox) == []
+
+
+def test_until_it_is_enabled_nothing_is_made_and_preferences_say_so(
+    alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    describe(administrator, orders, sqlite_engine)
+    assert statuses(sqlite_engine) == {}
+    path = f"/users/{alice[0]}/preferences/effective"
+    without_server, *about_alerts = alice[1].get(path).json()["remarks"]
+    assert without_server == "No mail server is set up, so no mails come."
+    assert [name in remark for name, remark in zip(ALERTS, about_alerts, strict=True)] == [True, True]
+    enable(administrator)
+    assert alice[1].get(path).json()["remarks"] == [without_server]
+
+
+def test_only_administrators_enable_it(alice: tuple[str, httpx.Client]) -> None:
+    switch_on = {"op": "replace", "path": "/enabled", "value": True}
+    assert send_patch(alice[1], f"/events/subscriptions/name/{ALERTS[0]}", switch_on).status_code == 403

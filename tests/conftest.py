@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +116,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for fixture in _GROUPS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group(_GROUPS[fixture]))
+        if item.get_closest_marker("xdist_group") is None and _shares_fixture_of_its_module(item):
+            item.add_marker(pytest.mark.xdist_group(Path(item.path).stem.removeprefix("test_")))
         if _is_on_both_stores_with_spark(item) or _is_one_more_on_postgresql(item, names):
             item.add_marker(pytest.mark.soak)
         if SOAK and _is_longer_in_soak(item):
@@ -126,6 +129,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             items_by_soak[item.get_closest_marker("soak") is not None].append(item)
         config.hook.pytest_deselected(items=items_by_soak[True])
         items[:] = items_by_soak[False]
+
+
+def _shares_fixture_of_its_module(item: pytest.Item) -> bool:
+    """Return whether the tests of its module look at one thing, which each worker would make for itself."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    return any(
+        definition.scope == "module" and definition.baseid.endswith(".py")
+        for definition in chain.from_iterable(definitions.values())
+    )
 
 
 def _is_longer_in_soak(item: pytest.Item) -> bool:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.soak import SOAK
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.events import addition_of, change_event, dispatch, update_of
 
@@ -107,8 +108,8 @@ def of_one_test(place: int) -> ChangeEvent:
 
 
 @cache
-def many(event: Callable[[int], ChangeEvent]) -> Dispatch:
-    return message_of(*map(event, range(10_000)), channel=Channel.EMAIL)
+def many(event: Callable[[int], ChangeEvent], count: int) -> Dispatch:
+    return message_of(*map(event, range(count)), channel=Channel.EMAIL)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,8 @@ def many(event: Callable[[int], ChangeEvent]) -> Dispatch:
     ],
 )
 def test_ten_thousand_changes_are_one_short_message(channel: Channel, event: Callable[[int], ChangeEvent]) -> None:
-    message = many(event)
+    """Chats, which shorten earlier and by the same words as mails, get 2,000 unless in ``make soak``."""
+    message = many(event, 10_000 if SOAK or channel is Channel.EMAIL else 2_000)
     message = replace(message, message=replace(message.message, channel=channel))
     tracemalloc.start()
     preview = PREVIEWS[channel](message, samples.HOME)
@@ -131,7 +133,7 @@ def test_ten_thousand_changes_are_one_short_message(channel: Channel, event: Cal
     words: dict[Callable[[int], ChangeEvent], str] = {
         of_one_asset: "and 9,9",
         of_one_field: "changed 10,000 times",
-        of_many_assets: "and 9,9",
+        of_many_assets: f"and {len(message.entries) - 100:,}"[:7],
         of_one_test: "10,000 times, last",
     }
     assert words[event] in text

@@ -11,6 +11,7 @@ from typing import Any
 
 from tocsin.delivery.lines import SHOWN_LIMIT, UTC, ChangeLine, clean_line
 from tocsin.delivery.wording.assets import ALERT
+from tocsin.delivery.wording.cron_words import cron_text
 from tocsin.delivery.wording.facts import object_in, objects_in
 from tocsin.delivery.wording.values import value_text
 from tocsin.model.address import masked_url
@@ -56,11 +57,11 @@ def _is_new(event: ChangeEvent) -> bool:
 
 
 def _trigger_text(trigger: Document) -> str:
-    """Return when an alert sends: ``at once``; ``daily (Europe/Berlin)``; ``at 0 8 * * * (UTC)``, as cron has it."""
+    """Return when an alert sends: ``at once``; ``daily (Europe/Berlin)``; ``every weekday at 08:00 (UTC)``."""
     if trigger.get("triggerType") != TriggerType.SCHEDULED:
         return "at once"
     cron, frequency = trigger.get("cronExpression"), trigger.get("scheduleInfo") or ScheduleFrequency.WEEKLY
-    times = f"at {cron}" if cron else in_words(str(frequency))
+    times = cron_text(str(cron)) if cron else in_words(str(frequency))
     return f"{times} ({trigger.get('timezone') or UTC})"
 
 

@@ -48,7 +48,7 @@ def test_a_new_alert_says_whom_it_tells_of_what_and_when() -> None:
         (update_of("trigger", ALERT["trigger"], DAILY), "sends at once → daily (Europe/Berlin)"),
         (
             update_of("trigger", DAILY, {"triggerType": "Scheduled", "cronExpression": "0 8 * * *"}),
-            "sends daily (Europe/Berlin) → at 0 8 * * * (UTC)",
+            "sends daily (Europe/Berlin) → every day at 08:00 (UTC)",
         ),
         (update_of("severity", "Severity2", "Severity1"), "severity 2 (high) → 1 (critical)"),
         (update_of("enabled", True, False), "switched off"),

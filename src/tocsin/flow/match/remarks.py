@@ -82,6 +82,8 @@ def of_alert(subscription: EventSubscription, plan: Plan) -> tuple[Remark, ...]:
             *remarks,
             Remark(RemarkKind.NO_RESOURCES, "The alert has no resources, so it matches nothing", _RESOURCES),
         )
+    if plan.node is None and TEST_SUITE in plan.resources and _SUITE_RUN in plan.unnamed:
+        remarks.append(Remark(RemarkKind.OUTSIDE_RESOURCES, f"No run of a test suite matches: {_NAMED}", _RESOURCES))
     is_reported = any(remark.kind not in (RemarkKind.UNKNOWN_WORD, RemarkKind.NO_DESTINATIONS) for remark in remarks)
     of_rules = {remark.kind for remark in remarks} & {RemarkKind.OUTSIDE_RESOURCES}
     return (*remarks, *(one for one in _of_plan(plan, is_reported=is_reported) if one.kind not in of_rules))
@@ -95,6 +97,7 @@ def can_match(plan: Plan) -> bool:
 
 _MOST_NAMED = 8
 _SUITE_RUN = EventType.TEST_SUITE_RUN_COMPLETED
+_NAMED = f"alerts match {_SUITE_RUN.value} only if they name it, as the action GetTestSuiteStatusUpdates does"
 _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
 
 
@@ -142,9 +145,9 @@ def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
 
 def _outside_text(plan: Plan, node: Node) -> str:
     """Say that no event meets the rules of a plan, and which type of event it must name where that would help."""
-    text, run = f"The rules require an event that is no {', '.join(plan.resources)}", _SUITE_RUN.value
-    if run in plan.unnamed and not _is_outside(replace(plan, unnamed=()), node):
-        return f"{text}; alerts match {run} only if they name it, as the action GetTestSuiteStatusUpdates does"
+    text = f"The rules require an event that is no {', '.join(plan.resources)}"
+    if _SUITE_RUN in plan.unnamed and not _is_outside(replace(plan, unnamed=()), node):
+        return f"{text}; {_NAMED}"
     return text
 
 

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity, restrict
+from tests.contract.test_quality import case as case
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -131,3 +132,21 @@ def test_no_filter_finds_what_lies_in_a_hidden_domain(
             assert full_page["data"], path
         assert mallory.get("/tasks/count?domain=Mergers").json()["total"] == 0
         assert mallory.get("/tasks?assignee=mallory").json()["paging"]["total"] == 1
+
+
+def test_who_may_not_see_a_person_meets_none_of_their_incidents_by_their_name(
+    served: Served, administrator: httpx.Client, case: Json
+) -> None:
+    alice_id, alice = served.person("alice")
+    bob_id, bob = served.person("bob")
+    restrict(administrator, bob_id, {"effect": "deny", "resources": ["user"]})
+    fqn, steps = case["fullyQualifiedName"], "/dataQuality/testCases/testCaseIncidentStatus"
+    failure = {"timestamp": 1, "testCaseStatus": "Failed"}
+    assert administrator.post(f"/dataQuality/testCases/testCaseResults/{fqn}", json=failure).is_success
+    for person_id in (alice_id, bob_id):
+        details = {"assignee": {"id": person_id, "type": "user"}}
+        step = {"testCaseResolutionStatusType": "Assigned", "testCaseResolutionStatusDetails": details}
+        assert administrator.post(steps, json={"testCaseReference": fqn} | step).status_code == 200
+    with alice, bob:
+        for client, name, count in ((bob, "alice", 0), (bob, "nobody", 0), (bob, "bob", 1), (alice, "alice", 1)):
+            assert len(client.get(steps, params={"assignee": name}).json()["data"]) == count, name

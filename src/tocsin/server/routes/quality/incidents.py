@@ -17,7 +17,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.status import INCIDENT_STATUSES
 from tocsin.model.stored import Key
 from tocsin.model.substitute import StandIn
-from tocsin.server.access.permissions import permitted_document, require, scope_on
+from tocsin.server.access.permissions import ids_to_filter_by, permitted_document, require, scope_on
 from tocsin.server.alerts.stand_ins import stand_in_for
 from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
 from tocsin.server.http.body_values import value_in
@@ -113,7 +113,7 @@ def _filter(query: IncidentStateQuery, caller: Caller) -> IncidentStateFilter:
         raise InvalidInput(f"must be one of {', '.join(INCIDENT_STATUSES)}", field="testCaseResolutionStatusType")
     return IncidentStateFilter(
         statuses=None if status is None else (status,),
-        assignee_id=_id("user", query.assignee, caller) or _id("team", query.assignee, caller),
+        assignee_id=_assignee_id(query.assignee, caller),
         test_case_id=_id("testCase", query.test_case_fqn, caller),
         tested_id=_id("table", query.origin_entity_fqn, caller),
         latest=query.latest,
@@ -127,3 +127,12 @@ def _id(entity_type: str, fqn: str | None, caller: Caller) -> str | None:
         return None
     reference = caller.parts.catalogue.reference(entity_type, Key.by_name(fqn))
     return reference["id"] if reference else ""
+
+
+def _assignee_id(name: str | None, caller: Caller) -> str | None:
+    """Return the id of a person or team for a filter; empty if there is none, or the caller may not see them."""
+    if not name:
+        return None
+    references = (caller.parts.catalogue.reference(kind, Key.by_name(name)) for kind in ("user", "team"))
+    reference = next((one for one in references if one is not None), None)
+    return "" if reference is None else next(iter(ids_to_filter_by([reference], caller)), "")

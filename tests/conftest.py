@@ -44,7 +44,7 @@ _ROOM = 4 * 2**30
 _GIVEN_BACK_WITHIN_S = 5.0
 _COLLECTED_AFTER = (10_000, 20, 50)
 _STATEMENTS = 2_000
-_GROUPS = {"started_spark": "spark", "browser": "browser", "prestarted": "cli"}
+_GROUPS = {"started_spark": "spark", "browser": "browser", "prestarted": "cli", "sources": "sources"}
 """Groups of tests that one worker runs, by the fixture that they share: each worker would start its own."""
 _COMPILED: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
 """Dialect and compiled statements of each kind of store."""

@@ -24,16 +24,9 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def sources() -> dict[Path, ast.Module]:
-    """Return the syntax tree of every Python file under ``src``, by its path from there."""
+    """Return the syntax tree of every Python file under ``src``, by its path from there; one worker has them."""
     source = ROOT / "src"
     return {path.relative_to(source): ast.parse(path.read_text()) for path in sorted(source.rglob("*.py"))}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker have all tests that look at the syntax trees; to parse them takes longer than most of these."""
-    for item in items:
-        if "sources" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("sources"))
 
 
 @pytest.fixture(scope="session")

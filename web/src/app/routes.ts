@@ -1,0 +1,8 @@
+// The pages and their addresses; each is loaded when it is first shown. Assets come last: any type may be one.
+import type { Route } from './router.svelte';
+
+export const routes: readonly Route[] = [
+  { path: '/', title: 'Home', load: () => import('../pages/home/Home.svelte') },
+  { path: '/inbox', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
+  { path: '/inbox/:id', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
+];

@@ -1,0 +1,22 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { compression } from 'vite-plugin-compression2';
+import { defineConfig } from 'vitest/config';
+
+const server = process.env.TOCSIN_URL ?? 'http://127.0.0.1:8585';
+
+// What the server sends is hashed and compressed here, so that no machine that runs Tocsin needs Node.
+export default defineConfig({
+  plugins: [svelte(), compression({ algorithms: ['gzip', 'brotliCompress'], threshold: 512 })],
+  build: {
+    outDir: '../src/tocsin/ui/static',
+    emptyOutDir: true,
+    assetsDir: 'static',
+    assetsInlineLimit: 0, // the content security policy allows no data: addresses
+    modulePreload: { polyfill: false },
+    target: 'es2022',
+  },
+  worker: { format: 'es' },
+  server: { proxy: { '/api': server, '/healthcheck': server } },
+  resolve: process.env.VITEST ? { conditions: ['browser'] } : undefined,
+  test: { environment: 'jsdom', include: ['tests/**/*.test.ts'], setupFiles: ['tests/setup.ts'] },
+});

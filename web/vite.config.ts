@@ -17,6 +17,6 @@ export default defineConfig({
   },
   worker: { format: 'es' },
   server: { proxy: { '/api': server, '/healthcheck': server } },
-  resolve: process.env.VITEST ? { conditions: ['browser'] } : undefined,
+  ...(process.env.VITEST ? { resolve: { conditions: ['browser'] } } : {}),
   test: { environment: 'jsdom', include: ['tests/**/*.test.ts'], setupFiles: ['tests/setup.ts'] },
 });

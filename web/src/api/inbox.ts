@@ -27,8 +27,17 @@ export async function needs(userId: string): Promise<Entry[]> {
 }
 
 /** Return a page of the causes of a tab, of what is for information where `isInformation`. */
-export function causes(userId: string, tab: Tab, { after, isInformation }: { after?: string; isInformation?: boolean }) {
-  const query = { tab, limit: PAGE, ...(after ? { after } : {}), ...(isInformation ? { needsMe: false } : {}) };
+export function causes(
+  userId: string,
+  tab: Tab,
+  { after, isInformation }: { after?: string; isInformation?: boolean },
+) {
+  const query = {
+    tab,
+    limit: PAGE,
+    ...(after ? { after } : {}),
+    ...(isInformation ? { needsMe: false } : {}),
+  };
   const params = { path: { user_id: userId }, query };
   return dataOf(api.GET('/api/v1/users/{user_id}/notifications/causes', { params }));
 }
@@ -40,14 +49,22 @@ export async function entriesOf(userId: string, tab: Tab, cause: string): Promis
 }
 
 /** Mark entries; resolves to how they were before, for undo. */
-export async function mark(userId: string, ids: string[], as: Mark, until?: number): Promise<Schemas['MarkedEntries']> {
+export async function mark(
+  userId: string,
+  ids: string[],
+  as: Mark,
+  until?: number,
+): Promise<Schemas['MarkedEntries']> {
   const params = { path: { user_id: userId } };
   const body = { ids, as, ...(until === undefined ? {} : { until }) };
   return dataOf(api.POST('/api/v1/users/{user_id}/notifications/marks', { params, body }));
 }
 
 /** Bring back the states that entries had before a mark. */
-export async function undo(userId: string, states: NonNullable<Schemas['MarkedEntries']['undo']>): Promise<void> {
+export async function undo(
+  userId: string,
+  states: NonNullable<Schemas['MarkedEntries']['undo']>,
+): Promise<void> {
   const params = { path: { user_id: userId } };
   await dataOf(api.POST('/api/v1/users/{user_id}/notifications/marks', { params, body: states }));
 }

@@ -40,7 +40,9 @@ function read(userId: string, tell: Listener, stopped: AbortSignal): Promise<voi
         waitMs = SHORTEST_WAIT_MS;
         tell({ kind: 'state', isLive: true });
       };
-      source.addEventListener('notification', (event) => tell({ kind: 'notification', data: JSON.parse(event.data) }));
+      source.addEventListener('notification', (event) =>
+        tell({ kind: 'notification', data: JSON.parse(event.data) }),
+      );
       source.addEventListener('states', () => tell({ kind: 'states' }));
       source.addEventListener('reset', () => tell({ kind: 'reset' }));
       source.onerror = () => {

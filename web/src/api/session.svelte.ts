@@ -27,9 +27,11 @@ class BrowserSession {
   /** Log in; resolves to why not, or null. */
   async begin(body: { email: string; password: string } | { code: string }): Promise<string | null> {
     const headers = { 'Content-Type': 'application/json' };
-    const answer = await fetch('/api/v1/auth/session', { method: 'POST', headers, body: JSON.stringify(body) }).catch(
-      () => null,
-    );
+    const answer = await fetch('/api/v1/auth/session', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    }).catch(() => null);
     if (!answer) return 'Tocsin cannot be reached. Try again in a moment.';
     const document = await answer.json().catch(() => null);
     if (!answer.ok) return document?.message ?? `The server answered ${answer.status}.`;
@@ -40,7 +42,10 @@ class BrowserSession {
 
   /** Log out, in every tab. */
   async logOut(): Promise<void> {
-    await fetch('/api/v1/auth/session', { method: 'DELETE', headers: { 'X-CSRF-Token': this.csrfToken } }).catch(() => null);
+    await fetch('/api/v1/auth/session', {
+      method: 'DELETE',
+      headers: { 'X-CSRF-Token': this.csrfToken },
+    }).catch(() => null);
     this.end();
   }
 

@@ -12,7 +12,13 @@ import Siren from '@lucide/svelte/icons/siren';
 import Star from '@lucide/svelte/icons/star';
 import type { Component } from 'svelte';
 
-export type RailPlace = { path: string; label: string; icon: Component; key: string; group: 'mine' | 'work' | 'rest' };
+export type RailPlace = {
+  path: string;
+  label: string;
+  icon: Component;
+  key: string;
+  group: 'mine' | 'work' | 'rest';
+};
 
 export const places: readonly RailPlace[] = [
   { path: '/', label: 'Home', icon: House, key: 'h', group: 'mine' },

@@ -61,7 +61,10 @@ export function startRouter(): () => void {
 }
 
 /** Return the first route that a path fits, and what stands in the places of its parameters. */
-export function match(routes: readonly Route[], path: string): { route: Route; parameters: Parameters } | null {
+export function match(
+  routes: readonly Route[],
+  path: string,
+): { route: Route; parameters: Parameters } | null {
   for (const route of routes) {
     const parameters = parametersOf(route.path, path);
     if (parameters) return { route, parameters };

@@ -13,7 +13,12 @@ export function ago(atMs: number, nowMs: number, zone?: string): string {
     const days = Math.floor(passedMs / DAY_MS);
     return days === 1 ? '1 day' : `${days} days`;
   }
-  return new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', ...zoneOf(zone) }).format(atMs);
+  return new Intl.DateTimeFormat('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    ...zoneOf(zone),
+  }).format(atMs);
 }
 
 /** Return the exact time, with the zone. */

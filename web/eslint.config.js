@@ -10,5 +10,11 @@ export default ts.config(
   ...svelte.configs.recommended,
   { languageOptions: { globals: globals.browser } },
   { files: ['**/*.svelte', '**/*.svelte.ts'], languageOptions: { parserOptions: { parser: ts.parser } } },
-  { rules: { 'svelte/no-at-html-tags': 'error', 'max-lines': ['error', 300] } },
+  {
+    rules: {
+      'svelte/no-at-html-tags': 'error',
+      'svelte/prefer-svelte-reactivity': 'off',
+      'max-lines': ['error', 300],
+    },
+  },
 );

@@ -33,7 +33,7 @@ function read(userId: string, tell: Listener, stopped: AbortSignal): Promise<voi
   return new Promise((done) => {
     let waitMs = SHORTEST_WAIT_MS;
     let source: EventSource;
-    let timer = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const open = () => {
       source = new EventSource(`/api/v1/users/${userId}/notifications/stream`);
       source.onopen = () => {

@@ -2,8 +2,13 @@
 import type { Component } from 'svelte';
 
 export type Parameters = Record<string, string>;
-type PageModule = { default: Component<{ parameters: Parameters }> };
+type PageModule = { default: Component<never> }; // a page takes the parameters of its address, or nothing
 export type Route = { path: string; load: () => Promise<PageModule>; title: string };
+
+/** Return the page of a route, once it is loaded. */
+export async function pageOf(route: Route): Promise<Component<{ parameters: Parameters }>> {
+  return (await route.load()).default as Component<{ parameters: Parameters }>;
+}
 
 export type Place = { path: string; query: URLSearchParams };
 

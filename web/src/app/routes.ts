@@ -5,4 +5,6 @@ export const routes: readonly Route[] = [
   { path: '/', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
   { path: '/inbox', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
   { path: '/inbox/:id', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
+  { path: '/explore', title: 'Explore', load: () => import('../pages/explore/Explore.svelte') },
+  { path: '/searches/:id', title: 'Explore', load: () => import('../pages/explore/SharedSearch.svelte') },
 ];

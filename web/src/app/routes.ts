@@ -7,4 +7,5 @@ export const routes: readonly Route[] = [
   { path: '/inbox/:id', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
   { path: '/explore', title: 'Explore', load: () => import('../pages/explore/Explore.svelte') },
   { path: '/searches/:id', title: 'Explore', load: () => import('../pages/explore/SharedSearch.svelte') },
+  { path: '/alerts', title: 'Alerts', load: () => import('../pages/alerts/Alerts.svelte') },
 ];

@@ -17,6 +17,7 @@ export default defineConfig({
     assetsInlineLimit: 0, // the content security policy allows no data: addresses
     modulePreload: { polyfill: false },
     target: 'es2022',
+    license: { fileName: 'licences.md' },
   },
   worker: { format: 'es' },
   server: { proxy: { '/api': proxied, '/healthcheck': proxied } },

@@ -27,6 +27,7 @@ PLACES = (
     "governance",
     "inbox",
     "incidents",
+    "searches",
     "settings",
 )
 """First words of the application's addresses; those of assets begin with their type, as in ``/table/<fqn>``."""

@@ -8,6 +8,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
+      notifyOnChangeProps: 'all', // what a template reads later only, behind an `||`, would stay old
       retry: (count, error) => error instanceof ApiError && error.status === 0 && count < MOST_RETRIES,
     },
   },

@@ -8,4 +8,6 @@ export const routes: readonly Route[] = [
   { path: '/explore', title: 'Explore', load: () => import('../pages/explore/Explore.svelte') },
   { path: '/searches/:id', title: 'Explore', load: () => import('../pages/explore/SharedSearch.svelte') },
   { path: '/alerts', title: 'Alerts', load: () => import('../pages/alerts/Alerts.svelte') },
+  { path: '/settings', title: 'Settings', load: () => import('../pages/settings/Settings.svelte') },
+  { path: '/settings/:page', title: 'Settings', load: () => import('../pages/settings/Settings.svelte') },
 ];

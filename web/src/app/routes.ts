@@ -10,4 +10,11 @@ export const routes: readonly Route[] = [
   { path: '/alerts', title: 'Alerts', load: () => import('../pages/alerts/Alerts.svelte') },
   { path: '/settings', title: 'Settings', load: () => import('../pages/settings/Settings.svelte') },
   { path: '/settings/:page', title: 'Settings', load: () => import('../pages/settings/Settings.svelte') },
+  { path: '/changes', title: 'Change requests', load: () => import('../pages/changes/Changes.svelte') },
+  {
+    path: '/changes/new',
+    title: 'Announce a change',
+    load: () => import('../pages/changes/NewChange.svelte'),
+  },
+  { path: '/changes/:number', title: 'Change request', load: () => import('../pages/changes/Change.svelte') },
 ];

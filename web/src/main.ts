@@ -2,6 +2,7 @@
 import '@fontsource-variable/inter/wght.css';
 import './styles/tokens.css';
 import './styles/base.css';
+import './app/theme.svelte';
 import { mount } from 'svelte';
 import App from './App.svelte';
 

@@ -5,13 +5,15 @@ export type LiveMessage =
   | { kind: 'reset' }
   | { kind: 'state'; isLive: boolean };
 
+/** What ends with the session: asked whenever the stream breaks. */
+type Check = () => void;
 type Listener = (message: LiveMessage) => void;
 
 const SHORTEST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
 /** Listen to the notifications of a person; returns how to stop. */
-export function listen(userId: string, onMessage: Listener): () => void {
+export function listen(userId: string, onMessage: Listener, onBroken: Check): () => void {
   const channel = new BroadcastChannel(`tocsin.live.${userId}`);
   const stopped = new AbortController();
   channel.onmessage = (event) => onMessage(event.data);
@@ -20,7 +22,9 @@ export function listen(userId: string, onMessage: Listener): () => void {
     channel.postMessage(message);
   };
   navigator.locks
-    .request(`tocsin.live.${userId}`, { signal: stopped.signal }, () => read(userId, tell, stopped.signal))
+    .request(`tocsin.live.${userId}`, { signal: stopped.signal }, () =>
+      read(userId, tell, { stopped: stopped.signal, onBroken }),
+    )
     .catch(() => undefined); // stopped while it waited
   return () => {
     stopped.abort();
@@ -29,7 +33,8 @@ export function listen(userId: string, onMessage: Listener): () => void {
 }
 
 /** Read the stream until it is stopped; the browser sends the last id when it connects again. */
-function read(userId: string, tell: Listener, stopped: AbortSignal): Promise<void> {
+type Reading = { stopped: AbortSignal; onBroken: Check };
+function read(userId: string, tell: Listener, { stopped, onBroken }: Reading): Promise<void> {
   return new Promise((done) => {
     let waitMs = SHORTEST_WAIT_MS;
     let source: EventSource;
@@ -47,6 +52,7 @@ function read(userId: string, tell: Listener, stopped: AbortSignal): Promise<voi
       source.addEventListener('reset', () => tell({ kind: 'reset' }));
       source.onerror = () => {
         tell({ kind: 'state', isLive: false });
+        onBroken();
         if (source.readyState !== EventSource.CLOSED) return; // it connects again by itself
         timer = setTimeout(open, waitMs);
         waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);

@@ -1,7 +1,8 @@
 // The session of this browser, shared by its tabs: who is logged in, and the CSRF token of what changes something.
 export type Session = { id: string; userId: string; csrfToken: string };
 
-type State = 'unknown' | 'none' | 'open';
+/** `ended`: the server knows the session no more, while its pages stand open; who logs in again goes on there. */
+type State = 'unknown' | 'none' | 'open' | 'ended';
 
 const channel = new BroadcastChannel('tocsin.session');
 
@@ -12,7 +13,7 @@ class BrowserSession {
 
   constructor() {
     channel.onmessage = (message) => {
-      if (message.data === 'ended') this.#close();
+      if (message.data === 'loggedOut') this.#close();
       else void this.load();
     };
   }
@@ -21,7 +22,7 @@ class BrowserSession {
   async load(): Promise<void> {
     const answer = await fetch('/api/v1/auth/session').catch(() => null);
     if (answer?.ok) this.#open(await answer.json());
-    else if (answer) this.#close();
+    else if (answer?.status === 401) this.end();
   }
 
   /** Log in; resolves to why not, or null. */
@@ -46,13 +47,16 @@ class BrowserSession {
       method: 'DELETE',
       headers: { 'X-CSRF-Token': this.csrfToken },
     }).catch(() => null);
-    this.end();
+    this.#close();
+    channel.postMessage('loggedOut');
   }
 
   /** Note that the server knows this session no more. */
   end(): void {
-    this.#close();
-    channel.postMessage('ended');
+    if (this.state === 'open') {
+      this.state = 'ended';
+      channel.postMessage('ended');
+    } else if (this.state === 'unknown') this.#close();
   }
 
   #open(session: Session): void {

@@ -18,6 +18,10 @@ export type FollowFilters = {
 
 const PAGE = 50;
 
+/** Return what tells a follow from the others of a person: an asset, or one column of it. */
+export const idOfFollow = ({ asset, column }: Followed): string =>
+  column ? `${asset.id}/${column}` : asset.id;
+
 /** Return a page of what a person follows. */
 export async function followedPage(userId: string, filters: FollowFilters, after = '') {
   const { q, type, review, sortField, sortOrder } = filters;
@@ -46,9 +50,14 @@ export async function reviewCounts(userId: string): Promise<Record<Review | 'all
 }
 
 /** Follow assets, or no longer; returns what came of it. */
-export async function follow(userId: string, ids: readonly string[], preferences?: FollowChoices) {
+export async function follow(
+  userId: string,
+  ids: readonly string[],
+  preferences?: FollowChoices,
+  column?: string,
+) {
   const params = { path: { user_id: userId } };
-  const body = { ids: [...ids], ...(preferences ? { preferences } : {}) };
+  const body = { ids: [...ids], ...(preferences ? { preferences } : {}), ...(column ? { column } : {}) };
   return dataOf(api.POST('/api/v1/users/{user_id}/follows', { params, body }));
 }
 export async function unfollow(userId: string, ids: readonly string[], column?: string) {

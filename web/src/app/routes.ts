@@ -6,6 +6,7 @@ export const routes: readonly Route[] = [
   { path: '/inbox', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
   { path: '/inbox/:id', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
   { path: '/explore', title: 'Explore', load: () => import('../pages/explore/Explore.svelte') },
+  { path: '/following', title: 'Following', load: () => import('../pages/following/Following.svelte') },
   { path: '/searches/:id', title: 'Explore', load: () => import('../pages/explore/SharedSearch.svelte') },
   { path: '/alerts', title: 'Alerts', load: () => import('../pages/alerts/Alerts.svelte') },
   { path: '/settings', title: 'Settings', load: () => import('../pages/settings/Settings.svelte') },

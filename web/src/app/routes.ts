@@ -18,4 +18,6 @@ export const routes: readonly Route[] = [
     load: () => import('../pages/changes/NewChange.svelte'),
   },
   { path: '/changes/:number', title: 'Change request', load: () => import('../pages/changes/Change.svelte') },
+  { path: '/alerts/:name', title: 'Alert', load: () => import('../pages/alerts/alert/Alert.svelte') },
+  { path: '/alerts/:name/:tab', title: 'Alert', load: () => import('../pages/alerts/alert/Alert.svelte') },
 ];

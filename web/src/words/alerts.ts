@@ -150,3 +150,7 @@ function sayBelow({ downstreamDepth: depth }: Destination): Part[] {
 }
 
 export const plain = (parts: readonly Part[]): string => parts.map(({ text }) => text).join('');
+
+/** Return notifications by channel: `bell 40, e-mail 20`. */
+export const joinedChannels = (counts: readonly { channel: string; notified: number }[]): string =>
+  counts.map(({ channel, notified }) => `${channels[channel] ?? channel} ${notified}`).join(', ');

@@ -24,7 +24,7 @@ STATIC = ROOT / "src/tocsin/ui/static"
 def client() -> httpx.AsyncClient:
     app = FastAPI(openapi_url=None)
     app.router = IndexedRouter(app.router, lay_out(page.router, ""))
-    install_errors(app, lambda _path: "", refusal_page)
+    install_errors(app, lambda _request, _said, _path: "", refusal_page)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
 
 

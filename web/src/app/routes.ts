@@ -2,7 +2,7 @@
 import type { Route } from './router.svelte';
 
 export const routes: readonly Route[] = [
-  { path: '/', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
+  { path: '/', title: 'Home', load: () => import('../pages/home/Home.svelte') },
   { path: '/inbox', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
   { path: '/inbox/:id', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
   { path: '/explore', title: 'Explore', load: () => import('../pages/explore/Explore.svelte') },

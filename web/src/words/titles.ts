@@ -11,5 +11,14 @@ export function reasonWithoutAlert(sentence: string): string {
   return sentence.replace(/ \(alert [^()]*\)$/, '');
 }
 
+type Reason = { kind: string; sentence: string };
+
+/** Return why one is told, as a row says it: what one owns, was asked or is assigned before what one follows. */
+export function firstReason(reasons: readonly Reason[]): string {
+  const owning = reasons.find(({ sentence }) => /\byou own\b/.test(sentence));
+  const reason = owning ?? reasons.find(({ kind }) => kind !== 'follower') ?? reasons[0];
+  return reasonWithoutAlert(reason?.sentence ?? '');
+}
+
 /** Return the number of a change request that a title names: `CR-2`. */
 export const changeNumberOf = (title: string): string | undefined => title.match(/\bCR-\d+\b/)?.[0];

@@ -11,6 +11,9 @@ export const routes: readonly Route[] = [
   { path: '/alerts', title: 'Alerts', load: () => import('../pages/alerts/Alerts.svelte') },
   { path: '/settings', title: 'Settings', load: () => import('../pages/settings/Settings.svelte') },
   { path: '/settings/:page', title: 'Settings', load: () => import('../pages/settings/Settings.svelte') },
+  { path: '/events', title: 'Events', load: () => import('../pages/events/Events.svelte') },
+  { path: '/events/sql', title: 'SQL over the events', load: () => import('../pages/events/Sql.svelte') },
+  { path: '/events/:id', title: 'Event', load: () => import('../pages/events/Events.svelte') },
   { path: '/changes', title: 'Change requests', load: () => import('../pages/changes/Changes.svelte') },
   {
     path: '/changes/new',

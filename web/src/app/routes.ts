@@ -14,6 +14,14 @@ export const routes: readonly Route[] = [
   { path: '/events', title: 'Events', load: () => import('../pages/events/Events.svelte') },
   { path: '/events/sql', title: 'SQL over the events', load: () => import('../pages/events/Sql.svelte') },
   { path: '/events/:id', title: 'Event', load: () => import('../pages/events/Events.svelte') },
+  { path: '/governance', title: 'Governance', load: () => import('../pages/governance/Governance.svelte') },
+  {
+    path: '/governance/:part',
+    title: 'Governance',
+    load: () => import('../pages/governance/Governance.svelte'),
+  },
+  { path: '/admin', title: 'Administration', load: () => import('../pages/admin/Admin.svelte') },
+  { path: '/admin/:part', title: 'Administration', load: () => import('../pages/admin/Admin.svelte') },
   { path: '/changes', title: 'Change requests', load: () => import('../pages/changes/Changes.svelte') },
   {
     path: '/changes/new',

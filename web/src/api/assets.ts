@@ -41,7 +41,18 @@ export type Entity = {
 } & Record<string, unknown>;
 export type LoadedEntity = Entity & { etag: string | null };
 export type Operation = { op: 'add' | 'replace' | 'remove'; path: string; value?: unknown };
-export type FeedEntry = Schemas['FeedEntryPage']['data'][number];
+export type FeedEntry = Extract<Schemas['FeedEntryPage']['data'][number], { event: unknown }>;
+export type ChangeRequest = {
+  id: string;
+  name: string;
+  status: 'announced' | 'due' | 'done' | 'withdrawn';
+  kind: 'removal' | 'type' | 'rename' | 'deprecation';
+  column: string | null;
+  date: number;
+  why: string;
+  replacement: string | null;
+  answers: { total: number; open: number };
+};
 export type TestCase = Schemas['TestCase'];
 
 const PAGE = 20;
@@ -132,12 +143,12 @@ export const rollBack = (type: string, id: string, version: number, { dryRun, wh
 type RollBackOptions = { dryRun: boolean; why?: string };
 
 /** Return a page of what happened to an entity and below it. */
-export const readActivity = (type: string, id: string, after = 0) =>
-  dataOf(
+export const readActivity = async (type: string, id: string, after = 0) =>
+  (await dataOf(
     api.GET(`/api/v1/${collection(type)}/{entity_id}/activity`, {
       params: { path: { entity_id: id }, query: { limit: PAGE, ...(after ? { after } : {}) } },
     }),
-  );
+  )) as { data: FeedEntry[]; paging: { after?: string } };
 
 /** Return the alerts that watch an entity, and whom they tell. */
 export const readWatchers = async (type: string, id: string) =>
@@ -159,13 +170,15 @@ export const readImpact = (type: string, fqn: string, columns: readonly string[]
   );
 
 /** Return the pending change requests of an entity. */
-export const readChangeRequests = async (type: string, fqn: string) =>
-  (await dataOf(api.GET('/api/v1/changes', { params: { query: { asset: fqn, type, limit: 20 } as never } })))
-    .data;
+export async function readChangeRequests(type: string, fqn: string): Promise<readonly ChangeRequest[]> {
+  const params = { query: { asset: fqn, type, limit: 20 } as never };
+  const page = await dataOf(api.GET('/api/v1/changes', { params }));
+  return (page as unknown as { data: ChangeRequest[] }).data;
+}
 
 /** Return the incidents of an entity, newest first. */
-export const readIncidents = async (fqn: string) =>
-  (await dataOf(api.GET('/api/v1/incidents', { params: { query: { asset: fqn, limit: 5 } as never } }))).data;
+export const readIncidents = async (id: string) =>
+  (await dataOf(api.GET('/api/v1/incidents', { params: { query: { asset: id, limit: 5 } as never } }))).data;
 
 /** Return who was told of an event. */
 export const readAudience = (eventId: string) =>
@@ -175,21 +188,17 @@ export const readAudience = (eventId: string) =>
     }),
   );
 
-/** Return a page of the tests of a table, those of its columns too, with their last results. */
-export const readTests = (type: string, fqn: string, after = '') =>
-  dataOf(
-    api.GET('/api/v1/dataQuality/testCases', {
-      params: {
-        query: {
-          entityLink: `<#E::${type}::${fqn}>`,
-          includeAllTests: 'true',
-          fields: 'testCaseResult,incidentId,testDefinition' as never,
-          limit: 100,
-          ...(after ? { after } : {}),
-        },
-      },
-    }),
-  );
+/** Return the tests of a table, those of its columns too, with their last results. */
+export async function readTests(type: string, fqn: string): Promise<readonly TestCase[]> {
+  const query = {
+    entityLink: `<#E::${type}::${fqn}>`,
+    includeAllTests: 'true',
+    fields: 'testCaseResult,incidentId,testDefinition',
+    limit: 500,
+  };
+  const page = await dataOf(api.GET('/api/v1/dataQuality/testCases', { params: { query: query as never } }));
+  return (page as { data: TestCase[] }).data;
+}
 
 export type Result = { atMs: number; status: string; text?: string | undefined };
 

@@ -33,4 +33,7 @@ export const routes: readonly Route[] = [
   { path: '/changes/:number', title: 'Change request', load: () => import('../pages/changes/Change.svelte') },
   { path: '/alerts/:name', title: 'Alert', load: () => import('../pages/alerts/alert/Alert.svelte') },
   { path: '/alerts/:name/:tab', title: 'Alert', load: () => import('../pages/alerts/alert/Alert.svelte') },
+  { path: '/:type/:fqn', title: 'Asset', load: () => import('../pages/asset/Asset.svelte') },
+  { path: '/:type/:fqn/:tab', title: 'Asset', load: () => import('../pages/asset/Asset.svelte') },
+  { path: '/:type/:fqn/:tab/:range', title: 'Asset', load: () => import('../pages/asset/Asset.svelte') },
 ];

@@ -31,6 +31,12 @@ export const routes: readonly Route[] = [
     load: () => import('../pages/changes/NewChange.svelte'),
   },
   { path: '/changes/:number', title: 'Change request', load: () => import('../pages/changes/Change.svelte') },
+  { path: '/alerts/new', title: 'New alert', load: () => import('../pages/alerts/builder/Builder.svelte') },
+  {
+    path: '/alerts/:name/edit',
+    title: 'Edit alert',
+    load: () => import('../pages/alerts/builder/Builder.svelte'),
+  },
   { path: '/alerts/:name', title: 'Alert', load: () => import('../pages/alerts/alert/Alert.svelte') },
   { path: '/alerts/:name/:tab', title: 'Alert', load: () => import('../pages/alerts/alert/Alert.svelte') },
   { path: '/:type/:fqn', title: 'Asset', load: () => import('../pages/asset/Asset.svelte') },

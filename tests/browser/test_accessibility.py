@@ -67,7 +67,7 @@ def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(
 
 def log_in_as_administrator(page: Page, served: Served) -> None:
     """Log in by the form, as people do."""
-    page.get_by_label("E-mail address").fill("admin@tocsin.example.org")
+    page.get_by_label("E-mail or name").fill("admin@tocsin.example.org")
     page.get_by_label("Password").fill(served.password)
     page.get_by_role("button", name="Log in", exact=True).click()
     page.get_by_role("navigation").first.wait_for()

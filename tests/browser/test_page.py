@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine
+from tests.browser.stories import alice, log_in, tell
 from tests.entries import entry_of
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table, warehouse
 
-from tocsin.delivery.links.pages import OpenedLink, token_of
-from tocsin.model.notification import ORDERED_IDS, Reason, ReasonKind
-from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.catalogue.search.writes import SearchWrites
-from tocsin.store.database.engine import writing
-from tocsin.store.database.tables import notification
+
+__all__ = ["alice", "log_in"]
 
 pytestmark = pytest.mark.browser
 
-_WHOLE_ID = "01a2271c-e970-712d-84a8-d2a3226c0060"
 NASTY = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
 
@@ -31,66 +27,6 @@ def orders(served: Served) -> Json:
         orders_table = warehouse(client)
         table(client, "customers", description=NASTY)
     return orders_table
-
-
-def log_in(page: Page, email: str, password: str) -> None:
-    page.get_by_label("E-mail or name").fill(email)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
-
-
-def alice(served: Served, page: Page) -> str:
-    user_id, client = served.person("alice", displayName="Alice Smith")
-    client.close()
-    log_in(page, "alice", "alice-password")
-    expect(page.get_by_text("Alice Smith")).to_be_visible()
-    return user_id
-
-
-def tell(served: Served, engine: Engine, user_id: str, name: str, *, whole_id: str | None = None) -> str:
-    """Create a table and notify the user of it, as the pipeline does; return the event's id."""
-    with served.administrator() as client:
-        table(client, name)
-    log = served.app.state.parts.log
-    logged_event = log.read(log.readable_end() - 1, 1)[0]
-    reason = Reason(
-        kind=ReasonKind.OWNER, subscription_id="s", subscription_name="ActivityFeedAlert", destination_id="d"
-    )
-    row = {
-        "id": ORDERED_IDS.of(logged_event.offset, logged_event.event.id, "ActivityFeed", user_id),
-        "event_id": logged_event.event.id,
-        "log_offset": logged_event.offset,
-        "channel": "ActivityFeed",
-        "recipient": user_id,
-        "recipient_id": user_id,
-        "reasons": json.dumps([reason.to_wire()]),
-        "due_at_ms": logged_event.event.timestamp,
-        "created_at_ms": logged_event.event.timestamp,
-        "whole_id": whole_id,
-    }
-    with writing(engine) as connection:
-        connection.execute(insert(notification), row)
-    return str(logged_event.event.id)
-
-
-def test_a_wrong_password_says_so_and_the_right_one_lets_in(served: Served, page: Page) -> None:
-    log_in(page, ADMINISTRATOR["email"], "wrong")
-    expect(page.get_by_role("status")).to_have_text("Wrong e-mail address or password.")
-    log_in(page, ADMINISTRATOR["email"], served.password)
-    expect(page.get_by_text("0 of 0 assets")).to_be_visible()
-    page.reload()
-    expect(page.get_by_text("0 of 0 assets")).to_be_visible()
-    page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_label("Password")).to_be_visible()
-
-
-def test_an_address_without_a_page_says_so_until_one_goes_on(served: Served, page: Page) -> None:
-    alice(served, page)
-    page.evaluate("location.hash = '#/nonsense'")
-    expect(page.get_by_role("status")).to_have_text("Page #/nonsense does not exist. These are all assets.")
-    page.get_by_role("link", name="Tocsin").click()
-    expect(page.get_by_role("status")).to_have_text("")
-    expect(page.get_by_text("0 of 0 assets")).to_be_visible()
 
 
 def test_an_asset_is_found_and_followed(served: Served, page: Page, orders: Json) -> None:
@@ -172,91 +108,6 @@ def test_only_a_last_bare_word_may_be_unfinished(served: Served, page: Page, ord
         with page.expect_request(lambda sent: "/search/query" in sent.url) as sent:
             page.get_by_label("Find an asset").fill(typed)
         assert parse_qs(urlsplit(sent.value.url).query)["q"] == [query]
-
-
-def test_the_bell_rings_by_itself_and_says_why(served: Served, page: Page, orders: Json, sqlite_engine: Engine) -> None:
-    user_id = alice(served, page)
-    tell(served, sqlite_engine, user_id, "first")
-    expect(page.locator("#unread")).to_have_text("1")
-    tell(served, sqlite_engine, user_id, "second")
-    expect(page.locator("#unread")).to_have_text("2")
-    page.get_by_role("button", name="Notifications").click()
-    entries = page.locator("#notifications > li")
-    expect(entries).to_have_count(2)
-    expect(entries.first).to_contain_text("second: created")
-    expect(entries.first.locator(".why")).to_have_text("Why: you own it (alert ActivityFeedAlert)")
-    entries.first.get_by_role("link").click()
-    expect(page.locator("#unread")).to_have_text("1")
-    expect(page.get_by_role("heading", name="second")).to_be_in_viewport()
-    expect(page.locator("#inbox")).to_be_hidden()
-    page.reload()
-    expect(page.locator("#unread")).to_have_text("1")
-    page.get_by_role("button", name="Notifications").click()
-    page.get_by_role("button", name="Mark all as read").click()
-    expect(page.locator("#unread")).to_have_text("0")
-
-
-def test_what_comes_to_an_entry_of_the_bell_replaces_its_line(
-    served: Served, page: Page, orders: Json, sqlite_engine: Engine
-) -> None:
-    user_id = alice(served, page)
-    unread, lines = page.locator("#unread"), page.locator("#notifications > li")
-    page.get_by_role("button", name="Notifications").click()
-    for name in ("first", "second", "third"):
-        if name == "third":
-            lines.get_by_role("link").click()
-            expect(unread).to_have_text("0")
-            page.get_by_role("button", name="Notifications").click()
-        tell(served, sqlite_engine, user_id, name, whole_id=_WHOLE_ID)
-        expect(lines.first).to_contain_text(f"{name}: created")
-        expect(lines).to_have_count(1)
-        expect(unread).to_have_text("1")
-    expect(lines).to_have_class("unread")
-    whole_id = tell(served, sqlite_engine, user_id, "whole")
-    expect(unread).to_have_text("2")
-    title = str(lines.first.get_by_role("link").text_content())
-    tell(served, sqlite_engine, user_id, "part", whole_id=whole_id)
-    expect(lines.first.get_by_role("link")).not_to_have_text(title)
-    expect(lines.first).to_contain_text("whole: created")
-    expect(lines).to_have_count(2)
-    expect(unread).to_have_text("2")
-
-
-def test_the_link_of_a_message_marks_as_read_in_all_tabs_once_its_reader_has_logged_in(
-    served: Served, page: Page, orders: Json, sqlite_engine: Engine
-) -> None:
-    user_id = alice(served, page)
-    tell(served, sqlite_engine, user_id, "first")
-    expect(page.locator("#unread")).to_have_text("1")
-    entry = page.locator("#notifications > li").first
-    parts = served.app.state.parts
-    link = OpenedLink(str(entry.get_attribute("data-id")), parts.clock.now_ms() + 9_000_000)
-    other_tab = page.context.new_page()
-    token = token_of(link, parts.alert_stores.unsubscribe_key)
-    other_tab.goto(f"{served.url}/#/tables/{orders['id']}?opened={token}")
-    expect(other_tab.get_by_label("E-mail or name")).to_be_visible()
-    expect(page.locator("#unread")).to_have_text("1")
-    log_in(other_tab, "alice", "alice-password")
-    expect(other_tab.get_by_role("heading", name="orders")).to_be_visible()
-    expect(other_tab.locator("#unread")).to_have_text("0")
-    expect(page.locator("#unread")).to_have_text("0")
-    assert "opened" not in other_tab.url, "is not posted again, or copied with the address"
-
-
-def test_a_server_that_is_away_is_named(served: Served, page: Page, orders: Json) -> None:
-    alice(served, page)
-    page.context.set_offline(True)
-    page.get_by_role("button", name="Notifications").click()
-    page.get_by_role("button", name="Mark all as read").click()
-    expect(page.get_by_text("Tocsin cannot be reached. Try again in a moment.")).to_be_visible()
-    page.context.set_offline(False)
-
-
-def test_on_a_phone_nothing_is_beside_the_page(served: Served, page: Page, orders: Json) -> None:
-    page.set_viewport_size({"width": 380, "height": 750})
-    alice(served, page)
-    expect(page.get_by_role("button", name="Log out")).to_be_in_viewport()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 380
 
 
 def test_an_asset_is_muted_from_the_bell_and_heard_again(
@@ -381,13 +232,3 @@ def test_the_page_may_not_run_what_it_did_not_bring(served: Served, page: Page) 
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     assert page.request.get("/ui/../app.py").status == 404
     assert page.request.get("/spoon/x").status == 404
-
-
-def test_everybody_who_is_logged_in_sees_what_keeps_notifications_back(served: Served, page: Page) -> None:
-    expect(page.get_by_label("Problems")).to_be_hidden()
-    alice(served, page)
-    problems = page.get_by_label("Problems").get_by_role("listitem")
-    expect(problems).to_have_count(2)
-    expect(problems.first).to_contain_text("No pipeline runs")
-    page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_label("Problems")).to_be_hidden()

@@ -11,7 +11,7 @@ export type Tab = (typeof tabs)[number];
 export type Mark = Schemas['Mark'];
 
 const PAGE = 30;
-const DETAILS = 'severity,runbooks,failure,incident';
+const DETAILS = 'severity,runbooks,failingRows,failure,incident';
 
 /** Return how many entries each tab has. */
 export async function countsOf(userId: string): Promise<TabCounts> {
@@ -19,24 +19,31 @@ export async function countsOf(userId: string): Promise<TabCounts> {
   return (await dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }))).counts;
 }
 
-/** Return the entries that still need their person, newest first. */
-export async function needs(userId: string): Promise<Entry[]> {
-  const query = { tab: 'all' as const, needsMe: true, fields: DETAILS, limit: PAGE };
+/** Return how many entries need the person, and how many of a tab are of each kind. */
+export function numbersOf(userId: string, tab: Tab): Promise<Schemas['InboxNumbers']> {
+  const params = { path: { user_id: userId }, query: { tab } };
+  return dataOf(api.GET('/api/v1/users/{user_id}/notifications/counts', { params }));
+}
+
+const ofKinds = (kinds: readonly string[]) => (kinds.length ? { kind: kinds.join(',') } : {});
+
+/** Return the entries that still need their person, newest first; of some kinds only, if any are given. */
+export async function needs(userId: string, kinds: readonly string[] = []): Promise<Entry[]> {
+  const query = { tab: 'all' as const, needsMe: true, fields: DETAILS, limit: PAGE, ...ofKinds(kinds) };
   const params = { path: { user_id: userId }, query };
   return (await dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }))).data;
 }
 
+type CauseFilter = { after?: string; isInformation?: boolean; kinds?: readonly string[] };
+
 /** Return a page of the causes of a tab, of what is for information where `isInformation`. */
-export function causes(
-  userId: string,
-  tab: Tab,
-  { after, isInformation }: { after?: string; isInformation?: boolean },
-) {
+export function causes(userId: string, tab: Tab, { after, isInformation, kinds = [] }: CauseFilter) {
   const query = {
     tab,
     limit: PAGE,
     ...(after ? { after } : {}),
     ...(isInformation ? { needsMe: false } : {}),
+    ...ofKinds(kinds),
   };
   const params = { path: { user_id: userId }, query };
   return dataOf(api.GET('/api/v1/users/{user_id}/notifications/causes', { params }));
@@ -46,6 +53,13 @@ export function causes(
 export async function entriesOf(userId: string, tab: Tab, cause: string): Promise<Entry[]> {
   const params = { path: { user_id: userId }, query: { tab, cause, fields: DETAILS, limit: PAGE } };
   return (await dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }))).data;
+}
+
+/** Mark all of a tab that is for information as read; resolves to how it was before, for undo. */
+export async function markInformationRead(userId: string, tab: Tab): Promise<Schemas['MarkedEntries']> {
+  const params = { path: { user_id: userId } };
+  const body = { as: 'read' as const, tab, filter: { needsMe: false } as never };
+  return dataOf(api.POST('/api/v1/users/{user_id}/notifications/marks', { params, body }));
 }
 
 /** Mark entries; resolves to how they were before, for undo. */

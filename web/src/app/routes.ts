@@ -33,6 +33,11 @@ export const routes: readonly Route[] = [
   { path: '/changes/:number', title: 'Change request', load: () => import('../pages/changes/Change.svelte') },
   { path: '/alerts/new', title: 'New alert', load: () => import('../pages/alerts/builder/Builder.svelte') },
   {
+    path: '/alerts/templates',
+    title: 'Templates',
+    load: () => import('../pages/alerts/templates/Templates.svelte'),
+  },
+  {
     path: '/alerts/:name/edit',
     title: 'Edit alert',
     load: () => import('../pages/alerts/builder/Builder.svelte'),

@@ -27,7 +27,6 @@ export const keysOfPages: readonly { title: string; keys: readonly (readonly [st
     title: 'Lists',
     keys: [
       ['j  k', 'Next row, row before'],
-      ['↵', 'Open the row'],
       ['x', 'Select the row'],
     ],
   },
@@ -39,6 +38,7 @@ export const keysOfPages: readonly { title: string; keys: readonly (readonly [st
       ['b', 'Save'],
       ['u', 'Unread again'],
       ['m', 'Mute'],
+      ['a', 'Acknowledge the incident'],
       ['⇧R', 'Mark information read'],
     ],
   },

@@ -110,28 +110,6 @@ def test_only_a_last_bare_word_may_be_unfinished(served: Served, page: Page, ord
         assert parse_qs(urlsplit(sent.value.url).query)["q"] == [query]
 
 
-def test_an_asset_is_muted_from_the_bell_and_heard_again(
-    served: Served, page: Page, orders: Json, sqlite_engine: Engine
-) -> None:
-    user_id = alice(served, page)
-    tell(served, sqlite_engine, user_id, "loud")
-    expect(page.locator("#unread")).to_have_text("1")
-    page.get_by_role("button", name="Notifications").click()
-    expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
-    page.get_by_text("Mute", exact=True).click()
-    page.get_by_label("Duration").select_option("for a week")
-    page.get_by_role("button", name="Mute this asset").click()
-    expect(page.get_by_role("status")).to_have_text("Muted the asset.")
-    mute_entry = page.locator("#mutes > li")
-    expect(mute_entry).to_contain_text("asset warehouse.shop.public.loud, until")
-    with served.administrator() as client:
-        (mute,) = client.get(f"/users/{user_id}/mutes").json()["data"]
-        assert (mute["kind"], mute["name"], mute["until"] - mute["since"] > 6 * 86_400_000) == ("asset", "loud", True)
-    mute_entry.get_by_role("button", name="Unmute").click()
-    expect(mute_entry).to_have_count(0)
-    expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
-
-
 def test_preferences_are_set_below_the_notifications(served: Served, page: Page) -> None:
     user_id = alice(served, page)
     page.get_by_role("button", name="Notifications").click()

@@ -29,58 +29,6 @@ def orders(served: Served) -> Json:
     return orders_table
 
 
-def test_an_asset_is_found_and_followed(served: Served, page: Page, orders: Json) -> None:
-    with served.administrator() as client:
-        operations = [{"op": "add", "path": "/columns/0/description", "value": "One of many."}]
-        headers = {"Content-Type": "application/json-patch+json"}
-        assert client.patch(f"/tables/{orders['id']}", json=operations, headers=headers).status_code == 200
-    alice(served, page)
-    page.get_by_label("Find an asset").fill("orde")
-    page.get_by_role("link", name="orders").click()
-    expect(page.get_by_role("heading", name="orders")).to_be_visible()
-    expect(page.get_by_role("cell", name="VARCHAR")).to_be_visible()
-    newest = page.locator("#changes > li").first
-    expect(newest).to_contain_text(f"description of column {orders['columns'][0]['name']} added")
-    follow = page.get_by_role("button", name="Follow", exact=True)
-    expect(follow).to_have_attribute("aria-pressed", "false")
-    follow.click()
-    following = page.get_by_role("button", name="Following")
-    expect(following).to_have_attribute("aria-pressed", "true")
-    expect(page.get_by_text("Followed by: alice")).to_be_visible()
-    with served.administrator() as client:
-        assert [one["name"] for one in client.get(f"/tables/{orders['id']}/followers").json()["data"]] == ["alice"]
-    following.click()
-    expect(page.get_by_role("button", name="Follow", exact=True)).to_be_visible()
-    expect(page.get_by_text("Followed by: nobody")).to_be_visible()
-
-
-def test_a_description_is_edited_and_says_why(served: Served, page: Page, orders: Json) -> None:
-    alice(served, page)
-    page.evaluate(f"location.hash = '#/tables/{orders['id']}'")
-    page.get_by_text("Edit the description").click()
-    page.get_by_label("New description").fill("Every order.")
-    page.get_by_label("Why (optional)").fill("f\u00fcr Zo\u00eb's <b>audit</b> (50 %)")
-    page.get_by_role("button", name="Save").click()
-    newest = page.locator("#changes > li").first
-    expect(newest).to_contain_text("Reason: f\u00fcr Zo\u00eb's <b>audit</b> (50 %)")
-    expect(page.get_by_text("Every order.", exact=True).first).to_be_visible()
-
-
-def test_a_description_that_somebody_changed_meanwhile_stays(served: Served, page: Page, orders: Json) -> None:
-    alice(served, page)
-    page.evaluate(f"location.hash = '#/tables/{orders['id']}'")
-    page.get_by_text("Edit the description").click()
-    with served.administrator() as client:
-        described = [{"op": "add", "path": "/description", "value": "Of the administrator."}]
-        headers = {"Content-Type": "application/json-patch+json"}
-        assert client.patch(f"/tables/{orders['id']}", json=described, headers=headers).status_code == 200
-    page.get_by_label("New description").fill("Of Alice.")
-    page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("status")).not_to_have_text("")
-    with served.administrator() as client:
-        assert client.get(f"/tables/{orders['id']}").json()["description"] == "Of the administrator."
-
-
 def test_an_asset_is_found_by_the_words_of_its_columns(
     served: Served, page: Page, orders: Json, sqlite_engine: Engine
 ) -> None:
@@ -194,14 +142,6 @@ def test_what_people_write_stays_text(served: Served, page: Page, orders: Json, 
     expect(page.locator("#notifications")).to_contain_text("<img src=x")
     assert page.locator("#notifications img").count() == 0
     expect(page).to_have_title("Tocsin")
-
-
-def test_a_link_from_a_mail_leads_to_the_asset(served: Served, page: Page, orders: Json) -> None:
-    alice(served, page)
-    page.goto("/table/warehouse.shop.public.orders")
-    expect(page.get_by_role("heading", name="orders")).to_be_visible()
-    page.goto("/table/warehouse.shop.public.nothing")
-    expect(page.get_by_role("status")).to_contain_text("not found")
 
 
 def test_the_page_may_not_run_what_it_did_not_bring(served: Served, page: Page) -> None:

@@ -77,11 +77,22 @@ function listOf(name: string, value: unknown): Member[] | null {
   return name === 'columns' && Array.isArray(known) ? (known as Member[]) : null;
 }
 
+const partWords: Record<string, string> = {
+  dataType: 'type',
+  dataTypeDisplay: 'type as shown',
+  arrayDataType: 'type of elements',
+  dataLength: 'length',
+  displayName: 'display name',
+};
+
 function wordsOf(name: string): { label: string; part: string } {
   const steps = stepsOf(name);
   if (steps.length < 2 || !/^(columns|tasks|schemaFields|fields|mlFeatures)$/.test(steps[0]!))
     return { label: name, part: '' };
-  return { label: steps.slice(1, -1).join('.') || steps.at(-1)!, part: steps.at(-1)! };
+  return {
+    label: steps.slice(1, -1).join('.') || steps.at(-1)!,
+    part: partWords[steps.at(-1)!] ?? steps.at(-1)!,
+  };
 }
 
 /** Return the change that brings one field back as it was; null where only the whole version can be. */

@@ -3,10 +3,11 @@ import type { Component } from 'svelte';
 
 export type Parameters = Record<string, string>;
 type PageModule = { default: Component<never> }; // a page takes the parameters of its address, or nothing
-export type Route = { path: string; load: () => Promise<PageModule>; title: string };
+/** `stays`: the page is the same one when only its parameters change, and keeps what was chosen in it. */
+export type Route = { path: string; load: () => Promise<PageModule>; title: string; stays?: true };
 
 /** Return the page of a route, once it is loaded. */
-export async function pageOf(route: Route): Promise<Component<{ parameters: Parameters }>> {
+export async function pageOf(route: Pick<Route, 'load'>): Promise<Component<{ parameters: Parameters }>> {
   return (await route.load()).default as Component<{ parameters: Parameters }>;
 }
 

@@ -1,10 +1,12 @@
 // The pages and their addresses; each is loaded when it is first shown. Assets come last: any type may be one.
 import type { Route } from './router.svelte';
 
+const inbox = () => import('../pages/inbox/Inbox.svelte');
+
 export const routes: readonly Route[] = [
   { path: '/', title: 'Home', load: () => import('../pages/home/Home.svelte') },
-  { path: '/inbox', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
-  { path: '/inbox/:id', title: 'Inbox', load: () => import('../pages/inbox/Inbox.svelte') },
+  { path: '/inbox', title: 'Inbox', load: inbox, stays: true },
+  { path: '/inbox/:id', title: 'Inbox', load: inbox, stays: true },
   { path: '/explore', title: 'Explore', load: () => import('../pages/explore/Explore.svelte') },
   { path: '/following', title: 'Following', load: () => import('../pages/following/Following.svelte') },
   { path: '/searches/:id', title: 'Explore', load: () => import('../pages/explore/SharedSearch.svelte') },

@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test soak check format lint types imports collect bench bench-compare bench-short bench-growth truth cluster zip wheel requirements clean python java official-client client-checks
+.PHONY: help up web web-build web-check test soak check format lint types imports collect bench bench-compare bench-short bench-growth truth cluster zip wheel requirements clean python java official-client client-checks
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -17,6 +17,7 @@ PYTEST_ARGS ?=
 # `make test WORKERS=0`: one by one.
 WORKERS ?= $(shell cat /proc/meminfo 2>/dev/null | awk '/^MemAvailable/ {free = $$2} END {print (free > 12000000 ? 3 : 2)}')
 BENCH_ARGS ?=
+WEB_INSTALLED := web/node_modules/.installed
 TRUTH_ARGS ?=
 # Only names, versions and hashes: no registry, folder or option of this machine gets into the files.
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --annotation-style=line --no-header \
@@ -35,8 +36,26 @@ help: ## Show this list
 up: $(INSTALLED) ## Start everything with a sample company; prints an address and a login
 	@$(BIN)/tocsin up
 
+web: $(WEB_INSTALLED) ## Serve the web application, reloaded at each change, beside a running tocsin up (TOCSIN_URL)
+	@cd web && npm run --silent dev
+
+web-build: $(WEB_INSTALLED) ## Build the web application into src/tocsin/ui/static, which is committed
+	@cd web && npm run --silent build
+
+web-check: $(INSTALLED) ## Check the web application: types, lint, tests, and that the committed build is today's
+	@if command -v npm >/dev/null; then $(MAKE) web-checks; else echo "Skipped: web-check needs Node 20.19 or newer."; fi
+
+web-checks: $(WEB_INSTALLED)
+	@PYTHONPATH=src:. $(BIN)/python -m tests.docs.openapi_file web/openapi.json
+	@cd web && npm run --silent api >/dev/null && npm run --silent check && npm run --silent lint && npm run --silent test
+	@cd web && npm run --silent build -- --outDir ../build/web --logLevel warn && node build-check.mjs ../build/web ../src/tocsin/ui/static
+
+$(WEB_INSTALLED): web/package-lock.json
+	@cd web && npm ci --silent
+	@touch $@
+
 test: $(INSTALLED) ## Run what CI runs: every check and every test
-	@$(MAKE) --jobs 2 --output-sync types format lint imports collect
+	@$(MAKE) --jobs 2 --output-sync types format lint imports collect web-check
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --durations 25 $(PYTEST_ARGS)
 
 soak: $(INSTALLED) ## Run the long tests at full length: hours of kills, whole histories, every seed

@@ -1,22 +1,31 @@
-"""Tests of the alerts page: noisy alerts, suggestions, and backtest results."""
+"""Stories of the alerts pages: an alert from nothing to a message, a failed delivery mended, noise and backtests."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
+from tests.acceptance.worker.senders import webhook_sender
 from tests.backtested import RESULT
-from tests.browser.test_page import describe_for, log_in
-from tests.serving import Served, warehouse
+from tests.notifying import notify_all
+from tests.serving import Json, Served, warehouse
 from tests.waiting import until
+from tests.workers import with_parts, worker_parts
 
 from tocsin.clock import SystemClock
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.worker.deliver import Worker
+from tocsin.delivery.worker.parts import Limits
 from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
+from tocsin.model.subscription import Channel
 from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.catalogue.alerts.backtests import Backtests
 from tocsin.store.eventlog.job_runs import ScheduledJobs
@@ -24,19 +33,138 @@ from tocsin.store.eventlog.job_runs import ScheduledJobs
 pytestmark = pytest.mark.browser
 
 NAMED_IN_MARKUP: Document = {**RESULT, "recipients": [{**RESULT["recipients"][0], "name": "<b>ana</b>"}]}
+PATCH = {"Content-Type": "application/json-patch+json"}
+
+
+@dataclass
+class LocalReceiver:
+    """A receiver on this machine: what arrived, and the status that it answers."""
+
+    url: str = ""
+    status: int = 200
+    ids: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
-def alerts(served: Served, page: Page, sqlite_engine: Engine) -> Page:
-    """The alerts page as an administrator sees it; one alert has notified of two events."""
+def receiver() -> Iterator[LocalReceiver]:
+    local = LocalReceiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            local.ids.append(self.headers["webhook-id"])
+            self.send_response(local.status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    local.url = f"http://127.0.0.1:{server.server_port}/hook"
+    yield local
+    server.shutdown()
+    server.server_close()
+
+
+@contextmanager
+def sending(engine: Engine) -> Iterator[None]:
+    """Run a worker that sends webhooks while the block lasts."""
+    loop, stop = asyncio.new_event_loop(), asyncio.Event()
+
+    async def work() -> None:
+        async with webhook_sender(egress_of(("127.0.0.0/8",))) as webhook:
+            parts = worker_parts(engine, {Channel.WEBHOOK: webhook})
+            await Worker(with_parts(parts, limits=Limits(lease_s=60.0, poll_s=0.02, grace_s=5.0))).run(stop)
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(work()))
+    thread.start()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
+
+
+def log_in(page: Page, served: Served, path: str) -> None:
+    page.get_by_label("E-mail or name").fill(ADMINISTRATOR["email"])
+    page.get_by_label("Password").fill(served.password)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("link", name="Alerts")).to_be_visible()
+    page.goto(path)
+
+
+def describe(served: Served, asset: Json, text: str) -> None:
+    with served.administrator() as client:
+        operation = {"op": "add", "path": "/description", "value": text}
+        assert client.patch(f"/tables/{asset['id']}", json=[operation], headers=PATCH).status_code == 200
+
+
+def test_from_nothing_to_a_message_at_a_receiver(
+    served: Served, page: Page, receiver: LocalReceiver, sqlite_engine: Engine
+) -> None:
     with served.administrator() as client:
         asset = warehouse(client)
-    user_id, owner = served.person("owen")
-    owner.close()
-    describe_for(served, sqlite_engine, user_id, asset, "All orders.")
-    log_in(page, ADMINISTRATOR["email"], served.password)
-    page.get_by_role("link", name="Alerts").click()
-    return page
+    log_in(page, served, "/alerts")
+    page.get_by_role("button", name="New alert").click()
+    page.get_by_label("Name of the alert").fill("Described")
+    page.get_by_role("button", name="Expression").click()
+    condition = page.get_by_role("textbox", name="Condition")
+    condition.fill("evntType == 'entityUpdated'")
+    expect(page.get_by_text("Line 1, column 1: unknown field 'evntType'")).to_be_visible()
+    page.get_by_role("button", name="Write eventType").click()
+    expect(page.get_by_text("valid", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Form").click()
+    expect(page.get_by_label("What is asked")).to_have_value("event")
+    page.get_by_role("button", name="Add a webhook").click()
+    page.get_by_label("Address", exact=True).fill(receiver.url)
+    page.get_by_label("Name of this destination").fill("ops")
+    page.get_by_role("button", name="Test").last.click()
+    expect(page.get_by_text("sent, answered 200")).to_be_visible()
+    expect(page.get_by_text("When a table is changed, tell owners by bell and ops by webhook")).to_be_visible()
+    page.get_by_role("button", name="Create alert").click()
+    expect(page.get_by_role("heading", name="Described")).to_be_visible()
+
+    describe(served, asset, "All orders.")
+    notify_all(sqlite_engine)
+    with sending(sqlite_engine):
+        until(lambda: len(receiver.ids) == 2, within_s=20)
+    page.get_by_role("link", name="Deliveries").click()
+    page.reload()
+    expect(page.get_by_role("listitem").filter(has_text="orders").filter(has_text="ops")).to_contain_text("delivered")
+
+
+def test_why_a_delivery_failed_is_found_out_and_it_is_replayed(
+    served: Served, page: Page, receiver: LocalReceiver, sqlite_engine: Engine
+) -> None:
+    webhook = {"category": "External", "type": "Webhook", "name": "ops", "config": {"endpoint": receiver.url}}
+    rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description'"}
+    alert = {"name": "Described", "alertType": "Notification", "destinations": [webhook], "retries": 0}
+    filtering = {"resources": ["table"], "rules": [rule]}
+    with served.administrator() as client:
+        asset = warehouse(client)
+        assert client.post("/events/subscriptions", json={**alert, "filteringRules": filtering}).status_code == 201
+    describe(served, asset, "All orders.")
+    notify_all(sqlite_engine)
+    receiver.status = 404
+    with sending(sqlite_engine):
+        until(lambda: len(receiver.ids) == 1, within_s=20)
+
+    log_in(page, served, "/alerts")
+    row = page.get_by_role("row").filter(has_text="Described")
+    expect(row).to_contain_text("404 refused the message")
+    row.get_by_role("link", name="1 dead letter").click()
+    page.get_by_role("button", name="1 attempt").click()
+    expect(page.get_by_label("Request", exact=True)).to_contain_text(f"POST {receiver.url}")
+    page.get_by_label("Choose all").check()
+    expect(page.get_by_text("a receiver that had one drops the copy")).to_be_visible()
+    receiver.status = 200
+    with sending(sqlite_engine):
+        page.get_by_role("button", name="Replay 1 message").click()
+        expect(page.get_by_text("1 message delivered.")).to_be_visible()
+    expect(page.get_by_text("No dead letters")).to_be_visible()
+    assert receiver.ids[0] == receiver.ids[1]
 
 
 @contextmanager
@@ -66,44 +194,59 @@ def _claim_one(backtests: Backtests, claimed: list[Backtest], now_ms: int) -> bo
     return bool(backtest)
 
 
-def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: Page) -> None:
-    row = alerts.locator("#noise li.card").filter(has_text="Described")
-    expect(row).to_contain_text("1 event, 1 notification to 1 person, 0 opened, 0 muted, 0 unsubscribed")
-    expect(row.get_by_role("img", name="1 notification, 0 opened")).to_be_visible()
-    row.get_by_text("How to reduce it").click()
-    expect(row).to_contain_text("None: no condition that was tried")
-    expect(alerts.get_by_text("noise = notifications to people - opened in the app")).to_be_visible()
+@pytest.fixture
+def described(served: Served, page: Page, sqlite_engine: Engine) -> Callable[[], Page]:
+    """The page of an alert that has notified a person of two events."""
+
+    def open_page() -> Page:
+        user_id, owner = served.person("owen")
+        owner.close()
+        rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description'"}
+        owners = {"category": "Owners", "type": "ActivityFeed"}
+        with served.administrator() as client:
+            asset = warehouse(client)
+            alert = {"name": "Described", "alertType": "Notification", "destinations": [owners]}
+            filtering = {"resources": ["table"], "rules": [rule]}
+            assert client.post("/events/subscriptions", json={**alert, "filteringRules": filtering}).status_code == 201
+            operation = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
+            assert client.patch(f"/tables/{asset['id']}", json=[operation], headers=PATCH).status_code == 200
+        describe(served, asset, "All orders.")
+        notify_all(sqlite_engine)
+        log_in(page, served, "/alerts/Described")
+        return page
+
+    return open_page
 
 
-def test_a_backtest_is_drawn_with_the_people_it_would_have_notified(alerts: Page, sqlite_engine: Engine) -> None:
-    alerts.get_by_label("Alert", exact=True).select_option(label="Described")
+def test_noise_is_counted_and_a_backtest_is_drawn_with_whom_it_would_tell(
+    described: Callable[[], Page], sqlite_engine: Engine
+) -> None:
+    page = described()
+    expect(page.locator("dl").first).to_contain_text("1 notification")
+    expect(page.get_by_text("Nothing that was tried spares any")).to_be_visible()
+    backtest = page.get_by_role("region", name="Backtest")
     with at_work(sqlite_engine, NAMED_IN_MARKUP) as claimed_backtests:
-        alerts.get_by_role("button", name="Backtest").click()
-        answer = alerts.locator("#backtest")
-        expect(answer.locator(".answer")).to_have_text(
-            "30 of 1,200 events match, on 1 asset; 4 of them notify nobody; incidents hold back 3 of them. It would"
-            " have sent 60 notifications to 2 recipients (Email 60); 5 duplicates merged."
-        )
+        backtest.get_by_role("button", name="Backtest").click()
+        expect(backtest).to_contain_text("30 matches")
     assert claimed_backtests[0].alert["name"] == "Described"
-    plot = answer.get_by_role("img", name="Matches per day")
-    expect(answer.get_by_text("Matches per day, 2026-03-01 to ")).to_contain_text("(UTC), at most 20.")
-    assert plot.locator("rect title").all_text_contents() == ["2026-03-01: 10", "2026-03-03: 20"]
-    expect(answer.get_by_role("cell", name="<b>ana</b>")).to_be_visible()
-    assert answer.get_by_role("cell", name="pg.store.orders").count() == 2
-    expect(answer.get_by_role("row", name="OnCall 20 2")).to_be_visible()
-    expect(answer.get_by_role("row", name="an alert that you may not view 1 0")).to_be_visible()
+    expect(backtest).to_contain_text("4 matches would tell nobody · incidents hold back 3 · 5 duplicates merged.")
+    assert backtest.locator("rect title").all_text_contents() == ["1 Mar: 10", "3 Mar: 20"]
+    expect(backtest.get_by_role("cell", name="<b>ana</b>")).to_be_visible()
+    expect(backtest).to_contain_text("Triggers OnCall: 20 notifications, 2 held back.")
+    expect(backtest).to_contain_text("Triggers an alert that you may not view: 1 notifications, 0 held back.")
 
 
-def test_a_backtest_shows_how_far_it_is_and_is_cancelled(alerts: Page, sqlite_engine: Engine) -> None:
+def test_a_backtest_shows_how_far_it_is_and_is_cancelled(described: Callable[[], Page], sqlite_engine: Engine) -> None:
+    backtest = described().get_by_role("region", name="Backtest")
     with at_work(sqlite_engine, None):
-        alerts.get_by_role("button", name="Backtest").click()
-        answer = alerts.locator("#backtest")
-        expect(answer).to_contain_text("300 of 1,200 events")
-        assert answer.get_by_role("progressbar").get_attribute("max") == "1200"
-        answer.get_by_role("button", name="Cancel").click()
-        expect(answer).to_have_text("The backtest was cancelled.")
+        backtest.get_by_role("button", name="Backtest").click()
+        expect(backtest).to_contain_text("300 of 1,200 events")
+        assert backtest.get_by_role("progressbar").get_attribute("max") == "1200"
+        backtest.get_by_role("button", name="Cancel").click()
+        expect(backtest).to_contain_text("The backtest was cancelled.")
 
 
-def test_without_a_pipeline_the_page_says_so(alerts: Page) -> None:
-    alerts.get_by_role("button", name="Backtest").click()
-    expect(alerts.locator("#backtest")).to_contain_text("Waiting for a pipeline")
+def test_without_a_pipeline_the_page_says_so(described: Callable[[], Page]) -> None:
+    backtest = described().get_by_role("region", name="Backtest")
+    backtest.get_by_role("button", name="Backtest").click()
+    expect(backtest).to_contain_text("Waiting for a pipeline")

@@ -1,11 +1,11 @@
-"""Tests of incidents in a real browser: their page, which links in channels lead to, and what the bell says of them."""
+"""Tests of incidents in a real browser: one that a link leads to is handled by who may, and listed until it is over."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
-from tests.browser.test_page import alice
+from tests.browser.stories import alice
 from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.serving import Served
@@ -13,7 +13,7 @@ from tests.serving import Served
 pytestmark = pytest.mark.browser
 
 
-def test_an_incident_is_acknowledged_after_log_in_by_who_may(served: Served, sqlite_engine: Engine, page: Page) -> None:
+def test_an_incident_is_handled_after_log_in_by_who_may(served: Served, sqlite_engine: Engine, page: Page) -> None:
     company = SmallCompany(sqlite_engine)
     company.pipeline("load", description="<img src=x>")
     to = {"category": "Owners", "type": "ActivityFeed"}
@@ -22,37 +22,34 @@ def test_an_incident_is_acknowledged_after_log_in_by_who_may(served: Served, sql
     notify_all(sqlite_engine)
     page.goto(f"{served.url}/#/incidents/INC-1")
     alice_id = alice(served, page)
-    expect(page.get_by_role("heading", name="INC-1")).to_be_visible()
-    expect(page.locator("#incident")).to_contain_text("load: open")
+    expect(page).to_have_url(f"{served.url}/incidents/INC-1")
+    expect(page.get_by_role("heading", name="load")).to_be_visible()
+    states = page.get_by_role("list", name="States")
+    expect(states.locator("[aria-current]")).to_contain_text("new")
+    expect(page.get_by_text("nobody yet")).to_be_visible()
     page.get_by_role("button", name="Acknowledge").click()
-    expect(page.locator("#message")).to_contain_text("Only the assignee of INC-1")
+    expect(page.get_by_text("Only the assignee of INC-1")).to_be_visible()
+
     with served.administrator() as client:
         body = {"assignee": {"type": "user", "id": alice_id}}
         assert client.put("/incidents/INC-1/assign", json=body).is_success
-    page.get_by_role("button", name="Acknowledge").click()
-    expect(page.locator("#incident")).to_contain_text("load: acknowledged")
-    expect(page.locator("#incident")).to_contain_text("Alice Smith acknowledged it")
+    page.get_by_label("Acknowledge with a comment").fill("looking <b>now</b>")
+    page.get_by_role("button", name="Write comment").click()
+    happened = page.get_by_role("list", name="What happened, newest first")
+    expect(happened).to_contain_text("Alice Smith acknowledged it")
+    expect(happened).to_contain_text("looking <b>now</b>")
     expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
 
-
-@pytest.mark.parametrize("is_live", [True, False], ids=["live", "read"])
-def test_the_bell_says_since_when_and_how_often_something_fails_and_leads_to_its_incident(
-    served: Served, sqlite_engine: Engine, page: Page, *, is_live: bool
-) -> None:
-    company = SmallCompany(sqlite_engine)
-    company.pipeline("load")
-    company.alert("Broken", [{"category": "Followers", "type": "ActivityFeed"}], "pipelineStatus == 'Failed'")
-    alice_id = alice(served, page)
-    with served.administrator() as client:
-        assert client.put(f"/pipelines/{company.ids['load']}/followers/{alice_id}").is_success
-    for _ in range(2):
-        company.run("load", "Failed")
-    notify_all(sqlite_engine)
-    if not is_live:
-        page.reload()
-    page.get_by_role("button", name="Notifications").click()
-    newest = page.locator("#notifications > li").first
-    expect(newest).to_contain_text("failing since")
-    expect(newest).to_contain_text("2 times in a row")
-    newest.get_by_role("link", name="INC-1").click()
-    expect(page.get_by_role("heading", name="INC-1")).to_be_visible()
+    page.get_by_role("link", name="Incidents").first.click()
+    row = page.get_by_role("row").filter(has_text="INC-1")
+    expect(row).to_contain_text("Alice Smith")
+    row.get_by_role("link", name="INC-1").click()
+    page.get_by_role("button", name="Resolve…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").select_option(label="Data were missing")
+    dialog.get_by_label("What was it?").fill("the feed was late")
+    dialog.get_by_role("button", name="Resolve INC-1").click()
+    expect(states.locator("[aria-current]")).to_contain_text("resolved")
+    page.goto("/incidents")
+    expect(page.get_by_role("heading", name="Nothing fails.")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="INC-1")).to_contain_text("resolved by hand")

@@ -48,7 +48,13 @@ def test_the_wheel_holds_every_file_of_the_sources_and_nothing_else(wheel: Path)
     }
     packed_files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert packed_files == sources
-    for needed_file in ("conditions/grammar.lark", "ui/index.html", "store/migrations/env.py", "__main__.py"):
+    for needed_file in (
+        "conditions/grammar.lark",
+        "ui/static/index.html",
+        "ui/static/licences.md",
+        "store/migrations/env.py",
+        "__main__.py",
+    ):
         assert f"tocsin/{needed_file}" in packed_files
 
 

@@ -36,7 +36,7 @@ async def change(collection: str, entity_id: str) -> PlainTextResponse:
     return PlainTextResponse(f"changed {entity_id} of {collection}")
 
 
-@outside.get("/ui/{name}")
+@outside.get("/static/{name}")
 async def page(name: str) -> PlainTextResponse:
     return PlainTextResponse(name)
 
@@ -84,7 +84,11 @@ async def test_a_method_that_no_route_serves_is_refused(client: httpx.AsyncClien
 
 
 async def test_a_refusal_names_the_methods_of_all_routes_of_the_path(client: httpx.AsyncClient) -> None:
-    for path, methods in (("/api/v1/tables/other", "GET, PATCH"), ("/api/v1/tables", "GET"), ("/ui/page.js", "GET")):
+    for path, methods in (
+        ("/api/v1/tables/other", "GET, PATCH"),
+        ("/api/v1/tables", "GET"),
+        ("/static/a.js", "GET"),
+    ):
         refused = await client.delete(path)
         assert (refused.status_code, refused.headers["allow"]) == (405, methods)
 
@@ -101,7 +105,7 @@ async def test_every_collection_is_found(client: httpx.AsyncClient, collection: 
 
 
 async def test_paths_outside_the_api_are_found(client: httpx.AsyncClient) -> None:
-    assert (await client.get("/ui/page.js")).text == "page.js"
+    assert (await client.get("/static/a.js")).text == "a.js"
 
 
 async def test_an_unknown_path_is_404_and_a_wrong_method_405(client: httpx.AsyncClient) -> None:

@@ -1,7 +1,9 @@
-"""Routes of the web page: static files that use only the public API. Next: ``ui/page.js``."""
+"""Routes of the web application: its page at each of its addresses, and its built files. Next: ``web/src/main.ts``."""
 
 from __future__ import annotations
 
+import mimetypes
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -9,62 +11,82 @@ from typing import Annotated
 import fastapi
 from fastapi import Response
 from fastapi.responses import FileResponse
+from starlette.convertors import Convertor, register_url_convertor
 
 from tocsin.errors import NotFound
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.http.routing import DeclaredRoutes
 
-FILES = {
-    "page.js": "text/javascript",
-    "alerts.js": "text/javascript",
-    "api.js": "text/javascript",
-    "backtest.js": "text/javascript",
-    "description.js": "text/javascript",
-    "drawn.js": "text/javascript",
-    "health.js": "text/javascript",
-    "incidents.js": "text/javascript",
-    "mutes.js": "text/javascript",
-    "preferences.js": "text/javascript",
-    "stream.js": "text/javascript",
-    "why.js": "text/javascript",
-    "page.css": "text/css",
-    "bell.svg": "image/svg+xml",
-}
-"""Every file of the page but the page itself, and its type."""
+PLACES = (
+    "admin",
+    "alerts",
+    "changes",
+    "events",
+    "explore",
+    "following",
+    "governance",
+    "inbox",
+    "incidents",
+    "searches",
+    "settings",
+)
+"""First words of the application's addresses; those of assets begin with their type, as in ``/table/<fqn>``."""
 
-_FOLDER = Path(str(files("tocsin"))) / "ui"
+_FOLDER = Path(str(files("tocsin"))) / "ui" / "static"
+_ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
 _GUARDS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
-    "Cache-Control": "no-cache",
 }
+_KEPT_FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+_ASKED_AGAIN = {"Cache-Control": "no-cache"}
 
+
+class PlaceConvertor(Convertor[str]):
+    """Lets a path begin with a place of the application or with the type of an asset."""
+
+    regex = "|".join(sorted({*PLACES, *ENTITY_TYPES}, key=len, reverse=True))
+
+    def convert(self, value: str) -> str:
+        """Return the place in the path."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Return the place as a path."""
+        return value
+
+
+register_url_convertor("place", PlaceConvertor())
 router = DeclaredRoutes(include_in_schema=False)
 
 
 @router.get("/")
+@router.get("/{place:place}")
+@router.get("/{place:place}/{rest:path}")
 def page() -> Response:
-    """Return the page."""
-    return _file("index.html", "text/html")
+    """Return the page of the application, which shows what its address names."""
+    return FileResponse(_FOLDER / "index.html", media_type="text/html", headers={**_GUARDS, **_ASKED_AGAIN})
 
 
-@router.get("/ui/{name}")
-def part(name: Annotated[str, fastapi.Path(max_length=50)]) -> Response:
-    """Return one of the page's files."""
-    if name not in FILES:
+@router.get("/static/{name}")
+def built_file(
+    name: Annotated[str, fastapi.Path(max_length=100)],
+    accept_encoding: Annotated[str, fastapi.Header(max_length=200)] = "",
+) -> Response:
+    """Return a built file; its name changes with its content, so browsers keep it for good."""
+    if name not in _built_names():
         raise NotFound(f"file {name!r} not found")
-    return _file(name, FILES[name])
+    media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    accepted_encodings = {part.partition(";")[0].strip() for part in accept_encoding.lower().split(",")}
+    for encoding, suffix in _ENCODINGS:
+        if encoding in accepted_encodings and name + suffix in _built_names():
+            headers = {**_GUARDS, **_KEPT_FOR_GOOD, "Content-Encoding": encoding}
+            return FileResponse(_FOLDER / "static" / (name + suffix), media_type=media_type, headers=headers)
+    return FileResponse(_FOLDER / "static" / name, media_type=media_type, headers={**_GUARDS, **_KEPT_FOR_GOOD})
 
 
-@router.get("/{entity_type}/{fqn}")
-def page_of(entity_type: str, fqn: str) -> Response:
-    """Return the page for one asset, as mails link to it: ``/table/<fqn>``."""
-    del fqn  # the page itself asks for it
-    if entity_type not in ENTITY_TYPES:
-        raise NotFound(f"entity type {entity_type!r} not found")
-    return page()
-
-
-def _file(name: str, media_type: str) -> Response:
-    return FileResponse(_FOLDER / name, media_type=media_type, headers=_GUARDS)
+@cache
+def _built_names() -> frozenset[str]:
+    """Return the names of all built files, compressed ones included."""
+    return frozenset(path.name for path in (_FOLDER / "static").iterdir())

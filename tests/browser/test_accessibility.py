@@ -1,0 +1,83 @@
+"""Every page of the web application, in both themes, judged by axe-core; and its width on the narrowest phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+from tests.serving import Served, table, warehouse
+
+AXE = Path(__file__).resolve().parents[2] / "web/node_modules/axe-core/axe.min.js"
+ADDRESSES = (
+    "/",
+    "/inbox",
+    "/explore",
+    "/explore?q=orders",
+    "/following",
+    "/alerts",
+    "/alerts/new",
+    "/alerts/ActivityFeedAlert",
+    "/incidents",
+    "/changes",
+    "/changes/new",
+    "/events",
+    "/governance",
+    "/admin",
+    "/settings/notifications",
+    "/settings/sessions",
+    "/table/warehouse.shop.public.orders",
+    "/table/warehouse.shop.public.orders/activity",
+    "/table/warehouse.shop.public.orders/lineage",
+    "/table/warehouse.shop.public.orders/versions",
+    "/table/warehouse.shop.public.orders/discussion",
+    "/alerts/no-such-alert",
+)
+NARROWEST = 320
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: make web-check gets it (Node 20.19)"),
+]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(
+    browser: Browser, served: Served, theme: str
+) -> None:
+    with served.administrator() as client:
+        warehouse(client)
+        table(client, "customers", description="Who **buys**.")
+    context = browser.new_context(base_url=served.url, color_scheme="dark" if theme == "dark" else "light")
+    page = context.new_page()
+    page.goto("/")
+    faults = [f"log-in: {fault}" for fault in _faults_on(page)]
+    log_in_as_administrator(page, served)
+    for address in ADDRESSES:
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        faults += [f"{address}: {fault}" for fault in _faults_on(page)]
+        page.set_viewport_size({"width": NARROWEST, "height": 800})
+        if page.evaluate("document.documentElement.scrollWidth") > NARROWEST:
+            faults.append(f"{address}: wider than {NARROWEST} px")
+    context.close()
+    assert not faults, "\n".join(faults)
+
+
+def log_in_as_administrator(page: Page, served: Served) -> None:
+    """Log in by the form, as people do."""
+    page.get_by_label("E-mail or name").fill("admin@tocsin.example.org")
+    page.get_by_label("Password").fill(served.password)
+    page.get_by_role("button", name="Log in", exact=True).click()
+    page.get_by_role("navigation").first.wait_for()
+
+
+def _faults_on(page: Page) -> list[str]:
+    """Return what axe-core finds on a page: rule, and the first elements concerned."""
+    page.evaluate(AXE.read_text())
+    violations = page.evaluate("async () => (await axe.run()).violations")
+    return [
+        f"{violation['id']}: {', '.join(str(node['target'][0]) for node in violation['nodes'][:3])}"
+        for violation in violations
+    ]

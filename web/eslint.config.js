@@ -1,0 +1,21 @@
+import js from '@eslint/js';
+import svelte from 'eslint-plugin-svelte';
+import globals from 'globals';
+import ts from 'typescript-eslint';
+
+export default ts.config(
+  { ignores: ['node_modules', 'src/api/schema.ts'] },
+  js.configs.recommended,
+  ...ts.configs.recommended,
+  ...svelte.configs.recommended,
+  { languageOptions: { globals: globals.browser } },
+  { files: ['*.mjs'], languageOptions: { globals: globals.node } },
+  { files: ['**/*.svelte', '**/*.svelte.ts'], languageOptions: { parserOptions: { parser: ts.parser } } },
+  {
+    rules: {
+      'svelte/no-at-html-tags': 'error',
+      'svelte/prefer-svelte-reactivity': 'off',
+      'max-lines': ['error', 300],
+    },
+  },
+);

@@ -1,0 +1,119 @@
+// Incidents: one for each failure until its end, what failed, and what people do about it.
+import type { Reference } from '../words/references';
+import { tableOfLink, type ResolveReason } from '../words/incidents';
+import { readResults, readRuns, type Result } from './assets';
+import { api, dataOf } from './client';
+import { read } from './collections';
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+type References = {
+  watchers: Reference[];
+  entity: Reference;
+  assignee: Reference | null;
+  parts: { id: string; name: string; status: string; entity: Reference }[];
+};
+export type Incident = Omit<Schemas['AlertIncident'], keyof References> & References;
+export type Step = {
+  kind: string;
+  timestamp: number;
+  eventId: string | null;
+  says: string;
+  user?: Reference;
+  comment?: string;
+  reason?: string | null;
+  status?: string;
+  channel?: string;
+  recipient?: Reference;
+};
+export type Cause = { id: string; name: string; entity: Reference; asset: Reference };
+export type IncidentDetails = Incident & { timeline: Step[]; isWhole: boolean; probableCauses: Cause[] };
+export type IncidentState = 'unresolved' | 'resolved' | 'all';
+
+/** What failed: the test or pipeline, the asset that it is about, and what its last failure says. */
+export type Failure = { asset: Reference | null; says: string; results: readonly Result[] };
+
+const PAGE = 20;
+
+/** Return a page of incidents, newest first. */
+export async function incidentsOf(state: IncidentState, assignee = '', after = '') {
+  const query = {
+    limit: PAGE,
+    ...(state === 'all' ? {} : { status: state }),
+    ...(assignee ? { assignee } : {}),
+    ...(after ? { after } : {}),
+  };
+  const page = await dataOf(api.GET('/api/v1/incidents', { params: { query: query as never } }));
+  return page as unknown as { data: Incident[]; paging: { after?: string; total?: number } };
+}
+
+/** Return an incident by its number, with its timeline. */
+export async function incidentOf(name: string): Promise<IncidentDetails> {
+  const params = { path: { incident: name } };
+  return (await dataOf(api.GET('/api/v1/incidents/{incident}', { params }))) as unknown as IncidentDetails;
+}
+
+/** Return earlier incidents of what failed, newest first. */
+export async function seenBefore(incident: Incident): Promise<Incident[]> {
+  const query = { asset: incident.entity.fullyQualifiedName, limit: 6 };
+  const page = await dataOf(api.GET('/api/v1/incidents', { params: { query: query as never } }));
+  return (page.data as unknown as Incident[]).filter(({ id }) => id !== incident.id);
+}
+
+/** Return what failed, with its results of the last 30 days. */
+export async function failureOf(entity: Reference): Promise<Failure> {
+  const fqn = entity.fullyQualifiedName ?? '';
+  if (entity.type !== 'testCase') {
+    const results = await readRuns(entity.type, fqn);
+    return { asset: entity, says: results.find(({ text }) => text)?.text ?? '', results };
+  }
+  const [test, results] = await Promise.all([
+    read<{ entityLink?: string }>(`dataQuality/testCases/name/${encodeURIComponent(fqn)}`),
+    readResults(fqn),
+  ]);
+  const table = tableOfLink(test.entityLink ?? '');
+  const failed = results.find(({ status }) => status === 'Failed');
+  return { asset: table && { id: '', ...table }, says: failed?.text ?? '', results };
+}
+
+const path = (name: string) => ({ path: { incident: name } });
+const worded = (comment: string) => (comment.trim() ? { comment: comment.trim() } : {});
+
+export const acknowledge = (name: string, comment = '') =>
+  dataOf(api.PUT('/api/v1/incidents/{incident}/acknowledge', { params: path(name), body: worded(comment) }));
+
+export const assign = (name: string, { id, type }: Pick<Reference, 'id' | 'type'>, comment = '') =>
+  dataOf(
+    api.PUT('/api/v1/incidents/{incident}/assign', {
+      params: path(name),
+      body: { assignee: { id, type } as never, ...worded(comment) },
+    }),
+  );
+
+export const resolve = (name: string, reason: ResolveReason, comment = '') =>
+  dataOf(
+    api.PUT('/api/v1/incidents/{incident}/resolve', {
+      params: path(name),
+      body: { reason, ...worded(comment) },
+    }),
+  );
+
+export const merge = (name: string, into: string, comment = '') =>
+  dataOf(
+    api.PUT('/api/v1/incidents/{incident}/merge', {
+      params: path(name),
+      body: { into, ...worded(comment) },
+    }),
+  );
+
+export const split = (name: string) =>
+  dataOf(api.PUT('/api/v1/incidents/{incident}/split', { params: path(name), body: {} }));
+
+const MOST_COUNTED = 200;
+
+/** Return the newest incidents, as many as figures are made of. */
+export async function latestIncidents(): Promise<Incident[]> {
+  const query = { limit: MOST_COUNTED };
+  const page = await dataOf(api.GET('/api/v1/incidents', { params: { query: query as never } }));
+  return page.data as unknown as Incident[];
+}

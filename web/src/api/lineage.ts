@@ -1,0 +1,57 @@
+// Lineage: what an asset is made of and what is made from it, and what a change of it would affect.
+import type { components } from './schema';
+import { api, dataOf } from './client';
+
+type Schemas = components['schemas'];
+export type Impact = Schemas['Impact'];
+export type Reference = {
+  id: string;
+  type: string;
+  name?: string;
+  fullyQualifiedName?: string;
+  displayName?: string;
+};
+export type Edge = {
+  fromEntity: string;
+  toEntity: string;
+  lineageDetails?: { columnsLineage?: ColumnEdge[] };
+};
+type ColumnEdge = { fromColumns?: string[]; toColumn?: string };
+export type Lineage = {
+  entity: Reference;
+  nodes: Reference[];
+  upstreamEdges: Edge[];
+  downstreamEdges: Edge[];
+};
+export type Affected = Reference & {
+  level: number;
+  via?: Reference;
+  owners: Reference[];
+  basis?: 'column' | 'table';
+  affectedColumns?: string[];
+};
+
+const DEEPEST = 50;
+const MOST = 1000;
+
+/** Return the graph around an asset, so many steps above and below it. */
+export async function readLineage(type: string, fqn: string, above: number, below: number): Promise<Lineage> {
+  const path = { entity_type: type, fqn };
+  const params = { path, query: { upstreamDepth: above, downstreamDepth: below } };
+  const answer = await dataOf(api.GET('/api/v1/lineage/{entity_type}/name/{fqn}', { params }));
+  const lineage = answer as unknown as Partial<Lineage> & { entity: Reference };
+  return { nodes: [], upstreamEdges: [], downstreamEdges: [], ...lineage };
+}
+
+/** Return all that a change of an asset, or of a column of it, affects, with the owners. */
+export async function readWholeImpact(type: string, fqn: string, column: string): Promise<Impact> {
+  const query = { depth: DEEPEST, limit: MOST, ...(column ? { columns: column as never } : {}) };
+  const params = { path: { entity_type: type, fqn }, query };
+  return dataOf(api.GET('/api/v1/lineage/{entity_type}/name/{fqn}/impact', { params }));
+}
+
+/** Return the affected assets in one list, nearest first. */
+export const affectedOf = (impact: Impact | undefined): readonly Affected[] =>
+  (Object.values(impact?.affected ?? {}).flat() as unknown as Affected[]).toSorted(
+    (one, other) => one.level - other.level || (one.name ?? '').localeCompare(other.name ?? ''),
+  );

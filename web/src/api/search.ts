@@ -1,0 +1,245 @@
+// Search: assets by words and facets, their counts, and saved searches. Filters of the address become a search here.
+import { api, ApiError, dataOf } from './client';
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+export type SavedSearch = Schemas['SavedSearches']['data'][number];
+type Reference = {
+  id: string;
+  type: string;
+  name?: string;
+  fullyQualifiedName?: string;
+  displayName?: string;
+};
+
+/** What a row of the results shows of an asset. */
+export type Found = {
+  id: string;
+  entityType: string;
+  name: string;
+  displayName?: string;
+  fullyQualifiedName: string;
+  description?: string;
+  owners?: Reference[];
+  tier?: { tagFQN: string };
+  deleted?: boolean;
+  updatedAt?: number;
+};
+
+export const facetKeys = ['type', 'state', 'mine', 'service', 'owner', 'tier', 'domain'] as const;
+export type FacetKey = (typeof facetKeys)[number];
+export type SearchFilters = { q: string } & Record<FacetKey, readonly string[]>;
+
+/** What the facets "state" and "mine" mean now: ids of assets, and names of owners. */
+export type Meanings = {
+  failing: readonly string[];
+  announced: readonly string[];
+  follow: readonly string[];
+  own: readonly string[];
+  sinceMs: number;
+};
+
+export const NOBODY = '-';
+const INDEX = 'all,user,team';
+const PAGE = 20;
+const SHOWN = [
+  'id',
+  'entityType',
+  'name',
+  'displayName',
+  'fullyQualifiedName',
+  'description',
+  'owners',
+  'tier',
+  'deleted',
+  'updatedAt',
+];
+
+type Condition = Record<string, unknown>;
+const terms = (field: string, values: readonly string[]): Condition => ({ terms: { [field]: values } });
+const ids = (values: readonly string[]): Condition => ({ ids: { values: values.length ? values : ['-'] } });
+const not = (condition: Condition): Condition => ({ bool: { must_not: [condition] } });
+const without = (field: string): Condition => not({ exists: { field } });
+
+/** Return the conditions of facets, each a list of which one suffices; all of them have to hold. */
+export function conditionsOf(filters: SearchFilters, meanings: Meanings): Condition[] {
+  const states: Record<string, Condition> = {
+    failing: ids(meanings.failing),
+    announced: ids(meanings.announced),
+    recent: { range: { updatedAt: { gte: meanings.sinceMs } } },
+  };
+  const mine: Record<string, Condition> = {
+    own: terms('owners.name', meanings.own),
+    follow: ids(meanings.follow),
+  };
+  const choices: Record<FacetKey, Condition[]> = {
+    type: filters.type.length
+      ? [terms('entityType', filters.type)]
+      : [not(terms('entityType', ['testSuite']))],
+    state: filters.state.flatMap((state) => (states[state] ? [states[state]] : [])),
+    mine: filters.mine.flatMap((state) => (mine[state] ? [mine[state]] : [])),
+    service: filters.service.length ? [terms('service.name', filters.service)] : [],
+    owner: filters.owner.map((name) => (name === NOBODY ? without('owners') : terms('owners.name', [name]))),
+    tier: filters.tier.length ? [terms('tier.tagFQN', filters.tier)] : [],
+    domain: filters.domain.length ? [terms('domains.fullyQualifiedName', filters.domain)] : [],
+  };
+  return facetKeys
+    .map((key) => choices[key])
+    .filter((options) => options.length)
+    .map((options) => (options.length > 1 ? { bool: { should: options } } : options[0]!));
+}
+
+/** Return filters as a query that can be saved; null where a facet means assets by their ids. */
+export function queryOf(filters: SearchFilters): string | null {
+  if (filters.state.some((state) => state !== 'removed') || filters.mine.length) return null;
+  if (filters.state.length || filters.owner.includes(NOBODY)) return null;
+  const quoted = (values: readonly string[]) => values.map((value) => `"${value.replaceAll('"', '\\"')}"`);
+  const parts = (['type', 'service', 'owner', 'tier', 'domain'] as const)
+    .filter((key) => filters[key].length)
+    .map((key) => `${key}:(${quoted(filters[key]).join(' OR ')})`);
+  return [filters.q.trim() && parts.length ? `(${filters.q.trim()})` : filters.q.trim(), ...parts]
+    .filter(Boolean)
+    .join(' ');
+}
+
+type Sorting = { key: string; isDescending: boolean };
+function queryParameters(filters: SearchFilters, meanings: Meanings) {
+  const conditions = conditionsOf(filters, meanings);
+  return {
+    q: unfinished(filters.q),
+    index: INDEX,
+    deleted: filters.state.includes('removed'),
+    ...(conditions.length ? { query_filter: JSON.stringify({ bool: { filter: conditions } }) } : {}),
+  };
+}
+
+/** Let the last bare word be the beginning of one: `orde` finds orders while it is typed. */
+export function unfinished(q: string): string {
+  const isWhole = q.split('(').length === q.split(')').length && q.split('"').length % 2 === 1;
+  return isWhole && /(^|\s)[\p{L}\p{N}_]{2,}$/u.test(q) && !/(AND|OR|NOT)$/.test(q) ? `${q}*` : q;
+}
+
+/** Return a page of what is found; `after` is the `sort` of the last one before it. */
+export async function search(
+  filters: SearchFilters,
+  meanings: Meanings,
+  { after = [], sorting }: { after?: readonly unknown[]; sorting?: Sorting | undefined } = {},
+) {
+  const query = {
+    ...queryParameters(filters, meanings),
+    size: PAGE,
+    include_source_fields: SHOWN,
+    ...(sorting
+      ? { sort_field: sorting.key, sort_order: sorting.isDescending ? ('desc' as const) : ('asc' as const) }
+      : {}),
+    ...(after.length ? { search_after: after.map(String) } : {}),
+  };
+  const answer = await dataOf(api.GET('/api/v1/search/query', { params: { query } }));
+  const { hits } = answer;
+  return {
+    rows: hits.hits.map((hit) => hit._source as Found),
+    total: hits.total,
+    tookMs: answer.took,
+    after: hits.hits.length === PAGE ? (hits.hits.at(-1)?.sort ?? []) : [],
+  };
+}
+
+/** Return how many assets filters leave. */
+export async function countOf(filters: SearchFilters, meanings: Meanings): Promise<number> {
+  const query = { ...queryParameters(filters, meanings), size: 0 };
+  return (await dataOf(api.GET('/api/v1/search/query', { params: { query } }))).hits.total.value;
+}
+
+export type Buckets = readonly { value: string; count: number }[];
+
+/** Return the counts by type, service and tier of what filters leave. */
+export async function bucketsOf(
+  filters: SearchFilters,
+  meanings: Meanings,
+): Promise<{ type: Buckets; service: Buckets; tier: Buckets }> {
+  const query = { ...queryParameters(filters, meanings), size: 0, include_aggregations: true };
+  const answer = (await dataOf(api.GET('/api/v1/search/query', { params: { query } }))) as {
+    aggregations?: Record<string, { buckets: { key: unknown; doc_count: number }[] }>;
+  };
+  const of = (field: string) =>
+    (answer.aggregations?.[`sterms#${field}`]?.buckets ?? []).map(({ key, doc_count }) => ({
+      value: String(key),
+      count: doc_count,
+    }));
+  return { type: of('entityType'), service: of('service.name'), tier: of('tier.tagFQN') };
+}
+
+type Announced = {
+  name: string;
+  kind: 'removal' | 'type' | 'rename' | 'deprecation';
+  entity: { id?: string };
+  column: string | null;
+  date: number;
+};
+export type Mark = { kind: 'incident' | 'change'; name: string; text: string; dateMs?: number };
+
+/** Return what open incidents and announced changes there are, by the id of their asset. */
+export async function readMarks(): Promise<Map<string, Mark[]>> {
+  const [incidents, changes] = await Promise.all([
+    dataOf(api.GET('/api/v1/incidents', { params: { query: { status: 'unresolved', limit: 500 } } })),
+    dataOf(api.GET('/api/v1/changes', { params: { query: { status: 'announced', limit: 500 } } })),
+  ]);
+  const marks = new Map<string, Mark[]>();
+  const add = (id: unknown, mark: Mark) =>
+    typeof id === 'string' && marks.set(id, [...(marks.get(id) ?? []), mark]);
+  for (const { entity, name } of incidents.data)
+    add((entity as { id?: string }).id, { kind: 'incident', name, text: name });
+  for (const { entity, name, kind, column, date } of changes.data as unknown as Announced[]) {
+    const subject = column ?? '';
+    add(entity.id, {
+      kind: 'change',
+      name,
+      text: `${subject} ${words[kind]}`.trim(),
+      dateMs: date,
+    });
+  }
+  return marks;
+}
+const words = { removal: 'goes', type: 'changes type', rename: 'is renamed', deprecation: 'is deprecated' };
+
+/** Return the ids of the assets that a person follows. */
+export async function followedIds(userId: string): Promise<readonly string[]> {
+  const params = { path: { user_id: userId } };
+  const byType = await dataOf(api.GET('/api/v1/users/{user_id}/follows', { params }));
+  return Object.values(byType as Record<string, Reference[]>)
+    .flat()
+    .map(({ id }) => id);
+}
+
+/** Return one's saved searches, by name. */
+export async function savedSearches(userId: string): Promise<readonly SavedSearch[]> {
+  const params = { path: { user_id: userId } };
+  return (await dataOf(api.GET('/api/v1/users/{user_id}/searches', { params }))).data;
+}
+
+/** Save a search; with `follows` one is told of changes of what it finds. */
+export async function saveSearch(userId: string, name: string, query: string, follows: boolean) {
+  const params = { path: { user_id: userId } };
+  const body = { name, query, index: 'all', follows };
+  return dataOf(api.POST('/api/v1/users/{user_id}/searches', { params, body }));
+}
+
+/** Return a saved search, also that of another person whose address was shared. */
+export const savedSearch = (id: string) =>
+  dataOf(api.GET('/api/v1/searches/{search_id}', { params: { path: { search_id: id } } }));
+
+/** Follow a saved search, or no longer. */
+export const followSearch = (id: string, follows: boolean) =>
+  dataOf(
+    api.PUT('/api/v1/searches/{search_id}/follow', {
+      params: { path: { search_id: id } },
+      body: { follows },
+    }),
+  );
+
+/** Delete a saved search. */
+export const deleteSearch = (id: string) =>
+  dataOf(api.DELETE('/api/v1/searches/{search_id}', { params: { path: { search_id: id } } }));
+
+/** Return whether an error says that the query is wrong. */
+export const isWrongQuery = (error: unknown): boolean => error instanceof ApiError && error.status === 400;

@@ -1,0 +1,89 @@
+// Conversations, tasks and announcements about an asset.
+import { api, dataOf } from './client';
+import type { components } from './schema';
+import type { Reference } from '../words/references';
+
+export type Thread = components['schemas']['Thread'];
+const PAGE = 20;
+
+/** Return a page of the threads about an asset and its parts, last changed first. */
+export const readThreads = (type: string, fqn: string, after = '') =>
+  dataOf(
+    api.GET('/api/v1/feed', {
+      params: {
+        query: { entityLink: `<#E::${type}::${fqn}>`, limit: PAGE, ...(after ? { after } : {}) } as never,
+      },
+    }),
+  ) as Promise<{ data: Thread[]; paging: { after?: string; total?: number } }>;
+
+/** Return all posts of a thread, oldest first. */
+export const readPosts = async (id: string) =>
+  (await dataOf(api.GET('/api/v1/feed/{thread_id}/posts', { params: { path: { thread_id: id } } }))).data;
+
+type Start = { about: string; message: string };
+
+/** Start a conversation. */
+export const converse = (start: Start) =>
+  dataOf(api.POST('/api/v1/feed', { body: { ...start, type: 'Conversation' } }));
+
+/** Ask people for a description. */
+export const requestDescription = (start: Start, assignees: readonly Reference[]) =>
+  dataOf(
+    api.POST('/api/v1/feed', {
+      body: {
+        ...start,
+        type: 'Task',
+        taskDetails: {
+          type: 'RequestDescription',
+          assignees: assignees.map(({ id, type }) => ({ id, type })),
+        },
+      } as never,
+    }),
+  );
+
+/** Announce something for a period, in epoch milliseconds. */
+export const announce = (
+  entityLink: string,
+  displayName: string,
+  description: string,
+  period: [number, number],
+) =>
+  dataOf(
+    api.POST('/api/v1/announcements', {
+      body: { entityLink, displayName, description, startTime: period[0], endTime: period[1] },
+    }),
+  );
+
+/** Reply to a thread. */
+export const reply = (id: string, message: string) =>
+  dataOf(
+    api.POST('/api/v1/feed/{thread_id}/posts', {
+      params: { path: { thread_id: id } },
+      body: { message } as never,
+    }),
+  );
+
+/** Resolve a task: its value is written into the asset. */
+export const resolveTask = (number: number, newValue: string) =>
+  dataOf(
+    api.PUT('/api/v1/feed/tasks/{number}/resolve', { params: { path: { number } }, body: { newValue } }),
+  );
+
+/** Close a task without a change. */
+export const closeTask = (number: number, comment: string) =>
+  dataOf(
+    api.PUT('/api/v1/feed/tasks/{number}/close', {
+      params: { path: { number } },
+      body: { comment } as never,
+    }),
+  );
+
+/** Mark a conversation as resolved, or not. */
+export const setResolved = (id: string, resolved: boolean) =>
+  dataOf(
+    api.PATCH('/api/v1/feed/{thread_id}', {
+      params: { path: { thread_id: id } },
+      body: [{ op: 'replace', path: '/resolved', value: resolved }] as never,
+      headers: { 'Content-Type': 'application/json-patch+json' },
+    }),
+  );

@@ -1,0 +1,9 @@
+// Start of the web application. Next: App.svelte.
+import '@fontsource-variable/inter/wght.css';
+import './styles/tokens.css';
+import './styles/base.css';
+import './app/theme.svelte';
+import { mount } from 'svelte';
+import App from './App.svelte';
+
+mount(App, { target: document.getElementById('app')! });

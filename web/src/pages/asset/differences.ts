@@ -1,0 +1,116 @@
+// The differences of two versions as rows: which field, what it was, what it is, and how one of them is brought back.
+import type { Entity, Member, Operation } from '../../api/assets';
+import { stepsOf } from '../../words/names';
+
+type Change = { name?: string; oldValue?: unknown; newValue?: unknown };
+export type Difference = {
+  key: string;
+  label: string;
+  part: string; // of the column or field: description, dataType …; empty for the whole
+  before: string;
+  after: string;
+  isBreaking: boolean;
+  restore: Operation | null; // null where the field cannot be brought back by itself
+};
+
+type Description = {
+  fieldsAdded?: readonly Change[];
+  fieldsUpdated?: readonly Change[];
+  fieldsDeleted?: readonly Change[];
+  breakingReasons?: readonly { field?: string }[];
+};
+
+const parsed = (value: unknown): unknown => {
+  if (typeof value !== 'string' || !/^[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value; // a text that begins like JSON
+  }
+};
+
+/** Return a value as people read it. */
+export function textOf(value: unknown): string {
+  const known = parsed(value);
+  if (known === null || known === undefined) return '';
+  if (Array.isArray(known)) return known.map(textOf).join(', ');
+  if (typeof known !== 'object') return String(known);
+  const { displayName, tagFQN, name, fullyQualifiedName, dataType, description } = known as Record<
+    string,
+    unknown
+  >;
+  const called = displayName ?? tagFQN ?? name ?? fullyQualifiedName;
+  if (called === undefined) return JSON.stringify(known);
+  return [called, dataType, description].filter(Boolean).map(String).join(' ');
+}
+
+/** Return the differences, one for each column that came or went and for each other field. */
+export function differencesOf(description: Description, now: Entity): Difference[] {
+  const breaking = new Set((description.breakingReasons ?? []).map(({ field }) => field));
+  const rows: Difference[] = [];
+  const add = (name: string, before: unknown, after: unknown) => {
+    const { label, part } = wordsOf(name);
+    const members = listOf(name, before ?? after);
+    for (const member of members ?? [null]) {
+      const old = member && before !== undefined ? member : member ? undefined : before;
+      const field = member ? `columns.${member.name}` : name;
+      rows.push({
+        key: `${name}.${member?.name ?? ''}.${rows.length}`,
+        label: member?.name ?? label,
+        part: member ? (before === undefined ? 'column added' : 'column removed') : part,
+        before: member ? (before === undefined ? '' : textOf(old)) : textOf(before),
+        after: member ? (before === undefined ? textOf(member) : '') : textOf(after),
+        isBreaking: [...breaking].some((each) => each === field || (!!each && field.startsWith(`${each}.`))),
+        restore: restoreOf(name, parsed(before), member, now),
+      });
+    }
+  };
+  for (const { name = '', oldValue } of description.fieldsDeleted ?? []) add(name, oldValue ?? '', undefined);
+  for (const { name = '', oldValue, newValue } of description.fieldsUpdated ?? [])
+    add(name, oldValue, newValue);
+  for (const { name = '', newValue } of description.fieldsAdded ?? []) add(name, undefined, newValue);
+  return rows.sort((one, other) => Number(other.isBreaking) - Number(one.isBreaking));
+}
+
+function listOf(name: string, value: unknown): Member[] | null {
+  const known = parsed(value);
+  return name === 'columns' && Array.isArray(known) ? (known as Member[]) : null;
+}
+
+const partWords: Record<string, string> = {
+  dataType: 'type',
+  dataTypeDisplay: 'type as shown',
+  arrayDataType: 'type of elements',
+  dataLength: 'length',
+  displayName: 'display name',
+};
+
+function wordsOf(name: string): { label: string; part: string } {
+  const steps = stepsOf(name);
+  if (steps.length < 2 || !/^(columns|tasks|schemaFields|fields|mlFeatures)$/.test(steps[0]!))
+    return { label: name, part: '' };
+  return {
+    label: steps.slice(1, -1).join('.') || steps.at(-1)!,
+    part: partWords[steps.at(-1)!] ?? steps.at(-1)!,
+  };
+}
+
+/** Return the change that brings one field back as it was; null where only the whole version can be. */
+function restoreOf(name: string, before: unknown, member: Member | null, now: Entity): Operation | null {
+  const columns = (now.columns as Member[] | undefined) ?? [];
+  if (member) {
+    const index = columns.findIndex((each) => each.name === member.name);
+    if (before === undefined) return index < 0 ? null : { op: 'remove', path: `/columns/${index}` };
+    return index < 0 ? { op: 'add', path: '/columns/-', value: member } : null;
+  }
+  const [, column, part] = name.match(/^columns\.(.+)\.(\w+)$/) ?? [];
+  if (column && part) {
+    const index = columns.findIndex((each) => each.name === stepsOf(column).join('.'));
+    return index < 0 ? null : { op: 'add', path: `/columns/${index}/${part}`, value: before ?? '' };
+  }
+  if (!/^(description|displayName|owners|domains)$/.test(name)) return null;
+  if (before === undefined && name !== 'description') return null;
+  return name === 'owners' || name === 'domains'
+    ? null
+    : { op: 'add', path: `/${name}`, value: before ?? '' };
+}

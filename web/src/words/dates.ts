@@ -1,0 +1,62 @@
+// Days and times of the calendar, as dates of change requests, events and lists say them.
+const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const longFormat = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
+const yearFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+const clockFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const secondFormat = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+const weekdayFormat = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
+
+const DAY_MS = 86_400_000;
+const isSameDay = (a: number, b: number): boolean =>
+  new Date(a).toDateString() === new Date(b).toDateString();
+
+/** Return a day: `9 Dec`, with the year where it is another than now's. */
+export function dayOf(atMs: number, nowMs = Date.now()): string {
+  const isThisYear = new Date(atMs).getFullYear() === new Date(nowMs).getFullYear();
+  return (isThisYear ? dayFormat : yearFormat).format(atMs);
+}
+
+/** Return a day in full: `Wednesday, 2 December`. */
+export const longDayOf = (atMs: number): string => longFormat.format(atMs);
+
+/** Return a time of the day: `10:05`, or with seconds. */
+export const clockOf = (atMs: number, hasSeconds = false): string =>
+  (hasSeconds ? secondFormat : clockFormat).format(atMs);
+
+/** Return when something happened, as short as it is clear: `08:47`, `Tue 18:40`, `3 Nov`. */
+export function whenOf(atMs: number, nowMs = Date.now()): string {
+  if (isSameDay(atMs, nowMs)) return clockOf(atMs);
+  if (nowMs - atMs < 6 * DAY_MS && atMs < nowMs) return `${weekdayFormat.format(atMs)} ${clockOf(atMs)}`;
+  return dayOf(atMs, nowMs);
+}
+
+/** Return the distance to a day to come: `today`, `tomorrow`, `in 7 days`; of one that passed `3 days ago`. */
+export function untilOf(atMs: number, nowMs = Date.now()): string {
+  const startOf = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);
+  const days = Math.round((startOf(atMs) - startOf(nowMs)) / DAY_MS);
+  if (days === 0) return 'today';
+  if (days === 1) return 'tomorrow';
+  return days > 0 ? `in ${days} days` : `${-days} ${days === -1 ? 'day' : 'days'} ago`;
+}
+
+/** Return a figure with thin spaces: `18 944`. */
+export const figure = (number: number): string =>
+  number.toLocaleString('en-US', { maximumFractionDigits: 1 }).replaceAll(',', ' ');
+
+/** Return a count with its noun: `1 event`, `62 events`. */
+export const countOf = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${figure(count)} ${count === 1 ? noun : plural}`;
+
+/** Return a span of time: `0.6 s`, `44 min`, `26 min`, `2 days`. */
+export function spanOf(seconds: number): string {
+  if (seconds < 0.0995) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5_400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129_600) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}

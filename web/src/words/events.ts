@@ -1,0 +1,78 @@
+// Words for change events, and their gathering by cause: one person's changes of neighbours within an hour are one row.
+import type { ChangeEvent } from '../api/events';
+import { countOf } from './dates';
+import { nameOf, pathOf } from './names';
+import { labelOf } from './types';
+
+export type EventCause = { id: string; events: ChangeEvent[] };
+
+const HOUR_MS = 3_600_000;
+
+/** Return the kind of an event: `schema`, `description`, `quality`, or `created` and the like. */
+export function kindsOf(event: ChangeEvent): string[] {
+  const categories = [...new Set((event.semanticChanges ?? []).map(({ category }) => category))];
+  if (categories.length) return categories;
+  return [wordOf(event.eventType)];
+}
+
+/** Return a type of event in words: `entity created` of `entityCreated`. */
+export const wordOf = (eventType: string): string =>
+  eventType
+    .replace(/^entity/, '')
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+
+/** Return the title of an event without the name of its asset, which stands before it. */
+export function whatOf(event: ChangeEvent): string {
+  const name = nameOf(event.entityFullyQualifiedName);
+  const title = event.title ?? wordOf(event.eventType);
+  return title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title;
+}
+
+/** Gather neighbours of a list, newest first: same person, same place, within an hour. */
+export function causesOf(events: readonly ChangeEvent[]): EventCause[] {
+  const causes: EventCause[] = [];
+  const open = new Map<string, EventCause>();
+  for (const event of events) {
+    const key = `${event.userName ?? ''} ${placeOf(event)}`;
+    const cause = open.get(key);
+    if (cause && (cause.events.at(-1)?.timestamp ?? 0) - event.timestamp < HOUR_MS) cause.events.push(event);
+    else {
+      const next = { id: event.id, events: [event] };
+      open.set(key, next);
+      causes.push(next);
+    }
+  }
+  return causes;
+}
+
+/** Return where the asset of an event lies; at the top its type. */
+export const placeOf = (event: ChangeEvent): string =>
+  pathOf(event.entityFullyQualifiedName) || labelOf(event.entityType);
+
+/** Return what the events of a cause are about: the one asset, or the place where they lie. */
+export function headingOf({ events }: EventCause): string {
+  const [first] = events;
+  if (!first) return '';
+  const isOne = events.every(({ entityId }) => entityId === first.entityId);
+  return isOne ? nameOf(first.entityFullyQualifiedName) : (placeOf(first).split(' / ').at(-1) ?? '');
+}
+
+/** Return the heading of a cause of several events: `11 events of 7 tables`. */
+export function causeTitleOf({ events }: EventCause): string {
+  const assets = new Set(events.map(({ entityId }) => entityId));
+  const types = new Set(events.map(({ entityType }) => entityType));
+  if (assets.size === 1) return countOf(events.length, 'event');
+  const [type] = types;
+  const noun = types.size === 1 && type ? labelOf(type) : 'asset';
+  return `${countOf(events.length, 'event')} of ${countOf(assets.size, noun)}`;
+}
+
+const channels: Record<string, string> = {
+  ActivityFeed: 'in the app',
+  Email: 'mail',
+  GoogleChat: 'Google Chat',
+  MsTeams: 'Teams',
+};
+/** Return a channel as people call it. */
+export const channelOf = (type: string): string => channels[type] ?? type;

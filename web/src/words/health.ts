@@ -1,0 +1,66 @@
+// How an alert fares: whether it delivers, is noisy, silent, or ends soon; the first that holds is what is said.
+import type { Alert, NoiseRow } from '../api/alerts';
+import { sayReason, sayWhom } from './alerts';
+
+export type Ill = 'failing' | 'noisy' | 'silent' | 'ending' | 'off';
+export type Health = { ills: Ill[]; text: string; more?: string };
+type Status = {
+  status?: string;
+  lastFailedReason?: string;
+  lastFailedStatusCode?: number;
+  nextAttempt?: number;
+};
+
+const DAY_MS = 86_400_000;
+const SOON_MS = 31 * DAY_MS;
+const NOISY_FROM = 50;
+const NOISY_SHARE = 0.05;
+const BROKEN = new Set(['failed', 'retryLimitReached', 'awaitingRetry']);
+
+export const illWords: Readonly<Record<Ill, string>> = {
+  failing: 'Not delivering',
+  noisy: 'Noisy',
+  silent: 'Silent',
+  ending: 'Ends soon',
+  off: 'Off',
+};
+
+/** Return the destinations of an alert whose last attempt failed. */
+export const brokenOf = (alert: Alert) =>
+  (alert.destinations ?? []).filter(
+    (destination) =>
+      destination.enabled !== false && BROKEN.has((destination.statusDetails as Status)?.status ?? ''),
+  );
+
+/** Return the share of notifications in the app that were opened; null where none came. */
+export const openedShare = (noise: NoiseRow | undefined): number | null =>
+  noise?.notifiedInApp ? (noise.opened ?? 0) / noise.notifiedInApp : null;
+
+export function healthOf(alert: Alert, noise: NoiseRow | undefined, nowMs: number): Health {
+  const ills: Ill[] = [];
+  const broken = brokenOf(alert);
+  const share = openedShare(noise);
+  if (alert.enabled === false) ills.push('off');
+  if (broken.length) ills.push('failing');
+  if ((noise?.notifiedInApp ?? 0) >= NOISY_FROM && (share ?? 1) < NOISY_SHARE) ills.push('noisy');
+  if (!noise?.fired && alert.enabled !== false) ills.push('silent');
+  if (alert.expires && alert.expires - nowMs < SOON_MS) ills.push('ending');
+  return { ills, ...said(ills, broken, noise) };
+}
+
+function said(
+  ills: Ill[],
+  broken: ReturnType<typeof brokenOf>,
+  noise: NoiseRow | undefined,
+): { text: string; more?: string } {
+  if (ills.includes('off')) return { text: 'off', more: 'tells nobody' };
+  if (ills.includes('failing')) {
+    const status = broken[0]!.statusDetails as Status;
+    const reason = sayReason(status.lastFailedReason, status.lastFailedStatusCode) || 'does not deliver';
+    return { text: `${sayWhom(broken[0]!)}: ${reason}` };
+  }
+  if (ills.includes('noisy'))
+    return { text: `noisy: ${noise?.opened ?? 0} of ${noise?.notifiedInApp} opened` };
+  if (ills.includes('silent')) return { text: 'silent for 30 days' };
+  return { text: 'delivers' };
+}

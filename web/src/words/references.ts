@@ -1,0 +1,33 @@
+// References to entities, as the API names them: what they are called and where their pages are.
+import { nameOf } from './names';
+import { addressOf } from './types';
+
+export type Reference = {
+  id: string;
+  type: string;
+  name?: string | undefined;
+  fullyQualifiedName?: string | undefined;
+  displayName?: string | undefined;
+  description?: string | undefined;
+  deleted?: boolean | undefined;
+  inherited?: boolean | undefined;
+};
+
+/** Return what people call it: its display name, or `Priya Raman` of the person `priya.raman`. */
+export function calledOf(reference: Omit<Reference, 'id'>): string {
+  const name = reference.displayName || reference.name || nameOf(reference.fullyQualifiedName) || '';
+  return reference.type === 'user' && !reference.displayName ? personCalled(name) : name;
+}
+
+/** Return how a person is called of whom only the log-in name is known. */
+export const personCalled = (name: string): string =>
+  /^[a-z]+([.][a-z]+)+$/.test(name)
+    ? name
+        .split('.')
+        .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
+        .join(' ')
+    : name;
+
+/** Return the address of the page of what is referred to. */
+export const addressOfReference = (reference: Omit<Reference, 'id'>): string =>
+  addressOf(reference.type, reference.fullyQualifiedName ?? reference.name ?? '');

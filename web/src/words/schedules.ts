@@ -1,0 +1,41 @@
+// Schedules as people choose them, and the cron expressions (Quartz) and names that alerts keep.
+import type { components } from '../api/schema';
+
+type Trigger = components['schemas']['Trigger'];
+export type Rule = { rhythm: 'once' | 'daily' | 'weekly' | 'custom'; at: string; day: number; cron: string };
+
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const NAMED: Record<string, string> = {
+  Daily: '0 0 0 * * ?',
+  Weekly: '0 0 0 ? * 2',
+  Monthly: '0 0 0 1 * ?',
+};
+
+/** Return the rule of a trigger; what neither a day nor a week describes is `custom`. */
+export function ruleOf(trigger: Trigger): Rule {
+  const rule: Rule = { rhythm: 'once', at: '09:00', day: 1, cron: '0 0 9 * * ?' };
+  if (trigger.triggerType !== 'Scheduled') return rule;
+  const cron = trigger.cronExpression ?? NAMED[trigger.scheduleInfo ?? ''] ?? NAMED.Weekly!;
+  const [, minute, hour, days, weekday] = cron.match(/^0 (\d+) (\d+) ([*?]) \* ([\d?*])$/) ?? [];
+  if (minute === undefined || hour === undefined) return { ...rule, rhythm: 'custom', cron };
+  const at = `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+  if (days === '*' || !/\d/.test(weekday!)) return { ...rule, rhythm: 'daily', at, cron };
+  return { rhythm: 'weekly', at, day: ((Number(weekday) + 5) % 7) + 1, cron }; // Quartz: Sunday is 1; here Monday is
+}
+
+/** Return the expression of a rule. */
+export function cronOf(rule: Rule): string {
+  if (rule.rhythm === 'custom') return rule.cron;
+  const [hour, minute] = rule.at.split(':').map(Number);
+  return rule.rhythm === 'daily'
+    ? `0 ${minute} ${hour} * * ?`
+    : `0 ${minute} ${hour} ? * ${(rule.day % 7) + 1}`;
+}
+
+/** Return a schedule in words: `at once`, `daily 18:00`, `on Mondays 09:00`. */
+export function sayTrigger(trigger: Trigger | null | undefined): string {
+  const rule = ruleOf(trigger ?? { triggerType: 'RealTime' });
+  if (rule.rhythm === 'once') return 'at once';
+  if (rule.rhythm === 'daily') return `daily ${rule.at}`;
+  return rule.rhythm === 'weekly' ? `on ${WEEKDAYS[rule.day % 7]}s ${rule.at}` : 'at set times';
+}

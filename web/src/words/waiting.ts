@@ -1,0 +1,17 @@
+// Rows that wait: what came while a list is read stands behind a button, so that no row moves under the cursor.
+type Keyed = { key: string };
+
+/** Return the rows that are shown, and those that wait; before the first are accepted, all are shown. */
+export function parted<Row extends Keyed>(
+  rows: readonly Row[],
+  accepted: ReadonlySet<string> | null,
+): { shown: Row[]; waiting: Row[] } {
+  if (!accepted) return { shown: [...rows], waiting: [] };
+  return {
+    shown: rows.filter(({ key }) => accepted.has(key)),
+    waiting: rows.filter(({ key }) => !accepted.has(key)),
+  };
+}
+
+/** Return what stays the same of a cause when more joins it. */
+export const keyOfCause = (id: string): string => id.split('.')[0] ?? id;

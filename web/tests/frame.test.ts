@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { commandsFor } from '../src/app/commands';
+import { keysOfPages } from '../src/app/keys';
+import { changeNumberOf, partsOfTitle, reasonWithoutAlert } from '../src/words/titles';
+
+test('the palette finds commands by the beginnings of their words, in any order', () => {
+  expect(commandsFor('cha').map(({ label }) => label)).toContain('Change requests');
+  expect(commandsFor('out log').map(({ label }) => label)).toEqual(['Log out']);
+  expect(commandsFor('nothing of this')).toEqual([]);
+});
+
+test('no two places have the same key', () => {
+  const keys = keysOfPages.find(({ title }) => title === 'Go to')!.keys.map(([key]) => key);
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
+test('a title is parted into what it is about and what it says', () => {
+  expect(partsOfTitle('orders: breaking: column a')).toEqual({
+    subject: 'orders',
+    text: 'breaking: column a',
+  });
+  expect(partsOfTitle('Rosa Delgado asks you: why?')).toEqual({
+    subject: '',
+    text: 'Rosa Delgado asks you: why?',
+  });
+  expect(reasonWithoutAlert('you follow it (alert ActivityFeedAlert)')).toBe('you follow it');
+  expect(changeNumberOf('orders: CR-12 announced: column a goes')).toBe('CR-12');
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { Affected, Lineage } from '../src/api/lineage';
+import { draw, isLit, levelsOf } from '../src/pages/lineage/layout';
+
+const asset = (id: string) => ({ id, type: 'table', name: id, fullyQualifiedName: `s.${id}` });
+const edge = (fromEntity: string, toEntity: string) => ({
+  fromEntity,
+  toEntity,
+  lineageDetails: { columnsLineage: [{ fromColumns: [`s.${fromEntity}.c`], toColumn: `s.${toEntity}.c` }] },
+});
+const lineage: Lineage = {
+  entity: asset('a'),
+  nodes: ['b', 'c', 'd', 'up'].map(asset),
+  upstreamEdges: [edge('up', 'a')],
+  downstreamEdges: [edge('a', 'b'), edge('b', 'c'), edge('a', 'c'), edge('c', 'a'), edge('c', 'd')],
+};
+const none = { affected: [], column: '', unfolded: new Set<number>() };
+
+test('an asset is as many steps away as its shortest way, above it or below, and circles end', () => {
+  expect(Object.fromEntries(levelsOf(lineage))).toEqual({ a: 0, b: 1, c: 1, d: 2, up: -1 });
+});
+
+test('only the lines of the column are lit, from where it begins to what it affects', () => {
+  const affected = [{ ...asset('b'), level: 1, owners: [], affectedColumns: ['s.b.c'] }] as Affected[];
+  const { lines, cards } = draw(lineage, { ...none, affected, column: 'c' });
+  expect(lines.filter((line) => line.isLit).map(({ id }) => id)).toEqual(['a>b']);
+  expect(cards.find(({ id }) => id === 'b')?.card.columns).toEqual(['c']);
+  expect(isLit({ fromEntity: 'a', toEntity: 'b' }, new Set(['s.a.c']))).toBe(false);
+});
+
+test('cards of a level lie below each other, and a large level folds until it is opened', () => {
+  const many = Array.from({ length: 70 }, (_, index) => `n${index}`);
+  const wide = {
+    ...lineage,
+    nodes: many.map(asset),
+    upstreamEdges: [],
+    downstreamEdges: many.map((id) => edge('a', id)),
+  };
+  const folded = draw(wide, none);
+  expect(folded.cards.map(({ card }) => card.folded).filter(Boolean)).toEqual([64]);
+  expect(folded.headings.map(({ detail }) => detail)).toEqual(['', '70']);
+  const whole = draw(wide, { ...none, unfolded: new Set([1]) });
+  const below = whole.cards.filter(({ card }) => card.level === 1).map(({ y, height }) => [y, y + height]);
+  below.sort((one, other) => one[0]! - other[0]!);
+  expect(below).toHaveLength(70);
+  expect(below.every(([y], index) => !index || y! >= below[index - 1]![1]!)).toBe(true);
+});

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { cronOf, ruleOf, sayTrigger } from '../src/words/schedules';
+
+const scheduled = (cronExpression: string) => ({ triggerType: 'Scheduled' as const, cronExpression });
+
+test.each([
+  ['0 30 18 * * ?', 'daily 18:30'],
+  ['0 0 9 ? * 2', 'on Mondays 09:00'],
+  ['0 0 9 ? * 1', 'on Sundays 09:00'],
+  ['0 0 8 ? * 2-6', 'at set times'],
+])('%s is %s, and written as it was', (cron, words) => {
+  expect(sayTrigger(scheduled(cron))).toBe(words);
+  expect(cronOf(ruleOf(scheduled(cron)))).toBe(cron);
+});
+
+test('without a schedule it is at once', () => {
+  expect(sayTrigger(undefined)).toBe('at once');
+  expect(sayTrigger({ triggerType: 'Scheduled', scheduleInfo: 'Weekly' })).toBe('on Mondays 00:00');
+});

@@ -1,0 +1,5 @@
+// What components need and jsdom lacks.
+import { afterEach } from 'vitest';
+import { cleanup } from '@testing-library/svelte';
+
+afterEach(cleanup);

@@ -16,6 +16,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.-])/(?:wo" + "rk|fa" + "rm|ro" + r"ot|ho" + 
 
 LOCK_FILES = {"uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml", "package-lock.json", "yarn.lock"}
 MADE_BY_TOOLS = {".venv", "__pycache__", "node_modules", "metastore_db", "spark-warehouse", "derby.log", "tocsin-data"}
+PINS_OF_THE_WEB_APPLICATION = "web/package-lock.json"
 LARGEST_FILE_BYTES = 1_000_000
 
 
@@ -32,7 +33,9 @@ def test_no_file_names(pattern: re.Pattern[str], root: Path, files: list[Path]) 
 
 def test_no_lock_file_and_nothing_built_is_kept(root: Path, files: list[Path]) -> None:
     paths = [path.relative_to(root) for path in files]
-    assert [str(path) for path in paths if path.name in LOCK_FILES or set(path.parts) & MADE_BY_TOOLS] == []
+    built = [str(path) for path in paths if path.name in LOCK_FILES or set(path.parts) & MADE_BY_TOOLS]
+    assert built == [PINS_OF_THE_WEB_APPLICATION]
+    assert '"resolved"' not in (root / PINS_OF_THE_WEB_APPLICATION).read_text(), "it names no address"
 
 
 def test_no_file_is_large(root: Path, files: list[Path]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.serving import ADMINISTRATOR, Served, table, warehouse
+from tests.serving import Served, table, warehouse
+
+from tocsin.server.bootstrap import ADMINISTRATOR
 
 pytestmark = pytest.mark.browser
 

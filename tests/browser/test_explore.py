@@ -44,8 +44,8 @@ def test_an_asset_is_found_by_a_column_followed_by_key_and_listed(served: Served
     page.keyboard.press("f")
     expect(page.get_by_role("button", name="Following")).to_be_visible()
     with served.administrator() as client:
-        (followed,) = client.get(f"/users/{user_id}/following").json()["data"]
-    assert followed["asset"]["id"] == orders["id"]
+        (followed_asset,) = client.get(f"/users/{user_id}/following").json()["data"]
+    assert followed_asset["asset"]["id"] == orders["id"]
 
     page.goto("/following")
     row = page.get_by_role("row").filter(has_text="warehouse / shop / public")
@@ -69,12 +69,12 @@ def test_a_search_is_saved_and_followed_unless_it_means_something_else_each_day(
     page.get_by_role("button", name="Follow this search").click()
     page.get_by_label("Name", exact=True).fill(NASTY)
     page.locator("form").get_by_role("button", name="Follow this search").click()
-    saved = page.get_by_role("region", name="Saved searches")
-    expect(saved.get_by_role("link")).to_have_text(NASTY)
+    saved_search = page.get_by_role("region", name="Saved searches")
+    expect(saved_search.get_by_role("link")).to_have_text(NASTY)
     with served.administrator() as client:
         (search,) = client.get(f"/users/{user_id}/searches").json()["data"]
     assert (search["query"], search["follows"]) == ('(orders) type:("table")', True)
-    saved.get_by_role("link").click()
+    saved_search.get_by_role("link").click()
     expect(page.get_by_role("link", name="orders")).to_be_visible()
     expect(page).not_to_have_title("owned")
 

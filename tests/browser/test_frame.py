@@ -27,23 +27,23 @@ def test_the_bell_rings_by_itself_says_why_pauses_and_marks_as_read(
     tell(served, sqlite_engine, user_id, NASTY)
     expect(bell).to_have_accessible_name("Notifications, 1 unread")
     bell.click()
-    opened = page.get_by_role("dialog", name="Notifications")
-    newest = opened.get_by_role("link").filter(has_text="<img src=x")
+    open_bell = page.get_by_role("dialog", name="Notifications")
+    newest = open_bell.get_by_role("link").filter(has_text="<img src=x")
     expect(newest).to_contain_text("you own it")
-    assert opened.locator("img").count() == 0
+    assert open_bell.locator("img").count() == 0
     for name in ("part", "whole"):
         tell(served, sqlite_engine, user_id, name, whole_id=_WHOLE_ID)
         expect(page).to_have_title("(2) Home · Tocsin")
-    opened.get_by_role("button", name="Pause for 1 h").click()
-    expect(opened.get_by_role("button", name="Paused until")).to_be_visible()
+    open_bell.get_by_role("button", name="Pause for 1 h").click()
+    expect(open_bell.get_by_role("button", name="Paused until")).to_be_visible()
     with served.administrator() as client:
         (mute,) = client.get(f"/users/{user_id}/mutes").json()["data"]
         assert (mute["kind"], mute["until"] - mute["since"] > 3_500_000) == ("everything", True)
     page.get_by_role("button", name="Undo").click()
-    expect(opened.get_by_role("button", name="Pause for 1 h")).to_be_visible()
-    opened.get_by_role("button", name="Mark information read").click()
+    expect(open_bell.get_by_role("button", name="Pause for 1 h")).to_be_visible()
+    open_bell.get_by_role("button", name="Mark information read").click()
     expect(page).to_have_title("Home · Tocsin")
-    expect(opened.get_by_text("Nothing unread.")).to_be_visible()
+    expect(open_bell.get_by_text("Nothing unread.")).to_be_visible()
     page.get_by_role("button", name="Undo").last.click()
     expect(page).to_have_title("(2) Home · Tocsin")
 

@@ -35,9 +35,9 @@ def test_an_incident_is_handled_after_log_in_by_who_may(served: Served, sqlite_e
         assert client.put("/incidents/INC-1/assign", json=body).is_success
     page.get_by_label("Acknowledge with a comment").fill("looking <b>now</b>")
     page.get_by_role("button", name="Write comment").click()
-    happened = page.get_by_role("list", name="What happened, newest first")
-    expect(happened).to_contain_text("Alice Smith acknowledged it")
-    expect(happened).to_contain_text("looking <b>now</b>")
+    timeline = page.get_by_role("list", name="What happened, newest first")
+    expect(timeline).to_contain_text("Alice Smith acknowledged it")
+    expect(timeline).to_contain_text("looking <b>now</b>")
     expect(page.get_by_role("button", name="Acknowledge")).to_have_count(0)
 
     page.get_by_role("link", name="Incidents").first.click()

@@ -30,10 +30,13 @@ def test_preferences_are_set_by_kind_and_channel_with_quiet_hours(served: Served
     quiet.get_by_role("button", name="Save quiet hours").click()
     expect(quiet.get_by_role("img")).to_have_attribute("aria-label", "quiet from 20:00 to 07:30")
     with served.administrator() as client:
-        stored = client.get(f"/users/{user_id}/preferences").json()
-    assert (stored["timezone"], stored["quietHours"]) == ("Europe/Berlin", {"start": "20:00", "end": "07:30"})
-    assert stored["kinds"] == {"description": {"Email": "weekly"}}
-    assert stored["roles"]["owned"]["testFailure"] == {"ActivityFeed": "hourly"}
+        preferences = client.get(f"/users/{user_id}/preferences").json()
+    assert (preferences["timezone"], preferences["quietHours"]) == (
+        "Europe/Berlin",
+        {"start": "20:00", "end": "07:30"},
+    )
+    assert preferences["kinds"] == {"description": {"Email": "weekly"}}
+    assert preferences["roles"]["owned"]["testFailure"] == {"ActivityFeed": "hourly"}
     page.reload()
     expect(descriptions).to_have_value("weekly")
     descriptions.select_option("default")
@@ -81,12 +84,12 @@ def test_a_token_is_shown_once_and_a_session_elsewhere_is_ended(served: Served, 
 
     assert page.context.browser is not None
     elsewhere = page.context.browser.new_context(base_url=served.url)
-    other = elsewhere.new_page()
-    other.goto("/")
-    log_in(other, "alice", "alice-password")
+    other_session = elsewhere.new_page()
+    other_session.goto("/")
+    log_in(other_session, "alice", "alice-password")
     page.goto("/settings/sessions")
     page.get_by_role("button", name="End the 1 other").click()
     expect(page.get_by_role("button", name="End it")).to_have_count(0)
-    other.goto("/inbox")
-    expect(other.get_by_label("Password")).to_be_visible()
+    other_session.goto("/inbox")
+    expect(other_session.get_by_label("Password")).to_be_visible()
     elsewhere.close()

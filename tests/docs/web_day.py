@@ -86,9 +86,9 @@ def _report_results(administrator: Person, now_ms: int) -> None:
             }
             administrator.send("POST", f"{results}/{test}", result)
     failures = ((TOTALS, "12 rows have a total below 0", 12), (MATCHES, "shop 41 220 rows, warehouse 41 208", 12))
-    for hours, (test, text, rows) in enumerate(failures, start=1):
+    for hours, (test, text, row_count) in enumerate(failures, start=1):
         result = {"timestamp": now_ms - hours * HOUR_MS, "testCaseStatus": "Failed", "result": text}
-        administrator.send("POST", f"{results}/{test}", {**result, "failedRows": rows, "passedRows": 41_208})
+        administrator.send("POST", f"{results}/{test}", {**result, "failedRows": row_count, "passedRows": 41_208})
 
 
 def _change_assets(administrator: Person) -> None:

@@ -72,15 +72,15 @@ def main() -> None:
     parser.add_argument("--server")
     parser.add_argument("--password")
     options = parser.parse_args()
-    chosen = options.only or list(PAGES)
+    names = options.only or list(PAGES)
     if options.server:
-        _photograph(options.server, dict.fromkeys(PEOPLE, options.password), chosen)
+        _photograph(options.server, dict.fromkeys(PEOPLE, options.password), names)
         return
     with tempfile.TemporaryDirectory(prefix="tocsin-pictures-") as folder, _company(Path(folder)) as (url, passwords):
         people = {name: Person.log_in(url, email, passwords[name]) for name, email in PEOPLE.items()}
         play_the_day(people["admin"], people["dana.whitlock"])
         _wait_for_notifications(people["dana.whitlock"])
-        _photograph(url, passwords, chosen)
+        _photograph(url, passwords, names)
 
 
 @contextmanager
@@ -96,8 +96,8 @@ def _company(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         passwords = {}
         for name in PEOPLE:
             command = (*tocsin, "admin", "reset-password", name, "--json")
-            printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-            passwords[name] = json.loads(printed)["password"]
+            output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+            passwords[name] = json.loads(output)["password"]
         yield url, passwords
     finally:
         server.terminate()
@@ -132,21 +132,21 @@ def _until(is_reached: Callable[[], bool], subject: str, within_s: float = 120) 
         time.sleep(0.5)
 
 
-def _photograph(url: str, passwords: dict[str, str], chosen: list[str]) -> None:
+def _photograph(url: str, passwords: dict[str, str], names: list[str]) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         for look in LOOKS:
             for name, email in PEOPLE.items():
-                pages = {page: PAGES[page][1] for page in chosen if PAGES[page][0] == name}
-                with _logged_in(browser, url, email, passwords[name], look) as tab:
+                pages = {page: PAGES[page][1] for page in names if PAGES[page][0] == name}
+                with _tab_of(browser, url, email, passwords[name], look) as tab:
                     for page, address in pages.items():
                         _photograph_page(tab, address, PICTURES / f"{page}{look.suffix}.png")
         browser.close()
 
 
 @contextmanager
-def _logged_in(browser: Browser, url: str, email: str, password: str, look: Look) -> Iterator[Page]:
+def _tab_of(browser: Browser, url: str, email: str, password: str, look: Look) -> Iterator[Page]:
     context = browser.new_context(
         base_url=url, viewport=look.size, color_scheme=look.theme, timezone_id="Europe/Berlin", reduced_motion="reduce"
     )

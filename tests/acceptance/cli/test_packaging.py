@@ -132,6 +132,7 @@ def test_every_library_has_its_line_and_no_other() -> None:
     requirements = [*project["project"]["dependencies"], *(library for part in parts for library in extras[part])]
     requirements += project["dependency-groups"]["dev"]
     libraries = {re.split(r"[^\w.-]", library)[0] for library in requirements}
-    table_cells = re.findall(r"^\| ([a-z0-9, .-]+) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
+    libraries |= set(json.loads((ROOT / "web/package.json").read_text(encoding="utf-8"))["devDependencies"])
+    table_cells = re.findall(r"^\| ([a-z0-9@/, .-]+) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
     listed_libraries = {name for row in table_cells for name in row.split(", ") if name != "library"}
     assert listed_libraries == libraries

@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up web web-build web-check test soak check format lint types imports collect bench bench-compare bench-short bench-growth truth cluster zip wheel requirements clean python java official-client client-checks
+.PHONY: help up web web-build web-check web-checks test soak check format lint types imports collect bench bench-compare bench-short bench-growth truth cluster zip wheel requirements clean python java official-client client-checks
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -48,10 +48,11 @@ web-check: $(INSTALLED) ## Check the web application: types, lint, tests, and th
 web-checks: $(WEB_INSTALLED)
 	@PYTHONPATH=src:. $(BIN)/python -m tests.docs.openapi_file web/openapi.json
 	@cd web && npm run --silent api >/dev/null && npm run --silent check && npm run --silent lint && npm run --silent test
-	@cd web && npm run --silent build -- --outDir ../build/web --logLevel warn && node build-check.mjs ../build/web ../src/tocsin/ui/static
+	@cd web && npm run --silent build -- --outDir ../build/web --logLevel error && node build-check.mjs ../build/web ../src/tocsin/ui/static
 
+# As the lock file pins them. Not `npm ci`: it refuses where a registry lacks what another system alone would install.
 $(WEB_INSTALLED): web/package-lock.json
-	@cd web && npm ci --silent
+	@cd web && npm install --no-save --silent
 	@touch $@
 
 test: $(INSTALLED) ## Run what CI runs: every check and every test

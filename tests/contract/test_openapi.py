@@ -117,6 +117,14 @@ def test_every_operation_describes_its_answer(api_description: Described) -> Non
         assert all(_is_said(one["schema"], api_description.document) for one in media), name
 
 
+def test_no_page_is_one_of_pages(document: Json) -> None:
+    """A page of pages would be what generated clients take each entry of a list for."""
+    schemas = document["components"]["schemas"]
+    items = {name.removesuffix("Page"): name for name in schemas if name.endswith("Page")}
+    assert len(items) > 20
+    assert [name for name in items if {"data", "paging"} <= set(schemas.get(name, {}).get("properties", ()))] == []
+
+
 def test_every_parameter_has_a_type_and_a_description(api_description: Described) -> None:
     for name, _, operation in api_description.operations():
         for parameter in operation["parameters"]:

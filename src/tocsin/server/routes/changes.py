@@ -57,7 +57,7 @@ from tocsin.server.changes.requests import (
     timeline_json,
 )
 from tocsin.server.http.errors import parse_as
-from tocsin.server.http.json_schema import array, exact_object, page
+from tocsin.server.http.json_schema import array, exact_object
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathText, QueryParameters, answer
@@ -128,7 +128,7 @@ def announce_change(body: DocumentBody, caller: Asked, *, dry_run: DryRun = Fals
     return answer(document | {"firstConsumers": consumers_json(first, caller)})
 
 
-@router.get("", openapi_extra=answers("ChangeRequestPage", page(REQUEST_SCHEMA), refuses="404"))
+@router.get("", openapi_extra=answers("ChangeRequestPage", REQUEST_SCHEMA, refuses="404"))
 def list_requests(caller: Asked, query: Annotated[ChangeRequestQuery, Query()]) -> Response:
     """Return change requests, newest first, with how many consumers answered what."""
     criteria, start = query.filter(caller), _number(query.after)
@@ -147,7 +147,7 @@ def read_request(request: PathText, caller: Asked) -> Response:
     return _request_answer(found_request(request, caller), caller)
 
 
-@router.get("/{request}/consumers", openapi_extra=answers("ChangeConsumerPage", page(CONSUMER_SCHEMA)))
+@router.get("/{request}/consumers", openapi_extra=answers("ChangeConsumerPage", CONSUMER_SCHEMA))
 def list_consumers(request: PathText, caller: Asked, query: Annotated[PageQuery, Query()]) -> Response:
     """Return the consumers of a change, nearest first, each with the people who answer for it and the answer."""
     stored, start = found_request(request, caller), place_of(query.after) if query.after else None
@@ -162,7 +162,7 @@ def list_consumers(request: PathText, caller: Asked, query: Annotated[PageQuery,
     return answer({"data": consumers_json(entries.entries, caller), "paging": paging})
 
 
-@router.get("/{request}/timeline", openapi_extra=answers("ChangeTimelinePage", page(STEP_SCHEMA)))
+@router.get("/{request}/timeline", openapi_extra=answers("ChangeTimelinePage", STEP_SCHEMA))
 def read_timeline(request: PathText, caller: Asked, query: Annotated[PageQuery, Query()]) -> Response:
     """Return answers, comments and changes of a request, in order; of hidden ones only the kind."""
     after = place_of(query.after) if query.after else None

@@ -1,0 +1,77 @@
+"""Change requests in a browser: announced with who would be asked, answered by their owner, moved by their author."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.serving import Served, table, warehouse
+
+from tocsin.server.bootstrap import ADMINISTRATOR
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_removal_is_announced_answered_by_an_owner_below_and_moved(
+    served: Served, page: Page, browser: Browser
+) -> None:
+    bob_id, _ = served.person("bob", displayName="Bob Stone")
+    with served.administrator() as client:
+        orders = warehouse(client)
+        report = table(client, "report", owners=[{"id": bob_id, "type": "user"}])
+        edge = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": report["id"], "type": "table"}}
+        assert client.put("/lineage", json={"edge": edge}).is_success
+    log_in(page, ADMINISTRATOR["email"], served.password)
+    page.goto("/changes")
+    expect(page.get_by_role("heading", name="No change is announced.")).to_be_visible()
+    page.goto(f"/changes/new?type=table&asset={orders['fullyQualifiedName']}")
+    page.get_by_role("combobox", name="Column").select_option("email")
+    expect(page.get_by_role("complementary").filter(has_text="Who would be asked")).to_contain_text(
+        "1 reader, nearest first"
+    )
+    expect(page.get_by_role("complementary").filter(has_text="Who would be asked")).to_contain_text("Bob Stone")
+    page.get_by_label("Why").fill("The address belongs to the customer. <b>")
+    page.get_by_label("What to use instead").fill("customers.email")
+    page.get_by_role("button", name="Announce the change").click()
+    expect(page.get_by_role("heading", name="Remove email from orders")).to_be_visible()
+    expect(page.get_by_text("“The address belongs to the customer. <b>”")).to_be_visible()
+    expect(page.get_by_role("button", name="We are ready")).to_have_count(0)
+    assert page.url.endswith("/changes/CR-1")
+
+    _answer_as_bob(browser, served)
+    page.reload()
+    expect(page.get_by_role("img", name="1 of 1 have answered")).to_be_visible()
+    expect(page.get_by_text("The report is fixed by contract.").first).to_be_visible()
+    page.get_by_label("Add to the discussion").fill("Then we wait.")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("listitem").filter(has_text="Then we wait.")).to_be_visible()
+    page.get_by_role("button", name="Withdraw…").click()
+    page.get_by_label("Why").fill("Bob objects.")
+    page.get_by_role("button", name="Withdraw CR-1").click()
+    expect(page.get_by_text("withdrawn", exact=True).first).to_be_visible()
+    page.goto("/changes?status=withdrawn")
+    expect(page.get_by_role("link", name="Remove email from orders")).to_be_visible()
+
+
+def log_in(page: Page, email: str, password: str) -> None:
+    """Log in by the form, as people do."""
+    page.get_by_label("E-mail or name").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in", exact=True).click()
+    page.get_by_role("navigation").first.wait_for()
+
+
+def _answer_as_bob(browser: Browser, served: Served) -> None:
+    """Log in as the owner of the reader, object, and see that the answer stands."""
+    context = browser.new_context(base_url=served.url)
+    tab = context.new_page()
+    tab.goto("/changes/CR-1")
+    log_in(tab, "bob@example.org", "bob-password")
+    expect(tab.get_by_text("Your answer is open")).to_be_visible()
+    tab.get_by_role("button", name="Object…").click()
+    send = tab.get_by_role("button", name="Send the answer")
+    expect(send).to_be_disabled()
+    tab.get_by_label("Why").fill("The report is fixed by contract.")
+    send.click()
+    expect(tab.get_by_text("objects", exact=True)).to_be_visible()
+    expect(tab.get_by_text("Your answer is open")).to_have_count(0)
+    context.close()

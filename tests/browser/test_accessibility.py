@@ -56,6 +56,7 @@ def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(
     for address in ADDRESSES:
         page.set_viewport_size({"width": 1280, "height": 900})
         page.goto(address)
+        page.locator("main h1").first.wait_for()
         page.wait_for_load_state("networkidle")
         faults += [f"{address}: {fault}" for fault in _faults_on(page)]
         page.set_viewport_size({"width": NARROWEST, "height": 800})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.test_events import log_in
+from tests.browser.logged_in import log_in
 from tests.serving import Served
 
 from tocsin.server.bootstrap import ADMINISTRATOR

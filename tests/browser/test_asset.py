@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.browser.logged_in import log_in
 from tests.serving import Json, Served, table, warehouse
 
 pytestmark = pytest.mark.browser
@@ -19,13 +20,6 @@ def orders(served: Served) -> Json:
         orders_table = warehouse(client)
         table(client, "customers", description=NASTY)
     return orders_table
-
-
-def log_in(page: Page, email: str, password: str) -> None:
-    page.get_by_label("E-mail or name").fill(email)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("navigation", name="Main")).to_be_visible()
 
 
 def alice(served: Served, page: Page) -> None:

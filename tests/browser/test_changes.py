@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from tests.browser.logged_in import log_in
 from tests.serving import Served, table, warehouse
 
 from tocsin.server.bootstrap import ADMINISTRATOR
@@ -50,14 +51,6 @@ def test_a_removal_is_announced_answered_by_an_owner_below_and_moved(
     expect(page.get_by_text("withdrawn", exact=True).first).to_be_visible()
     page.goto("/changes?status=withdrawn")
     expect(page.get_by_role("link", name="Remove email from orders")).to_be_visible()
-
-
-def log_in(page: Page, email: str, password: str) -> None:
-    """Log in by the form, as people do."""
-    page.get_by_label("E-mail or name").fill(email)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in", exact=True).click()
-    page.get_by_role("navigation").first.wait_for()
 
 
 def _answer_as_bob(browser: Browser, served: Served) -> None:

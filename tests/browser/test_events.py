@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.browser.logged_in import log_in
 from tests.serving import Served, table, warehouse
 
 from tocsin.server.bootstrap import ADMINISTRATOR
@@ -35,11 +36,3 @@ def test_a_change_is_found_explained_and_a_newer_one_waits_for_the_click(served:
     page.goto("/events")
     page.get_by_role("checkbox", name="table").check()
     expect(page).to_have_url(f"{served.url}/events?type=table")
-
-
-def log_in(page: Page, email: str, password: str) -> None:
-    """Log in by the form, as people do."""
-    page.get_by_label("E-mail or name").fill(email)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in", exact=True).click()
-    page.get_by_role("navigation").first.wait_for()

@@ -14,13 +14,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import httpx
+from bench.running import answers, until
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from tests.browser.conftest import CHROMIUM
 from tests.docs.web_day import API, MARTS, ORDERS, TOTALS, Person, play_the_day
@@ -30,6 +29,7 @@ from tocsin.cli.ports import any_free_port
 PICTURES = Path(__file__).resolve().parents[2] / "docs/images/web"
 PEOPLE = {"admin": "admin@tocsin.example.org", "dana.whitlock": "dana.whitlock@fernhill.example.com"}
 DESK, PHONE = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
+_WITHIN_S, _EVERY_S = 120.0, 0.5
 
 
 class Look(NamedTuple):
@@ -86,13 +86,14 @@ def main() -> None:
 @contextmanager
 def _company(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Run the sample company; yield its address and the passwords of its people."""
-    url = f"http://127.0.0.1:{any_free_port()}"
-    environment = {**os.environ, "TOCSIN_DATA_DIR": str(folder), "TOCSIN_PORT": url.rpartition(":")[2]}
+    port = any_free_port()
+    url = f"http://127.0.0.1:{port}"
+    environment = {**os.environ, "TOCSIN_DATA_DIR": str(folder), "TOCSIN_PORT": str(port)}
     tocsin = (sys.executable, "-m", "tocsin")
     log = (folder.parent / f"{folder.name}.log").open("wb")
     server = subprocess.Popen((*tocsin, "up"), env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
-        _until(lambda: _answers(url), "the server")
+        until(lambda: answers(port), within_s=_WITHIN_S, every_s=_EVERY_S)
         passwords = {}
         for name in PEOPLE:
             command = (*tocsin, "admin", "reset-password", name, "--json")
@@ -106,30 +107,15 @@ def _company(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         Path(log.name).unlink()
 
 
-def _answers(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}{API}/system/version", trust_env=False).is_success
-    except httpx.HTTPError:
-        return False
-
-
 def _wait_for_notifications(person: Person) -> None:
     me = person.send("GET", "/users/loggedInUser")["id"]
     path = f"/users/{me}/notifications?limit=50"
-    _until(lambda: len(_list(person.send("GET", path)["data"])) >= 3, "Dana's notifications")
+    until(lambda: len(_list(person.send("GET", path)["data"])) >= 3, within_s=_WITHIN_S, every_s=_EVERY_S)
 
 
 def _list(value: object) -> list[object]:
     assert isinstance(value, list)
     return value
-
-
-def _until(is_reached: Callable[[], bool], subject: str, within_s: float = 120) -> None:
-    deadline = time.monotonic() + within_s
-    while not is_reached():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{subject}: not within {within_s:g} s")
-        time.sleep(0.5)
 
 
 def _photograph(url: str, passwords: dict[str, str], names: list[str]) -> None:

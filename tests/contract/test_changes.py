@@ -59,6 +59,7 @@ def announce(client: httpx.Client, orders: Json, **fields: Json) -> Json:
 
 def leave_one_post(served: Served, user_id: str) -> None:
     """Use up what somebody may post in this hour, but for one post."""
+    served.stop_clock()
     parts = served.app.state.parts
     limit, now_ms = parts.settings.posts_per_hour, parts.clock.now_ms()
     assert parts.quotas.take(user_id, "post", limit - 1, limit=limit, now_ms=now_ms) is None

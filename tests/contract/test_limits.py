@@ -355,6 +355,7 @@ def test_an_alert_is_bounded_as_every_other_document(small: Served) -> None:
 
 @with_limits(posts_per_hour=4, events_per_person_per_hour=5)
 def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
+    small.stop_clock()
     with small.administrator() as administrator:
         orders = warehouse(administrator)
     (_, mallory), (_, alice) = small.person("mallory"), small.person("alice")
@@ -378,6 +379,7 @@ def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
 
 @with_limits(posts_per_hour=5)
 def test_one_person_announces_moves_and_withdraws_changes_so_often_in_an_hour(small: Served) -> None:
+    small.stop_clock()
     (mallory_id, mallory) = small.person("mallory")
     with small.administrator() as administrator, mallory:
         orders = warehouse(administrator)

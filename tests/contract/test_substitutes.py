@@ -165,6 +165,7 @@ def test_the_incident_as_a_task_goes_to_the_substitute_as_well(
 
 @with_limits(posts_per_hour=4)
 def test_who_names_a_substitute_again_and_again_tells_no_more_people_than_others_may(small: Served) -> None:
+    small.stop_clock()
     with ExitStack() as stack:
         people = _People(small, stack)
         path, codes = f"/users/{people.ids['dana']}/substitute", list[int]()

@@ -4,7 +4,14 @@ import { filtersOf } from '../src/pages/explore/facets';
 import { partsOf, wordsOf } from '../src/words/marks';
 
 const none = filtersOf(new URLSearchParams());
-const meanings = { failing: ['t1'], announced: [], follow: ['t2'], own: ['dana', 'Analytics'], sinceMs: 7 };
+const meanings = {
+  failing: ['t1'],
+  stale: [],
+  announced: [],
+  follow: ['t2'],
+  own: ['dana', 'Analytics'],
+  sinceMs: 7,
+};
 const filters = (part: Partial<SearchFilters>): SearchFilters => ({ ...none, type: ['table'], ...part });
 
 test('what is chosen of one facet suffices each, and all facets have to hold', () => {

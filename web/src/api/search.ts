@@ -30,9 +30,10 @@ export const facetKeys = ['type', 'state', 'mine', 'service', 'owner', 'tier', '
 export type FacetKey = (typeof facetKeys)[number];
 export type SearchFilters = { q: string } & Record<FacetKey, readonly string[]>;
 
-/** What the facets "state" and "mine" mean now: ids of assets, and names of owners. */
+/** What the facets "state" and "mine" mean now: ids or full names of assets, and names of owners. */
 export type Meanings = {
   failing: readonly string[];
+  stale: readonly string[];
   announced: readonly string[];
   follow: readonly string[];
   own: readonly string[];
@@ -58,13 +59,23 @@ const SHOWN = [
 type Condition = Record<string, unknown>;
 const terms = (field: string, values: readonly string[]): Condition => ({ terms: { [field]: values } });
 const ids = (values: readonly string[]): Condition => ({ ids: { values: values.length ? values : ['-'] } });
+const either = (values: readonly string[]): Condition => ({
+  bool: { should: [ids(values), terms('fullyQualifiedName', values.length ? values : ['-'])] },
+});
 const not = (condition: Condition): Condition => ({ bool: { must_not: [condition] } });
 const without = (field: string): Condition => not({ exists: { field } });
+
+// People, teams and tests have no owners of their own who would be told.
+const nobody = (): Condition => ({
+  bool: { filter: [without('owners'), not(terms('entityType', ['user', 'team', 'testCase', 'testSuite']))] },
+});
 
 /** Return the conditions of facets, each a list of which one suffices; all of them have to hold. */
 export function conditionsOf(filters: SearchFilters, meanings: Meanings): Condition[] {
   const states: Record<string, Condition> = {
-    failing: ids(meanings.failing),
+    failing: either(meanings.failing),
+    stale: either(meanings.stale),
+    nobody: nobody(),
     announced: ids(meanings.announced),
     recent: { range: { updatedAt: { gte: meanings.sinceMs } } },
   };
@@ -168,39 +179,6 @@ export async function bucketsOf(
     }));
   return { type: of('entityType'), service: of('service.name'), tier: of('tier.tagFQN') };
 }
-
-type Announced = {
-  name: string;
-  kind: 'removal' | 'type' | 'rename' | 'deprecation';
-  entity: { id?: string };
-  column: string | null;
-  date: number;
-};
-export type Mark = { kind: 'incident' | 'change'; name: string; text: string; dateMs?: number };
-
-/** Return what open incidents and announced changes there are, by the id of their asset. */
-export async function readMarks(): Promise<Map<string, Mark[]>> {
-  const [incidents, changes] = await Promise.all([
-    dataOf(api.GET('/api/v1/incidents', { params: { query: { status: 'unresolved', limit: 500 } } })),
-    dataOf(api.GET('/api/v1/changes', { params: { query: { status: 'announced', limit: 500 } } })),
-  ]);
-  const marks = new Map<string, Mark[]>();
-  const add = (id: unknown, mark: Mark) =>
-    typeof id === 'string' && marks.set(id, [...(marks.get(id) ?? []), mark]);
-  for (const { entity, name } of incidents.data)
-    add((entity as { id?: string }).id, { kind: 'incident', name, text: name });
-  for (const { entity, name, kind, column, date } of changes.data as unknown as Announced[]) {
-    const subject = column ?? '';
-    add(entity.id, {
-      kind: 'change',
-      name,
-      text: `${subject} ${words[kind]}`.trim(),
-      dateMs: date,
-    });
-  }
-  return marks;
-}
-const words = { removal: 'goes', type: 'changes type', rename: 'is renamed', deprecation: 'is deprecated' };
 
 /** Return the ids of the assets that a person follows. */
 export async function followedIds(userId: string): Promise<readonly string[]> {

@@ -60,6 +60,13 @@ export const typeOfCollection = (collection: string): string | undefined =>
 export const labelOf = (type: string | null | undefined): string =>
   entityTypes[type ?? '']?.label ?? type ?? '';
 
+/** Return what people call several of a type: `tables` of `table`, `people` of `user`. */
+export function pluralOf(type: string): string {
+  const label = labelOf(type);
+  if (type === 'user') return 'people';
+  return label.endsWith('y') ? `${label.slice(0, -1)}ies` : `${label}s`;
+}
+
 /** Return the address of the page of an asset, an alert or a person. */
 export function addressOf(type: string, fullName: string): string {
   if (type === 'eventsubscription') return `/alerts/${encodeURIComponent(fullName)}`;

@@ -11,14 +11,16 @@ import {
   type SearchFilters,
 } from '../../api/search';
 import type { FacetGroup, FacetItem } from '../../components/Facets.svelte';
-import { labelOf } from '../../words/types';
+import { pluralOf } from '../../words/types';
 
 const MOST_OWNERS = 6;
 
 const states: readonly FacetItem[] = [
   { value: 'failing', label: 'failing', tone: 'danger' },
+  { value: 'stale', label: 'stale, below what fails', tone: 'warn' },
   { value: 'announced', label: 'change announced' },
   { value: 'recent', label: 'changed this week' },
+  { value: 'nobody', label: 'nobody would be told' },
   { value: 'removed', label: 'removed' },
 ];
 const mine: readonly FacetItem[] = [
@@ -116,10 +118,3 @@ function bucketItems(
 /** Return whether people can follow an asset of its own: tests are followed with what they test. */
 export const canBeFollowed = ({ entityType }: Found): boolean =>
   entityType !== 'testCase' && entityType !== 'testSuite';
-
-/** Return what people call several of a type: `tables` of `table`, `people` of `user`. */
-export function pluralOf(type: string): string {
-  const label = labelOf(type);
-  if (type === 'user') return 'people';
-  return label.endsWith('y') ? `${label.slice(0, -1)}ies` : `${label}s`;
-}

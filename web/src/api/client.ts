@@ -1,5 +1,6 @@
 // Client of the API, typed by its OpenAPI document. The session is a cookie; what changes something carries its CSRF token.
 import createClient, { type Middleware } from 'openapi-fetch';
+import { isOwn, outbox } from './outbox.svelte';
 import type { paths } from './schema';
 import { session } from './session.svelte';
 
@@ -13,12 +14,22 @@ export class ApiError extends Error {
   }
 }
 
+const AWAY = 'Tocsin cannot be reached. What you see may be old; it is tried again.';
+const WAITS = 'There is no connection: this waits, and is done by itself once there is.';
+const REFUSED =
+  'There is no connection, and others would be told of this, so it does not wait: do it again once there is.';
+
+const copies = new Map<string, Request>(); // a request that was sent cannot be read again
+const pathOf = (request: Request) => new URL(request.url).pathname;
+
 const middleware: Middleware = {
-  onRequest({ request }) {
+  onRequest({ request, id }) {
+    if (request.method !== 'GET' && isOwn(pathOf(request))) copies.set(id, request.clone());
     if (request.method !== 'GET' && session.csrfToken) request.headers.set('X-CSRF-Token', session.csrfToken);
     return request;
   },
-  async onResponse({ response }) {
+  async onResponse({ response, id }) {
+    copies.delete(id);
     if (response.ok) return;
     if (response.status === 401) session.end();
     const body = await response
@@ -27,8 +38,13 @@ const middleware: Middleware = {
       .catch(() => null);
     throw new ApiError(response.status, body?.message ?? `The server answered ${response.status}.`);
   },
-  onError() {
-    return new ApiError(0, 'Tocsin cannot be reached. What you see may be old; it is tried again.');
+  async onError({ request, id }) {
+    if (request.method === 'GET') return new ApiError(0, AWAY);
+    const copy = copies.get(id);
+    copies.delete(id);
+    if (!copy) return new ApiError(0, REFUSED);
+    await outbox.add(copy);
+    return new ApiError(0, WAITS);
   },
 };
 

@@ -1,5 +1,6 @@
 // Addresses: which page a path shows, and moving between pages without loading the application again.
 import type { Component } from 'svelte';
+import { keepScroll, restoreScroll, startScrolling } from './scrolling';
 
 export type Parameters = Record<string, string>;
 type PageModule = { default: Component<never> }; // a page takes the parameters of its address, or nothing
@@ -30,7 +31,10 @@ export const current = {
 /** Show another page of the application, or replace this address without a new entry of the history. */
 export function go(address: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', address);
-  else history.pushState(null, '', address);
+  else {
+    keepScroll();
+    history.pushState(null, '', address);
+  }
   place = here();
   if (!replace) scrollTo(0, 0);
 }
@@ -57,10 +61,16 @@ export function startRouter(): () => void {
     event.preventDefault();
     go(link.pathname + link.search + link.hash);
   };
-  const onBack = () => (place = here());
+  const onBack = (event: PopStateEvent) => {
+    place = here();
+    restoreScroll(event.state);
+  };
+  const stopScrolling = startScrolling();
   document.addEventListener('click', onClick);
   addEventListener('popstate', onBack);
+  restoreScroll(history.state); // the page was loaded again
   return () => {
+    stopScrolling();
     document.removeEventListener('click', onClick);
     removeEventListener('popstate', onBack);
   };

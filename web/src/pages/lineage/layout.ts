@@ -62,6 +62,8 @@ type Wishes = {
   column: string;
   unfolded: ReadonlySet<number>;
   isFailing?: (asset: Reference) => boolean;
+  /** Columns begin at the top, where a window shows but a part of them. */
+  isTop?: boolean;
 };
 
 /** Return where each card of a graph lies, and the lines between them. */
@@ -92,7 +94,7 @@ export function draw(lineage: Lineage, wishes: Wishes): Drawn {
   const { shown, standIn } = fold(cards, unfolded, isFailing);
   const lines = linesOf(edges, standIn, lit);
   const ordered = orderOf(shown, lines);
-  return { ...place(shown, ordered), lines };
+  return { ...place(shown, ordered, wishes.isTop ?? false), lines };
 }
 
 const heightOf = (card: Card) => (card.folded ? 52 : 76 + (card.columns.length + card.choices.length) * 24);
@@ -155,7 +157,7 @@ function orderOf(cards: readonly Card[], lines: readonly Line[]): ReadonlyMap<st
   return new Map(cards.map(({ reference }) => [reference.id, graph.node(reference.id).y ?? 0]));
 }
 
-function place(cards: readonly Card[], order: ReadonlyMap<string, number>) {
+function place(cards: readonly Card[], order: ReadonlyMap<string, number>, isTop: boolean) {
   const levels = [...new Set(cards.map((card) => card.level))].sort((one, other) => one - other);
   const columns = levels.map((level) =>
     cards
@@ -165,7 +167,7 @@ function place(cards: readonly Card[], order: ReadonlyMap<string, number>) {
   const tall = columns.map((column) => column.reduce((sum, card) => sum + heightOf(card) + GAP, -GAP));
   const height = Math.max(...tall, 0);
   const placed = columns.flatMap((column, index) => {
-    let y = (height - tall[index]!) / 2;
+    let y = isTop ? 0 : (height - tall[index]!) / 2;
     return column.map((card): Placed => {
       const at = { id: card.reference.id, x: index * COLUMN_STEP, y, height: heightOf(card), card };
       y += heightOf(card) + GAP;

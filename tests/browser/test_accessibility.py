@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -21,6 +22,7 @@ ADDRESSES = (
     "/incidents",
     "/changes",
     "/changes/new",
+    "/components",
     "/events",
     "/governance",
     "/admin",
@@ -34,6 +36,22 @@ ADDRESSES = (
     "/alerts/no-such-alert",
 )
 NARROWEST = 320
+_CONTROLS = """() => {
+  const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')];
+  const reachable = all.filter((each) => !each.disabled && each.tabIndex >= 0 && each.checkVisibility());
+  return reachable.map((each, number) => {
+    each.dataset.number = number;
+    return each.outerHTML.slice(0, 120);
+  });
+}"""
+_STOP = """() => {
+  const element = document.activeElement;
+  if (!element || element === document.body) return null;
+  const look = getComputedStyle(element);
+  const around = getComputedStyle(element.parentElement);
+  const isVisible = [look, around].some((each) => each.outlineStyle !== 'none' && parseFloat(each.outlineWidth) > 0);
+  return { number: Number(element.dataset.number ?? -1), text: element.outerHTML.slice(0, 120), isVisible };
+}"""
 
 pytestmark = [
     pytest.mark.browser,
@@ -61,6 +79,10 @@ def test_no_page_has_a_fault_that_axe_finds_or_is_wider_than_a_phone(browser: Br
         if page.evaluate("document.documentElement.scrollWidth") > NARROWEST:
             faults.append(f"{address}: wider than {NARROWEST} px")
         page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto("/components")
+    page.get_by_role("button", name="Open a dialog").wait_for()
+    page.wait_for_load_state("networkidle")
+    faults += [f"/components: {fault}" for fault in _faults_by_keyboard(page)]
     context.close()
     assert not faults, "\n".join(faults)
 
@@ -71,6 +93,21 @@ def log_in_as_administrator(page: Page, served: Served) -> None:
     page.get_by_label("Password").fill(served.password)
     page.get_by_role("button", name="Log in", exact=True).click()
     page.get_by_role("navigation").first.wait_for()
+
+
+def _faults_by_keyboard(page: Page) -> list[str]:
+    """Return which controls Tab does not reach, and where it does not show that it has."""
+    controls = page.evaluate(_CONTROLS)
+    stops: list[dict[str, Any]] = []
+    while True:
+        page.keyboard.press("Tab")
+        stop = page.evaluate(_STOP)
+        if stop is None or (len(stops) > 1 and stop["number"] == stops[0]["number"]):
+            break  # a field of a time is several stops
+        stops.append(stop)
+    reached = {stop["number"] for stop in stops}
+    faults = [f"not reached by Tab: {text}" for number, text in enumerate(controls) if number not in reached]
+    return faults + [f"no visible focus: {stop['text']}" for stop in stops if not stop["isVisible"]]
 
 
 def _faults_on(page: Page) -> list[str]:

@@ -62,6 +62,7 @@ PAGES = {
     "events": ("admin", "/events"),
     "governance": ("admin", "/governance"),
     "administration": ("admin", "/admin"),
+    "components": ("admin", "/components"),
 }
 
 

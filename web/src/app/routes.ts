@@ -46,6 +46,7 @@ export const routes: readonly Route[] = [
   },
   { path: '/alerts/:name', title: 'Alert', load: () => import('../pages/alerts/alert/Alert.svelte') },
   { path: '/alerts/:name/:tab', title: 'Alert', load: () => import('../pages/alerts/alert/Alert.svelte') },
+  { path: '/components', title: 'Components', load: () => import('../pages/components/Components.svelte') },
   { path: '/:type/:fqn', title: 'Asset', load: () => import('../pages/asset/Asset.svelte') },
   { path: '/:type/:fqn/:tab', title: 'Asset', load: () => import('../pages/asset/Asset.svelte') },
   { path: '/:type/:fqn/:tab/:range', title: 'Asset', load: () => import('../pages/asset/Asset.svelte') },

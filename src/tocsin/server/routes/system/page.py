@@ -21,6 +21,7 @@ PLACES = (
     "admin",
     "alerts",
     "changes",
+    "components",
     "events",
     "explore",
     "following",

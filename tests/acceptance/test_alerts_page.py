@@ -319,7 +319,7 @@ def test_every_channel_of_the_page_delivers(office: Office) -> None:
 def test_owners_and_followers_downstream_are_notified(office: Office) -> None:
     assert recipients(office.mails("Downstream")) == {"owner@example.org", "follower@example.org", "reader@example.org"}
     ((_, text),) = [one for one in office.mails("Downstream") if one[0] == "reader@example.org"]
-    assert "1 hop downstream" in " ".join(text.split())
+    assert "1 step below" in " ".join(text.split())
 
 
 def test_a_webhook_tells_of_what_its_owner_follows(office: Office) -> None:

@@ -231,7 +231,7 @@ def test_who_follows_what_contains_a_downstream_asset_hears_of_it_as_a_follower_
     company.writes.put_edge({"fromEntity": ends[0], "toEntity": ends[1]}, actor=SYSTEM)
     follow(company, "ben", ("databaseSchema", "marts"))
     assert reasons_for_change(company, "revenue") == {
-        "ben": [f"{follow_of('database schema', 'pg.store.marts', 'pg.store.marts.daily')}, 1 hop downstream"]
+        "ben": [f"{follow_of('database schema', 'pg.store.marts', 'pg.store.marts.daily')}, 1 step below"]
     }
 
 

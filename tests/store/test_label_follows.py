@@ -182,7 +182,7 @@ def test_user_follows_downstream_tests_mutes_and_rights_hold_of_labels_too(compa
     assert reasons_for_change(company, "revenue") == {"ben": label_follow(TAG), "ben@example.com": label_follow(TAG)}
     company.describe("orders", "upstream")
     assert reasons_by_person(company, last_event(company))["ben"] == [
-        f"{label_follow(TAG, 'pg.store.public.revenue')[0]}, 1 hop downstream"
+        f"{label_follow(TAG, 'pg.store.public.revenue')[0]}, 1 step below"
     ]
     company.test_case("revenue")
     failure = company.result("revenue", "Failed")

@@ -145,7 +145,7 @@ async def test_a_hard_delete_reaches_whom_it_concerned(company: SmallCompany) ->
     bells = {one.scheduled.draft.recipient_id: one for one in by_channel(attempt_results, "ActivityFeed")}
     assert set(bells) == {company.ids[name] for name in ("ana", "ben", "cem", "dia")}
     (reason,) = bells[company.ids["dia"]].scheduled.draft.reasons.in_order
-    assert reason.sentence() == "you own pg.store.public.revenue, 1 hop downstream (alert gone)"
+    assert reason.sentence() == "you own pg.store.public.revenue, 1 step below (alert gone)"
 
 
 def test_an_event_that_is_too_old_notifies_nobody(company: SmallCompany) -> None:

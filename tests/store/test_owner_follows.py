@@ -146,7 +146,7 @@ def test_a_test_of_what_is_owned_and_a_table_downstream_of_it_are_told_as_of_a_f
     unfollow(company, "cem", ("table", "orders"))
     company.describe("orders", "upstream", by="ana")
     assert reasons_by_person(company, last_event(company)) == {
-        "cem": ["you follow the user dia, who owns pg.store.public.revenue, 1 hop downstream"]
+        "cem": ["you follow the user dia, who owns pg.store.public.revenue, 1 step below"]
     }
 
 

@@ -82,7 +82,7 @@ def test_the_webhook_is_called_once(notifications: list[ScheduledNotification]) 
 
 def test_whoever_builds_on_the_table_hears_that_it_lies_upstream(notifications: list[ScheduledNotification]) -> None:
     sentences = {reason.sentence() for one in notifications for reason in one.draft.reasons.in_order if reason.hops}
-    assert any("marts.fct_orders, 3 hops downstream" in sentence for sentence in sentences)
+    assert any("marts.fct_orders, 3 steps below" in sentence for sentence in sentences)
 
 
 def test_nobody_is_notified_twice_over_one_channel(notifications: list[ScheduledNotification]) -> None:

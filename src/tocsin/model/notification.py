@@ -216,7 +216,7 @@ class Reason(WireModel):
         asset = "it" if self.of_subject is None else context.subject
         distance = ""
         if self.hops:
-            asset, distance = self.via or "an asset", f", {count_text(self.hops, 'hop')} downstream"
+            asset, distance = self.via or "an asset", f", {count_text(self.hops, 'step')} below"
         if self.through is not None:
             asset = self.through.with_asset(asset)
         inheritance = " by inheritance" if context.is_inherited and self.is_of_owner else ""

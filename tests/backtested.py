@@ -26,5 +26,7 @@ RESULT: Document = {
         },
     ],
     "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
+    "compared": 30,
+    "overlaps": [{"id": "o", "name": "Tier1SchemaChanges", "matched": 12}],
     "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
 }

@@ -126,6 +126,7 @@ def test_alerts_that_it_triggers_are_named_to_those_who_may_see_them_by_now(
         first_id, second_id = claimed_backtest.alert["id"], second["id"]
         outcome = {
             "triggered": [{"id": second_id, "name": "Second", "notified": 2, "heldBack": 0}],
+            "overlaps": [{"id": second_id, "name": "Second", "matched": 2}],
             "recipients": [
                 counts
                 | {"target": "https://own.example.com", "alerts": [first_id, second_id], "destinations": ["#data"]},
@@ -137,6 +138,7 @@ def test_alerts_that_it_triggers_are_named_to_those_who_may_see_them_by_now(
         restrict(administrator, user_id, {"effect": "deny", "resources": ["eventsubscription"]})
         assert client.get(f"{PATH}/{backtest['id']}").json()["result"] == {
             "triggered": [{"notified": 2, "heldBack": 0}],
+            "overlaps": [],
             "recipients": [
                 counts | {"target": "https://own.example.com", "alerts": [first_id]},
                 counts | {"alerts": []},

@@ -86,6 +86,8 @@ NO_ASSET = {
     "GET /{collection}/documentation/csv": "the same for everybody",
     "POST /conditions/validate": "says whether a text is a rule",
     "POST /events/subscriptions/capabilities": "the language of rules",
+    "POST /events/subscriptions/validation/trigger": "times of a schedule",
+    "POST /events/subscriptions/preview": "an event as the caller may read it (``test_alert_drafts.py``)",
     "GET /notificationTemplates/helpers": "the language of templates",
     "POST /notificationTemplates/render": "an event as the caller may read it (``test_templates.py``)",
     "POST /notificationTemplates/send": "the same, to where the caller may send a test",

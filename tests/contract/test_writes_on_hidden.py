@@ -450,6 +450,8 @@ NO_ASSET: frozenset[str] = frozenset(
     {
         "POST /conditions/validate",
         "POST /events/subscriptions/capabilities",
+        "POST /events/subscriptions/preview",
+        "POST /events/subscriptions/validation/trigger",
         "POST /notificationTemplates/render",
         "POST /notificationTemplates/send",
         "POST /notificationTemplates/validate",

@@ -64,6 +64,7 @@ from tocsin.store.eventlog.job_runs import ScheduledJobs
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.firings import Firings
 
 __all__ = ["store_url"]
 
@@ -175,6 +176,12 @@ def test_it_counts_what_the_pipeline_stores_and_the_oracle_expects(
         assert result["notified"] == recipient_counts.total() == sum(one["notified"] for one in result["channels"])
     before = company.clock.now_ms() - 1
     result = ran(company, parts, stored_alert(company, "schema"), until_ms=before)
+    told = Firings(company.engine).of(company.ids["bell"], 0, limit=1_000)
+    matched = {firing.log_offset for firing in Firings(company.engine).of(company.ids["schema"], 0, limit=1_000)}
+    shared_count = len(matched.intersection(firing.log_offset for firing in told))
+    assert result["compared"] == result["matched"]
+    assert {one["name"]: one["matched"] for one in result["overlaps"]}["bell"] == shared_count > 0
+    assert "schema" not in {one["name"] for one in result["overlaps"]}
     of_alert = [row for row in notes.values() if any(reason["subscriptionName"] == "schema" for reason in row[4])]
     by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in of_alert)
     assert counts_by_recipient(result) == by_pipeline

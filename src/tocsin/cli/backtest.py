@@ -118,6 +118,7 @@ def draw(ended: Document, screen: Console) -> None:
         ("Assets", _assets(result)),
         ("People", _people(result)),
         ("Triggered alerts", _triggered_alerts(result)),
+        ("Already sent by", _overlaps(result)),
         ("Newest events", _samples(result)),
     )
     for title, records in tables:
@@ -240,6 +241,11 @@ def _triggered_alerts(result: Document) -> list[Document]:
         }
         for alert in result.get("triggered", ())[:_ROWS]
     ]
+
+
+def _overlaps(result: Document) -> list[Document]:
+    of = f"of {result.get('compared', 0):,} events"
+    return [{"alert": alert["name"], of: f"{alert['matched']:,}"} for alert in result.get("overlaps", ())[:_ROWS]]
 
 
 def _samples(result: Document) -> list[Document]:

@@ -25,7 +25,7 @@ from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.only_visible import RememberedEvents
 from tocsin.flow.resolve.withholding import AlertAssets, hidden_assets, withheld
 from tocsin.jobs.backtest_alerts import HeldBackMatches, alerts_involved_in
-from tocsin.jobs.backtest_counts import BacktestTally, RecipientCount, RecipientRow
+from tocsin.jobs.backtest_counts import MOST_SAMPLES, BacktestTally, RecipientCount, RecipientRow
 from tocsin.jobs.backtest_tasks import COUNTED, SIMILAR, Count
 from tocsin.jobs.lake import LakeParts
 from tocsin.jobs.requests import ReportProgress, Runner
@@ -46,6 +46,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.job_runs import ScheduledJobs
+from tocsin.store.outbox.firings import Firings
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.holding import Holding
 from tocsin.store.upkeep.retention.progress import RetentionProgress
@@ -54,6 +55,9 @@ EVENTS_PER_STEP = 200_000
 MATCHES_AT_ONCE = 20_000
 
 _OF_EVENT = ("entity_id", "user_id", "timestamp_ms", "part_of", "entity_type", "entity_fqn")
+
+_ALERT = "eventsubscription"
+_MOST_OVERLAPS = 5
 
 KEPT_DAYS = 30
 """For how long the result of a backtest can be read."""
@@ -73,7 +77,7 @@ class BacktestParts:
         self.permission_cache = PermissionCache(SqlSubjects(engine))
         self.events, self.people, self.catalogue = SqlEvents(engine), People(engine), SqlCatalogue(engine)
         self.subscriptions, self.holding = Subscriptions(engine), Holding(engine)
-        self.removed = RetentionProgress(engine)
+        self.removed, self.firings = RetentionProgress(engine), Firings(engine)
 
 
 def runner(history: LakeParts, engine: Engine) -> Runner[Backtest]:
@@ -243,9 +247,9 @@ class _Run:
         visible_alerts = {self.alerts.own_id} | {
             alert.id
             for alert in self.alerts.triggered.values()
-            if may_view(self.viewer, "eventsubscription", alert.to_wire(), policies)
+            if may_view(self.viewer, _ALERT, alert.to_wire(), policies)
         }
-        offsets = dict.fromkeys(reversed(self.tally.samples))
+        offsets = dict.fromkeys(reversed(self.tally.newest[-MOST_SAMPLES:]))
         logged_events = self.parts.history.log.at(offsets)
         samples = [
             logged_events[offset].event.model_copy(update={"entity": None})
@@ -259,9 +263,21 @@ class _Run:
             "triggered": [self._triggered_counts(one, visible_alerts) for one in self.alerts.triggered.values()],
             "recipients": [self._recipient(one, visible_alerts, policies) for one in self.tally.most_notified()],
             "samples": [event.to_wire() for event in samples],
+            "compared": len(self.tally.newest),
+            "overlaps": self._overlaps(policies),
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
             **({"states": _STATES_NOTE} if self.alerts.asks_for_states else {}),
         }
+
+    def _overlaps(self, policies: PolicySnapshot) -> list[Document]:
+        """Return the alerts of people that notified of the most events that this one matches, as the asker may know."""
+        counts = self.parts.firings.shared(self.tally.newest, besides=self.alerts.own_id)
+        alerts = {alert.id: alert for alert in self.parts.subscriptions.list_enabled(counts) if not alert.is_of_tocsin}
+        return [
+            {"id": alert_id, "name": alerts[alert_id].name, "matched": count}
+            for alert_id, count in counts.most_common()
+            if alert_id in alerts and may_view(self.viewer, _ALERT, alerts[alert_id].to_wire(), policies)
+        ][:_MOST_OVERLAPS]
 
     def removal_note(self, extent: Extent) -> Document:
         """Return that retention has removed events of the window; how many, to who sees all."""

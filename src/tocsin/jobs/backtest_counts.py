@@ -20,6 +20,8 @@ from tocsin.model.match_result import Pair
 MOST_ASSETS = 20
 MOST_RECIPIENTS = 50
 MOST_SAMPLES = 10
+MOST_COMPARED = 20_000
+"""Matching events, the newest ones, that are compared with those of other alerts."""
 
 _DAY_MS = 86_400_000
 _OF_ASSETS = ("entity_id", "log_offset_count", "entity_type_last", "entity_fqn_last")
@@ -63,7 +65,7 @@ class BacktestTally:
     days: Counter[int] = field(default_factory=Counter)
     assets: Counter[str] = field(default_factory=Counter)
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
-    samples: list[int] = field(default_factory=list)
+    newest: list[int] = field(default_factory=list)
     notified_events: int = 0
     recipients: dict[tuple[str, str], RecipientCount] = field(default_factory=dict)
     notified_by: Counter[str] = field(default_factory=Counter)
@@ -81,8 +83,8 @@ class BacktestTally:
         for entity_id, count, *name in zip(ids, *counts_and_names, strict=True):
             self.assets[entity_id] += count
             self.names[entity_id] = (name[0], name[1])
-        newest = matched["log_offset"].slice(max(0, matched.num_rows - MOST_SAMPLES)).to_pylist()
-        self.samples = sorted([*self.samples, *newest])[-MOST_SAMPLES:]
+        newest = matched["log_offset"].slice(max(0, matched.num_rows - MOST_COMPARED)).to_pylist()
+        self.newest = sorted({*self.newest, *newest})[-MOST_COMPARED:]
 
     def hold_back(self, pairs: Iterable[Pair]) -> None:
         """Count matches that incidents hold back, by alert."""

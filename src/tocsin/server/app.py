@@ -47,6 +47,7 @@ from tocsin.server.routes.alerts import (
     backtests,
     conditions,
     deliveries,
+    drafts,
     editors,
     noise,
     progress,
@@ -340,6 +341,7 @@ _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
     backtests,
     deliveries,
+    drafts,
     noise,
     progress,
     queue,

@@ -76,6 +76,19 @@ def next_time_ms(trigger: Trigger, after_ms: int) -> int:
     return 1000 * _next_s(_expression(trigger), _zone_of(trigger), after_ms // 1000)
 
 
+def next_times_ms(trigger: Trigger, after_ms: int, count: int) -> list[int]:
+    """Return the first ``count`` moments after ``after_ms`` at which a scheduled trigger fires; fewer if it ends.
+
+    Raises
+    ------
+    InvalidInput : as ``next_time_ms``
+    """
+    times: list[int] = []
+    while len(times) < count and (after_ms := next_time_ms(trigger, after_ms)) != END_MS:
+        times.append(after_ms)
+    return times
+
+
 @lru_cache(maxsize=1_024)
 def last_time_ms(trigger: Trigger, until_ms: int) -> int | None:
     """Return the last moment until ``until_ms`` at which it fires; None if it did not for ten years."""

@@ -67,12 +67,13 @@ def in_sight(backtest: Backtest, result: Document, visibility: Visibility) -> Do
     if visibility.is_whole:
         return result
     assets, recipients, triggered_alerts = (result.get(key, []) for key in ("assets", "recipients", "triggered"))
+    overlaps = result.get("overlaps", [])
     asset_ids = visibility.sees(assets)
     samples = visibility.visible_events(
         [ChangeEvent.model_validate_json(orjson.dumps(one)) for one in result.get("samples", [])]
     )
     people = [{"id": one["id"], "type": "user"} for one in recipients if "id" in one]
-    alerts = [{"id": one["id"], "type": _ALERT} for one in triggered_alerts if "id" in one]
+    alerts = [{"id": one["id"], "type": _ALERT} for one in (*triggered_alerts, *overlaps) if "id" in one]
     alert_ids = visibility.sees(alerts)
     visible_ids = _VisibleIds(visibility.sees(people), alert_ids | {str(backtest.alert.get("id"))})
     visible_parts: Document = {
@@ -81,6 +82,7 @@ def in_sight(backtest: Backtest, result: Document, visibility: Visibility) -> Do
         "triggered": [
             alert if alert.get("id") in alert_ids else _without_keys(alert, "id", "name") for alert in triggered_alerts
         ],
+        "overlaps": [alert for alert in overlaps if alert["id"] in alert_ids],
         "recipients": [visible_ids.in_sight(one) for one in recipients],
     }
     return result | {key: value for key, value in visible_parts.items() if key in result}

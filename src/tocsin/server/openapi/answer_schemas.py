@@ -46,6 +46,7 @@ from tocsin.server.http.retention_shapes import HOLD, READER
 from tocsin.server.lag import READER_LAG
 from tocsin.server.openapi.activity_schemas import ACTIVITY_ANSWERS
 from tocsin.server.openapi.conversation_schemas import CONVERSATION_ANSWERS
+from tocsin.server.openapi.draft_schemas import DRAFT_ANSWERS
 from tocsin.server.openapi.suggestion_schemas import SUGGESTION_ANSWERS
 from tocsin.server.openapi.task_schemas import TASK_ANSWERS
 
@@ -463,6 +464,7 @@ ANSWERS: dict[str, Document] = {
     **TASK_ANSWERS,
     **CONVERSATION_ANSWERS,
     **SUGGESTION_ANSWERS,
+    **DRAFT_ANSWERS,
     **ACTIVITY_ANSWERS,
     "AlertIncidentWithTimeline": exact_object(
         {

@@ -47,6 +47,7 @@ from tocsin.server.http.json_schema import (
 )
 from tocsin.server.login.tokens import LIFETIMES_S
 from tocsin.server.openapi.conversation_schemas import CONVERSATION_REQUESTS
+from tocsin.server.openapi.draft_schemas import DRAFT_REQUESTS
 from tocsin.server.openapi.suggestion_schemas import SUGGESTION_REQUESTS
 from tocsin.server.openapi.task_schemas import TASK_REQUESTS
 
@@ -222,6 +223,7 @@ REQUESTS: dict[str, Document] = {
     **TASK_REQUESTS,
     **CONVERSATION_REQUESTS,
     **SUGGESTION_REQUESTS,
+    **DRAFT_REQUESTS,
     "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),
     "IncidentComment": closed_object({"comment": TEXT}),
     "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, case, func, se
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
+from tocsin.chunks import chunks_of
 from tocsin.model.entity import Document
 from tocsin.model.match_result import Firing, Pair
 from tocsin.model.subscription import Channel
@@ -95,6 +96,17 @@ class Firings:
         with reading(self._engine) as connection:
             firings = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
             return [Firing(*map(int, row)) for row in firings]
+
+    def shared(self, offsets: Iterable[int], *, besides: str) -> Counter[str]:
+        """Return of how many of these events other alerts than ``besides`` notified anybody, by their ids."""
+        counts = Counter[str]()
+        row, events = firing.c, func.count(firing.c.log_offset)
+        query = select(row.subscription_id, events).where(_HAS_NOTIFIED, row.subscription_id != besides)
+        with reading(self._engine) as connection:
+            for chunk in chunks_of(offsets):
+                of_chunk = query.where(row.log_offset.in_(chunk)).group_by(row.subscription_id)
+                counts.update({alert: int(count) for alert, count in connection.execute(of_chunk)})
+        return counts
 
     def by_asset(self, subscription_id: str, start: int, *, limit: int) -> list[tuple[str, str, str, Tally]]:
         """Return, of the assets with the most notifications of an alert, id, type, name and counts."""

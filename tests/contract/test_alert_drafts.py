@@ -14,7 +14,7 @@ PREVIEW, TRIGGER = "/events/subscriptions/preview", "/events/subscriptions/valid
 DRAFT: Json = {"name": "Breaks", "severity": "Severity2", "runbook": "Ask Priya.", "destinations": "not yet"}
 
 
-def shown(client: httpx.Client, channel: str, **fields: object) -> Json:
+def message_of(client: httpx.Client, channel: str, **fields: object) -> Json:
     answer = client.post(PREVIEW, json={"alert": DRAFT, "channel": channel, **fields})
     assert answer.status_code == 200, answer.text
     return answer.json()["message"]
@@ -25,26 +25,26 @@ def test_a_message_of_a_draft_is_shown_as_its_channel_shows_it(
     administrator: httpx.Client, orders: Json, channel: str
 ) -> None:
     (event,) = administrator.get("/events", params={"entityId": orders["id"]}).json()["data"]
-    text = str(shown(administrator, channel, eventId=event["id"]))
+    text = str(message_of(administrator, channel, eventId=event["id"]))
     assert "orders" in text
     assert "you own it" in text
     assert "Breaks" in text
 
 
 def test_guidance_of_the_draft_is_in_its_messages(administrator: httpx.Client) -> None:
-    text = str(shown(administrator, "Slack", resource="testCase", eventType="entityUpdated", category="External"))
+    text = str(message_of(administrator, "Slack", resource="testCase", eventType="entityUpdated", category="External"))
     assert "Severity 2 (high)" in text
     assert "Ask Priya." in text
 
 
 def test_bell_and_webhook_are_shown_too(administrator: httpx.Client, orders: Json) -> None:
     (event,) = administrator.get("/events", params={"entityId": orders["id"]}).json()["data"]
-    bell = shown(administrator, "ActivityFeed", eventId=event["id"], category="Followers")
+    bell = message_of(administrator, "ActivityFeed", eventId=event["id"], category="Followers")
     assert bell["title"].startswith("orders")
     assert bell["reason"] == "you follow it (alert Breaks)"
-    body = shown(administrator, "Webhook", eventId=event["id"])
+    body = message_of(administrator, "Webhook", eventId=event["id"])
     assert body["entityFullyQualifiedName"] == orders["fullyQualifiedName"]
-    cloud_event = shown(administrator, "Webhook", eventId=event["id"], format="cloudEvents")
+    cloud_event = message_of(administrator, "Webhook", eventId=event["id"], format="cloudEvents")
     assert cloud_event["specversion"] == "1.0"
 
 
@@ -52,7 +52,7 @@ def test_a_template_words_the_preview(administrator: httpx.Client) -> None:
     texts = {"templateSubject": "Mine: {{entity.name}}", "templateBody": "<p>By hand</p>"}
     template = administrator.post("/notificationTemplates", json={"name": "Mine", **texts}).json()
     reference = {"id": template["id"], "type": "notificationTemplate"}
-    mail = shown(administrator, "Email", resource="table", alert={"name": "A", "notificationTemplate": reference})
+    mail = message_of(administrator, "Email", resource="table", alert={"name": "A", "notificationTemplate": reference})
     assert mail["subject"] == "Mine: sample_table"
     assert "By hand" in mail["text"]
 
@@ -75,9 +75,9 @@ def test_a_template_words_the_preview(administrator: httpx.Client) -> None:
 )
 def test_previews_refuse_what_is_wrong_with_its_place(administrator: httpx.Client, fields: Json, says: str) -> None:
     request = {"alert": DRAFT, "channel": "Slack", "resource": "table", **fields}
-    refused = administrator.post(PREVIEW, json=request)
-    assert refused.status_code in (400, 404), refused.text
-    assert says in refused.json()["message"]
+    refusal = administrator.post(PREVIEW, json=request)
+    assert refusal.status_code in (400, 404), refusal.text
+    assert says in refusal.json()["message"]
 
 
 def test_previews_show_no_more_than_their_asker_may_see(
@@ -116,14 +116,14 @@ def test_next_times_end_with_the_schedule_and_errors_name_their_field(administra
         return administrator.post(TRIGGER, json={"trigger": trigger})
 
     assert answer(triggerType="RealTime").json() == {"next": []}
-    ended = answer(triggerType="Scheduled", cronExpression="0 0 8 1 1 ? 2020")
-    assert ended.status_code == 400 or ended.json() == {"next": []}
+    last_answer = answer(triggerType="Scheduled", cronExpression="0 0 8 1 1 ? 2020")
+    assert last_answer.status_code == 400 or last_answer.json() == {"next": []}
     for trigger, field in (
         ({"cronExpression": "0 0 25 * * ?"}, "trigger.cronExpression"),
         ({"cronExpression": "0 0 8 * * ?", "timezone": "Mars"}, "trigger.timezone"),
         ({"cronExpression": 7}, "trigger.cronExpression"),
     ):
-        refused = answer(triggerType="Scheduled", **trigger)
-        assert refused.status_code == 400
-        assert field in refused.json()["message"]
+        refusal = answer(triggerType="Scheduled", **trigger)
+        assert refusal.status_code == 400
+        assert field in refusal.json()["message"]
     assert administrator.post(TRIGGER, json={"trigger": []}).status_code == 400

@@ -176,9 +176,11 @@ def test_it_counts_what_the_pipeline_stores_and_the_oracle_expects(
         assert result["notified"] == recipient_counts.total() == sum(one["notified"] for one in result["channels"])
     before = company.clock.now_ms() - 1
     result = ran(company, parts, stored_alert(company, "schema"), until_ms=before)
-    told = Firings(company.engine).of(company.ids["bell"], 0, limit=1_000)
-    matched = {firing.log_offset for firing in Firings(company.engine).of(company.ids["schema"], 0, limit=1_000)}
-    shared_count = len(matched.intersection(firing.log_offset for firing in told))
+    bell_offsets, schema_offsets = (
+        {firing.log_offset for firing in Firings(company.engine).of(company.ids[name], 0, limit=1_000)}
+        for name in ("bell", "schema")
+    )
+    shared_count = len(bell_offsets & schema_offsets)
     assert result["compared"] == result["matched"]
     assert {one["name"]: one["matched"] for one in result["overlaps"]}["bell"] == shared_count > 0
     assert "schema" not in {one["name"] for one in result["overlaps"]}

@@ -58,11 +58,11 @@ def test_what_alerts_tell_is_counted_per_event_and_once(company: SmallCompany) -
 def test_events_that_other_alerts_told_of_are_counted(company: SmallCompany) -> None:
     notify_all(company.engine)
     firings, log = Firings(company.engine), EventLog(company.engine)
-    offsets = range(log.readable_end())
-    assert firings.shared(offsets, besides="new") == {company.ids["bell"]: 3, company.ids["both"]: 3}
+    offsets = range(log.readable_end() + 1)
+    assert firings.overlaps(offsets, besides="new") == {company.ids["bell"]: 3, company.ids["both"]: 3}
     newest = [firing.log_offset for firing in firings.of(company.ids["bell"], 0, limit=2)]
-    assert firings.shared(newest, besides=company.ids["bell"]) == {company.ids["both"]: 2}
-    assert firings.shared([], besides="new") == {}
+    assert firings.overlaps(newest, besides=company.ids["bell"]) == {company.ids["both"]: 2}
+    assert firings.overlaps([], besides="new") == {}
 
 
 def test_a_read_notification_counts_for_every_alert_in_it(company: SmallCompany) -> None:

@@ -244,8 +244,8 @@ def _triggered_alerts(result: Document) -> list[Document]:
 
 
 def _overlaps(result: Document) -> list[Document]:
-    of = f"of {result.get('compared', 0):,} events"
-    return [{"alert": alert["name"], of: f"{alert['matched']:,}"} for alert in result.get("overlaps", ())[:_ROWS]]
+    heading = f"of {result.get('compared', 0):,} events"
+    return [{"alert": alert["name"], heading: f"{alert['matched']:,}"} for alert in result.get("overlaps", ())[:_ROWS]]
 
 
 def _samples(result: Document) -> list[Document]:

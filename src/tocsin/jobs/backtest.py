@@ -271,7 +271,7 @@ class _Run:
 
     def _overlaps(self, policies: PolicySnapshot) -> list[Document]:
         """Return the alerts of people that notified of the most events that this one matches, as the asker may know."""
-        counts = self.parts.firings.shared(self.tally.newest, besides=self.alerts.own_id)
+        counts = self.parts.firings.overlaps(self.tally.newest, besides=self.alerts.own_id)
         alerts = {alert.id: alert for alert in self.parts.subscriptions.list_enabled(counts) if not alert.is_of_tocsin}
         return [
             {"id": alert_id, "name": alerts[alert_id].name, "matched": count}

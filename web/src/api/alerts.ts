@@ -20,7 +20,7 @@ export type Operation = { op: 'add' | 'replace' | 'remove'; path: string; value?
 const MOST = 1_000;
 const PAGE = 30;
 const FIELDS =
-  'owners,domains,tags,severity,runbook,expires,toMeOnly,destinations,dependsOn,notificationTemplate';
+  'owners,domains,tags,severity,runbook,expires,toMeOnly,destinations,dependsOn,triggers,notificationTemplate';
 
 /** Return a page of the alerts that one may view, by name. */
 export const list = (
@@ -90,12 +90,16 @@ export const log = (id: string, after: string): Promise<LogPage> => {
   ) as Promise<LogPage>;
 };
 
-export const patch = (alert: Pick<Alert, 'id'>, operations: Operation[]): Promise<Alert> =>
+/** Change an alert; where a `version` is given, only if it is that one still (else 412). */
+export const patch = (alert: Pick<Alert, 'id'>, operations: Operation[], version?: number): Promise<Alert> =>
   dataOf(
     api.PATCH('/api/v1/events/subscriptions/{subscription_id}', {
       params: { path: { subscription_id: alert.id } },
       body: operations as never,
-      headers: { 'Content-Type': 'application/json-patch+json' },
+      headers: {
+        'Content-Type': 'application/json-patch+json',
+        ...(version === undefined ? {} : { 'If-Match': `W/"${version}"` }),
+      },
     }),
   ) as Promise<Alert>;
 

@@ -28,6 +28,9 @@ export type BacktestResult = {
   samples: { id?: string; timestamp: number; eventType: string; entityFullyQualifiedName?: string }[];
   triggered: { id?: string; name?: string; notified: number; heldBack: number }[];
   states?: string;
+  /** Alerts that told of the most of what matches, of the newest `compared` matches. */
+  overlaps?: { id: string; name: string; matched: number }[];
+  compared?: number;
 };
 export type Backtest = Omit<components['schemas']['Backtest'], 'result' | 'progress'> & {
   progress: { done?: number; total?: number };

@@ -66,13 +66,16 @@ export function conditionOfRules(rules: readonly Rule[] | null | undefined): str
   if (written.length === 1 && written[0]!.effect === 'include') return written[0]!.condition;
   return written
     .map(({ effect, condition, prefixCondition }, index) => {
-      const part =
-        effect === 'exclude' ? `!(${condition})` : needsBrackets(condition) ? `(${condition})` : condition;
+      const part = effect === 'exclude' ? `!(${condition})` : bracketed(condition);
       return (index ? (prefixCondition === 'OR' ? ' || ' : ' && ') : '') + part;
     })
     .join('');
 }
 const needsBrackets = (condition: string): boolean => /\|\||\bor\b/i.test(condition);
+
+/** Return a condition that others can be joined to by AND. */
+export const bracketed = (condition: string): string =>
+  needsBrackets(condition) ? `(${condition})` : condition.trim();
 
 /** Return what an alert is about: `table or topic`. */
 export function sayResources(resources: readonly string[]): string {

@@ -13,6 +13,7 @@ const KEYS = [
   'toMeOnly',
   'trigger',
   'filteringRules',
+  'config',
   'batchSize',
   'retries',
   'pollInterval',
@@ -43,6 +44,9 @@ export function requestOf(alert: Alert, { keepsIds = false } = {}): AlertRequest
   return {
     ...picked(alert, KEYS),
     destinations: alert.destinations.map((destination) => picked(destination, destinationKeys)),
+    ...(alert.notificationTemplate
+      ? { notificationTemplate: picked(alert.notificationTemplate, ['id', 'type', 'name']) }
+      : {}),
     ...(alert.owners?.length
       ? {
           owners: alert.owners.map(({ type, name, fullyQualifiedName }) => ({

@@ -78,9 +78,9 @@ def message_preview(request: Document, caller: Caller) -> Document:
     )
     entry = replace(entry_of(request, caller), reasons=(reason,))
     if channel is Channel.ACTIVITY_FEED:
-        return _shown_in_the_app(entry)
+        return _bell_message(entry)
     if channel is Channel.WEBHOOK:
-        return _as_json(entry, request, caller)
+        return _json_message(entry, request, caller)
     route = Route(
         destination,
         severity=alert.severity,
@@ -88,10 +88,10 @@ def message_preview(request: Document, caller: Caller) -> Document:
         template=_template_of(written_alert.get(_TEMPLATE), caller),
         zone=alert.trigger.timezone or "UTC",
     )
-    return _worded(entry, route, caller)
+    return _readable_message(entry, route, caller)
 
 
-def _worded(entry: Entry, route: Route, caller: Caller) -> Document:
+def _readable_message(entry: Entry, route: Route, caller: Caller) -> Document:
     """Return a message to be read, in the words of the alert's template or of a changed system template."""
     from tocsin.delivery.channels.previews import PREVIEWS  # loads the templates of mails, which no start needs
 
@@ -106,13 +106,13 @@ def _worded(entry: Entry, route: Route, caller: Caller) -> Document:
     return {**message, "templateError": problem} if problem else message
 
 
-def _shown_in_the_app(entry: Entry) -> Document:
+def _bell_message(entry: Entry) -> Document:
     """Return what the bell shows: title, changes and why."""
     text = event_text(entry.event, entry.reasons)
     return {"title": text.headline, "changes": [line.sentence for line in text.lines], "reason": text.why}
 
 
-def _as_json(entry: Entry, request: Document, caller: Caller) -> Document:
+def _json_message(entry: Entry, request: Document, caller: Caller) -> Document:
     """Return the event as a webhook gets it, in a ``format``, without its entity where that is large."""
     payload_format = request.get("format", "")
     if payload_format and payload_format not in EVENT_FORMATS:

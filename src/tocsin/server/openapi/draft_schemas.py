@@ -1,4 +1,4 @@
-"""Schemas of what is asked about an alert that a person is writing: requests and answers.
+"""Schemas of routes for an alert that a person is writing: requests and answers.
 
 Next: ``server/routes/alerts/drafts.py``.
 """

@@ -97,7 +97,7 @@ class Firings:
             firings = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
             return [Firing(*map(int, row)) for row in firings]
 
-    def shared(self, offsets: Iterable[int], *, besides: str) -> Counter[str]:
+    def overlaps(self, offsets: Iterable[int], *, besides: str) -> Counter[str]:
         """Return of how many of these events other alerts than ``besides`` notified anybody, by their ids."""
         counts = Counter[str]()
         row, events = firing.c, func.count(firing.c.log_offset)

@@ -1,13 +1,18 @@
-// The alert that is being written: what people choose, and the request that it becomes.
-import type { Alert, AlertRequest, Destination } from '../../../api/alerts';
+// The alert that is being written: what people choose, and the request, or the patch, that it becomes.
+import type { Alert, AlertRequest, Destination, Operation } from '../../../api/alerts';
 import { conditionOfRules } from '../../../words/alerts';
 import { requestOf } from '../../../words/requests';
 
 type Rules = NonNullable<AlertRequest['filteringRules']>['rules'];
+type Reference = NonNullable<Alert['notificationTemplate']>;
+export type Written = ReturnType<Draft['written']>;
 const WEEK_MS = 7 * 86_400_000;
+/** The keys of an alert that the form shows, and can empty. */
+const EMPTIED = ['severity', 'runbook', 'expires', 'notificationTemplate', 'config', 'displayName'] as const;
 
 export class Draft {
   name = $state('');
+  displayName = $state('');
   description = $state('');
   resources = $state.raw<string[]>(['table']);
   condition = $state('');
@@ -18,6 +23,8 @@ export class Draft {
   runbook = $state('');
   expires = $state<number | null>(null);
   owners = $state.raw<string[]>([]);
+  template = $state.raw<Reference | null>(null);
+  managedIn = $state('');
 
   #base: Alert | undefined;
   #baseCondition = '';
@@ -26,6 +33,7 @@ export class Draft {
     if (!alert) return;
     this.#base = alert;
     this.name = alert.name;
+    this.displayName = alert.displayName || alert.name;
     this.description = alert.description ?? '';
     this.resources = alert.filteringRules?.resources ?? [];
     this.condition = this.#baseCondition = conditionOfRules(alert.filteringRules?.rules as never);
@@ -36,6 +44,24 @@ export class Draft {
     this.runbook = alert.runbook ?? '';
     this.expires = alert.expires ?? null;
     this.owners = (alert.owners ?? []).map(({ name }) => name ?? '');
+    this.template = alert.notificationTemplate ?? null;
+    this.managedIn = fileOf(alert) ?? '';
+  }
+
+  /** Return what is written, as it is kept while one is elsewhere. */
+  written() {
+    const { name, displayName, description, resources, condition, destinations, trigger, pollInterval } =
+      this;
+    const { severity, runbook, expires, owners, template, managedIn } = this;
+    return {
+      ...{ name, displayName, description, resources, condition, destinations, trigger, pollInterval },
+      ...{ severity, runbook, expires, owners, template, managedIn },
+    };
+  }
+
+  /** Take what was kept. */
+  take(written: Written): void {
+    Object.assign(this, written);
   }
 
   /** Return the rules: as they were while the condition is the same, else one with the condition. */
@@ -45,45 +71,88 @@ export class Draft {
     return this.condition.trim() ? [{ name: 'condition', effect: 'include', condition: this.condition }] : [];
   }
 
+  /** Return what people call it, where that is not its name. */
+  get #displayName(): string {
+    const said = this.displayName.trim();
+    return said === this.name && !this.#base?.displayName ? '' : said;
+  }
+
+  get #filteringRules() {
+    return { ...this.#base?.filteringRules, resources: this.resources, rules: this.rules };
+  }
+
+  get #ownDestinations(): Destination[] {
+    return this.destinations.map(({ statusDetails: _status, ...destination }) => {
+      void _status;
+      return destination;
+    });
+  }
+
+  get #config(): Record<string, unknown> | undefined {
+    const { managedIn: _before, ...rest } = (this.#base?.config ?? {}) as Record<string, unknown>;
+    void _before;
+    const config = { ...rest, ...(this.managedIn.trim() ? { managedIn: this.managedIn.trim() } : {}) };
+    return Object.keys(config).length ? config : undefined;
+  }
+
   /** Return the request; what an existing alert has besides stays. */
   get request(): AlertRequest {
     const base: Partial<AlertRequest> = this.#base ? requestOf(this.#base, { keepsIds: true }) : {};
     const kind = this.resources.some((name) => name === 'testCase') ? 'Observability' : 'Notification';
-    const { severity: _severity, runbook: _runbook, expires: _expires, owners: _owners, ...rest } = base;
-    void [_severity, _runbook, _expires, _owners];
+    const rest: Record<string, unknown> = { ...base };
+    for (const key of [...EMPTIED, 'owners', 'pollInterval']) delete rest[key];
     return {
       ...rest,
       name: this.name.trim(),
       alertType: this.#base?.alertType ?? kind,
       description: this.description,
-      filteringRules: { ...this.#base?.filteringRules, resources: this.resources, rules: this.rules },
-      destinations: this.destinations.map(({ statusDetails: _status, ...destination }) => {
-        void _status;
-        return destination;
-      }),
+      filteringRules: this.#filteringRules,
+      destinations: this.#ownDestinations,
       trigger: this.trigger,
       ...(this.trigger.triggerType === 'Scheduled' ? {} : { pollInterval: this.pollInterval }),
+      ...(this.#displayName ? { displayName: this.#displayName } : {}),
       ...(this.severity ? { severity: this.severity } : {}),
       ...(this.runbook.trim() ? { runbook: this.runbook.trim() } : {}),
       ...(this.expires ? { expires: this.expires } : {}),
+      ...(this.template ? { notificationTemplate: this.template } : {}),
+      ...(this.#config ? { config: this.#config } : {}),
       ...(this.owners.length && !this.#isSameOwners() ? { owners: this.owners } : {}),
     } as AlertRequest;
+  }
+
+  /** Return what differs from the alert that is edited: only that is written, so that all else stays as it is. */
+  get operations(): Operation[] {
+    const base = (this.#base ?? {}) as Record<string, unknown>;
+    const { name: _name, alertType: _type, ...request } = this.request as unknown as Record<string, unknown>;
+    void [_name, _type];
+    request.destinations = this.destinations;
+    const isSame = (key: string, value: unknown) => sorted(base[key]) === sorted(value);
+    return [
+      ...Object.entries(request).flatMap(([key, value]): Operation[] =>
+        isSame(key, value) || (key === 'description' && !value && !base[key])
+          ? []
+          : [{ op: 'add', path: `/${key}`, value: key === 'destinations' ? this.#ownDestinations : value }],
+      ),
+      ...EMPTIED.filter((key) => base[key] != null && request[key] === undefined).map((key): Operation => ({
+        op: 'remove',
+        path: `/${key}`,
+      })),
+      ...(base.owners && !this.owners.length ? [{ op: 'remove' as const, path: '/owners' }] : []),
+    ];
   }
 
   /** Return the request to me only, for a week: destinations with an address of their own become the bell. */
   get privateRequest(): AlertRequest {
     const { owners: _owners, ...request } = this.request;
     void _owners;
-    const own = this.destinations.filter(
+    const own = request.destinations.filter(
       ({ category, type }) => category !== 'External' && type !== 'Webhook',
     );
     return {
       ...request,
       toMeOnly: true,
       expires: Date.now() + WEEK_MS,
-      destinations: own.length
-        ? request.destinations.filter(({ category }) => category !== 'External')
-        : [{ category: 'Owners', type: 'ActivityFeed' }],
+      destinations: own.length ? own : [{ category: 'Owners', type: 'ActivityFeed' }],
     } as AlertRequest;
   }
 
@@ -91,3 +160,21 @@ export class Draft {
     return this.owners.join() === (this.#base?.owners ?? []).map(({ name }) => name).join();
   }
 }
+
+/** Return where an alert is managed, as its `config` says: a file in a repository. */
+export function fileOf(alert: Pick<Alert, 'config'>): string | undefined {
+  const file = (alert.config as { managedIn?: unknown } | null | undefined)?.managedIn;
+  return typeof file === 'string' && file ? file : undefined;
+}
+
+/** Return a value as text in which the order of keys, and keys without a value, make no difference. */
+const sorted = (value: unknown): string =>
+  JSON.stringify(value ?? null, (_, one: unknown) =>
+    one && typeof one === 'object' && !Array.isArray(one)
+      ? Object.fromEntries(
+          Object.entries(one)
+            .filter(([, each]) => each !== null && each !== undefined)
+            .sort(([a], [b]) => (a < b ? -1 : 1)),
+        )
+      : one,
+  );

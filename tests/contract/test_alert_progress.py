@@ -181,6 +181,7 @@ def test_the_log_says_to_whom_what_was_sent_and_what_came_of_it(administrator: h
     assert names(page["data"]) == ["waits", "muted", "failed", "arrived"]
     assert [one["status"] for one in page["data"]] == ["pending", "failed", "retryLimitReached", "delivered"]
     assert [one["reason"] for one in page["data"]] == [None, "muted", "serverError", "ok"]
+    assert page["data"][0]["title"] == "waits: created"
     assert page["data"][0]["recipient"].startswith("https://hooks.example.org/services/*********?*********")
     first = administrator.get(path, params={"limit": 3}).json()
     next_page = administrator.get(path, params={"limit": 3, "after": first["paging"]["after"]}).json()

@@ -78,6 +78,14 @@ export const history = (id: string, kind: 'edit' | 'firing', after: string): Pro
     }),
   ) as Promise<HistoryPage>;
 
+/** Return how many events an alert matched, and of these how many arrived, wait or failed. */
+export const recordOf = (id: string): Promise<components['schemas']['EventsRecord']> =>
+  dataOf(
+    api.GET('/api/v1/events/subscriptions/{subscription_id}/eventsRecord', {
+      params: { path: { subscription_id: id } },
+    }),
+  ) as Promise<components['schemas']['EventsRecord']>;
+
 type LogPage = { data: LogEntry[]; paging: { after?: string } };
 /** Return whom an alert told in 30 days, newest first. */
 export const log = (id: string, after: string): Promise<LogPage> => {

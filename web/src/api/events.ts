@@ -111,9 +111,13 @@ export type Audience = {
   paging: { total: number };
 };
 
-/** Return why an event was told to whom; about one person if `user` says so. */
-export const explanationOf = (id: string, user?: string): Promise<Explanation> =>
-  read(`events/${id}/explain`, { user, limit: 20 });
+/** Return why an event was told to whom; about one person, or by one alert, if these are named. */
+export const explanationOf = (id: string, user?: string, subscription?: string): Promise<Explanation> =>
+  read(`events/${id}/explain`, { user, subscription, limit: 20 });
+
+/** Return the newest events of an asset. */
+export const eventsOf = async (entityId: string, limit = 8): Promise<ChangeEvent[]> =>
+  (await read<{ data: ChangeEvent[] }>('events', { entityId, format: 'tocsin', limit })).data;
 
 /** Return who was told of an event, and who has read it, as far as I may know. */
 export const audienceOf = (id: string): Promise<Audience> => read(`events/${id}/audience`, { limit: 100 });

@@ -157,3 +157,9 @@ export const plain = (parts: readonly Part[]): string => parts.map(({ text }) =>
 /** Return notifications by channel: `bell 40, e-mail 20`. */
 export const joinedChannels = (counts: readonly { channel: string; notified: number }[]): string =>
   counts.map(({ channel, notified }) => `${channels[channel] ?? channel} ${notified}`).join(', ');
+
+/** Return where an alert is managed, as its `config` says: a file in a repository. */
+export function fileOf(alert: Pick<Alert, 'config'>): string | undefined {
+  const file = (alert.config as { managedIn?: unknown } | null | undefined)?.managedIn;
+  return typeof file === 'string' && file ? file : undefined;
+}

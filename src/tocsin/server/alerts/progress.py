@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_upstream
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
@@ -190,6 +191,7 @@ LOG_ENTRY: Shape[LogEntry] = {
     **event_shape("timestamp"),
     "offset": (COUNT, lambda entry: entry.place.log_offset),
     **event_shape("eventId", "eventType", "entityType", "entityFullyQualifiedName"),
+    "title": (TEXT, lambda entry: event_text(entry.event).headline),
     "channel": (either(*Channel), lambda entry: entry.channel),
     "recipient": (TEXT, lambda entry: entry.recipient),
     "destinationId": (nullable(TEXT), lambda entry: entry.destination_id),

@@ -1,6 +1,6 @@
 // The alert that is being written: what people choose, and the request, or the patch, that it becomes.
 import type { Alert, AlertRequest, Destination, Operation } from '../../../api/alerts';
-import { conditionOfRules } from '../../../words/alerts';
+import { conditionOfRules, fileOf } from '../../../words/alerts';
 import { requestOf } from '../../../words/requests';
 
 type Rules = NonNullable<AlertRequest['filteringRules']>['rules'];
@@ -159,12 +159,6 @@ export class Draft {
   #isSameOwners(): boolean {
     return this.owners.join() === (this.#base?.owners ?? []).map(({ name }) => name).join();
   }
-}
-
-/** Return where an alert is managed, as its `config` says: a file in a repository. */
-export function fileOf(alert: Pick<Alert, 'config'>): string | undefined {
-  const file = (alert.config as { managedIn?: unknown } | null | undefined)?.managedIn;
-  return typeof file === 'string' && file ? file : undefined;
 }
 
 /** Return a value as text in which the order of keys, and keys without a value, make no difference. */

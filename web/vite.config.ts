@@ -1,15 +1,26 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { compression } from 'vite-plugin-compression2';
+import { build, type Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { embedBuild } from './embed.config.ts';
 
 const server = process.env.TOCSIN_URL ?? 'http://127.0.0.1:8585';
 
 // Pages made here are pages of that server: it takes changes from its own pages only.
 const proxied = { target: server, changeOrigin: true, headers: { origin: server } };
 
+// The script for other sites is built beside the application, and shares nothing with it but source.
+const embed = (): Plugin => ({
+  name: 'embed',
+  apply: 'build',
+  async writeBundle({ dir }) {
+    await build(embedBuild(`${dir}/embed`));
+  },
+});
+
 // What the server sends is hashed and compressed here, so that no machine that runs Tocsin needs Node.
 export default defineConfig({
-  plugins: [svelte(), compression({ algorithms: ['gzip', 'brotliCompress'], threshold: 512 })],
+  plugins: [svelte(), embed(), compression({ algorithms: ['gzip', 'brotliCompress'], threshold: 512 })],
   build: {
     outDir: '../src/tocsin/ui/static',
     emptyOutDir: true,

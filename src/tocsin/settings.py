@@ -14,6 +14,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from tocsin.embed_settings import EmbedSettings
 from tocsin.job_settings import JobSettings
 from tocsin.lake_settings import LakeSettings
 from tocsin.source_settings import SourceSettings
@@ -450,6 +451,7 @@ class Settings(
     WorkerSettings,
     LakeSettings,
     PipelineSettings,
+    EmbedSettings,
     AccessSettings,
     TrafficSettings,
     LoginSettings,

@@ -53,6 +53,8 @@ NO_ASSET = {
     "GET /follow/{token}": "the token in a mail says whose mail it was; it names an asset only to who may view it",
     "GET /mute/{token}": "the token in a message says whose message it was; it names no asset",
     "GET /atom/{token}": "the feed of who has its address: tests/contract/test_atom_feeds.py",
+    "GET /embed/inbox": "by a token of an embed alone: tests/contract/test_embeds.py",
+    "GET /embed/follows/{entity_type}/{fqn}": "by a token of an embed alone: tests/contract/test_embeds.py",
     "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
     "GET /users/loggedInUser": "one's own name",
     "GET /users/{user_id}/erase": "for administrators",
@@ -101,6 +103,7 @@ WRITES = frozenset(
     DELETE /dataQuality/testCases/testCaseResults/{fqn}/{timestamp}
     DELETE /dataQuality/testCases/{case_id}/failedRowsSample
     DELETE /dataQuality/testSuites/basic/{suite_id}
+    DELETE /embed/follows/{entity_type}/{fqn}
     DELETE /events/deliveries/replays/{replay_id}
     DELETE /events/subscriptions/backtest/{backtest_id}
     DELETE /events/subscriptions/name/{name}
@@ -254,6 +257,9 @@ WRITES = frozenset(
     PUT /incidents/{incident}/resolve
     PUT /incidents/{incident}/split
     PUT /lineage
+    POST /embed/tokens
+    PUT /embed/follows/{entity_type}/{fqn}
+    PUT /embed/inbox/seen
     PUT /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}
     PUT /metadata/types/{type_id}
     PUT /notificationTemplates/name/{fqn}/reset

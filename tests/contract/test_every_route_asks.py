@@ -8,8 +8,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from fastapi.routing import APIRoute
+from sqlalchemy import Engine
 from tests.contract.test_access import restrict
-from tests.serving import Json, Served
+from tests.serving import Json, Served, running_server, server_settings
+from tests.startedstore import StartedStore
 
 from tocsin.server.http.paths import API
 
@@ -69,6 +71,11 @@ OWN = {
     "POST /users/{user_id}/notifications/opened": "one's own inbox; each entry asks",
     "PUT /users/{user_id}/notifications/{notification_id}/read": "one's own inbox",
     "GET /users/{user_id}/notifications/stream": "one's own inbox; each entry asks",
+    "GET /embed/inbox": "one's own, by a token of an embed alone (``test_embeds.py``)",
+    "PUT /embed/inbox/seen": "one's own, by a token of an embed alone",
+    "GET /embed/follows/{entity_type}/{fqn}": "one's own, by a token of an embed alone; the asset asks",
+    "PUT /embed/follows/{entity_type}/{fqn}": "one's own, by a token of an embed alone; the asset asks",
+    "DELETE /embed/follows/{entity_type}/{fqn}": "one's own, by a token of an embed alone; the asset asks",
     "GET /users/{user_id}/searches": "one's own searches; each alert asks",
     "GET /users/{user_id}/recommendations": "one's own; each asset and reason asks",
     "PUT /users/{user_id}/recommendations/{asset_id}/dismissal": "one's own dismissals; the asset asks",
@@ -150,6 +157,34 @@ def test_every_other_route_needs_a_token(served: Served, orders: Json) -> None:
             and (status := client.request(method, _filled_path(path, orders)).status_code) != 401
         }
     assert unasked == {}
+
+
+def test_a_token_of_an_embed_opens_nothing_but_embeds(
+    sqlite_engine: Engine, started_store: StartedStore, orders: Json
+) -> None:
+    settings = server_settings(embed_origins=("https://portal.example.com",))
+    password, token = started_store.password, started_store.token
+    with running_server(sqlite_engine, settings, password=password, token=token) as server:
+        token = _embed_token(server)
+        with server.client(token) as client:
+            open_routes = {
+                f"{method} {path}"
+                for method, path in _routes(server)
+                if f"{method} {path}" not in OPEN
+                and client.request(method, _filled_path(path, orders), json=_body(method, path, orders)).status_code
+                != 401
+            }
+    assert open_routes == {route for route in OWN if "/embed/" in route}
+
+
+def _embed_token(server: Served) -> str:
+    """Return a token of an embed for the administrator, who may do everything."""
+    with server.administrator() as administrator:
+        bot = administrator.post("/users", json={"name": "portal", "email": "p@example.org", "isBot": True}).json()
+        restrict(administrator, bot["id"], {"effect": "allow", "operations": ["Impersonate"]})
+        bot_token = administrator.put(f"/users/generateToken/{bot['id']}").json()["JWTToken"]
+    with server.client(bot_token) as client:
+        return str(client.post("/embed/tokens", json={"user": "admin"}).json()["token"])
 
 
 def _routes(served: Served) -> list[tuple[str, str]]:

@@ -35,6 +35,8 @@ _WITHOUT_BODY = {
     "put /api/v1/events/subscriptions/{subscription_id}/syncOffset",
     "put /api/v1/events/subscriptions/{subscription_id}/takeOver",
     "put /api/v1/users/{user_id}/notifications/read",
+    "put /api/v1/embed/inbox/seen",
+    "put /api/v1/embed/follows/{entity_type}/{fqn}",
     "put /api/v1/users/{user_id}/recommendations/{asset_id}/dismissal",
     "put /api/v1/users/{user_id}/standsInFor/{person_id}",
     "put /api/v1/users/{user_id}/notifications/seen",

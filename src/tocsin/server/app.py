@@ -33,13 +33,14 @@ from tocsin.server.asyncapi.document import asyncapi_document
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.server.build import build_parts
 from tocsin.server.http.connections import Connections, GuardedProtocol
+from tocsin.server.http.embed_origins import EmbedOrigins
 from tocsin.server.http.errors import Boundary, install_errors
 from tocsin.server.http.paths import API, Acceptable, RawPaths
 from tocsin.server.http.processes import listening_sockets, serve_in
 from tocsin.server.http.query_names import check_query_names
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, LaidOutRoute, lay_out
 from tocsin.server.openapi.document import openapi_document
-from tocsin.server.request import caller_of
+from tocsin.server.request import caller_of, embedded_caller_of
 from tocsin.server.routes import changes, events, ingest, lake_queries, search, sheets
 from tocsin.server.routes.alerts import (
     alert_history,
@@ -66,6 +67,7 @@ from tocsin.server.routes.notifications import (
     addresses,
     answer_links,
     atom,
+    embeds,
     explain,
     follow_links,
     inbox,
@@ -148,7 +150,10 @@ def build_app(
         version=settings.api_version,
         redirect_slashes=False,
         lifespan=lifespan,
-        middleware=[Middleware(Boundary), Middleware(RawPaths), Middleware(Acceptable)],
+        middleware=[
+            *(Middleware(Boundary), Middleware(RawPaths), Middleware(Acceptable)),
+            Middleware(EmbedOrigins, settings.embed_origins),
+        ],
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -336,6 +341,7 @@ _OF_INBOXES = (
     activity,
     activity_events,
     atom,
+    embeds,
 )
 _OF_HISTORY = (search, rdf, lake_queries)
 _OF_ALERTS = (
@@ -358,7 +364,7 @@ _OF_ALERTS = (
 @cache
 def _routes() -> list[LaidOutRoute]:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
-    routes: list[LaidOutRoute] = []
+    routes = lay_out(embeds.embedded_router, API, [Depends(embedded_caller_of), Depends(check_query_names)])
     open_routers = (sessions.open_router, version.router, health.router, rdf.open_router, atom.open_router)
     for open_to_all in (*open_routers, users.open_router, openid.open_router, *(one.router for one in _BY_LINK)):
         routes += lay_out(open_to_all, API, [Depends(check_query_names)])

@@ -35,6 +35,7 @@ from tocsin.model.stated_reason import WHY_HEADER, reason_in_header
 from tocsin.server.build import Parts
 from tocsin.server.http.request_slots import Taken
 from tocsin.server.login.browser_sessions import authorization_of
+from tocsin.server.login.embeds import embed_authorization_of
 
 DEEPEST_JSON = 64
 """Levels of nesting that a body may have."""
@@ -98,16 +99,37 @@ async def caller_of(request: Request) -> AsyncIterator[Caller]:
     """
     parts = await parts_of(request)
     authorization = authorization_of(request, parts.login.browsers, parts.settings.public_url)
+    actor = await _sender_of(request, parts, authorization)
+    with await parts.traffic.shares.place_for(actor) as place:
+        caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
+        request.state.caller = caller
+        yield caller
+
+
+async def embedded_caller_of(request: Request) -> AsyncIterator[Caller]:
+    """Yield the person whom an embed is for; requests without a token of an embed are rejected.
+
+    Raises
+    ------
+    InvalidInput : as ``caller_of``
+    """
+    parts = await parts_of(request)
+    actor = await _sender_of(request, parts, embed_authorization_of(request, parts.settings))
+    with await parts.traffic.shares.place_for(actor) as place:
+        caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
+        request.state.caller = caller
+        yield caller
+
+
+async def _sender_of(request: Request, parts: Parts, authorization: str | None) -> Actor:
+    """Return who sent a request, and why, where it writes and says so."""
     actor = parts.login.tokens.cached_actor(authorization)
     if actor is None:
         actor = await run_in_threadpool(parts.login.actor_of, authorization)
     request.state.authorization = authorization
-    with await parts.traffic.shares.place_for(actor) as place:
-        if request.method not in _READING and WHY_HEADER in request.headers:
-            actor = replace(actor, reason=_reason_of(request))
-        caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
-        request.state.caller = caller
-        yield caller
+    if request.method not in _READING and WHY_HEADER in request.headers:
+        return replace(actor, reason=_reason_of(request))
+    return actor
 
 
 def _reason_of(request: Request) -> str | None:
@@ -259,6 +281,7 @@ def address_of(request: Request) -> str:
 
 
 Asked = Annotated[Caller, Depends(caller_of)]
+Embedded = Annotated[Caller, Depends(embedded_caller_of)]
 PartsHere = Annotated[Parts, Depends(parts_of)]
 RequestActor = Annotated[Actor, Depends(actor_of)]
 Kind = Annotated[EntityType, Depends(kind_of)]

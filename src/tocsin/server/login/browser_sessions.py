@@ -21,7 +21,7 @@ from tocsin.errors import Forbidden, Unauthenticated
 from tocsin.model.address import origin_of
 from tocsin.model.people import Person
 from tocsin.server.login.sessions import LoginSessions
-from tocsin.server.login.tokens import COOKIE_SCHEME, Token
+from tocsin.server.login.tokens import COOKIE_SCHEME, OWN_SCHEMES, Token
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.catalogue.people.tokens import IssuedToken, TokenKind
 
@@ -111,11 +111,11 @@ def authorization_of(request: Request, sessions: BrowserSessions, public_url: st
     Raises
     ------
     Forbidden : it would change something, has only a cookie, and was not made by a page of this server
-    Unauthenticated : its header names the scheme of cookies
+    Unauthenticated : its header names the scheme of cookies or embeds
     """
     header = request.headers.get("authorization")
     if header is not None:
-        if header.partition(" ")[0].lower() == COOKIE_SCHEME:
+        if header.partition(" ")[0].lower() in OWN_SCHEMES:
             raise Unauthenticated("Send the token as Authorization: Bearer <token>.")
         return header
     text = session_cookie_of(request, public_url)

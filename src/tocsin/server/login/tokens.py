@@ -47,6 +47,14 @@ _USE = "use"
 COOKIE_SCHEME = "session"
 """Stands before the token of a cookie where others have ``Bearer``; no request may name it."""
 
+EMBED_SCHEME = "embed"
+"""Stands before the token of an embed, as the routes of embeds read it; no request may name it either."""
+
+OWN_SCHEMES = frozenset({COOKIE_SCHEME, EMBED_SCHEME})
+"""Of tokens that say what they may be used for; a bearer token says nothing."""
+
+_USES = {TokenKind.BROWSER: COOKIE_SCHEME, TokenKind.EMBED: EMBED_SCHEME}
+
 UNLIMITED = "Unlimited"
 _DAY_S = 86_400
 LIFETIMES_S: dict[str, float | None] = {
@@ -139,8 +147,8 @@ class Tokens:
         }
         if issued_token.expires_at_ms is not None:
             claims["exp"] = issued_token.expires_at_ms // 1000
-        if issued_token.kind is TokenKind.BROWSER:
-            claims[_USE] = COOKIE_SCHEME
+        if issued_token.kind in _USES:
+            claims[_USE] = _USES[issued_token.kind]
         return jwt.encode({"alg": _ALGORITHM}, claims, self._key)
 
     def id_of(self, authorization: str | None) -> str:
@@ -165,7 +173,7 @@ class Tokens:
             it was made for has been deleted since, or it was revoked
         """
         scheme, _, text = (authorization or "").partition(" ")
-        if scheme.lower() not in ("bearer", COOKIE_SCHEME) or not text.strip():
+        if scheme.lower() not in ("bearer", *OWN_SCHEMES) or not text.strip():
             raise Unauthenticated(
                 "Log in first and send the token as Authorization: Bearer <token>; the command line and the"
                 " client read it from TOCSIN_TOKEN: export TOCSIN_TOKEN=$(tocsin login EMAIL)"
@@ -196,13 +204,13 @@ class Tokens:
         return self._cache.find(authorization, self._clock.now_ms())
 
     def _claims(self, text: str, scheme: str) -> dict[str, Any]:  # Any: a claim's value
-        """Return the claims of a token; one of a cookie is no bearer token, and no bearer token is one of a cookie."""
+        """Return the claims of a token; one that says its use is no bearer token, nor the other way round."""
         try:
             claims = jwt.decode(text, self._key, [_ALGORITHM]).claims
             _CLAIMS.validate(claims)
         except (JoseError, UnicodeError) as error:
             raise Unauthenticated("This token is not from this server; log in again.") from error
-        if (scheme.lower() == COOKIE_SCHEME) != (claims.get(_USE) == COOKIE_SCHEME):
+        if claims.get(_USE) != (scheme.lower() if scheme.lower() in OWN_SCHEMES else None):
             raise Unauthenticated("This token is not meant to be used so; log in again.")
         return claims
 

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from tocsin.model.entity import Document
 from tocsin.server.http.json_schema import TEXT, ref
 from tocsin.server.openapi.operations import OpenApiOperation
-from tocsin.server.request import caller_of
+from tocsin.server.request import caller_of, embedded_caller_of
 
 _SAID = {
     "400": "The request is malformed: the message names the place and the way out.",
@@ -50,7 +50,7 @@ def errors_of(route: APIRoute, method: str, operation: OpenApiOperation) -> Docu
 
 def asks_for_token(route: APIRoute) -> bool:
     """Return whether a route answers only to requests with a token."""
-    return caller_of in _calls(route.dependant)
+    return not {caller_of, embedded_caller_of}.isdisjoint(_calls(route.dependant))
 
 
 def _statuses(route: APIRoute, method: str, operation: OpenApiOperation) -> Iterator[str]:

@@ -48,6 +48,7 @@ from tocsin.server.http.json_schema import (
 from tocsin.server.login.tokens import LIFETIMES_S
 from tocsin.server.openapi.conversation_schemas import CONVERSATION_REQUESTS
 from tocsin.server.openapi.draft_schemas import DRAFT_REQUESTS
+from tocsin.server.openapi.embed_schemas import EMBED_REQUESTS
 from tocsin.server.openapi.suggestion_schemas import SUGGESTION_REQUESTS
 from tocsin.server.openapi.task_schemas import TASK_REQUESTS
 
@@ -222,6 +223,7 @@ REQUESTS: dict[str, Document] = {
     "QueueExtension": closed_object({"items": _HELD, "leaseSeconds": _LEASE}, required=["items"]),
     **TASK_REQUESTS,
     **CONVERSATION_REQUESTS,
+    **EMBED_REQUESTS,
     **SUGGESTION_REQUESTS,
     **DRAFT_REQUESTS,
     "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),

@@ -16,6 +16,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from tocsin.errors import NotFound
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.http.routing import DeclaredRoutes
+from tocsin.server.request import PartsHere
 
 PLACES = (
     "admin",
@@ -42,6 +43,8 @@ _GUARDS = {
 }
 _KEPT_FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 _ASKED_AGAIN = {"Cache-Control": "no-cache"}
+_FOR_OTHER_SITES = {"Cache-Control": "public, max-age=600", "Cross-Origin-Resource-Policy": "cross-origin"}
+_EMBED = "tocsin.js"
 
 
 class PlaceConvertor(Convertor[str]):
@@ -85,6 +88,14 @@ def built_file(
             headers = {**_GUARDS, **_KEPT_FOR_GOOD, "Content-Encoding": encoding}
             return FileResponse(_FOLDER / "static" / (name + suffix), media_type=media_type, headers=headers)
     return FileResponse(_FOLDER / "static" / name, media_type=media_type, headers={**_GUARDS, **_KEPT_FOR_GOOD})
+
+
+@router.get("/embed/{name}")
+def embed_file(name: Annotated[str, fastapi.Path(max_length=100)], parts: PartsHere) -> Response:
+    """Return the script of the elements that other sites show; its name stays, so browsers ask again after a while."""
+    if name != _EMBED or not parts.settings.embed_origins:
+        raise NotFound(f"file {name!r} not found")
+    return FileResponse(_FOLDER / "embed" / name, media_type="text/javascript", headers=_GUARDS | _FOR_OTHER_SITES)
 
 
 @cache

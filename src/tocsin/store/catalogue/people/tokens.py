@@ -40,6 +40,8 @@ class TokenKind(StrEnum):
     BOT = "bot"
     FEED = "feed"
     """Of the address of an Atom feed: it opens this feed, and is no bearer token."""
+    EMBED = "embed"
+    """Of what a foreign page shows of a person's: their inbox and follows, nothing else; its name says who asked."""
     LOG_IN = "logIn"
     """Of a log-in that the provider has confirmed: its browser exchanges it, once, for a session's token."""
 

@@ -181,8 +181,8 @@ def test_a_table_that_goes_for_good_takes_its_columns_along(company: SmallCompan
     softly = last_event(company)
     company.writes.delete("table", company.key("people"), actor=SYSTEM, hard=True)
     finally_gone = last_event(company)
-    reasons = [list(reasons_by_person(company, one)) for one in (softly, finally_gone)]
-    assert reasons == [["cem"], ["cem"]]
+    reasons = [reasons_by_person(company, one) for one in (softly, finally_gone)]
+    assert reasons == [{"cem": OF_COLUMN}, {"cem": OF_COLUMN}], "the name of what is gone is in its event"
     assert len(FollowedAssets(company.engine).of(company.ids["cem"])) == 1
 
 

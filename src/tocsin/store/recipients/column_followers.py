@@ -57,11 +57,11 @@ class EventColumns:
             self._offsets[entity_id].append(offset)
         self._columns: dict[int, set[str] | None] = {}
 
-    def names_of(self, connection: Connection, entity_ids: Collection[str]) -> dict[str, str]:
-        """Return the FQN that the events say of each of these entities, such as that of one that is gone."""
+    def names_of(self, connection: Connection, entity_ids: Collection[str]) -> dict[str, tuple[str, str]]:
+        """Return the type and FQN that the events say of each of these entities, such as of one that is gone."""
         offsets = [offset for entity_id in entity_ids for offset in self._offsets.get(entity_id, ())[-1:]]
         events = events_at(connection, offsets) if offsets else {}
-        return {one.entity_id: one.entity_fully_qualified_name or "" for one in events.values()}
+        return {one.entity_id: (one.entity_type, one.entity_fully_qualified_name or "") for one in events.values()}
 
     def of(self, connection: Connection, asset_ids: Collection[str]) -> dict[str, dict[int, set[str] | None]]:
         """Return, by asset and offset, the columns that its events are about; None for all of them."""
@@ -88,7 +88,7 @@ def column_followers(
     ``places`` are, by asset, the nodes that have its followers: itself, its tests and threads.
     """
     asset_ids = {one.entity_id for one in follows}
-    followed_names = _names_of(connection, asset_ids)
+    followed_names = _names_of(connection, asset_ids, event_columns)
     columns_by_asset = event_columns.of(connection, [one for one in asset_ids if one in places.get(one, ())])
     nodes = {node for asset_id in asset_ids for node in places.get(asset_id, ())}
     columns_by_node = _columns_of_tests(connection, nodes.intersection(subjects.of_tests), event_columns)
@@ -109,9 +109,11 @@ def column_followers(
                 yield principal._replace(since_offset=offset, until_offset=offset)
 
 
-def _names_of(connection: Connection, ids: Collection[str]) -> dict[str, tuple[str, str]]:
+def _names_of(connection: Connection, ids: Collection[str], event_columns: EventColumns) -> dict[str, tuple[str, str]]:
+    """Return the type and FQN of each of these entities; of one that is gone they are in its last event."""
     query = select(entity.c.id, entity.c.entity_type, entity.c.fqn)
-    return {row.id: (row.entity_type, row.fqn) for row in rows_by_key(connection, query, entity.c.id, ids)}
+    names = {row.id: (row.entity_type, row.fqn) for row in rows_by_key(connection, query, entity.c.id, ids)}
+    return names | event_columns.names_of(connection, set(ids) - names.keys())
 
 
 def _columns_of(event: ChangeEvent) -> set[str] | None:
@@ -128,14 +130,9 @@ def _columns_of(event: ChangeEvent) -> set[str] | None:
 def _columns_of_tests(
     connection: Connection, test_ids: Collection[str], event_columns: EventColumns
 ) -> dict[str, set[str]]:
-    """Return the column that each of these tests checks, by the test's name; those of a whole table have none.
-
-    The name of a test that is gone is in its last event.
-    """
+    """Return the column that each of these tests checks, by the test's name; those of a whole table have none."""
     columns: dict[str, set[str]] = defaultdict(set)
-    names = {test_id: name for test_id, (_, name) in _names_of(connection, test_ids).items()}
-    names |= event_columns.names_of(connection, set(test_ids) - names.keys())
-    for test_id, name in names.items():
+    for test_id, (_, name) in _names_of(connection, test_ids, event_columns).items():
         *place, _ = fqn.split(name)
         if path := place[_TABLE_PARTS:]:
             columns[test_id].add(fqn.join(path))

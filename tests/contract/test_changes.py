@@ -351,7 +351,11 @@ def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_ch
     assert "renamed to mail" in event["title"]
     texts = {(one["operation"], one["target"]): one["text"] for one in event["semanticChanges"]}
     assert texts["remove", "columns.email"] == "column email renamed to mail"
-    assert texts["add", "columns.mail"] == "column mail renamed from email"
+    assert texts["add", "columns.mail"] == texts["remove", "columns.email"], "one wording"
+    activities = administrator.get(f"/activity/entity/table/{orders['id']}").json()["data"]
+    renames = [one for one in activities if "renamed" in one["summary"]]
+    assert [one["summary"] for one in renames] == [event["title"]], "one activity, not a removal and an addition"
+    assert ("email" in renames[0]["oldValue"], "mail" in renames[0]["newValue"]) == (True, True)
     history = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
     assert history["words"][0] == ["breaking, earlier than CR-1 announced: column email renamed to mail"]
     assert len(history["breaking"][0]) == 1

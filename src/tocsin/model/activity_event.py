@@ -76,15 +76,26 @@ _OF_COLUMNS = {"description": ActivityType.COLUMN_DESCRIPTION, "tags": ActivityT
 _UNTOLD = frozenset({"followers", "votes", "version"})
 _LONGEST_LINK, _LONGEST_SUMMARY, _LONGEST_FIELD, _LONGEST_VALUE = 2_048, 500, 256, 1_000
 _TIER = "Tier."
+_ADDED, _DELETED = "added", "deleted"
 Value = Any  # Any: a JSON value of whatever field changed
 
 
 class ActivityPart(NamedTuple):
-    """What an activity event is a view of: one change of an event, at a place in it, or the event as a whole."""
+    """What an activity event is a view of: one change of an event, at a place in it, or the event as a whole.
+
+    ``addition`` is to a list from which ``change`` removes, where a column is renamed: they are told as one.
+    """
 
     kind: ActivityType
     place: int = 0
     change: FieldChange | None = None
+    addition: FieldChange | None = None
+
+    @property
+    def new_value(self) -> Value:
+        """Return what is there after the change; None where nothing is."""
+        change = self.addition or self.change
+        return change.new_value if change else None
 
 
 class ActivitySurroundings(NamedTuple):
@@ -107,10 +118,13 @@ def parts_of_activity(event: ChangeEvent, whole_event: ChangeEvent) -> list[Acti
     if event.event_type not in _OF_CHANGES:
         return []
     places = {key: place for place, key in enumerate(_changes_of(whole_event))}
+    changes = _changes_of(event)
+    additions = {name: changes[_ADDED, name] for name in _lists_with_renames(event) if (_ADDED, name) in changes}
+    told_names = {name for name in additions if (_DELETED, name) in changes}
     return [
-        ActivityPart(_type_of(change), places[key], change)
-        for key, change in _changes_of(event).items()
-        if change.name.partition(".")[0] not in _UNTOLD
+        ActivityPart(_type_of(change), places[key], change, additions.get(key[1]) if key[0] == _DELETED else None)
+        for key, change in changes.items()
+        if change.name.partition(".")[0] not in _UNTOLD and not (key[0] == _ADDED and key[1] in told_names)
     ]
 
 
@@ -123,15 +137,16 @@ def with_part_only(named_event: ChangeEvent, event: ChangeEvent, part: ActivityP
     """Return an event in which people have their display names with no other change than that of a part."""
     if part.change is None:
         return named_event
-    key = next(key for key, change in _changes_of(event).items() if change is part.change)
-    named_change = _changes_of(named_event)[key]
-    return named_event.model_copy(update={"change_description": ChangeDescription().with_changes(named_change)})
+    shown_changes = [one for one in (part.change, part.addition) if one is not None]
+    keys = [key for key, change in _changes_of(event).items() if any(change is one for one in shown_changes)]
+    named_changes = [_changes_of(named_event)[key] for key in keys]
+    return named_event.model_copy(update={"change_description": ChangeDescription().with_changes(*named_changes)})
 
 
 def activity_document(event: ChangeEvent, part: ActivityPart, around: ActivitySurroundings) -> Document:
     """Return an activity event; what is not known, or does not fit in, is left out."""
     name = part.change.name if part.change else None
-    old, new = (_text(part.change.old_value), _text(part.change.new_value)) if part.change else (None, None)
+    old, new = (_text(part.change.old_value), _text(part.new_value)) if part.change else (None, None)
     link = str(EntityLink(event.entity_type, event.entity_fully_qualified_name or "", _steps_to(name)))
     document = {
         "id": str(uuid5(NAMESPACE, f"activity|{event.id}|{part.place}")),
@@ -157,8 +172,14 @@ def ids_around(event: ChangeEvent) -> set[str]:
 def _changes_of(event: ChangeEvent) -> dict[tuple[str, str], FieldChange]:
     """Return the changes of an event by whether they add, update or delete, and the path of the field."""
     changes = event.change_description or ChangeDescription()
-    lists = {"added": changes.fields_added, "updated": changes.fields_updated, "deleted": changes.fields_deleted}
+    lists = {_ADDED: changes.fields_added, "updated": changes.fields_updated, _DELETED: changes.fields_deleted}
     return {(how, change.name): change for how, many in lists.items() for change in many}
+
+
+def _lists_with_renames(event: ChangeEvent) -> set[str]:
+    """Return the paths of the lists in which columns are renamed as requests announced."""
+    renamed_fields = [one.field for one in event.announcements or () if one.field and one.renamed_to]
+    return {fqn.join(fqn.steps_of(field)[:-1]) for field in renamed_fields}
 
 
 def _type_of(change: FieldChange) -> ActivityType:

@@ -18,6 +18,10 @@ OF = {"subscription_id": "s", "subscription_name": "schema", "destination_id": "
     [
         (Reason(kind=ReasonKind.OWNER, **OF), "you own it (alert schema)"),
         (Reason(kind=ReasonKind.OWNER, team="shop", **OF), "you own it through team shop (alert schema)"),
+        (
+            Reason(kind=ReasonKind.OWNER, held_by="INC-7", **OF),
+            "you own it (alert schema; nothing more until INC-7, upstream, is resolved)",
+        ),
         (Reason(kind=ReasonKind.FOLLOWER, **OF), "you follow it (alert schema)"),
         (Reason(kind=ReasonKind.OWNER, via="a.b", hops=1, **OF), "you own a.b, 1 step below (alert schema)"),
         (

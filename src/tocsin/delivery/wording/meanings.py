@@ -39,7 +39,7 @@ def semantic_changes(event: ChangeEvent) -> list[Document]:
 
 
 def _rename_texts(event: ChangeEvent, changes: Sequence[EventChange]) -> Mapping[tuple[ChangeOperation, str], str]:
-    """Return what is said of the removal and the addition that an announced rename is written as, by their targets."""
+    """Return what is said of an announced rename, by the targets of the removal and the addition it is written as."""
     targets = {(one.operation, one.target) for one in changes if one.category == "schema"}
     texts: dict[tuple[ChangeOperation, str], str] = {}
     for announcement in event.announcements or ():
@@ -49,8 +49,7 @@ def _rename_texts(event: ChangeEvent, changes: Sequence[EventChange]) -> Mapping
             went, came = [*above, name], [*above, new_name]
             keys = (ChangeOperation.REMOVE, fqn.join(went)), (ChangeOperation.ADD, fqn.join(came))
             if targets.issuperset(keys):
-                texts[keys[0]] = clean_line(f"{words_of_path(went)} renamed to {new_name}")
-                texts[keys[1]] = clean_line(f"{words_of_path(came)} renamed from {name}")
+                texts |= dict.fromkeys(keys, clean_line(f"{words_of_path(went)} renamed to {new_name}"))
     return texts
 
 

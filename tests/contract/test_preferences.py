@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import httpx
 import pytest
@@ -226,7 +227,7 @@ def test_administrators_set_defaults_and_what_is_mandatory_cannot_be_switched_of
     served: Served, administrator: httpx.Client
 ) -> None:
     ann, client = served.person("ann")
-    assert administrator.get("/system/preferences").json() == DEFAULTS | {"mandatory": []}
+    assert administrator.get("/system/preferences").json() == DEFAULTS | {"mandatory": [], "mandatoryRoles": {}}
     preset_answer = administrator.put("/system/preferences", json={"preset": "recommended"}).json()
     assert preset_answer["kinds"]["description"] == {"Email": "daily"}
     assert preset_answer["kinds"]["usage"] == {"Email": "weekly"}
@@ -284,6 +285,30 @@ def test_the_matrix_says_of_each_cell_how_often_when_and_whose_choice_it_is(
         administrator.put("/system/preferences", json={"mandatory": ["description"]})
         assert cells(client, ann, "description")["Email"]["from"] == "mandatory"
         assert cells(client, ann, "bot")["Email"] == {"from": "nobody"}
+
+
+def test_a_kind_may_be_mandatory_in_a_role_alone(served: Served, administrator: httpx.Client) -> None:
+    ann, client = served.person("ann")
+    wrong = {"mandatoryRoles": {"owned": ["delation"]}}
+    answer = administrator.put("/system/preferences", json=wrong)
+    assert (answer.status_code, "mandatoryRoles.owned" in answer.json()["message"]) == (400, True)
+    assert administrator.put("/system/preferences", json={"mandatoryRoles": {"boss": ["deletion"]}}).status_code == 400
+    by_role = {"mandatoryRoles": {"owned": ["deletion"]}}
+    assert administrator.put("/system/preferences", json=by_role).json()["mandatoryRoles"] == {"owned": ["deletion"]}
+    off: dict[str, Any] = {"kinds": {"deletion": {"Email": "never"}}}
+    with client:
+        path = f"/users/{ann}/preferences"
+        assert client.put("/system/preferences", json={}).status_code == 403
+        assert client.put(path, json=by_role).status_code == 400
+        answer = client.put(path, json={"roles": {"owned": off["kinds"]}})
+        assert (answer.status_code, "roles.owned.deletion: is mandatory" in answer.json()["message"]) == (400, True)
+        assert client.put(path, json=off | {"roles": {"followed": off["kinds"]}}).status_code == 200
+        kinds = client.get(f"{path}/effective").json()["kinds"]
+        row = next(one for one in kinds if one["kind"] == "deletion")
+        assert (row["isMandatory"], row["mandatoryRoles"]) == (False, ["owned"])
+        sources = {role: cells["Email"]["from"] for role, cells in row["roles"].items()}
+        assert (sources["owned"], sources["followed"]) == ("mandatory", "own")
+        assert row["channels"]["Email"]["frequency"] == "never"
 
 
 def make_team(administrator: httpx.Client, name: str, user_ids: list[str], **fields: object) -> str:

@@ -7,6 +7,7 @@ from sqlalchemy import Engine, func, select, text
 from tests.company import SmallCompany
 from tests.notifying import dependencies_of, notify_all
 from tests.store.test_broad_mutes import dropped_mails
+from tests.store.test_container_follows import BELL
 from tests.store.test_preferences import NIGHT_MS, company_of, in_app
 from tests.stores import drop_newest_tables
 
@@ -14,11 +15,12 @@ from tocsin.flow.once import notifications_for
 from tocsin.flow.schedule.preferences import NEVER_MS
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.people import SYSTEM
-from tocsin.model.preferences import DefaultPreferences, Layer
+from tocsin.model.preferences import DefaultPreferences, Layer, Preferences
 from tocsin.store.catalogue.access.quotas import Quotas
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
+from tocsin.store.database.engine import reading
 from tocsin.store.database.schema import migrate
-from tocsin.store.database.tables import quota_use
+from tocsin.store.database.tables import notification, quota_use
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
@@ -169,6 +171,41 @@ def test_a_mandatory_kind_comes_through_mutes_of_asset_and_alert_and_the_rest_is
     assert sorted(may for may, _ in dropped_mails(store_engine, NIGHT_MS)) == [False, True]
     preferences.put_defaults(DefaultPreferences(), now_ms=0)
     assert [may for may, _ in dropped_mails(store_engine, NIGHT_MS)] == [False, False], "no longer mandatory"
+
+
+@pytest.mark.parametrize("is_muted", [False, True])
+def test_a_kind_that_is_mandatory_for_owners_comes_to_them_and_not_to_who_follows_the_asset_alone(
+    store_engine: Engine, *, is_muted: bool
+) -> None:
+    company = company_of(store_engine)
+    company.alert("bell", BELL, poll_interval_s=0)
+    preferences, orders = SqlPreferences(store_engine), company.ids["orders"]
+    of_owners = DefaultPreferences.model_validate({"mandatoryRoles": {"owned": ["description"]}})
+    preferences.put_defaults(of_owners, now_ms=0)
+    off = Preferences.model_validate({"kinds": {"description": {"ActivityFeed": "never"}}, "frequency": "never"})
+    for who in ("ana", "cem"):
+        if is_muted:
+            Mutes(store_engine).put(Mute(company.ids[who], MuteKind.ASSET, orders, since_ms=company.clock.now_ms()))
+        else:
+            preferences.put(company.ids[who], off, now_ms=0)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    of_owner = in_app(store_engine, company.ids["ana"])
+    assert of_owner == [(NIGHT_MS, None if is_muted else "mandatory immediate owned/description")]
+    assert [due_ms for due_ms, _ in in_app(store_engine, company.ids["cem"])] == [NEVER_MS]
+
+
+def test_what_is_mandatory_comes_to_who_never_wants_anything(store_engine: Engine) -> None:
+    company = company_of(store_engine)
+    preferences, ana = SqlPreferences(store_engine), company.ids["ana"]
+    preferences.put_defaults(DefaultPreferences(mandatory=("description",)), now_ms=0)
+    preferences.put(ana, Preferences.model_validate({"frequency": "never"}), now_ms=0)
+    company.describe("orders", "text")
+    notify_all(store_engine, now_ms=NIGHT_MS)
+    with reading(store_engine) as connection:
+        mailed = select(notification.c.preferred).where(notification.c.message_id.is_not(None))
+        own_mails = connection.scalars(mailed.where(notification.c.recipient_id == ana)).all()
+    assert list(own_mails) == ["mandatory immediate description"]
 
 
 def test_what_was_muted_when_it_happened_stays_so_after_the_mute_has_ended(store_engine: Engine) -> None:

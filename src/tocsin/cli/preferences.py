@@ -20,7 +20,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.phrases import count_text
 from tocsin.model.preferences import MOST_INBOX_DAYS, MOST_PER_HOUR, Weekday
-from tocsin.model.roles import AssetRole
+from tocsin.model.roles import ROLE_WORDS, AssetRole
 
 OfTeam = Annotated[
     str | None, typer.Option("--team", metavar="TEAM", help="The defaults of a team for its members, not your own.")
@@ -224,7 +224,8 @@ OftenByDefault = Annotated[
     typer.Option(
         "--notify",
         metavar="CATEGORY=FREQUENCY",
-        help="As of `tocsin preferences`; KIND=mandatory: nobody can switch the kind off (of the server only).",
+        help="As of `tocsin preferences`; KIND=mandatory: nobody can switch the kind off, ROLE/KIND=mandatory: nobody"
+        " in that role, such as owned/deletion (both of the server only).",
     ),
 ]
 Preset = Annotated[
@@ -265,7 +266,7 @@ def defaults(  # noqa: PLR0913  # each option of the command is a parameter
     changes = _changed_times(quiet, timezone, working_days, digest_at) | _limit(most_per_hour)
     with Client() as client:
         scope = _default_scope(client, team)
-        changes |= {"mandatory": sorted({*scope.read().get("mandatory", ()), *kinds})} if kinds else {}
+        changes |= _with_mandatory(scope.read(), kinds) if kinds else {}
         _change(scope, changes, frequencies, presets.get(preset), as_json=as_json)
 
 
@@ -276,6 +277,18 @@ def _mandatory_kinds(notify: list[str]) -> tuple[list[str], list[str]]:
     """Return the kinds that options make mandatory, and the options that say how often."""
     kinds = [option.removesuffix(_MANDATORY) for option in notify if option.endswith(_MANDATORY)]
     return kinds, [option for option in notify if not option.endswith(_MANDATORY)]
+
+
+def _with_mandatory(current: Document, kinds: list[str]) -> Document:
+    """Return what is mandatory when these kinds are as well; ``owned/deletion`` is so for owned assets alone."""
+    plain_kinds = {kind for kind in kinds if "/" not in kind}
+    by_role = {role: set(names) for role, names in (current.get("mandatoryRoles") or {}).items()}
+    for role, _, kind in (kind.partition("/") for kind in kinds if "/" in kind):
+        by_role.setdefault(role, set()).add(kind)
+    return {
+        "mandatory": sorted({*current.get("mandatory", ()), *plain_kinds}),
+        "mandatoryRoles": {role: sorted(names) for role, names in by_role.items()},
+    }
 
 
 _RECOMMENDED, _NONE = "recommended", "none"
@@ -409,6 +422,8 @@ def _facts(preferences: Document) -> Iterator[tuple[str, str]]:
     yield from table_facts(preferences)
     if preferences.get("mandatory"):
         yield "mandatory", ", ".join(preferences["mandatory"])
+    for role, kinds in (preferences.get("mandatoryRoles") or {}).items():
+        yield f"mandatory {ROLE_WORDS.get(role, role)}", ", ".join(kinds)
 
 
 def _limit_facts(preferences: Document) -> Iterator[tuple[str, str]]:
@@ -446,3 +461,9 @@ def _times(effective: Document) -> Iterator[tuple[str, str]]:
         yield "teams with defaults", ", ".join(team["name"] for team in effective["teams"])
     if any(row["isMandatory"] for row in effective["kinds"]):
         yield "kinds with !", "mandatory, never off"
+    by_role: dict[str, list[str]] = {}
+    for row in effective["kinds"]:
+        for role in row.get("mandatoryRoles", ()):
+            by_role.setdefault(role, []).append(row["kind"])
+    for role, kinds in by_role.items():
+        yield f"never off {ROLE_WORDS.get(role, role)}", ", ".join(kinds)

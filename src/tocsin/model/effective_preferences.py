@@ -51,7 +51,8 @@ class PreferenceCell(WireModel):
 class PreferenceRow(WireModel):
     """One kind of change, and its cells by channel; ``is_mandatory``: it is never off.
 
-    ``roles`` has cells where something else is chosen for what one is told of in a role.
+    ``mandatory_roles`` are those in which it is never off, if not in all. ``roles`` has cells where something else is
+    chosen for what one is told of in a role.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class PreferenceRow(WireModel):
     group: KindGroup
     has_events: bool
     is_mandatory: bool
+    mandatory_roles: tuple[AssetRole, ...] = ()
     channels: Mapping[Channel, PreferenceCell]
     roles: Mapping[AssetRole, Mapping[Channel, PreferenceCell]] = Field(default_factory=dict)
 

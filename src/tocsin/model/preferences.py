@@ -235,9 +235,25 @@ class Preferences(WireModel):
 
 
 class DefaultPreferences(Preferences):
-    """What holds where people have chosen nothing; the kinds in ``mandatory`` are never ``never`` for anybody."""
+    """What holds where people have chosen nothing; the kinds in ``mandatory`` are never ``never`` for anybody.
+
+    Those in ``mandatory_roles`` are not for who is told in that role: of what they own, say.
+    """
 
     mandatory: tuple[str, ...] = ()
+    mandatory_roles: Mapping[AssetRole, tuple[str, ...]] = Field(default_factory=dict)
+
+    def mandatory_in(self, roles: Collection[AssetRole | None]) -> frozenset[str]:
+        """Return the kinds that who is told in these roles cannot switch off."""
+        return frozenset(self.mandatory).union(*(self.mandatory_roles.get(role, ()) for role in roles if role))
+
+    def names_kinds(self) -> bool:
+        """Return whether it depends on the kinds of an event."""
+        return super().names_kinds() or bool(self.mandatory or self.mandatory_roles)
+
+    def names_roles(self) -> bool:
+        """Return whether it depends on the roles of a person."""
+        return super().names_roles() or bool(self.mandatory_roles)
 
 
 class NamedTeam(NamedTuple):
@@ -339,29 +355,46 @@ _NO_KIND = EventKind("", "")
 
 
 def choose(
-    layers: ChoosingLayers, kinds: Collection[EventKind], channel: Channel, role: AssetRole | None = None
+    layers: ChoosingLayers,
+    kinds: Collection[EventKind],
+    channel: Channel,
+    role: AssetRole | None = None,
+    *,
+    further_roles: Collection[AssetRole | None] = (),
 ) -> FrequencyChoice:
     """Return how often an event of these kinds comes over a channel to who is told of it in a role.
 
     A kind that crosses decides alone where it is chosen, unless a layer before has chosen another kind of the event:
     what breaks readers, or else what bots change unless it is urgent. Otherwise the soonest of all kinds counts. An
-    event with a mandatory kind is not switched off.
+    event with a mandatory kind is not switched off; it may be mandatory in ``further_roles``, too.
     """
     choice = _soonest(layers, kinds, channel, role)
-    kind = None if choice.frequency is not Frequency.NEVER else mandatory_kind(layers, kinds)
-    if kind is None:
+    roles = (None, role, *further_roles)
+    must = None if choice.frequency is not Frequency.NEVER else mandatory_kind(layers, kinds, roles)
+    if must is None:
         return choice
+    kind, must_role = must
     default = next((it for layer, it in layers if layer is Layer.SERVER), DefaultPreferences())
-    by_server = default.choice_of(kind, channel, Layer.SERVER, role)
+    by_server = default.choice_of(kind, channel, Layer.SERVER, must_role or role)
     is_on = by_server is not None and by_server.frequency is not Frequency.NEVER
     frequency = by_server.frequency if by_server and is_on else Frequency.IMMEDIATE
-    return FrequencyChoice(frequency, kind.kind, Layer.MANDATORY)
+    return FrequencyChoice(frequency, kind.kind, Layer.MANDATORY, role=must_role.value if must_role else "")
 
 
-def mandatory_kind(layers: ChoosingLayers, kinds: Collection[EventKind]) -> EventKind | None:
-    """Return a kind among these that nobody can switch off, if there is one."""
-    names = {name for _, one in layers if isinstance(one, DefaultPreferences) for name in one.mandatory}
-    return next((kind for kind in kinds if kind.kind in names), None)
+def mandatory_kind(
+    layers: ChoosingLayers, kinds: Collection[EventKind], roles: Collection[AssetRole | None]
+) -> tuple[EventKind, AssetRole | None] | None:
+    """Return a kind among these that who is told in these roles cannot switch off, and the first role in which.
+
+    The role is None where the kind is mandatory in every role; without such a kind all of it is None.
+    """
+    defaults = [one for _, one in layers if isinstance(one, DefaultPreferences)]
+    for role in dict.fromkeys((None, *roles)) if defaults else ():
+        names = frozenset[str]().union(*(one.mandatory_in((role,)) for one in defaults))
+        kind = next((kind for kind in kinds if kind.kind in names), None)
+        if kind is not None:
+            return kind, role
+    return None
 
 
 def _soonest(

@@ -23,11 +23,13 @@ FOLLOW_ROLES = frozenset({AssetRole.FOLLOWED, AssetRole.ABOVE_FOLLOWED})
 class Way(NamedTuple):
     """A role in which a person is told of an event, and the choices for the follows by which they are.
 
-    ``follows`` come nearest first: each counts where those before it say nothing.
+    ``follows`` come nearest first: each counts where those before it say nothing. ``follow_roles`` are the roles of all
+    follows by which they are told, also of those that have no way of their own.
     """
 
     role: AssetRole | None = None
     follows: tuple[FollowLayer, ...] = ()
+    follow_roles: tuple[AssetRole | None, ...] = ()
 
 
 class ToldBecause(NamedTuple):
@@ -64,7 +66,8 @@ def ways_of(because: ToldBecause, entity_id: str, choices: Mapping[str, FollowCh
             layers.append(FollowLayer(followed_mark(key), follow_choices))
         elif not layers:
             roles.append(reason.role)
-    by_choice = [Way(chosen_roles[0], tuple(layers))] if layers else []
+    follow_roles = tuple(dict.fromkeys(one.role for one in follows))
+    by_choice = [Way(chosen_roles[0], tuple(layers), follow_roles)] if layers else []
     return [*by_choice, *(Way(role) for role in dict.fromkeys(roles))] or [Way()]
 
 
@@ -76,7 +79,13 @@ def choose_among(
     ``layers`` are the preferences that hold for the person. Of ways alike, the first counts.
     """
     choices = (
-        choose([*((Layer.FOLLOW, one) for one in way.follows), *layers], kinds, channel, way.role)
+        choose(
+            [*((Layer.FOLLOW, one) for one in way.follows), *layers],
+            kinds,
+            channel,
+            way.role,
+            further_roles=way.follow_roles,
+        )
         for way in ways or (Way(),)
     )
     return min(choices, key=soonest_first)

@@ -79,7 +79,11 @@ def test_the_defaults_of_a_team_and_of_the_server_are_shown_and_changed(run: Run
     assert run("kinds", "tag", "--channel", "email", "--frequency", "default", "--team", "shop").code == 0
     assert small_server.requests[-1].body == {"kinds": {}}
     assert "mandatory: deletion" in run("defaults", "--notify", "deletion=mandatory").out
-    assert small_server.requests[-1].body == DEFAULTS | {"mandatory": ["deletion"]}
+    assert small_server.requests[-1].body == DEFAULTS | {"mandatory": ["deletion"], "mandatoryRoles": {}}
+    by_role = {"mandatory": [], "mandatoryRoles": {"owned": ["deletion"]}}
+    small_server.answer("PUT", "/api/v1/system/preferences", DEFAULTS | by_role)
+    assert "mandatory of owned assets: deletion" in run("defaults", "--notify", "owned/deletion=mandatory").out
+    assert small_server.requests[-1].body == DEFAULTS | by_role
     assert run("defaults", "--preset", "recommended").code == 0
     assert small_server.requests[-1].body == {"preset": "recommended"}
     assert run("kinds", "tag", "--channel", "email", "--frequency", "weekly", "--server").code == 0

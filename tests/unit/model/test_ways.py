@@ -187,6 +187,7 @@ def test_what_bots_change_comes_through_a_follow_of_everything() -> None:
     teams=st.lists(DOCUMENTS, max_size=2),
     server=DOCUMENTS,
     mandatory=st.sets(KINDS, max_size=1),
+    mandatory_roles=st.dictionaries(st.sampled_from([*AssetRole]), st.sets(KINDS, max_size=2), max_size=3),
     kinds=st.lists(KINDS, min_size=1, unique=True),
 )
 def test_any_choices_give_what_a_simple_calculation_says(
@@ -196,21 +197,24 @@ def test_any_choices_give_what_a_simple_calculation_says(
     teams: list[dict[str, Any]],
     server: dict[str, Any],
     mandatory: set[str],
+    mandatory_roles: dict[AssetRole, set[str]],
     kinds: list[str],
 ) -> None:
     every_reason = (OWNER, OWNER_BELOW, NAMED, BY_SEARCH, FOLLOWER, BY_SCHEMA, BY_DOMAIN, BY_COLUMN, FOLLOWER_BELOW)
     own_reasons = [every_reason[place] for place in sorted(reasons)]
+    by_role = {role.value: sorted(names) for role, names in mandatory_roles.items()}
+    must = {"mandatory": sorted(mandatory), "mandatoryRoles": by_role}
     named_teams = [NamedTeam(f"t{at}", f"t{at}", Preferences.model_validate(one)) for at, one in enumerate(teams)]
     layers = (
         *(own_layer(own_document) if own_document is not None else ()),
         *([(Layer.TEAM, TeamPreferences.of(named_teams))] if teams else ()),
-        (Layer.SERVER, DefaultPreferences.model_validate(server | {"mandatory": sorted(mandatory)})),
+        (Layer.SERVER, DefaultPreferences.model_validate(server | must)),
     )
     event_kinds = [EventKind(one, "" if one in ("breaking", "bot") else one) for one in kinds]
     documents = (
         [[one] for one in ([] if own_document is None else [own_document])] + ([teams] if teams else []) + [[server]]
     )
-    frequency = simple_frequency(own_reasons, choices, documents, kinds, mandatory)
+    frequency = simple_frequency(own_reasons, choices, documents, kinds, {"": sorted(mandatory), **by_role})
     assert choice_of(own_reasons, choices, layers, event_kinds).frequency == frequency
 
 
@@ -241,14 +245,14 @@ def simple_frequency(
     choices: dict[str, Any],
     documents: list[list[dict[str, Any]]],
     kinds: list[str],
-    mandatory: set[str],
+    mandatory: dict[str, list[str]],
 ) -> str:
     """Return how often something comes; ``documents`` are one's own, those of teams and the server's, as far as set."""
     plain = [one for one in kinds if one not in ("breaking", "bot")]
     is_urgent = any(CHANGE_KINDS[one].is_urgent for one in kinds)
     crossing = "breaking" if "breaking" in kinds else "bot" if "bot" in kinds and not is_urgent else None
 
-    def by(role: str | None, follows: list[dict[str, Any]]) -> str:
+    def by(role: str | None, follows: list[dict[str, Any]], *also: str) -> str:
         levels: list[Callable[[str], str | None]] = [partial(in_follow, one) for one in follows]
         levels += [partial(in_documents, together, role) for together in documents]
         result = None
@@ -260,9 +264,10 @@ def simple_frequency(
         if not result:
             per_kind = [next(filter(None, (level(one) for level in levels)), "immediate") for one in kinds_or_none]
             result = min(per_kind, key=ORDER.index)
-        must = [one for one in kinds if one in mandatory]
+        roles = dict.fromkeys(["", role or "", *also])
+        must = [(one, at) for at in roles for one in kinds if one in mandatory.get(at, ())]
         if result == "never" and must:
-            by_server = in_document(documents[-1][0], must[0], role)
+            by_server = in_document(documents[-1][0], must[0][0], must[0][1] or role)
             result = "immediate" if by_server in (None, "never") else by_server
         return result
 
@@ -277,7 +282,8 @@ def simple_frequency(
     if with_choice:
         first = present[with_choice[0]][0]
         role = "aboveFollowed" if first is FOLLOWER_BELOW else "followed"
-        results.append(by(role, [choices[present[at][1]] for at in with_choice]))
+        also = ["aboveFollowed" if one is FOLLOWER_BELOW else "followed" for one, _ in present]
+        results.append(by(role, [choices[present[at][1]] for at in with_choice], *also))
     return min(results, key=ORDER.index)
 
 

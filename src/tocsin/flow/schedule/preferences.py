@@ -264,8 +264,9 @@ class Preferred:
         return FrequencyChoice(Frequency.NEVER, draft.mute.to_text(), Layer.MUTE)
 
     def has_mandatory_kind(self, recipient_id: str | None, event: EventHead, because: ToldBecause) -> bool:
-        """Return whether an event is of a kind that nobody may switch off."""
-        return mandatory_kind(self._layers_of(recipient_id), self._kinds_of(event, because)) is not None
+        """Return whether an event is of a kind that who is told of it for these reasons may not switch off."""
+        kinds = self._kinds_of(event, because)
+        return mandatory_kind(self._layers_of(recipient_id), kinds, because.roles) is not None
 
     def _kinds_of(self, event: EventHead, because: ToldBecause) -> Sequence[EventKind]:
         kinds = self.kinds.get(event.event_id, ())
@@ -314,7 +315,8 @@ def _mute_of(
     """
     (layers, ways), (event, channel) = choices, place
     own_mutes = [one for one in mutes if one.holds(channel, (event.offset, event.timestamp_ms))]
-    if not own_mutes or mandatory_kind(layers, kinds) is not None:
+    roles = [role for way in ways for role in (way.role, *way.follow_roles)]
+    if not own_mutes or mandatory_kind(layers, kinds, roles) is not None:
         return None
     actor = "" if event.user_id is None else actor_key(event.user_id)
     for mute in own_mutes:

@@ -6,7 +6,7 @@ the alerts. Next: ``server/routes/notifications/unsubscribe.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
@@ -19,6 +19,8 @@ from tocsin.model.kind_words import subject_text
 from tocsin.model.mute import EVERYTHING_ID, Mute, MuteKind, kind_key
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.phrases import list_text
+from tocsin.model.preferences import DefaultPreferences
+from tocsin.model.roles import ROLE_WORDS
 from tocsin.server.alerts.message_buttons import asset_name_of
 from tocsin.server.build import Parts
 
@@ -52,6 +54,7 @@ class UnsubscribeOffers:
     notifications: Sequence[Notification]
     by_scope: dict[UnsubscribeScope, Offer]
     mandatory: tuple[str, ...] = ()
+    """What stays, in words: ``permanent deletions``, ``failed tests of owned assets``."""
 
     @classmethod
     def of(cls, notifications: Sequence[Notification], parts: Parts) -> UnsubscribeOffers:
@@ -63,12 +66,13 @@ class UnsubscribeOffers:
         by_scope = {UnsubscribeScope.ALERTS: Offer(text, alert_names, alerts)}
         if not is_for_person(notifications):
             return cls(notifications, by_scope)
-        mandatory = parts.alert_stores.preferences.defaults().mandatory
+        defaults = parts.alert_stores.preferences.defaults()
         if len(notifications) == 1:
-            by_scope |= dict(_offers_of_event(notifications[0], mandatory, parts))
+            roles = {reason.role for reason in notifications[0].reasons}
+            by_scope |= dict(_offers_of_event(notifications[0], defaults.mandatory_in(roles), parts))
         everything = (MuteKind.EVERYTHING, EVERYTHING_ID)
         by_scope[UnsubscribeScope.EVERYTHING] = Offer("everything", ("everything",), (everything,))
-        return cls(notifications, by_scope, mandatory)
+        return cls(notifications, by_scope, tuple(_mandatory_texts(defaults)))
 
     def scope_in(self, body: bytes) -> UnsubscribeScope:
         """Return the scope that a form names; without one, the alerts.
@@ -101,9 +105,7 @@ class UnsubscribeOffers:
         kept_text = "Notifications in the app continue."
         if scope is UnsubscribeScope.ASSET:
             return f"Mail about other assets continues. {kept_text}"
-        mandatory = (
-            f" So do mails of {list_text([subject_text(one) for one in self.mandatory])}" if self.mandatory else ""
-        )
+        mandatory = f" So do mails of {list_text(self.mandatory)}" if self.mandatory else ""
         critical = (
             f"{mandatory}, and of alerts tagged Critical" if mandatory else " So do mails of alerts tagged Critical"
         )
@@ -126,8 +128,14 @@ def is_for_person(notifications: Sequence[Notification]) -> bool:
     return notifications[0].recipient_id is not None and all(reason.is_personal for reason in reasons)
 
 
+def _mandatory_texts(defaults: DefaultPreferences) -> Iterator[str]:
+    yield from (subject_text(kind) for kind in defaults.mandatory)
+    for role, kinds in defaults.mandatory_roles.items():
+        yield from (f"{subject_text(kind)} {ROLE_WORDS[role]}" for kind in kinds if kind not in defaults.mandatory)
+
+
 def _offers_of_event(
-    notification: Notification, mandatory: Sequence[str], parts: Parts
+    notification: Notification, mandatory: Collection[str], parts: Parts
 ) -> Iterator[tuple[UnsubscribeScope, Offer]]:
     logged, name = parts.log.find(notification.event_id), asset_name_of(notification, parts)
     if logged is None or not name:

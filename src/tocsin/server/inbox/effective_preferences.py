@@ -63,7 +63,9 @@ def effective_preferences(
 
 
 def _row(kind: KindOfChange, layers: Layers, teams: Mapping[str, EntityReference]) -> PreferenceRow:
-    mandatory = {name for _, one in layers if isinstance(one, DefaultPreferences) for name in one.mandatory}
+    defaults = [one for _, one in layers if isinstance(one, DefaultPreferences)]
+    is_mandatory = any(kind.name in one.mandatory for one in defaults)
+    mandatory_roles = [role for role in AssetRole if any(kind.name in one.mandatory_in((role,)) for one in defaults)]
     cells_by_role = {
         role: {
             channel: cell
@@ -77,7 +79,8 @@ def _row(kind: KindOfChange, layers: Layers, teams: Mapping[str, EntityReference
         label=kind.label,
         group=kind.group,
         has_events=kind.has_events,
-        is_mandatory=kind.name in mandatory,
+        is_mandatory=is_mandatory,
+        mandatory_roles=() if is_mandatory else tuple(mandatory_roles),
         channels={channel: _cell(kind, channel, layers, teams) for channel in PREFERRED_CHANNELS},
         roles={role: cells for role, cells in cells_by_role.items() if cells},
     )

@@ -20,6 +20,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint
 from tocsin.model.preferences import PREFERRED_CHANNELS, RECOMMENDED, DefaultPreferences, Layer, Preferences
+from tocsin.model.roles import AssetRole
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
 from tocsin.server.access.permissions import require, visible_document, visible_references
@@ -36,6 +37,7 @@ from tocsin.server.routes.notifications.inbox import Owner
 _KINDS = (BREAKING, *KNOWN_CATEGORIES)
 _NULLABLE = ("quietHours", "workingDays", "mostPerHour")
 _TEAM = ENTITY_TYPES["team"]
+_KindTable = Mapping[str, Mapping[Channel, str]]
 _PRESET, _RECOMMENDED = "preset", "recommended"
 
 router = DeclaredRoutes(tags=["inbox"])
@@ -62,7 +64,7 @@ def put_preferences(owner: Owner, body: DocumentBody, caller: Asked) -> Response
     _check(preferences)
     if preferences.inbox_days != store.of(owner).inbox_days:
         _check_inbox_days(preferences, caller)
-    _check_mandatory(preferences, store.of(owner), store.defaults().mandatory)
+    _check_mandatory(preferences, store.of(owner), store.defaults())
     store.put(owner, preferences, now_ms=caller.parts.clock.now_ms())
     return _answer_of(owner, caller)
 
@@ -98,8 +100,7 @@ def put_team_preferences(team_id: PathId, body: DocumentBody, caller: Asked) -> 
         raise Forbidden("Only people may set the defaults of a team: its owners and administrators.")
     store, defaults = caller.parts.alert_stores.team_preferences, parse_as(Preferences, body)
     _check_of_many(defaults)
-    mandatory = caller.parts.alert_stores.preferences.defaults().mandatory
-    _check_mandatory(defaults, store.of(str(team_id)), mandatory)
+    _check_mandatory(defaults, store.of(str(team_id)), caller.parts.alert_stores.preferences.defaults())
     store.put(str(team_id), defaults, now_ms=caller.parts.clock.now_ms())
     return answer(defaults.to_stored())
 
@@ -140,6 +141,9 @@ def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
     _check_of_many(defaults)
     for name in defaults.mandatory:
         _check_kind(name, "mandatory")
+    for role, names in defaults.mandatory_roles.items():
+        for name in names:
+            _check_kind(name, f"mandatoryRoles.{role}")
     caller.parts.alert_stores.preferences.put_defaults(defaults, now_ms=caller.parts.clock.now_ms())
     return answer(defaults.to_wire())
 
@@ -161,11 +165,15 @@ def _preset(body: Document) -> DefaultPreferences:
     return RECOMMENDED
 
 
-def _check_mandatory(preferences: Preferences, before: Preferences, mandatory: Collection[str]) -> None:
-    """Refuse to switch off a mandatory kind; what was switched off before it was mandatory stays, without effect."""
-    tables = [("kinds", preferences.kinds, before.kinds)]
-    tables += [(f"roles.{role}", kinds, before.roles.get(role, {})) for role, kinds in preferences.roles.items()]
-    for table, kinds, kinds_before in tables:
+def _check_mandatory(preferences: Preferences, before: Preferences, defaults: DefaultPreferences) -> None:
+    """Refuse to switch off a mandatory kind; what was switched off before it was mandatory stays, without effect.
+
+    A kind that is mandatory in a role may be switched off for all roles: it then still comes in that one.
+    """
+    by_role: dict[AssetRole | None, tuple[_KindTable, _KindTable]] = {None: (preferences.kinds, before.kinds)}
+    by_role |= {role: (kinds, before.roles.get(role, {})) for role, kinds in preferences.roles.items()}
+    for role, (kinds, kinds_before) in by_role.items():
+        mandatory, table = defaults.mandatory_in((role,)), "kinds" if role is None else f"roles.{role}"
         for name, by_channel in kinds.items():
             unchanged = kinds_before.get(name, {})
             switched_off = [channel for channel, frequency in by_channel.items() if frequency == Frequency.NEVER]

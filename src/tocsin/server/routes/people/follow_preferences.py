@@ -16,6 +16,7 @@ from tocsin.model.change_kinds import Frequency
 from tocsin.model.entity import Document
 from tocsin.model.follow_choices import FollowChoices
 from tocsin.model.notification import follow_key
+from tocsin.model.roles import AssetRole
 from tocsin.server.entities.followed_assets import places_of, uncounted_follows
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
@@ -72,7 +73,7 @@ def check_choices(choices: FollowChoices, caller: Caller) -> None:
     """
     check_table(choices.kinds, "kinds")
     check_channels(choices.channels, "channels")
-    mandatory = caller.parts.alert_stores.preferences.defaults().mandatory
+    mandatory = caller.parts.alert_stores.preferences.defaults().mandatory_in((AssetRole.FOLLOWED,))
     for name, by_channel in choices.kinds.items():
         if name in mandatory and Frequency.NEVER in by_channel.values():
             raise InvalidInput("is mandatory here, so it cannot be switched off", field=f"kinds.{name}")

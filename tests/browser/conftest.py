@@ -18,6 +18,7 @@ _FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
+_NAMES = "--host-resolver-rules=MAP tocsin.test 127.0.0.1"  # a server by another name than this machine's
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
         pytest.skip("no Chromium: apt-get install chromium, or set TOCSIN_TEST_CHROMIUM")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS.split())
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=[*_FLAGS.split(), _NAMES])
         yield started
         started.close()
 

@@ -23,7 +23,7 @@ beforeEach(() => {
   session.userId = 'u1';
   Object.defineProperty(navigator, 'locks', {
     configurable: true,
-    value: { request: (_: string, doing: () => unknown) => doing() },
+    value: { request: (_: string, _options: object, doing: () => unknown) => doing() },
   });
 });
 

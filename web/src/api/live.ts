@@ -1,4 +1,6 @@
 // Live notifications, one stream for all tabs of this browser: the tab that holds the lock reads it, and tells the others.
+import { inTurn } from './turns';
+
 export type LiveMessage =
   | { kind: 'notification'; data: unknown }
   | { kind: 'states' }
@@ -21,11 +23,8 @@ export function listen(userId: string, onMessage: Listener, onBroken: Check): ()
     onMessage(message);
     channel.postMessage(message);
   };
-  navigator.locks
-    .request(`tocsin.live.${userId}`, { signal: stopped.signal }, () =>
-      read(userId, tell, { stopped: stopped.signal, onBroken }),
-    )
-    .catch(() => undefined); // stopped while it waited
+  const run = () => read(userId, tell, { stopped: stopped.signal, onBroken });
+  inTurn(`tocsin.live.${userId}`, run, stopped.signal).catch(() => undefined); // stopped while it waited
   return () => {
     stopped.abort();
     channel.close();

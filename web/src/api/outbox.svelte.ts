@@ -1,6 +1,7 @@
 // What was done without a connection: acts that concern only oneself wait in this browser, and are done later in order.
 // What notifies others never waits: it may be wrong by then. Next: client.ts, which puts requests in.
 import { session } from './session.svelte';
+import { inTurn } from './turns';
 
 /** A request as it waits; `atMs` is when it was made. */
 export type WaitingAct = { method: string; path: string; body: string; userId: string; atMs: number };
@@ -32,7 +33,7 @@ class Outbox {
 
   /** Do what waits, once, whichever tab is first; resolves to how many were done and what was refused. */
   async send(): Promise<{ done: number; refusals: readonly string[] }> {
-    return navigator.locks.request(KEY, async () => {
+    return inTurn(KEY, async () => {
       let done = 0;
       const refusals: string[] = [];
       for (let act = this.#next(); act; act = this.#next()) {

@@ -541,8 +541,12 @@ _SHOWS: dict[str, Probe] = {
     "GET /lineage/getLineageEdge/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}": _named_edges,
     "GET /lineage/{entity_type}/name/{fqn}": _probe_of("tables", "/lineage/table/name/{name}", query="upstreamDepth=5"),
     "GET /lineage/{entity_type}/name/{fqn}/impact": _probe_of("tables", "/lineage/table/name/{name}/impact"),
+    "GET /lineage/{entity_type}/name/{fqn}/impact/columns": _probe_of(
+        "tables", "/lineage/table/name/{name}/impact/columns"
+    ),
     "GET /lineage/{entity_type}/{entity_id}": _probe_of("tables", "/lineage/table/{id}", query="downstreamDepth=5"),
     "GET /lineage/{entity_type}/{entity_id}/impact": _probe_of("tables", "/lineage/table/{id}/impact"),
+    "GET /lineage/{entity_type}/{entity_id}/impact/columns": _probe_of("tables", "/lineage/table/{id}/impact/columns"),
     "GET /permissions/{resource}/name/{fqn}": _probe_each("/permissions/{type}/name/{name}"),
     "GET /permissions/{resource}/{entity_id}": _probe_each("/permissions/{type}/{id}"),
     "GET /pipelines/{fqn}/status": _probe_of("tables", "/pipelines/{name}/status"),

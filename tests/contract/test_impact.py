@@ -6,6 +6,8 @@ import json
 
 import httpx
 import pytest
+from sqlalchemy import Engine, event
+from tests.contract.test_access import restrict
 from tests.serving import Json, Served, table
 
 PATCH = {"Content-Type": "application/json-patch+json"}
@@ -95,6 +97,65 @@ def test_columns_narrow_it(administrator: httpx.Client, world: dict[str, Json]) 
     assert (refusal.status_code, "colour" in refusal.json()["message"]) == (400, True)
 
 
+def readers_of_columns(client: httpx.Client, **parameters: int) -> dict[str, tuple[int, int, int]]:
+    answer = client.get("/lineage/table/name/warehouse.shop.public.orders/impact/columns", params=parameters).json()
+    assert answer["truncated"] is False
+    return {one["column"]: (one["assets"], one["people"], one["unowned"]) for one in answer["data"]}
+
+
+def test_readers_of_every_column_are_counted_at_once(
+    served: Served, administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    ana, ana_client = served.person("ana", teams=[world["team"]["id"]])
+    ana_client.close()
+    owners = [{"id": ana, "type": "user"}, {"id": world["team"]["id"], "type": "team"}]
+    operations = json.dumps([{"op": "add", "path": "/owners", "value": owners}])
+    assert administrator.patch(f"/tables/{world['sales']['id']}", content=operations, headers=PATCH).is_success
+    assert readers_of_columns(administrator) == {"email": (2, 0, 2), "id": (3, 1, 2)}
+    assert readers_of_columns(administrator, depth=1) == {"email": (2, 0, 2), "id": (2, 0, 2)}
+    every_id = f"/lineage/table/{world['orders']['id']}/impact/columns"
+    assert len(administrator.get(every_id).json()["data"]) == 2
+    assert administrator.get(f"/lineage/dashboard/{world['revenue']['id']}/impact/columns").json()["data"] == []
+
+
+def test_readers_that_one_may_not_see_are_not_counted(
+    served: Served, administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    label = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+    operations = json.dumps([{"op": "add", "path": "/tags", "value": [label]}])
+    assert administrator.patch(f"/tables/{world['sales']['id']}", content=operations, headers=PATCH).is_success
+    mallory_id, mallory = served.person("mallory")
+    restrict(administrator, mallory_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    with mallory:
+        assert (readers_of_columns(administrator)["id"][0], readers_of_columns(mallory)["id"][0]) == (3, 2)
+
+
+def test_readers_of_many_columns_take_no_more_statements(
+    administrator: httpx.Client, world: dict[str, Json], sqlite_engine: Engine
+) -> None:
+    statements: list[object] = []
+
+    def count_statements() -> int:
+        counts = []
+        for _ in range(3):  # the first after a write reads what is kept between requests
+            statements.clear()
+            readers_of_columns(administrator)
+            counts.append(len(statements))
+        return min(counts)
+
+    def note(*arguments: object) -> None:
+        statements.append(arguments[2])
+
+    event.listen(sqlite_engine, "before_cursor_execute", note)
+    before = count_statements()
+    column = {"name": "total", "dataType": "INT"}
+    operations = [{"op": "add", "path": "/columns/-", "value": column | {"name": f"c{n}"}} for n in range(20)]
+    path = f"/tables/{world['orders']['id']}"
+    assert administrator.patch(path, content=json.dumps(operations), headers=PATCH).is_success
+    assert (len(readers_of_columns(administrator)), count_statements()) == (22, before)
+    event.remove(sqlite_engine, "before_cursor_execute", note)
+
+
 def test_depth_and_limit_bound_it(administrator: httpx.Client, world: dict[str, Json]) -> None:
     path = f"/lineage/table/{world['orders']['id']}/impact"
     assert administrator.get(path, params={"depth": 1}).json()["counts"]["total"] == 2
@@ -110,9 +171,9 @@ def test_the_impact_of_an_event_follows_the_columns_it_changed(
     operations = [{"op": "add", "path": "/columns/1/description", "value": "Where to write."}]
     path = f"/tables/{world['orders']['id']}"
     assert administrator.patch(path, content=json.dumps(operations), headers=PATCH).is_success
-    event = administrator.get("/events", params={"entityId": world["orders"]["id"]}).json()["data"][-1]
-    answer = administrator.get(f"/events/{event['id']}/impact").json()
-    assert answer["event"] == {key: event[key] for key in ("id", "eventType", "timestamp")}
+    change = administrator.get("/events", params={"entityId": world["orders"]["id"]}).json()["data"][-1]
+    answer = administrator.get(f"/events/{change['id']}/impact").json()
+    assert answer["event"] == {key: change[key] for key in ("id", "eventType", "timestamp")}
     assert answer["columns"] == ["warehouse.shop.public.orders.email"]
     assert by_name(answer)["sales"]["basis"] == "table"
 
@@ -120,16 +181,16 @@ def test_the_impact_of_an_event_follows_the_columns_it_changed(
 def test_a_dropped_column_still_says_whom_it_concerned(administrator: httpx.Client, world: dict[str, Json]) -> None:
     content = json.dumps([{"op": "remove", "path": "/columns/0"}])
     assert administrator.patch(f"/tables/{world['clean']['id']}", content=content, headers=PATCH).is_success
-    event = administrator.get("/events", params={"entityId": world["clean"]["id"]}).json()["data"][-1]
-    assets = by_name(administrator.get(f"/events/{event['id']}/impact").json())
+    change = administrator.get("/events", params={"entityId": world["clean"]["id"]}).json()["data"][-1]
+    assets = by_name(administrator.get(f"/events/{change['id']}/impact").json())
     assert assets["sales"]["affectedColumns"] == ["warehouse.shop.public.sales.id"]
     assert assets["revenue"]["basis"] == "table"
 
 
 def test_the_impact_of_a_hard_delete_is_still_known(administrator: httpx.Client, world: dict[str, Json]) -> None:
     assert administrator.delete(f"/tables/{world['clean']['id']}?hardDelete=true").is_success
-    event = administrator.get("/events", params={"entityDeleted": "table"}).json()["data"][-1]
-    answer = administrator.get(f"/events/{event['id']}/impact").json()
+    change = administrator.get("/events", params={"entityDeleted": "table"}).json()["data"][-1]
+    answer = administrator.get(f"/events/{change['id']}/impact").json()
     assert sorted(by_name(answer)) == ["revenue", "sales"]
 
 

@@ -7,7 +7,7 @@ find downstream assets by ``reach`` in ``store/recipients/relations_over_time.py
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tocsin.model import fqn as names
@@ -51,18 +51,35 @@ class _Use:
     to_column: str | None
 
 
+_Uses = tuple[Mapping[str, Sequence[_Use]], Mapping[str, Sequence[_Use]]]
+"""The uses of every column, and of every column inside it."""
+
+
 def used_columns(edges: Iterable[Edge], changed: Collection[str]) -> dict[str, set[str]]:
     """Return, by asset id, the columns derived from the changed columns by column lineage.
 
     A column inside or around a changed one counts as changed. An asset that uses one for something else
     than a column has an empty set.
     """
-    exactly, uses_around = _uses(edges)
+    return _columns_made(_uses(edges), changed)
+
+
+def users_by_column(edges: Iterable[Edge], columns: Iterable[str]) -> dict[str, set[str]]:
+    """Return the ids of the assets that use each of these columns by column lineage, also through other assets."""
+    uses = _uses(edges)
+    return {column: set(_columns_made(uses, (column,))) for column in columns}
+
+
+def _columns_made(uses: _Uses, changed: Collection[str]) -> dict[str, set[str]]:
+    exactly, uses_around = uses
     columns_by_asset: dict[str, set[str]] = defaultdict(set)
     visited_columns, columns_to_visit = set(changed), list(changed)
     while columns_to_visit:
         column = columns_to_visit.pop()
-        for use in (*uses_around[column], *(use for name in _outwards(column) for use in exactly[name])):
+        for use in (
+            *uses_around.get(column, ()),
+            *(use for name in _outwards(column) for use in exactly.get(name, ())),
+        ):
             for user_id in use.user_ids:
                 columns_by_asset[user_id].update([use.to_column] if use.to_column and user_id == use.to_id else [])
             if use.to_column and use.to_column not in visited_columns:
@@ -111,7 +128,7 @@ def counts(reached: Sequence[Reached]) -> Document:
     }
 
 
-def _uses(edges: Iterable[Edge]) -> tuple[dict[str, list[_Use]], dict[str, list[_Use]]]:
+def _uses(edges: Iterable[Edge]) -> _Uses:
     """Return the uses of every column, and of every column inside it."""
     exactly: dict[str, list[_Use]] = defaultdict(list)
     around: dict[str, list[_Use]] = defaultdict(list)

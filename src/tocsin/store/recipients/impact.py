@@ -59,11 +59,20 @@ class Impact:
 
     def people(self, owners: Iterable[Document]) -> set[str]:
         """Return the ids of the people these owners are or consist of, without bots and who is deleted."""
-        references = list(owners)
-        teams = {owner["id"] for owner in references if owner["type"] == "team"}
-        users = {owner["id"] for owner in references if owner["type"] == "user"}
-        users |= {member.user_id for member in self._directory.members(teams)}
-        return {person.id for person in self._directory.people(users) if not (person.is_bot or person.deleted)}
+        return set().union(*self.people_by_owner(owners).values())
+
+    def people_by_owner(self, owners: Iterable[Document]) -> dict[str, set[str]]:
+        """Return, by the id of each owner, the people that ``people`` returns of it."""
+        types = {owner["id"]: owner["type"] for owner in owners}
+        pairs = {(owner_id, owner_id) for owner_id, type_ in types.items() if type_ == "user"}
+        teams = {owner_id for owner_id, type_ in types.items() if type_ == "team"}
+        pairs |= {(member.team_id, member.user_id) for member in self._directory.members(teams)}
+        users = self._directory.people({user_id for _, user_id in pairs})
+        active = {person.id for person in users if not (person.is_bot or person.deleted)}
+        people: dict[str, set[str]] = {owner_id: set() for owner_id in types}
+        for owner_id, user_id in pairs:
+            people[owner_id] |= {user_id} & active
+        return people
 
     def followers(self, entity_id: str) -> list[str]:
         """Return the ids of the people who follow an asset, without bots and who is deleted."""

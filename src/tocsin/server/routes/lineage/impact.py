@@ -63,7 +63,7 @@ def impact(
     """Return everything downstream by type and level, with owners; ``columns`` (comma list) narrows it."""
     row = kind_of_type(entity_type)
     document = visible_document(row, key, caller, include="all")
-    root = _reference(row.name, document)
+    root = reference_to(row.name, document)
     return answer(_impact_json(caller, _Question(root, depth, limit, _requested_columns(row, document, columns))))
 
 
@@ -164,6 +164,7 @@ def _subject(event: ChangeEvent) -> Document:
     return reference | {"name": (event.entity or {}).get("name", fqn)}
 
 
-def _reference(entity_type: str, document: Document) -> Document:
+def reference_to(entity_type: str, document: Document) -> Document:
+    """Return a reference to an asset, by which a walk begins."""
     keys = ("id", "name", "fullyQualifiedName")
     return {"type": entity_type} | {key: document[key] for key in keys}

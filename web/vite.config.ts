@@ -31,7 +31,7 @@ export default defineConfig({
     license: { fileName: 'licences.md' },
   },
   worker: { format: 'es' },
-  server: { proxy: { '/api': proxied, '/healthcheck': proxied } },
+  server: { proxy: { '^/api/': proxied, '/healthcheck': proxied } },
   ...(process.env.VITEST ? { resolve: { conditions: ['browser'] } } : {}),
   test: { environment: 'jsdom', include: ['tests/**/*.test.ts'], setupFiles: ['tests/setup.ts'] },
 });

@@ -58,8 +58,8 @@ export type TestCase = Schemas['TestCase'];
 const PAGE = 20;
 const DAY_MS = 86_400_000;
 
-// All collections have the routes of tables: their types stand for those of the others.
-const collection = (type: string): 'tables' => {
+/** Return the collection of a type; all have the routes of tables, whose types stand for those of the others. */
+export const collection = (type: string): 'tables' => {
   const name = collectionOf(type);
   if (!name) throw new ApiError(404, `There are no pages of the type ${type}.`);
   return name as 'tables';
@@ -172,6 +172,20 @@ export const readImpact = (type: string, fqn: string, columns: readonly string[]
     }),
   );
 
+export type ColumnReaders = Schemas['ColumnImpact']['data'][number];
+
+/** Return how many assets and people read each column of an asset, by its name in the asset. */
+export async function readColumnReaders(
+  type: string,
+  fqn: string,
+): Promise<ReadonlyMap<string, ColumnReaders>> {
+  const params = { path: { entity_type: type, fqn } };
+  const { data } = await dataOf(
+    api.GET('/api/v1/lineage/{entity_type}/name/{fqn}/impact/columns', { params }),
+  );
+  return new Map(data.map((each) => [each.column, each]));
+}
+
 /** Return the pending change requests of an entity. */
 export async function readChangeRequests(type: string, fqn: string): Promise<readonly ChangeRequest[]> {
   const params = { query: { asset: fqn, type, limit: 20 } as never };
@@ -238,14 +252,6 @@ export async function readRuns(type: string, fqn: string): Promise<readonly Resu
     status: run.pipelineState ?? '',
   }));
 }
-
-/** Return a page of the assets of a domain, tag, person or team. */
-export const readMembers = async (type: string, fqn: string) =>
-  (await dataOf(
-    api.GET(`/api/v1/${collection(type)}/name/{fqn}/assets` as '/api/v1/domains/name/{fqn}/assets', {
-      params: { path: { fqn }, query: { limit: 100 } },
-    }),
-  )) as unknown as { data: Reference[]; paging: { total?: number } };
 
 /** Return people and teams by a word. */
 export async function findPeople(word: string, kinds: readonly string[]): Promise<Reference[]> {

@@ -16,6 +16,21 @@ export const readThreads = (type: string, fqn: string, after = '') =>
     }),
   ) as Promise<{ data: Thread[]; paging: { after?: string; total?: number } }>;
 
+/** Return how much is open about an asset and its parts: conversations, tasks that are not done, announcements. */
+export async function countThreads(type: string, fqn: string): Promise<number> {
+  const query = { entityLink: `<#E::${type}::${fqn}>` } as never;
+  const counts = await dataOf(api.GET('/api/v1/feed/count', { params: { query } }));
+  return (counts as unknown as Record<string, number>[]).reduce(
+    (sum, each) =>
+      sum +
+      (each.conversationCount ?? 0) +
+      (each.openTaskCount ?? 0) +
+      (each.activeAnnouncementCount ?? 0) +
+      (each.inactiveAnnouncementCount ?? 0),
+    0,
+  );
+}
+
 /** Return all posts of a thread, oldest first. */
 export const readPosts = async (id: string) =>
   (await dataOf(api.GET('/api/v1/feed/{thread_id}/posts', { params: { path: { thread_id: id } } }))).data;

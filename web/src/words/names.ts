@@ -24,6 +24,10 @@ export function stepsOf(fullName: string): string[] {
   );
 }
 
+/** Return a name as a step of a full name: in quotes where it has dots or quotes. */
+export const quoted = (name: string): string =>
+  /[."]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+
 /** Return the last step of a full name: what something is called where it lies. */
 export function nameOf(fullName: string | null | undefined): string {
   return stepsOf(fullName ?? '').at(-1) ?? '';

@@ -64,6 +64,7 @@ export const labelOf = (type: string | null | undefined): string =>
 export function pluralOf(type: string): string {
   const label = labelOf(type);
   if (type === 'user') return 'people';
+  if (label.endsWith('x')) return `${label}es`;
   return label.endsWith('y') ? `${label.slice(0, -1)}ies` : `${label}s`;
 }
 

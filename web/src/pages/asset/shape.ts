@@ -1,6 +1,6 @@
 // What an asset is made of: columns, fields, tasks, features or children, and how its tabs are called.
 import type { Entity, Label, Member, Version } from '../../api/assets';
-import { stepsOf } from '../../words/names';
+import { quoted } from '../../words/names';
 import type { Reference } from '../../words/references';
 
 type Inner = Record<string, unknown> | undefined;
@@ -9,10 +9,12 @@ const inner = (entity: Entity, key: string, below: string): Member[] | undefined
 
 export type Members = { label: string; noun: string; path: string; list: readonly Member[] };
 
-/** Return the parts of an entity, and where they are in its document; null for one without. */
-export function membersOf(type: string, entity: Entity): Members | null {
-  const parts = (label: string, noun: string, path: string, list: Member[] | undefined): Members | null =>
-    list?.length ? { label, noun, path, list } : null;
+/** Return the lists of parts of an entity, and where they are in its document. */
+export function partsOf(type: string, entity: Entity): Members[] {
+  const parts = (label: string, noun: string, path: string, list: Member[] | undefined): Members[] =>
+    list?.length ? [{ label, noun, path, list }] : [];
+  const fields = (key: string, label: string) =>
+    parts(label, 'field', `/${key}/schemaFields`, inner(entity, key, 'schemaFields'));
   switch (type) {
     case 'table':
     case 'dashboardDataModel':
@@ -20,19 +22,9 @@ export function membersOf(type: string, entity: Entity): Members | null {
     case 'container':
       return parts('Columns', 'column', '/dataModel/columns', inner(entity, 'dataModel', 'columns'));
     case 'topic':
-      return parts(
-        'Fields',
-        'field',
-        '/messageSchema/schemaFields',
-        inner(entity, 'messageSchema', 'schemaFields'),
-      );
+      return fields('messageSchema', 'Fields');
     case 'apiEndpoint':
-      return parts(
-        'Fields',
-        'field',
-        '/responseSchema/schemaFields',
-        inner(entity, 'responseSchema', 'schemaFields'),
-      );
+      return [...fields('requestSchema', 'Fields asked for'), ...fields('responseSchema', 'Fields answered')];
     case 'searchIndex':
       return parts('Fields', 'field', '/fields', entity.fields as Member[] | undefined);
     case 'pipeline':
@@ -40,8 +32,16 @@ export function membersOf(type: string, entity: Entity): Members | null {
     case 'mlmodel':
       return parts('Features', 'feature', '/mlFeatures', entity.mlFeatures as Member[] | undefined);
     default:
-      return null;
+      return [];
   }
+}
+
+/** Return how many parts an entity has, and how they are called together; null for one without. */
+export function countedParts(type: string, entity: Entity): { label: string; count: number } | null {
+  const lists = partsOf(type, entity);
+  if (!lists[0]) return null;
+  const label = `${lists[0].noun[0]!.toUpperCase()}${lists[0].noun.slice(1)}s`;
+  return { label, count: lists.reduce((sum, { list }) => sum + list.length, 0) };
 }
 
 /** Return what lies in an entity, by what people call it: the tables of a schema, the charts of a dashboard. */
@@ -91,7 +91,7 @@ export type Traced = {
   before?: Member | string;
 };
 
-/** Return the last change of each column within a time, by its name. */
+/** Return the last change of each column within a time, by its path in the asset. */
 export function tracesOf(versions: readonly Version[], sinceMs: number): ReadonlyMap<string, Traced> {
   const traces = new Map<string, Traced>();
   const note = (name: string, traced: Traced) => traces.has(name) || traces.set(name, traced);
@@ -100,17 +100,14 @@ export function tracesOf(versions: readonly Version[], sinceMs: number): Readonl
     if (atMs < sinceMs || !change) continue;
     for (const { name, oldValue } of change.fieldsDeleted ?? [])
       for (const member of membersIn(name, oldValue))
-        note(member.name, { kind: 'removed', version, before: member });
+        note(quoted(member.name), { kind: 'removed', version, before: member });
     for (const { name, newValue } of change.fieldsAdded ?? [])
-      for (const member of membersIn(name, newValue)) note(member.name, { kind: 'added', version });
+      for (const member of membersIn(name, newValue)) note(quoted(member.name), { kind: 'added', version });
     for (const { name, oldValue } of change.fieldsUpdated ?? []) {
       const [, column, field] = (name ?? '').match(/^columns\.(.+)\.(\w+)$/) ?? [];
       if (!column || !field) continue;
       const isType = field === 'dataType' && typeof oldValue === 'string';
-      note(
-        stepsOf(column).join('.'),
-        isType ? { kind: 'type', version, before: oldValue } : { kind: 'changed', version },
-      );
+      note(column, isType ? { kind: 'type', version, before: oldValue } : { kind: 'changed', version });
     }
   }
   return traces;
@@ -143,3 +140,13 @@ const UNFOLLOWABLE = [
 
 /** Return whether people can follow entities of a type. */
 export const isFollowable = (type: string): boolean => !UNFOLLOWABLE.includes(type);
+
+const LINEAGE =
+  /^(table|topic|dashboard|chart|pipeline|mlmodel|container|searchIndex|apiEndpoint|dashboardDataModel|storedProcedure|metric|report)$/;
+/** Return whether assets of a type have lineage. */
+export const hasLineage = (type: string): boolean => LINEAGE.test(type);
+/** Return whether an asset has tests, or is one, or has runs. */
+export const hasTests = (type: string): boolean =>
+  /^(table|testCase|testSuite|pipeline|ingestionPipeline)$/.test(type);
+/** Return whether an asset may have a profile or sample data. */
+export const hasProfile = (type: string): boolean => /^(table|container|topic|searchIndex)$/.test(type);

@@ -1,0 +1,55 @@
+// What lies in an asset or belongs to it: contents of services, assets of domains, and properties that types were given.
+import type { Reference } from '../words/references';
+import { collection, type Entity } from './assets';
+import { api, dataOf } from './client';
+
+/** Return what the organisation has added to the properties of a type. */
+export async function readCustomProperties(type: string) {
+  const params = { path: { fqn: type }, query: { fields: 'customProperties' as never } };
+  const answer = await dataOf(api.GET('/api/v1/metadata/types/name/{fqn}', { params }));
+  return (
+    (answer as { customProperties?: { name: string; displayName?: string; description?: string }[] })
+      .customProperties ?? []
+  );
+}
+
+/** The collections whose members are found by what they lie in, and by which parameter. */
+const contents: Record<string, readonly [type: string, parameter: string, by: 'id' | 'name']> = {
+  databaseService: ['database', 'service', 'name'],
+  dashboardService: ['dashboard', 'service', 'name'],
+  messagingService: ['topic', 'service', 'name'],
+  pipelineService: ['pipeline', 'service', 'name'],
+  mlmodelService: ['mlmodel', 'service', 'name'],
+  storageService: ['container', 'service', 'name'],
+  apiService: ['apiCollection', 'service', 'name'],
+  searchService: ['searchIndex', 'service', 'name'],
+  glossary: ['glossaryTerm', 'glossary', 'id'],
+  classification: ['tag', 'parent', 'name'],
+};
+/** Return the type of what lies in an entity of a type; undefined where nothing does. */
+export const contentTypeOf = (type: string): string | undefined => contents[type]?.[0];
+
+/** Return a page of what lies in a service, glossary or classification. */
+export async function readContents(
+  type: string,
+  entity: Entity,
+): Promise<{ data: Reference[]; total: number }> {
+  const [member, parameter, by] = contents[type]!;
+  const value = by === 'id' ? entity.id : (entity.fullyQualifiedName ?? entity.name);
+  const params = { query: { [parameter]: value, limit: 100 } as never };
+  const page = (await dataOf(
+    api.GET(`/api/v1/${collection(member)}` as '/api/v1/tables', { params }),
+  )) as unknown as { data: Reference[]; paging: { total?: number } };
+  return {
+    data: page.data.map((each) => ({ ...each, type: member })),
+    total: page.paging.total ?? page.data.length,
+  };
+}
+
+/** Return a page of the assets of a domain, tag, person or team. */
+export const readMembers = async (type: string, fqn: string) =>
+  (await dataOf(
+    api.GET(`/api/v1/${collection(type)}/name/{fqn}/assets` as '/api/v1/domains/name/{fqn}/assets', {
+      params: { path: { fqn }, query: { limit: 100 } },
+    }),
+  )) as unknown as { data: Reference[]; paging: { total?: number } };

@@ -1,0 +1,91 @@
+// What pages of assets say of an asset: its details, its parts, its sample data, and traces of its columns.
+import { describe, expect, it } from 'vitest';
+import type { Entity, Version } from '../src/api/assets';
+import { MASK, sampleOf } from '../src/api/data';
+import { bytesOf, codeOf, detailsOf } from '../src/pages/asset/details';
+import { countedParts, partsOf, tracesOf } from '../src/pages/asset/shape';
+import { quoted, stepsOf } from '../src/words/names';
+import { entityTypes, pluralOf } from '../src/words/types';
+
+const entity = (more: Record<string, unknown>): Entity => ({ id: 'i', name: 'n', ...more });
+
+describe('details', () => {
+  it('are said in words, custom properties by their labels and last', () => {
+    const topic = entity({
+      service: {},
+      serviceType: 'Kafka',
+      partitions: 12,
+      retentionTime: 604_800_000,
+      cleanupPolicies: ['delete'],
+      extension: { tier: { name: 'gold' }, isOpen: true },
+    });
+    expect(detailsOf(topic, [{ name: 'tier', displayName: 'Rank' }])).toEqual([
+      { label: 'Partitions', text: '12', href: undefined },
+      { label: 'Kept for', text: '7 days', href: undefined },
+      { label: 'Clean-up', text: 'delete', href: undefined },
+      { label: 'Rank', text: 'gold', href: undefined },
+      { label: 'isOpen', text: 'yes', href: undefined },
+    ]);
+  });
+  it('link only what a browser may open', () => {
+    const links = detailsOf(
+      entity({ sourceUrl: 'https://bi.example.com', extension: { x: 'javascript:alert(1)' } }),
+    );
+    expect(links.map(({ href }) => href)).toEqual(['https://bi.example.com', undefined]);
+  });
+  it('show code as it is, and sizes in units', () => {
+    expect(codeOf(entity({ storedProcedureCode: { code: 'BEGIN;' }, sql: ' ' }))).toEqual([
+      { label: 'Code', text: 'BEGIN;' },
+    ]);
+    expect([bytesOf(0), bytesOf(1536), bytesOf(73_400_320)]).toEqual(['0 bytes', '1.5 kB', '70 MB']);
+  });
+});
+
+describe('parts', () => {
+  it('of an endpoint are what it is asked and what it answers', () => {
+    const field = { name: 'id' };
+    const endpoint = entity({
+      requestSchema: { schemaFields: [field] },
+      responseSchema: { schemaFields: [field, field] },
+    });
+    expect(partsOf('apiEndpoint', endpoint).map(({ path }) => path)).toEqual([
+      '/requestSchema/schemaFields',
+      '/responseSchema/schemaFields',
+    ]);
+    expect(countedParts('apiEndpoint', endpoint)).toEqual({ label: 'Fields', count: 3 });
+    expect(countedParts('dashboard', endpoint)).toBeNull();
+  });
+  it('have a plural for every type', () => {
+    expect(Object.keys(entityTypes).map(pluralOf)).toContain('search indexes');
+    expect(['glossary', 'query', 'apiCollection', 'mlmodel'].map(pluralOf)).toEqual([
+      'glossaries',
+      'queries',
+      'API collections',
+      'ML models',
+    ]);
+  });
+  it('with dots in their names are traced by their path', () => {
+    const change = { fieldsAdded: [{ name: 'columns', newValue: JSON.stringify([{ name: 'a.b' }]) }] };
+    const version = { version: 0.2, atMs: 5, document: { changeDescription: change } } as unknown as Version;
+    expect([...tracesOf([version], 0).keys()]).toEqual(['"a.b"']);
+    expect(stepsOf(quoted('a."b'))).toEqual(['a."b']);
+    expect(quoted('plain')).toBe('plain');
+  });
+});
+
+describe('sample data', () => {
+  it('leaves out what one may not see, and names it', () => {
+    const rows = [
+      [1, MASK],
+      [null, MASK],
+    ];
+    expect(sampleOf({ columns: ['id', 'email'], rows })).toEqual({
+      columns: ['id'],
+      rows: [[1], [null]],
+      messages: [],
+      hidden: ['email'],
+    });
+    expect(sampleOf({ columns: ['id'], rows: [] })).toBeNull();
+    expect(sampleOf(undefined)).toBeNull();
+  });
+});

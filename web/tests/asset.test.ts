@@ -1,7 +1,8 @@
 // What pages of assets say of an asset: its details, its parts, its sample data, and traces of its columns.
 import { describe, expect, it } from 'vitest';
-import type { Entity, Version } from '../src/api/assets';
+import type { Entity, FeedEntry, Version } from '../src/api/assets';
 import { MASK, sampleOf } from '../src/api/data';
+import { changesOf, daysOf } from '../src/pages/asset/activity';
 import { bytesOf, codeOf, detailsOf } from '../src/pages/asset/details';
 import { countedParts, partsOf, tracesOf } from '../src/pages/asset/shape';
 import { quoted, stepsOf } from '../src/words/names';
@@ -87,5 +88,30 @@ describe('sample data', () => {
     });
     expect(sampleOf({ columns: ['id'], rows: [] })).toBeNull();
     expect(sampleOf(undefined)).toBeNull();
+  });
+});
+
+describe('activity', () => {
+  const entry = (title: string, at: number, more: object = {}) =>
+    ({
+      title,
+      breaking: false,
+      event: { id: `${at}`, timestamp: at, userName: 'priya', eventType: 'entityUpdated' },
+      ...more,
+    }) as unknown as FeedEntry;
+  it('says once what is said again in a row, unless a reason was given', () => {
+    const noon = Date.UTC(2026, 10, 30, 12);
+    const days = daysOf([
+      entry('passes', noon),
+      entry('passes', noon - 1),
+      entry('passes', noon - 2, { reason: 'mended' }),
+      entry('passes', noon - 86_400_000),
+    ]);
+    expect(days.map(({ happenings }) => happenings.map(({ again }) => again.length))).toEqual([[1, 0], [0]]);
+  });
+  it('names each change where the title cannot', () => {
+    const two = { semanticChanges: [{ text: 'a changed' }, { text: 'b removed' }] };
+    expect(changesOf(entry('x', 1, two))).toEqual(['a changed', 'b removed']);
+    expect(changesOf(entry('x', 1, { semanticChanges: [{ text: 'a changed' }] }))).toEqual([]);
   });
 });

@@ -1,9 +1,11 @@
 // What pages of assets say of an asset: its details, its parts, its sample data, and traces of its columns.
 import { describe, expect, it } from 'vitest';
-import type { Entity, FeedEntry, Version } from '../src/api/assets';
+import type { Entity, FeedEntry, Member, Version } from '../src/api/assets';
 import { MASK, sampleOf } from '../src/api/data';
 import { changesOf, daysOf } from '../src/pages/asset/activity';
 import { bytesOf, codeOf, detailsOf } from '../src/pages/asset/details';
+import { columnOf, labelsOf, linkTo, parseLabels } from '../src/pages/asset/discussion';
+import { placeOf } from '../src/pages/asset/editing';
 import { countedParts, partsOf, tracesOf } from '../src/pages/asset/shape';
 import { quoted, stepsOf } from '../src/words/names';
 import { entityTypes, pluralOf } from '../src/words/types';
@@ -113,5 +115,31 @@ describe('activity', () => {
     const two = { semanticChanges: [{ text: 'a changed' }, { text: 'b removed' }] };
     expect(changesOf(entry('x', 1, two))).toEqual(['a changed', 'b removed']);
     expect(changesOf(entry('x', 1, { semanticChanges: [{ text: 'a changed' }] }))).toEqual([]);
+  });
+});
+
+describe('what is edited', () => {
+  const columns = [
+    { name: 'a.b' },
+    { name: 'shipping', children: [{ name: 'city', tags: [{ tagFQN: 'PII.Low' }] }] },
+  ];
+  it('is found again by its path, also where columns moved', () => {
+    expect(placeOf(columns as Member[], '"a.b"', '/columns')?.pointer).toBe('/columns/0');
+    expect(placeOf(columns as Member[], 'shipping.city', '/columns')?.pointer).toBe('/columns/1/children/0');
+    expect(placeOf(columns as Member[], 'shipping.gone', '/columns')).toBeNull();
+  });
+  it('has the tags that a task is about', () => {
+    const table = { ...entity({ columns, tags: [{ tagFQN: 'Tier.Tier1' }] }), etag: null };
+    const link = linkTo('table', 's.orders', 'shipping.city', 'tags');
+    expect(link).toBe('<#E::table::s.orders::columns::shipping.city::tags>');
+    expect(columnOf(link)).toBe('shipping.city');
+    expect(columnOf(linkTo('table', 's.orders', '', 'tags'))).toBe('');
+    expect(labelsOf('table', table, 'shipping.city').map(({ tagFQN }) => tagFQN)).toEqual(['PII.Low']);
+    expect(labelsOf('table', table, 'gone')).toEqual([]);
+    expect(labelsOf('table', table, '').map(({ tagFQN }) => tagFQN)).toEqual(['Tier.Tier1']);
+  });
+  it('is not guessed from what another client wrote', () => {
+    expect(parseLabels('[{"tagFQN":"PII.Low"}]')).toEqual([{ tagFQN: 'PII.Low' }]);
+    expect([parseLabels('[1]'), parseLabels('{'), parseLabels(undefined)]).toEqual([null, null, null]);
   });
 });

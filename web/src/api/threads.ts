@@ -41,16 +41,23 @@ type Start = { about: string; message: string };
 export const converse = (start: Start) =>
   dataOf(api.POST('/api/v1/feed', { body: { ...start, type: 'Conversation' } }));
 
-/** Ask people for a description. */
-export const requestDescription = (start: Start, assignees: readonly Reference[]) =>
+export type Request = 'RequestDescription' | 'RequestTag';
+
+/** Ask people for a description or for tags; what one proposes stands in it already. */
+export const requestOf = (
+  start: Start,
+  assignees: readonly Reference[],
+  { type, suggestion = '' }: { type: Request; suggestion?: string },
+) =>
   dataOf(
     api.POST('/api/v1/feed', {
       body: {
         ...start,
         type: 'Task',
         taskDetails: {
-          type: 'RequestDescription',
-          assignees: assignees.map(({ id, type }) => ({ id, type })),
+          type,
+          ...(suggestion ? { suggestion } : {}),
+          assignees: assignees.map(({ id, type: kind }) => ({ id, type: kind })),
         },
       } as never,
     }),
@@ -93,12 +100,53 @@ export const closeTask = (number: number, comment: string) =>
     }),
   );
 
-/** Mark a conversation as resolved, or not. */
-export const setResolved = (id: string, resolved: boolean) =>
+const JSON_PATCH = { 'Content-Type': 'application/json-patch+json' };
+const patchThread = (id: string, body: unknown) =>
   dataOf(
     api.PATCH('/api/v1/feed/{thread_id}', {
       params: { path: { thread_id: id } },
-      body: [{ op: 'replace', path: '/resolved', value: resolved }] as never,
-      headers: { 'Content-Type': 'application/json-patch+json' },
+      body: body as never,
+      headers: JSON_PATCH,
     }),
   );
+
+/** Mark a conversation as resolved, or not. */
+export const setResolved = (id: string, resolved: boolean) =>
+  patchThread(id, [{ op: 'replace', path: '/resolved', value: resolved }]);
+
+/** Change the text and the period of an announcement. */
+export const changeAnnouncement = (id: string, description: string, [startTime, endTime]: [number, number]) =>
+  patchThread(id, [
+    { op: 'add', path: '/announcement/description', value: description },
+    { op: 'add', path: '/announcement/startTime', value: startTime },
+    { op: 'add', path: '/announcement/endTime', value: endTime },
+  ]);
+
+/** Delete a thread with its posts. */
+export const deleteThread = (id: string) =>
+  dataOf(api.DELETE('/api/v1/feed/{thread_id}', { params: { path: { thread_id: id } } }));
+
+export type Reaction = { reactionType: string; user: { id: string } };
+export const reactions = { thumbsUp: '👍', heart: '❤️', hooray: '🎉', eyes: '👀', confused: '😕' } as const;
+
+/** Add one's own reaction to a thread or a post of it, or take it back. */
+export function react(
+  place: { thread: string; post?: string | undefined },
+  list: readonly Reaction[],
+  kind: string,
+  userId: string,
+) {
+  const at = list.findIndex(({ reactionType, user }) => reactionType === kind && user.id === userId);
+  const value = { reactionType: kind, user: { id: userId, type: 'user' } };
+  const body = [
+    at < 0 ? { op: 'add', path: '/reactions/-', value } : { op: 'remove', path: `/reactions/${at}` },
+  ];
+  if (!place.post) return patchThread(place.thread, body);
+  return dataOf(
+    api.PATCH('/api/v1/feed/{thread_id}/posts/{post_id}', {
+      params: { path: { thread_id: place.thread, post_id: place.post } },
+      body: body as never,
+      headers: JSON_PATCH,
+    }),
+  );
+}

@@ -5,7 +5,9 @@ import { MASK, sampleOf } from '../src/api/data';
 import { changesOf, daysOf } from '../src/pages/asset/activity';
 import { bytesOf, codeOf, detailsOf } from '../src/pages/asset/details';
 import { columnOf, labelsOf, linkTo, parseLabels } from '../src/pages/asset/discussion';
+import { differencesOf } from '../src/pages/asset/differences';
 import { placeOf } from '../src/pages/asset/editing';
+import { valuesOf } from '../src/pages/asset/values';
 import { countedParts, partsOf, tracesOf } from '../src/pages/asset/shape';
 import { quoted, stepsOf } from '../src/words/names';
 import { entityTypes, pluralOf } from '../src/words/types';
@@ -141,5 +143,66 @@ describe('what is edited', () => {
   it('is not guessed from what another client wrote', () => {
     expect(parseLabels('[{"tagFQN":"PII.Low"}]')).toEqual([{ tagFQN: 'PII.Low' }]);
     expect([parseLabels('[1]'), parseLabels('{'), parseLabels(undefined)]).toEqual([null, null, null]);
+  });
+});
+
+describe('what is brought back', () => {
+  const from = entity({
+    owners: [
+      { id: 'p', type: 'user', name: 'priya' },
+      { id: 't', type: 'team', inherited: true },
+    ],
+    tags: [
+      { tagFQN: 'PII.Low', labelType: 'Manual' },
+      { tagFQN: 'A.B', labelType: 'Derived' },
+    ],
+    columns: [
+      { name: 'ship', children: [{ name: 'city', tags: [{ tagFQN: 'PII.Low', labelType: 'Manual' }] }] },
+    ],
+  });
+  const now = entity({ columns: [{ name: 'id' }, { name: 'ship', children: [{ name: 'city', tags: [] }] }] });
+  const restored = (change: object) => differencesOf(change, now, from).map(({ restore }) => restore);
+
+  it('are owners and tags as they were, without what comes by itself', () => {
+    const list = JSON.stringify([{ id: 'p', type: 'user', name: 'priya' }]);
+    expect(restored({ fieldsDeleted: [{ name: 'owners', oldValue: list }] })).toEqual([
+      { op: 'add', path: '/owners', value: [{ id: 'p', type: 'user' }] },
+    ]);
+    expect(restored({ fieldsDeleted: [{ name: 'tags', oldValue: '[]' }] })).toEqual([
+      { op: 'add', path: '/tags', value: [{ tagFQN: 'PII.Low', labelType: 'Manual' }] },
+    ]);
+  });
+  it('are parts of nested columns, where they are now', () => {
+    expect(
+      restored({
+        fieldsUpdated: [{ name: 'columns.ship.city.description', oldValue: 'Town.', newValue: 'x' }],
+      }),
+    ).toEqual([{ op: 'add', path: '/columns/1/children/0/description', value: 'Town.' }]);
+    expect(restored({ fieldsDeleted: [{ name: 'columns.ship.city.tags', oldValue: '[]' }] })).toEqual([
+      { op: 'add', path: '/columns/1/children/0/tags', value: [{ tagFQN: 'PII.Low', labelType: 'Manual' }] },
+    ]);
+    expect(restored({ fieldsUpdated: [{ name: 'columns.gone.description', oldValue: 'x' }] })).toEqual([
+      null,
+    ]);
+  });
+});
+
+describe('results', () => {
+  it('show what was measured, oldest first, failures red', () => {
+    const results = [
+      { atMs: 2, status: 'Failed', values: { nullCount: 3, other: 0 } },
+      { atMs: 1, status: 'Success', values: { nullCount: 0, other: 0 } },
+    ];
+    expect(
+      valuesOf(results).map(({ name, bars }) => [name, bars.map(({ count, tone }) => [count, tone])]),
+    ).toEqual([
+      [
+        'Null count',
+        [
+          [0, 'muted'],
+          [3, 'danger'],
+        ],
+      ],
+    ]);
   });
 });

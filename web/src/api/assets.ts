@@ -217,7 +217,12 @@ export async function readTests(type: string, fqn: string): Promise<readonly Tes
   return (page as { data: TestCase[] }).data;
 }
 
-export type Result = { atMs: number; status: string; text?: string | undefined };
+export type Result = {
+  atMs: number;
+  status: string;
+  text?: string | undefined;
+  values?: Record<string, number>;
+};
 
 /** Return the results of a test of the last 30 days, newest first. */
 export async function readResults(fqn: string): Promise<readonly Result[]> {
@@ -228,6 +233,11 @@ export async function readResults(fqn: string): Promise<readonly Result[]> {
     atMs: each.timestamp ?? 0,
     status: each.testCaseStatus ?? '',
     text: each.result ?? undefined,
+    values: Object.fromEntries(
+      (each.testResultValue ?? []).flatMap(({ name = '', value }) =>
+        value && Number.isFinite(Number(value)) ? [[name, Number(value)]] : [],
+      ),
+    ),
   }));
 }
 

@@ -1,6 +1,8 @@
 // The differences of two versions as rows: which field, what it was, what it is, and how one of them is brought back.
-import type { Entity, Member, Operation } from '../../api/assets';
+import type { Entity, Label, Member, Operation } from '../../api/assets';
 import { stepsOf } from '../../words/names';
+import type { Reference } from '../../words/references';
+import { placeOf } from './editing';
 
 type Change = { name?: string; oldValue?: unknown; newValue?: unknown };
 export type Difference = {
@@ -44,8 +46,8 @@ export function textOf(value: unknown): string {
   return [called, dataType, description].filter(Boolean).map(String).join(' ');
 }
 
-/** Return the differences, one for each column that came or went and for each other field. */
-export function differencesOf(description: Description, now: Entity): Difference[] {
+/** Return the differences to a version, one for each column that came or went and for each other field. */
+export function differencesOf(description: Description, now: Entity, from?: Entity): Difference[] {
   const breaking = new Set((description.breakingReasons ?? []).map(({ field }) => field));
   const rows: Difference[] = [];
   const add = (name: string, before: unknown, after: unknown) => {
@@ -61,7 +63,7 @@ export function differencesOf(description: Description, now: Entity): Difference
         before: member ? (before === undefined ? '' : textOf(old)) : textOf(before),
         after: member ? (before === undefined ? textOf(member) : '') : textOf(after),
         isBreaking: [...breaking].some((each) => each === field || (!!each && field.startsWith(`${each}.`))),
-        restore: restoreOf(name, parsed(before), member, now),
+        restore: restoreOf(name, parsed(before), member, { now, from: from ?? now }),
       });
     }
   };
@@ -95,9 +97,17 @@ function wordsOf(name: string): { label: string; part: string } {
   };
 }
 
+type Documents = { now: Entity; from: Entity };
+const columnsOf = (entity: Entity): Member[] => (entity.columns as Member[] | undefined) ?? [];
+
 /** Return the change that brings one field back as it was; null where only the whole version can be. */
-function restoreOf(name: string, before: unknown, member: Member | null, now: Entity): Operation | null {
-  const columns = (now.columns as Member[] | undefined) ?? [];
+function restoreOf(
+  name: string,
+  before: unknown,
+  member: Member | null,
+  { now, from }: Documents,
+): Operation | null {
+  const columns = columnsOf(now);
   if (member) {
     const index = columns.findIndex((each) => each.name === member.name);
     if (before === undefined) return index < 0 ? null : { op: 'remove', path: `/columns/${index}` };
@@ -105,12 +115,18 @@ function restoreOf(name: string, before: unknown, member: Member | null, now: En
   }
   const [, column, part] = name.match(/^columns\.(.+)\.(\w+)$/) ?? [];
   if (column && part) {
-    const index = columns.findIndex((each) => each.name === stepsOf(column).join('.'));
-    return index < 0 ? null : { op: 'add', path: `/columns/${index}/${part}`, value: before ?? '' };
+    const place = placeOf(columns, column, '/columns');
+    const value = part === 'tags' ? ownOf(placeOf(columnsOf(from), column, '')?.member.tags) : (before ?? '');
+    return place && { op: 'add', path: `${place.pointer}/${part}`, value };
   }
-  if (!/^(description|displayName|owners|domains)$/.test(name)) return null;
-  if (before === undefined && name !== 'description') return null;
-  return name === 'owners' || name === 'domains'
-    ? null
-    : { op: 'add', path: `/${name}`, value: before ?? '' };
+  if (name === 'tags') return { op: 'add', path: '/tags', value: ownOf(from.tags) };
+  if (name === 'owners' || name === 'domains')
+    return { op: 'add', path: `/${name}`, value: ownReferencesOf(from[name]) };
+  if (name === 'description' || (name === 'displayName' && before !== undefined))
+    return { op: 'add', path: `/${name}`, value: before ?? '' };
+  return null;
 }
+// What is derived or inherited comes back by itself.
+const ownOf = (labels: readonly Label[] = []) => labels.filter(({ labelType }) => labelType !== 'Derived');
+const ownReferencesOf = (list: readonly Reference[] = []) =>
+  list.filter(({ inherited }) => !inherited).map(({ id, type }) => ({ id, type }));

@@ -65,7 +65,6 @@ export function listsOf(type: string, entity: Entity): { label: string; list: re
     ['relatedTerms', 'Related terms'],
     ['reviewers', 'Reviewers'],
     ['experts', 'Experts'],
-    ['assets', 'Assets'],
   ];
   return keys.flatMap(([key, label]) => {
     const list = entity[key];

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
 from tests.browser.logged_in import log_in
+from tests.entries import entry_of
 from tests.serving import Served
 
 from tocsin.server.bootstrap import ADMINISTRATOR
+from tocsin.store.catalogue.search.writes import SearchWrites
 
 pytestmark = pytest.mark.browser
 
@@ -19,14 +24,14 @@ def test_an_administrator_makes_a_domain_and_a_bot_and_sees_rights_and_health(se
     page.get_by_label("Name", exact=True).fill("Shop")
     page.get_by_label("Description").fill("Carts <b>and</b> orders.")
     page.get_by_role("button", name="Make the domain").click()
-    row = page.get_by_role("listitem").filter(has_text="Carts <b>and</b> orders.")
-    expect(row).to_contain_text("no owner: nobody told")
+    pane = page.get_by_role("region", name="What is chosen")
+    expect(pane).to_contain_text("Carts <b>and</b> orders.")
+    expect(pane).to_contain_text("Nobody: it has no owner and no follower.")
     page.get_by_role("button", name="Undo").click()
-    expect(row).to_have_count(0)
+    expect(page.get_by_role("heading", name="There are no domains yet.")).to_be_visible()
     page.get_by_role("link", name="Policies").click()
-    policy = page.get_by_role("listitem").filter(has_text="Organization Policy").first
-    policy.get_by_text("rules").click()
-    expect(policy).to_contain_text("view all of everything")
+    page.get_by_role("link", name="Organization Policy").click()
+    expect(pane).to_contain_text("view all of everything")
     page.get_by_role("link", name="Who may?").click()
     expect(page.get_by_role("row", name="edit description may")).to_be_visible()
 
@@ -37,12 +42,98 @@ def test_an_administrator_makes_a_domain_and_a_bot_and_sees_rights_and_health(se
     page.get_by_label("Name", exact=True).fill("dbt-ingestion")
     page.get_by_role("button", name="Make the bot").click()
     page.get_by_role("button", name="Give a new token").click()
+    page.get_by_role("button", name="Give the token").click()
     token = page.get_by_label("The token of dbt-ingestion", exact=True).inner_text()
     with served.client(token) as client:
         assert client.get("/users/loggedInUser").json()["name"] == "dbt-ingestion"
+        page.get_by_role("button", name="Revoke its token").click()
+        page.get_by_role("button", name="Revoke the token").click()
+        expect(page.get_by_text("can no longer log in")).to_be_visible()
+        assert client.get("/users/loggedInUser").status_code == 401
     page.get_by_role("link", name="People").click()
+    page.get_by_role("button", name="Make a person").click()
+    page.get_by_label("Log-in name").fill("erin")
+    page.get_by_label("Mail").fill("erin@example.org")
+    page.get_by_role("button", name="Make the person").click()
+    password = page.get_by_label("The password of erin", exact=True).inner_text()
+    body = {"email": "erin@example.org", "password": base64.b64encode(password.encode()).decode()}
+    with served.administrator() as client:
+        assert client.post("/users/login", json=body).status_code == 200
+        page.get_by_role("button", name="Done").click()
+        page.get_by_role("button", name="Acts for erin").click()
+        page.get_by_role("menuitem", name="Deactivate").click()
+        expect(page.get_by_text("logged out everywhere")).to_be_visible()
+        assert client.post("/users/login", json=body).status_code == 401
     page.get_by_placeholder("Beginning of a name").fill("adm")
     expect(page.get_by_role("row", name="administrator")).to_have_count(1)
+
+    page.get_by_role("link", name="Retention").click()
+    page.get_by_role("button", name="Set rules").click()
+    page.get_by_label("Days in the log of updated").fill("1")
+    page.get_by_role("button", name="See what they would delete").click()
+    expect(page.get_by_role("alert")).to_contain_text("0 events would be deleted")
+    page.get_by_role("button", name="Save these rules").click()
+    expect(page.get_by_role("row", name="updated 1 day")).to_be_visible()
+    page.keyboard.press("z")
+    expect(page.get_by_text("Everything is kept: no rule removes events.")).to_be_visible()
+
+
+def test_a_steward_keeps_a_glossary_and_gives_a_right(served: Served, sqlite_engine: Engine, page: Page) -> None:
+    """A term is made, moved and brought back; a rule that the server refuses is told at once; who may is answered."""
+    bob_id, client = served.person("bob", displayName="Bob Jones")
+    client.close()
+    with served.administrator() as client:
+        SearchWrites(sqlite_engine).put([entry_of("user", client.get(f"/users/{bob_id}").json())])
+    log_in(page, ADMINISTRATOR["email"], served.password)
+    page.goto("/governance/glossaries")
+    pane = page.get_by_role("region", name="What is chosen")
+    tree = page.get_by_role("region", name="Glossaries")
+    for button, name in (("glossary", "Sales"), ("term", "Revenue"), ("term", "Net")):
+        scope = tree if button == "glossary" else pane
+        scope.get_by_role("button", name=f"{'Make' if button == 'glossary' else 'Add'} a {button}").click()
+        page.get_by_label("Name", exact=True).fill(name)
+        page.get_by_label("Description").fill(f"What {name} means.")
+        page.get_by_role("button", name=f"Make the {button}").click()
+        expect(pane.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    expect(page).to_have_url(f"{served.url}/governance/glossaries/Sales.Revenue.Net")
+    pane.get_by_role("button", name="Move").click()
+    page.get_by_role("button", name="Remove Revenue").click()
+    page.get_by_role("button", name="Move the glossary term").click()
+    expect(page).to_have_url(f"{served.url}/governance/glossaries/Sales.Net")
+    page.keyboard.press("z")
+    expect(page).to_have_url(f"{served.url}/governance/glossaries/Sales.Revenue.Net")
+    pane.get_by_role("button", name="Delete").click()
+    expect(tree.get_by_role("link", name="Net")).to_have_count(0)
+    page.keyboard.press("z")
+    expect(tree.get_by_role("link", name="Net")).to_be_visible()
+
+    page.goto("/governance/policies/DataStewardPolicy")
+    pane.get_by_role("button", name="Add a rule").click()
+    page.get_by_label("Name", exact=True).fill("Owners delete")
+    for field, word in (("Acts", "delete"), ("Of which types", "dashboard")):
+        page.get_by_role("combobox", name=field).fill(word)
+        page.get_by_role("option", name=word, exact=True).click()
+    page.get_by_label("Only if (optional)").fill("isOwner( && x")
+    page.get_by_role("button", name="Save the rule").click()
+    expect(page.get_by_role("alert")).to_contain_text("Line 1, column 10")
+    page.get_by_label("Only if (optional)").fill("isOwner()")
+    page.get_by_role("button", name="Save the rule").click()
+    expect(pane).to_contain_text("delete of dashboard, if isOwner()")
+
+    page.goto("/governance/roles/DataSteward")
+    pane.get_by_role("button", name="add a person or team").click()
+    page.get_by_role("combobox", name="Add a person or team").fill("bob")
+    page.get_by_role("option", name="Bob Jones").click()
+    expect(pane.get_by_role("link", name="bob")).to_be_visible()
+    with served.administrator() as client:
+        assert [role["name"] for role in client.get(f"/users/{bob_id}?fields=roles").json()["roles"]] == ["DataSteward"]
+    page.goto("/governance/rights")
+    page.get_by_role("combobox", name="Person").fill("bob")
+    page.get_by_role("option", name="Bob Jones").click()
+    page.get_by_role("combobox", name="Act", exact=True).select_option("EditOwners")
+    answer = page.get_by_role("status").filter(has_text="edit owners")
+    expect(answer).to_contain_text("Yes: Bob Jones may edit owners of tables.")
+    expect(answer).to_contain_text("DataStewardPolicy")
 
 
 def test_who_is_no_administrator_is_told_so(served: Served, page: Page) -> None:

@@ -1,4 +1,5 @@
 // What administrators read and write: health, lag of the readers, dead letters, people, bots, retention, settings.
+import type { Reference } from '../words/references';
 import { read, write, type Page } from './collections';
 
 export type Health = {
@@ -41,8 +42,8 @@ export type Person = {
   email?: string;
   isAdmin?: boolean;
   fullyQualifiedName: string;
-  teams?: { name: string; displayName?: string }[];
-  roles?: { name: string; displayName?: string }[];
+  teams?: Reference[];
+  roles?: Reference[];
 };
 export type Bot = {
   id: string;
@@ -51,8 +52,29 @@ export type Bot = {
   description?: string;
   botUser?: { id: string; name: string };
 };
+export type RetentionRule = { eventType: string; logDays?: number; auditDays?: number };
+export type RetentionPreview = {
+  log: number;
+  logByType: Record<string, number>;
+  kept: Record<string, number>;
+  isComplete: boolean;
+  takesAway: { setting: string; feature: string; effect: string }[];
+};
+export type Hold = {
+  id: string;
+  reason: string;
+  entityId?: string | null;
+  userName?: string | null;
+  since?: number | null;
+  until?: number | null;
+  setBy?: string;
+  setAt?: number;
+  liftedBy?: string | null;
+  liftedAt?: number | null;
+};
 export type Retention = {
-  settings: { rules: { eventType: string; logDays?: number; auditDays?: number }[] };
+  settings: { rules: RetentionRule[] };
+  presets: { off: { rules: RetentionRule[] }; standard: { rules: RetentionRule[] } };
   readers: { name: string; waitsSince: number | null }[];
   removed: { log: number; lake: number };
   lastRun: { at?: number; timestamp?: number } | null;
@@ -62,10 +84,22 @@ export type Setting = { config_type: string; config_value: unknown };
 export const healthOf = (): Promise<Health> => read('healthcheck');
 export const lagOf = (): Promise<Lag> => read('events/lag');
 export const deadLettersOf = (): Promise<Page<DeadLetter>> => read('events/deliveries', { limit: 100 });
-export const peopleOf = (after: string, namePrefix: string): Promise<Page<Person>> =>
-  read('users', { isBot: false, fields: 'teams,roles', limit: 50, after, namePrefix });
+export const peopleOf = (after: string, namePrefix: string, isGone = false): Promise<Page<Person>> =>
+  read('users', {
+    isBot: false,
+    fields: 'teams,roles',
+    limit: 50,
+    after,
+    namePrefix,
+    include: isGone ? 'deleted' : 'non-deleted',
+  });
 export const botsOf = (): Promise<Page<Bot>> => read('bots', { limit: 100 });
 export const retentionOf = (): Promise<Retention> => read('system/retention');
 export const settingsOf = (): Promise<Page<Setting>> => read('system/settings');
-export const presetRetention = (preset: string): Promise<unknown> =>
-  write('PUT', 'system/retention', { preset });
+/** Replace the rules of retention; what none of them names is kept for good. */
+export const writeRetention = (rules: readonly RetentionRule[]): Promise<unknown> =>
+  write('PUT', 'system/retention', { rules });
+/** Return what rules would remove now; nothing is removed. */
+export const previewRetention = (rules: readonly RetentionRule[]): Promise<RetentionPreview> =>
+  write('POST', 'system/retention/preview', { rules });
+export const holdsOf = (): Promise<Page<Hold>> => read('system/retention/holds');

@@ -24,6 +24,11 @@ export const routes: readonly Route[] = [
     title: 'Governance',
     load: () => import('../pages/governance/Governance.svelte'),
   },
+  {
+    path: '/governance/:part/:fqn',
+    title: 'Governance',
+    load: () => import('../pages/governance/Governance.svelte'),
+  },
   { path: '/admin', title: 'Administration', load: () => import('../pages/admin/Admin.svelte') },
   { path: '/admin/:part', title: 'Administration', load: () => import('../pages/admin/Admin.svelte') },
   { path: '/changes', title: 'Change requests', load: () => import('../pages/changes/Changes.svelte') },

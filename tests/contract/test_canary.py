@@ -37,6 +37,7 @@ NO_ASSET = {
     "GET /events/consumers": "one's own consumers",
     "GET /events/consumers/{name}": "one's own consumers",
     "GET /system/version": "says which version answers",
+    "GET /system/config/auth": "says how people log in",
     "GET /lake/queries": "one's own questions",
     "GET /lake/queries/{query_id}": "one's own; the pipeline answers it, which is not here (``test_lake_queries.py``)",
     "GET /rdf/context": "the same for everybody",

@@ -17,6 +17,7 @@ from tocsin.server.http.paths import API
 
 OPEN = {
     "GET /system/version": "which version answers is no secret; clients ask before they log in",
+    "GET /system/config/auth": "a log-in page asks whether there is OpenID Connect",
     "GET /healthcheck": "whether the server lives is asked by machines",
     "POST /users/login": "it is how one comes in",
     "GET /auth/login": "it is how one comes in by OpenID Connect",

@@ -50,6 +50,13 @@ def exchange(browser: httpx.Client, back: httpx.Response) -> httpx.Response:
     return browser.post("/auth/token", json={"code": code})
 
 
+def test_a_log_in_page_knows_whether_there_is_a_provider(company: Served, served: Served) -> None:
+    """Before any log-in, and nothing else about the provider."""
+    for where, provider_kind in ((company, "custom-oidc"), (served, "basic")):
+        with where.client() as browser:
+            assert browser.get("/system/config/auth").json() == {"provider": provider_kind, "enableSelfSignup": False}
+
+
 def test_the_first_log_in_makes_a_user_and_the_next_one_finds_them(company: Served, provider: Provider) -> None:
     ids = set()
     for _ in range(2):

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { alertOfEvent, alertOfFilters } from '../src/pages/events/alert';
+import { placeInSql } from '../src/pages/events/sql';
 import type { ChangeEvent } from '../src/api/events';
 import { causesOf, causeTitleOf, headingOf, whatOf } from '../src/words/events';
 import { spanOf, untilOf } from '../src/words/dates';
@@ -37,5 +39,43 @@ describe('dates', () => {
     expect(untilOf(new Date(2026, 10, 26, 1).getTime(), now)).toBe('tomorrow');
     expect(untilOf(new Date(2026, 11, 2).getTime(), now)).toBe('in 7 days');
     expect([0.012, 0.6, 44 * 60].map(spanOf)).toEqual(['12 ms', '0.6 s', '44 min']);
+  });
+});
+
+describe('alerts made of events', () => {
+  const event = {
+    id: '1',
+    eventType: 'entityUpdated',
+    entityType: 'table',
+    entityId: '2',
+    entityFullyQualifiedName: "shop.o'brien",
+    timestamp: 0,
+  };
+  it('ask for the same asset and kind; texts of events stay texts', () => {
+    const query = new URL(alertOfEvent(event), 'http://t').searchParams;
+    expect(query.get('resources')).toBe('table');
+    expect(query.get('condition')).toBe(
+      "matchAnyEntityFqn('shop.o''brien') && matchAnyEventType('entityUpdated')",
+    );
+    const breaking = new URL(alertOfEvent({ ...event, breaking: true }), 'http://t').searchParams;
+    expect(breaking.get('condition')).toContain('breaking()');
+  });
+  it('ask for what the filters leave', () => {
+    const address = alertOfFilters({ type: ['table', 'topic'], by: ['ann', 'bob'], effect: ['breaking'] });
+    const query = new URL(address, 'http://t').searchParams;
+    expect(query.get('resources')).toBe('table,topic');
+    expect(query.get('condition')).toBe("(userName == 'ann' || userName == 'bob') && breaking()");
+    expect(alertOfFilters({ type: [], by: [], effect: [] })).toBe('/alerts/new');
+  });
+});
+
+describe('errors of SQL', () => {
+  it('are shown at their place', () => {
+    const sql = 'SELECT *\nFROM nowhere';
+    expect(placeInSql('cannot be found; line 2 pos 5', sql)).toEqual({ before: 'FROM ', rest: 'nowhere' });
+    expect(placeInSql('(line 2, pos 5)', sql)).toEqual({ before: 'FROM ', rest: 'nowhere' });
+    expect(placeInSql('Line 1, column 8: refused', sql)).toEqual({ before: 'SELECT ', rest: '*' });
+    expect(placeInSql('line 9 pos 1', sql)).toBeNull();
+    expect(placeInSql('too slow', sql)).toBeNull();
   });
 });

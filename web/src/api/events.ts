@@ -127,7 +127,8 @@ export type LakeQuery = {
   state: string;
   columns?: { name: string; type: string }[];
   rows?: unknown[][] | Record<string, unknown>[];
-  error?: string | { message: string };
+  reason?: string;
+  message?: string;
 };
 
 /** Start an SQL query over the lake; it may answer at once. */
@@ -137,6 +138,9 @@ export const startLakeQuery = (sql: string, since: string): Promise<LakeQuery> =
 /** Return a query, waiting for its rows a while. */
 export const lakeQueryOf = (id: string): Promise<LakeQuery> => read(`lake/queries/${id}`, { wait: 20 });
 
+/** Cancel a query; one that is over stays. */
+export const cancelLakeQuery = (id: string): Promise<LakeQuery> => write('DELETE', `lake/queries/${id}`);
+
+type AskedQuery = { id: string; sql: string; state: string; requestedAt: number; rowCount?: number };
 /** Return the queries that ran, newest first. */
-export const lakeQueries = (): Promise<Page<{ id: string; sql: string; state: string }>> =>
-  read('lake/queries', { limit: 20 });
+export const lakeQueries = (): Promise<Page<AskedQuery>> => read('lake/queries', { limit: 10 });

@@ -219,6 +219,18 @@ def notices(engine: Engine) -> int:
     return sum("One of your mutes" in document for document in texts)
 
 
+def test_nobody_is_told_of_a_mute_of_what_is_gone_for_good(company: SmallCompany) -> None:
+    put_mute(company, None, about_id=company.ids["orders"])
+    put_mute(company, None, about_id=company.ids["etl"])
+    for hard in (False, True):
+        company.writes.delete("table", company.key("orders"), hard=hard, actor=company.actor("dia"))
+    company.clock.advance(31 * 24 * 3_600_000)
+    MutesJob(company.engine, company.clock).look()
+    with company.engine.connect() as connection:
+        told_ids = connection.scalars(select(mute.c.about_id).where(mute.c.told_ms.is_not(None))).all()
+    assert list(told_ids) == [company.ids["etl"]]
+
+
 @pytest.mark.parametrize(
     ("kind", "hours", "told_from", "told_until"),
     [

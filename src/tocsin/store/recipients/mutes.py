@@ -137,7 +137,8 @@ class Mutes:
     def to_tell(self, now_ms: int) -> list[Mute]:
         """Return mutes of which their people are to be told now: that they end soon, or have no end for a month.
 
-        A mute of everything would suppress that, so its end is told when it has come.
+        A mute of everything would suppress that, so its end is told when it has come. Of what is gone for good nobody
+        is told.
         """
         lead_ms = (mute.c.until_ms - mute.c.since_ms) / 4
         is_near = and_(mute.c.until_ms - now_ms <= TOLD_BEFORE_MS, mute.c.until_ms - now_ms <= lead_ms)
@@ -148,7 +149,9 @@ class Mutes:
         is_forgotten = and_(mute.c.until_ms == FOR_GOOD_MS, mute.c.since_ms <= now_ms - FORGOTTEN_AFTER_MS)
         of_people = mute.c.who.in_(select(person.c.user_id))
         is_waiting = (mute.c.told_ms.is_(None), mute.c.until_offset.is_(None), ~mute.c.unsubscribed)
-        query = select(mute).where(*is_waiting, or_(ends, is_forgotten), of_people)
+        is_of_entity = mute.c.kind.in_((MuteKind.ASSET.value, MuteKind.ALERT.value))
+        is_there = or_(~is_of_entity, mute.c.about_id.in_(select(entity.c.id)))
+        query = select(mute).where(*is_waiting, or_(ends, is_forgotten), of_people, is_there)
         with reading(self._engine) as connection:
             mutes = with_ends(connection, [_mute(row) for row in connection.execute(query.limit(_MOST_TOLD))])
         return [one for one in mutes if one.until_offset is None]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from truth.alerts import BELL, ENDPOINT, HOOK, MAIL, Alert, AlertPeople, Destination, Held, Rule
+from truth.alerts import BELL, ENDPOINT, HOOK, MAIL, NO_ADDRESSES, Alert, AlertPeople, Destination, Held, Rule
 from truth.calls import address_of
 from truth.change_requests import ONLY_WHERE_NAMED
 from truth.facts import Facts
 from truth.steps import ADMIN
 
-OWN_ALERTS = (
+OWN_ALERTS: tuple[Alert, ...] = (
     Alert(
         "ActivityFeedAlert",
         ("all",),
@@ -54,8 +54,21 @@ OWN_ALERTS = (
         (Destination("Assignees", BELL), Destination("Assignees", MAIL)),
         named_types=ONLY_WHERE_NAMED,
     ),
+    Alert(
+        "PersonalNotices",
+        ("conversation",),
+        (Rule("", lambda f, _: f.event_type == "threadCreated" and f.event.actor == "system"),),
+        (Destination("Mentions", MAIL),),
+    ),
 )
 """Tocsin's own alerts, as ``docs/feed.md``, ``docs/change-requests.md`` and the API describe them."""
+
+
+def _as_messages(alert: Alert, name: str) -> Alert:
+    """Return the alert that mails what an alert shows in the app; people of a replay have no own addresses in chats."""
+    channels = (MAIL, *NO_ADDRESSES)
+    destinations = (Destination(one.category, channel) for one in alert.destinations for channel in channels)
+    return replace(alert, name=name, destinations=tuple(destinations))
 
 
 def _is_deletion(facts: Facts, _: Held = frozenset()) -> bool:
@@ -72,6 +85,11 @@ def _loses_columns(facts: Facts, _: Held) -> bool:
     paths = (one.split(".") for one in facts.event.deleted)
     return any(path[0] == "columns" and path[-1] not in words for path in paths)
 
+
+MESSAGES = ("MessagesOfAssets", "MessagesOfConversations")
+"""Tocsin's own alerts that a replay enables: they send what those of the app show."""
+
+OWN_ALERTS += tuple(_as_messages(alert, name) for alert, name in zip(OWN_ALERTS, MESSAGES, strict=False))
 
 _DELETED = Rule("eventType == 'entityDeleted'", _is_deletion)
 _COLUMNS = Rule("fieldChanged == 'columns'", _of_columns)

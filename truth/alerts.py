@@ -22,6 +22,9 @@ Held = frozenset[str]
 Test = Callable[[Facts, Held], bool]
 _NAMESPACE = uuid.UUID("5d0a7c86-2c0e-4e0f-9d6c-8e6a5b1f3c11")
 MAIL, BELL, HOOK = "Email", "ActivityFeed", "Webhook"
+NO_ADDRESSES = ("Slack", "MsTeams", "GChat", "own webhook")
+"""Channels by which nobody has an address."""
+
 CRITICAL = "Priority.Critical"
 """Tag of alerts that override what people prefer."""
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import combinations
 
 from truth.alert_list import OWN_ALERTS
-from truth.alerts import BELL, HOOK, Alert, Destination
+from truth.alerts import BELL, HOOK, NO_ADDRESSES, Alert, Destination
 from truth.calls import CHECK_DAY, DAY_MS, address_of
 from truth.expected_state import ExpectedState
 from truth.facts import Event, Facts, facts_of
@@ -323,7 +323,7 @@ class Audience:
         """Yield whom an alert notifies, with each reason."""
         for at, destination in enumerate(alert.destinations):
             yield from self._outside(alert, at, destination)
-            for way in self._inside(alert, destination):
+            for way in self._inside(alert, destination) if destination.channel not in NO_ADDRESSES else ():
                 if self._is_notified(alert, destination, way):
                     recipient = way.person if destination.channel == BELL else address_of(way.person)
                     team, via = NAMES_NOW.get(way.team, way.team), way.node[1] if way.hops else ""

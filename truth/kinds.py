@@ -11,6 +11,7 @@ from random import Random
 
 from truth.facts import Event
 from truth.history import Json
+from truth.job_events import CHECK
 
 OTHER = "other kinds"
 CHOSEN = ("description", "owner", "lineage", "domain", "deletion", "softDeletion", "restoration", "creation")
@@ -49,6 +50,8 @@ def kinds_of(event: Event) -> frozenset[str]:
         return frozenset({OTHER})
     if event.event_type in _OF_TYPES:
         return frozenset({_OF_TYPES[event.event_type]})
+    if event.event_type == CHECK:
+        return frozenset("testFailure" if path == "stillFailing" else OTHER for path in event.paths)
     if event.event_type != "entityUpdated" or event.status:
         return frozenset({OTHER})
     return frozenset(_kind_of_path(path) for path in event.paths) or frozenset({OTHER})

@@ -5,7 +5,7 @@ Next: ``truth/ways.py``.
 
 from __future__ import annotations
 
-from truth.alert_list import OWN_ALERTS
+from truth.alert_list import MESSAGES, OWN_ALERTS
 from truth.calls import Caller, address_of
 from truth.history import Json
 from truth.script import HIDDEN, READERS, VAULT, Script
@@ -36,7 +36,11 @@ def _names(caller: Caller) -> None:
     caller.learn(("user", "admin"))
     caller.learn(("team", "Organization"))
     for alert in OWN_ALERTS:
-        caller.ids["alert", alert.name] = caller.ask("GET", f"/events/subscriptions/name/{alert.name}")["id"]
+        alert_id = caller.ask("GET", f"/events/subscriptions/name/{alert.name}")["id"]
+        caller.ids["alert", alert.name] = alert_id
+        if alert.name in MESSAGES:
+            enable = [{"op": "add", "path": "/enabled", "value": True}]
+            caller.ask("PATCH", f"/events/subscriptions/{alert_id}", json=enable)
 
 
 def _callers(script: Script) -> set[str]:

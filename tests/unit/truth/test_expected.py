@@ -209,7 +209,8 @@ def test_events_of_another_writer_are_judged_by_what_is_so_at_their_place_beside
         after=[event_of_other(2, "entityUpdated", other_table)],
     )
     reached = {
-        number: {who for (one, _, who) in judgement.notifications if one == f"other {number}"} for number in (1, 2)
+        number: {who for (one, channel, who) in judgement.notifications if (one, channel) == (f"other {number}", BELL)}
+        for number in (1, 2)
     }
     assert reached == {1: {"ann", "ben"}, 2: {"ann", "ben", "dan"}}
     assert not any("other" in one for one in judgement.surprises)

@@ -1,4 +1,5 @@
 // Change events of the log: read backwards from its end in stretches, one whole, explained, and with who was told.
+import type { Affected } from '../words/chains';
 import { read, write, type Page } from './collections';
 
 export type ChangeEvent = {
@@ -121,6 +122,16 @@ export const eventsOf = async (entityId: string, limit = 8): Promise<ChangeEvent
 
 /** Return who was told of an event, and who has read it, as far as I may know. */
 export const audienceOf = (id: string): Promise<Audience> => read(`events/${id}/audience`, { limit: 100 });
+
+export type EventImpact = {
+  columns: string[];
+  counts: { total: number };
+  people: { owners: number; followers: number };
+  affected: Record<string, Affected[]>;
+};
+
+/** Return what lies below what an event changed: of changed columns only what reads them. */
+export const impactOf = (id: string): Promise<EventImpact> => read(`events/${id}/impact`);
 
 export type LakeQuery = {
   id: string;

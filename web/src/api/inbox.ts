@@ -11,6 +11,7 @@ export type Tab = (typeof tabs)[number];
 export type Mark = Schemas['Mark'];
 
 const PAGE = 30;
+const NEEDS_PAGE = 100;
 const DETAILS = 'severity,runbooks,failingRows,failure,incident';
 
 /** Return how many entries each tab has. */
@@ -25,60 +26,92 @@ export function numbersOf(userId: string, tab: Tab): Promise<Schemas['InboxNumbe
   return dataOf(api.GET('/api/v1/users/{user_id}/notifications/counts', { params }));
 }
 
-const ofKinds = (kinds: readonly string[]) => (kinds.length ? { kind: kinds.join(',') } : {});
+/** What a list is narrowed to: kinds of change, and words that all stand in the entry. */
+export type Filter = { kinds?: readonly string[]; words?: string };
+const ofFilter = ({ kinds = [], words = '' }: Filter) => ({
+  ...(kinds.length ? { kind: kinds.join(',') } : {}),
+  ...(words.trim() ? { q: words.trim() } : {}),
+});
+type EntryPage = Schemas['NotificationPage'];
 
-/** Return the entries that still need their person, newest first; of some kinds only, if any are given. */
-export async function needs(userId: string, kinds: readonly string[] = []): Promise<Entry[]> {
-  const query = { tab: 'all' as const, needsMe: true, fields: DETAILS, limit: PAGE, ...ofKinds(kinds) };
-  const params = { path: { user_id: userId }, query };
-  return (await dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }))).data;
+/** Return a page of the entries that still need their person, newest first. */
+export function needs(userId: string, filter: Filter = {}, after = ''): Promise<EntryPage> {
+  const query = {
+    tab: 'all' as const,
+    needsMe: true,
+    fields: DETAILS,
+    limit: NEEDS_PAGE,
+    ...ofFilter(filter),
+  };
+  const params = { path: { user_id: userId }, query: { ...query, ...(after ? { after } : {}) } };
+  return dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }));
 }
 
-type CauseFilter = { after?: string; isInformation?: boolean; kinds?: readonly string[] };
+type CauseFilter = Filter & { after?: string; isInformation?: boolean };
 
 /** Return a page of the causes of a tab, of what is for information where `isInformation`. */
-export function causes(userId: string, tab: Tab, { after, isInformation, kinds = [] }: CauseFilter) {
+export function causes(userId: string, tab: Tab, { after, isInformation, ...filter }: CauseFilter) {
   const query = {
     tab,
     limit: PAGE,
     ...(after ? { after } : {}),
     ...(isInformation ? { needsMe: false } : {}),
-    ...ofKinds(kinds),
+    ...ofFilter(filter),
   };
   const params = { path: { user_id: userId }, query };
   return dataOf(api.GET('/api/v1/users/{user_id}/notifications/causes', { params }));
 }
 
-/** Return the entries of one cause in a tab. */
+/** Return the first entries of one cause in a tab. */
 export async function entriesOf(userId: string, tab: Tab, cause: string): Promise<Entry[]> {
   const params = { path: { user_id: userId }, query: { tab, cause, fields: DETAILS, limit: PAGE } };
   return (await dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }))).data;
 }
 
-/** Mark all of a tab that is for information as read; resolves to how it was before, for undo. */
-export async function markInformationRead(userId: string, tab: Tab): Promise<Schemas['MarkedEntries']> {
-  const params = { path: { user_id: userId } };
-  const body = { as: 'read' as const, tab, filter: { needsMe: false } as never };
-  return dataOf(api.POST('/api/v1/users/{user_id}/notifications/marks', { params, body }));
+/** Return one entry, in whatever tab it is; null if it is not there. */
+export async function entryOf(userId: string, id: string): Promise<Entry | null> {
+  const params = { path: { user_id: userId }, query: { entry: id, fields: DETAILS, limit: 1 } };
+  return (await dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }))).data[0] ?? null;
 }
 
-/** Mark entries; resolves to how they were before, for undo. */
-export async function mark(
+/** Return how many notifications of the last days a filter finds. */
+export async function countSince(
   userId: string,
-  ids: string[],
-  as: Mark,
-  until?: number,
-): Promise<Schemas['MarkedEntries']> {
-  const params = { path: { user_id: userId } };
-  const body = { ids, as, ...(until === undefined ? {} : { until }) };
-  return dataOf(api.POST('/api/v1/users/{user_id}/notifications/marks', { params, body }));
+  about: { asset?: string; alert?: string; kind?: string; actor?: string },
+  startTs: number,
+): Promise<number> {
+  const query = { limit: 0, startTs, ...about };
+  const path = { user_id: userId };
+  const of = async (tab: 'all' | 'done') =>
+    (
+      await dataOf(
+        api.GET('/api/v1/users/{user_id}/notifications', { params: { path, query: { ...query, tab } } }),
+      )
+    ).paging.total ?? 0;
+  return (await of('all')) + (await of('done'));
+}
+
+/** Until when something is snoozed: epoch milliseconds, the next change, or the end of its incident. */
+export type Until = number | 'changed' | 'resolved';
+export type States = NonNullable<Schemas['MarkedEntries']['undo']>;
+type Marked = { ids: string[] } | { tab: Tab; filter: { needsMe?: false; cause?: string } };
+
+/** Mark entries, or all that a filter finds now; resolves to how they were before, for undo. */
+export async function mark(userId: string, which: Marked, as: Mark, until?: Until): Promise<States[]> {
+  const before: States[] = [];
+  let rest: { after?: string; through?: number } = {};
+  do {
+    const body = { ...which, as, ...(until === undefined ? {} : { until }), ...rest } as never;
+    const params = { path: { user_id: userId } };
+    const marked = await dataOf(api.POST('/api/v1/users/{user_id}/notifications/marks', { params, body }));
+    if (marked.undo) before.push(marked.undo);
+    rest = marked.after ? { after: marked.after, through: marked.through! } : {};
+  } while (rest.after);
+  return before;
 }
 
 /** Bring back the states that entries had before a mark. */
-export async function undo(
-  userId: string,
-  states: NonNullable<Schemas['MarkedEntries']['undo']>,
-): Promise<void> {
+export async function undo(userId: string, states: States): Promise<void> {
   const params = { path: { user_id: userId } };
   await dataOf(api.POST('/api/v1/users/{user_id}/notifications/marks', { params, body: states }));
 }

@@ -7,20 +7,11 @@ import { nameOf } from '../../words/names';
 import { assetOf, type Row } from './rows';
 
 const DAY_MS = 86_400_000;
-
-/** Return tomorrow at eight. */
-export function tomorrowMs(): number {
-  const day = new Date(Date.now() + DAY_MS);
-  return day.setHours(8, 0, 0, 0);
-}
+export type MuteRequest = Parameters<typeof mute>[1];
 
 /** Return how rows of a person's inbox are marked and muted; every change can be undone. */
 export function markingOf(client: QueryClient, userId: string) {
   const refresh = () => client.invalidateQueries({ queryKey: ['inbox'] });
-  const sayMarked = (marked: Awaited<ReturnType<typeof inbox.mark>>, said: string) => {
-    const before = marked.undo;
-    toasts.say(said, before && (() => void attempt(() => inbox.undo(userId, before))));
-  };
   async function attempt(doing: () => Promise<unknown>): Promise<void> {
     try {
       await doing();
@@ -29,27 +20,47 @@ export function markingOf(client: QueryClient, userId: string) {
     }
     await refresh();
   }
-  const idsOf = async (row: Row, tab: inbox.Tab) =>
-    row.cause && row.cause.count > 1
-      ? (await inbox.entriesOf(userId, tab, row.cause.id)).map(({ id }) => id)
-      : [row.id];
+  const sayMarked = (before: readonly inbox.States[], said: string) => {
+    const goBack = () => void attempt(() => Promise.all(before.map((states) => inbox.undo(userId, states))));
+    toasts.say(said, before.length ? goBack : undefined);
+  };
+
+  /** Mark rows: entries at once, each cause by what it had when it was listed. */
+  async function markRows(rows: readonly Row[], tab: inbox.Tab, as: inbox.Mark, until?: inbox.Until) {
+    const causes = rows.filter(({ cause }) => cause && cause.count > 1);
+    const ids = rows.filter((row) => !causes.includes(row)).map(({ id }) => id);
+    const marks = causes.map(({ cause }) =>
+      inbox.mark(userId, { tab, filter: { cause: cause!.id } }, as, until),
+    );
+    if (ids.length) marks.push(inbox.mark(userId, { ids }, as, until));
+    return (await Promise.all(marks)).flat();
+  }
+  async function muteIt(body: MuteRequest, said: string): Promise<void> {
+    await attempt(async () => {
+      await mute(userId, body);
+      const about = body.id ?? body.name ?? body.kind;
+      toasts.say(said, () => void attempt(() => unmute(userId, about)));
+    });
+  }
 
   return {
     refresh,
-    mark: (rows: readonly Row[], tab: inbox.Tab, as: inbox.Mark, said: string, until?: number) =>
-      attempt(async () => {
-        const ids = (await Promise.all(rows.map((row) => idsOf(row, tab)))).flat();
-        sayMarked(await inbox.mark(userId, ids, as, until), said);
-      }),
+    mark: (rows: readonly Row[], tab: inbox.Tab, as: inbox.Mark, said: string, until?: inbox.Until) =>
+      attempt(async () => sayMarked(await markRows(rows, tab, as, until), said)),
+    /** A row that is opened is read; that is not said, and `u` marks it as unread again. */
+    markOpened: (row: Row, tab: inbox.Tab) => attempt(() => markRows([row], tab, 'read')),
     markInformationRead: (tab: inbox.Tab) =>
-      attempt(async () => sayMarked(await inbox.markInformationRead(userId, tab), 'Marked as read.')),
-    muteAssetOf: (row: Row) =>
-      attempt(async () => {
-        const { id, type, fullyQualifiedName } = assetOf(row.entry);
-        await mute(userId, { kind: 'asset', id, type, until: Date.now() + 7 * DAY_MS });
-        toasts.say(`${nameOf(fullyQualifiedName)} is muted for a week.`, () => {
-          void attempt(() => unmute(userId, id));
-        });
-      }),
+      attempt(async () =>
+        sayMarked(
+          await inbox.mark(userId, { tab, filter: { needsMe: false } }, 'read'),
+          'Information is marked as read.',
+        ),
+      ),
+    mute: muteIt,
+    muteAssetOf: (row: Row) => {
+      const { id, type, fullyQualifiedName } = assetOf(row.entry);
+      const body: MuteRequest = { kind: 'asset', id, type, until: Date.now() + 7 * DAY_MS };
+      return muteIt(body, `${nameOf(fullyQualifiedName)} is muted for a week.`);
+    },
   };
 }

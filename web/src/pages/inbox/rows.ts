@@ -43,6 +43,17 @@ export const assetOf = (entry: Entry): { id: string; type: string; fullyQualifie
 
 /** Return why a person was told, as a sentence; its alert is named beside it. */
 export function whyOf({ sentence, subscriptionName }: Entry['reasons'][number]): string {
-  const text = sentence.replace(` (alert ${subscriptionName})`, '');
+  const text = sentence
+    .replace(` (alert ${subscriptionName})`, '')
+    .replace(/, 1 hop downstream$/, ', 1 step below')
+    .replace(/, (\d+) hops downstream$/, ', $1 steps below');
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Return the rows of a list with those that were opened in it and left it since: each stays where it was. */
+export function withKept(rows: readonly Row[], kept: ReadonlyMap<string, Row>): Row[] {
+  const keys = new Set(rows.map(({ key }) => key));
+  const gone = [...kept.values()].filter(({ key }) => !keys.has(key));
+  if (!gone.length) return [...rows];
+  return [...rows, ...gone].toSorted((one, other) => other.atMs - one.atMs);
 }

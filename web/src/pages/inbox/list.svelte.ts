@@ -1,0 +1,96 @@
+// The rows of the inbox as one list: what needs me, then causes; new ones wait, opened ones stay where they were.
+import { createInfiniteQuery } from '@tanstack/svelte-query';
+import * as inbox from '../../api/inbox';
+import { parted } from '../../words/waiting';
+import { rowOfCause, rowOfEntry, withKept, type Row } from './rows';
+
+export type Choice = { tab: inbox.Tab; kinds: readonly string[]; words: string };
+
+/** Return the rows of what `choiceOf` chooses; called once while a component begins. */
+export function rowsOf(userId: string, choiceOf: () => Choice) {
+  const choice = $derived(choiceOf());
+  const hasBands = $derived(choice.tab === 'unread' || choice.tab === 'all');
+  const name = $derived(`${choice.tab} ${choice.kinds.join()} ${choice.words}`);
+  const needing = createInfiniteQuery(() => ({
+    queryKey: ['inbox', 'needs', choice.kinds, choice.words],
+    queryFn: ({ pageParam }: { pageParam: string }) => inbox.needs(userId, choice, pageParam),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.paging.after,
+    enabled: hasBands,
+  }));
+  const causes = createInfiniteQuery(() => ({
+    queryKey: ['inbox', 'causes', choice.tab, choice.kinds, choice.words],
+    queryFn: ({ pageParam }: { pageParam: string }) =>
+      inbox.causes(userId, choice.tab, { after: pageParam, isInformation: hasBands, ...choice }),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.paging.after,
+  }));
+
+  let accepted = $state.raw<ReadonlySet<string> | null>(null);
+  let kept = $state.raw<ReadonlyMap<string, Row>>(new Map());
+  const needRows = $derived(
+    hasBands ? (needing.data?.pages ?? []).flatMap(({ data }) => data).map(rowOfEntry) : [],
+  );
+  const causeRows = $derived((causes.data?.pages ?? []).flatMap(({ data }) => data).map(rowOfCause));
+  const needed = $derived(parted(needRows, accepted));
+  const informing = $derived(parted(causeRows, accepted));
+  const isLoaded = $derived(causes.isSuccess && (!hasBands || needing.isSuccess));
+
+  const keysNow = () => [...needRows, ...causeRows].map(({ key }) => key);
+  const accept = () => (accepted = new Set(keysNow()));
+  let acceptedName = '';
+  $effect(() => {
+    if (!isLoaded || acceptedName === name) return;
+    acceptedName = name;
+    kept = new Map();
+    accept();
+  });
+  /** Load the next page: its rows are shown, what came meanwhile still waits. */
+  async function loadMore(query: {
+    hasNextPage: boolean;
+    isFetching: boolean;
+    fetchNextPage: () => Promise<unknown>;
+  }) {
+    if (!query.hasNextPage || query.isFetching) return;
+    const before = new Set(keysNow());
+    await query.fetchNextPage();
+    const fresh = keysNow().filter((key) => !before.has(key));
+    accepted = new Set([...(accepted ?? before), ...fresh]);
+  }
+
+  return {
+    get hasBands() {
+      return hasBands;
+    },
+    get isLoaded() {
+      return isLoaded;
+    },
+    get needed() {
+      return needed.shown;
+    },
+    get neededTotal() {
+      return Math.max(needing.data?.pages[0]?.paging.total ?? 0, needed.shown.length);
+    },
+    get informing() {
+      return withKept(informing.shown, kept);
+    },
+    get waiting() {
+      return { all: needed.waiting.length + informing.waiting.length, needing: needed.waiting.length };
+    },
+    get state() {
+      return causes;
+    },
+    accept,
+    moreNeeding: () => void loadMore(needing),
+    moreCauses: () => void loadMore(causes),
+    /** Keep a row that was opened where it is, read. */
+    keep: (row: Row) => {
+      if (row.cause) kept = new Map([...kept, [row.key, { ...row, isUnread: false }]]);
+    },
+    /** Let rows go that are done, snoozed or marked otherwise. */
+    release: (rows: readonly Row[]) => {
+      const gone = new Set(rows.map(({ key }) => key));
+      kept = new Map([...kept].filter(([key]) => !gone.has(key)));
+    },
+  };
+}

@@ -54,10 +54,12 @@ def test_what_comes_waits_and_marks_with_undo_are_equal_in_two_tabs(
     expect(inbox_rows).to_have_count(2)
 
     other_tab = page.context.new_page()
-    other_tab.goto("/inbox")
+    other_tab.goto("/inbox?tab=all")
     expect(other_tab.locator(".cause")).to_have_count(2)
     page.keyboard.press("j")
     expect(page.get_by_role("heading", name="Why you")).to_be_visible()
+    expect(other_tab.locator(".cause.read")).to_have_count(1)
+    expect(inbox_rows).to_have_count(2)  # what was opened stays where it was
     page.keyboard.press("e")
     expect(inbox_rows).to_have_count(1)
     expect(other_tab.locator(".cause")).to_have_count(1)

@@ -296,7 +296,9 @@ def add_merged_incident(engine: Engine, number: int) -> None:
         connection.execute(alert_incident.insert().values(lead | identity))
 
 
-def test_incidents_are_filtered_and_paged(administrator: httpx.Client, case: Json, sqlite_engine: Engine) -> None:
+def test_incidents_are_filtered_and_paged(
+    administrator: httpx.Client, case: Json, orders: Json, sqlite_engine: Engine
+) -> None:
     assert administrator.put("/incidents/INC-1/resolve", json={"comment": "known"}).json()["resolvedBy"] == "resolved"
     report_result(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 3)
     notify_all(sqlite_engine)
@@ -308,6 +310,9 @@ def test_incidents_are_filtered_and_paged(administrator: httpx.Client, case: Jso
     assert names(status="unresolved") == names(status="open") == ["INC-2"]
     assert names(alert="Quality", asset=case["fullyQualifiedName"]) == ["INC-2", "INC-1"]
     assert names(asset=case["id"], status="resolved") == ["INC-1"]
+    table = orders["fullyQualifiedName"]
+    assert names(asset=table) == names(asset=orders["id"]) == ["INC-2", "INC-1"]
+    assert names(asset=table, status="resolved") == ["INC-1"]
     assert names(severity="Severity1") == []
     assert names(assignee="admin") == names(assignee=str(uuid4())) == names(alert=str(uuid4())) == []
     first = administrator.get("/incidents?limit=1").json()
@@ -319,7 +324,7 @@ def test_incidents_are_filtered_and_paged(administrator: httpx.Client, case: Jso
     ("query", "says"),
     [
         ({"alert": "Qualty"}, "alert Qualty not found; did you mean Quality?"),
-        ({"asset": "a.b"}, "test case or pipeline or ingestion pipeline a.b not found"),
+        ({"asset": "a.b"}, "test case or pipeline or ingestion pipeline or table a.b not found"),
         ({"assignee": "admim"}, "user or team admim not found; did you mean admin?"),
     ],
 )
@@ -328,6 +333,29 @@ def test_a_filter_that_names_nothing_is_answered_with_what_is_meant(
 ) -> None:
     answer = administrator.get("/incidents", params=query)
     assert (answer.status_code, answer.json()["message"]) == (404, says)
+
+
+def test_a_comment_is_told_and_changes_no_state(administrator: httpx.Client, case: Json, person: Person) -> None:
+    ann_id, ann = person("ann")
+    remark = {"comment": "the feed comes at <b>ten</b>"}
+    assert ann.put("/incidents/INC-1/comment", json=remark).status_code == 403
+    assignee = {"assignee": {"type": "user", "id": ann_id}}
+    assert administrator.put("/incidents/INC-1/assign", json=assignee).is_success
+    for _ in range(2):  # sent again, it is said once
+        incident = ann.put("/incidents/INC-1/comment", json=remark).json()
+    assert (incident["status"], incident["acknowledgedBy"]) == ("open", None)
+    assert [one["says"] for one in incident["timeline"] if one["kind"] == "commented"] == [
+        "ann wrote: “the feed comes at <b>ten</b>”"
+    ]
+    for body in ({}, {"comment": ""}, {"comment": 7}, {"comment": None}, {"comment": "x", "reason": "Other"}):
+        answer = ann.put("/incidents/INC-1/comment", json=body)
+        assert (answer.status_code, "comment" in answer.json()["message"]) == (400, True)
+    events = administrator.get("/events?eventType=alertIncidentUpdated&format=tocsin").json()["data"]
+    assert "INC-1 commented on: “the feed comes at <b>ten</b>”" in events[-1]["title"]
+    states = administrator.get(f"{_CASES}/testCaseIncidentStatus?limit=20").json()["data"]
+    assert "Ack" not in [one["testCaseResolutionStatusType"] for one in states]
+    assert administrator.put("/incidents/INC-1/resolve").is_success
+    assert ann.put("/incidents/INC-1/comment", json={"comment": "late"}).status_code == 409
 
 
 def test_an_incident_of_a_hidden_asset_does_not_exist(administrator: httpx.Client, case: Json, person: Person) -> None:

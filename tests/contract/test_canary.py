@@ -254,6 +254,7 @@ WRITES = frozenset(
     PUT /feed/tasks/{number}/resolve
     PUT /incidents/{incident}/acknowledge
     PUT /incidents/{incident}/assign
+    PUT /incidents/{incident}/comment
     PUT /incidents/{incident}/merge
     PUT /incidents/{incident}/resolve
     PUT /incidents/{incident}/split
@@ -501,6 +502,7 @@ _SHOWS: dict[str, Probe] = {
         f"/tasks/name/TASK-{one['task']['id']:05d}" for one in aviary.threads if "task" in one
     ),
     "GET /incidents": _always("/incidents?limit=500", "/incidents?limit=1"),
+    "GET /incidents/figures": _always("/incidents/figures"),
     "GET /incidents/{incident}": lambda aviary: (
         f"/incidents/{one[key]}" for one in aviary.incidents for key in ("id", "name")
     ),

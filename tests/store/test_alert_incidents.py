@@ -104,7 +104,7 @@ def test_a_failure_opens_one_incident_and_the_next_success_resolves_it(company: 
     company.run("etl", "Failed")
     notify_all(company.engine)
     assert states(company) == [("INC-1", RESOLVED, True), ("INC-2", OPEN, False), ("INC-3", OPEN, False)]
-    assert [one.number for one in incidents(company, unresolved=True, entity_id=company.ids["etl"])] == [3]
+    assert [one.number for one in incidents(company, unresolved=True, asset_id=company.ids["etl"])] == [3]
 
 
 def test_alerts_that_match_a_failure_watch_one_incident_acknowledged_and_resolved_for_all(
@@ -254,7 +254,7 @@ def test_steps_are_kept_and_the_assignee_is_told(company: SmallCompany) -> None:
     assert handle_incident(company, "INC-1", Handling(StepKind.ACKNOWLEDGED), by="ben").event is None
     company.run("etl", "Failed")
     notify_all(company.engine)
-    (incident,) = incidents(company, assignee_id=company.ids["tills"])
+    (incident,) = incidents(company, assignee_ids={company.ids["tills"]})
     assert incident.status is ACKNOWLEDGED
     steps = AlertIncidentLog(company.engine).steps(incident.id)
     assert [(one.kind, one.user_name, one.comment) for one in steps] == [

@@ -94,7 +94,7 @@ class Case:
         self.company.writes.on_entity("testCase", Key.by_id(self.id), work, actor=self.company.actor(by))
 
     def incidents(self) -> list[AlertIncident]:
-        page = AlertIncidentLog(self.company.engine).page(AlertIncidentFilter(entity_id=self.id), limit=100)
+        page = AlertIncidentLog(self.company.engine).page(AlertIncidentFilter(asset_id=self.id), limit=100)
         return list(reversed(page))
 
     def steps_of(self, state_id: str | None) -> list[Document]:

@@ -1,4 +1,4 @@
-"""What people do to incidents: acknowledge, assign, resolve, once for all alerts that watch them.
+"""What people do to incidents: acknowledge, assign, resolve, comment, once for all alerts that watch them.
 
 Each is stored as a step and makes an event of the asset, ``alertIncidentUpdated``, in the field ``alertIncident``, and
 no version. What an incident is already changes nothing. The incident of a test case in OpenMetadata's sense goes the
@@ -19,6 +19,7 @@ from tocsin.model.alert_incident import REASONS, AlertIncident, AlertIncidentSte
 from tocsin.model.change import (
     ALERT_INCIDENT,
     AWAY_UNTIL,
+    IS_REMARK,
     MEANT_FOR,
     OTHER_INCIDENT,
     ChangeDescription,
@@ -76,6 +77,8 @@ def handling_of(kind: StepKind, request: Document) -> Handling:
     reason = request.get("reason")
     if reason is not None and reason not in REASONS:
         raise InvalidInput(f"must be one of {', '.join(REASONS)}", field="reason")
+    if kind is StepKind.COMMENTED and comment is None:
+        raise InvalidInput("is missing", field="comment")
     return Handling(kind, comment, assignee, reason)
 
 
@@ -185,11 +188,18 @@ def _resolve(record: Record, before: AlertIncident, _handling: Handling) -> Aler
     return replace(before, status=IncidentStatus.RESOLVED, resolved_at_ms=record.at_ms)
 
 
+def _comment(_record: Record, before: AlertIncident, _handling: Handling) -> AlertIncident:
+    return before
+
+
 _CHANGES: dict[StepKind, Callable[[Record, AlertIncident, Handling], AlertIncident]] = {
     StepKind.ACKNOWLEDGED: _acknowledge,
     StepKind.ASSIGNED: _assign,
     StepKind.RESOLVED: _resolve,
+    StepKind.COMMENTED: _comment,
 }
+_KINDS_OF_CASES = frozenset(_KINDS_BY_STATUS.values())
+"""What people do to incidents that the test case's own incident can say as well."""
 
 
 def _note_event(
@@ -200,7 +210,7 @@ def _note_event(
     old, new = _event_value(record, before), _event_value(record, after) | _remarks_of(record, handling)
     changes, document = [FieldChange(name=ALERT_INCIDENT, old_value=old, new_value=new)], None
     case_step = handling.case_step
-    if case_step is None and asset.entity_type == TEST_CASE and handling.kind in _CHANGES:
+    if case_step is None and asset.entity_type == TEST_CASE and handling.kind in _KINDS_OF_CASES:
         status, details = _test_case_step(handling, after)
         case_step = quality_incidents.advance_incident(record, asset, (after.state_id, status), details)
     if case_step is not None:
@@ -229,6 +239,7 @@ def _remarks_of(record: Record, handling: Handling) -> Document:
     return {
         **({"comment": handling.comment} if handling.comment else {}),
         **({"reason": handling.reason} if handling.reason else {}),
+        **({IS_REMARK: True} if handling.kind is StepKind.COMMENTED else {}),
         **({OTHER_INCIDENT: asset | {"incident": place.name}} if place and asset else {}),
         **_absence_of(record, handling.stand_in),
     }

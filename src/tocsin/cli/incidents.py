@@ -1,4 +1,4 @@
-"""``tocsin incidents``: incidents of what fails: list, show, acknowledge, assign, resolve, merge, split."""
+"""``tocsin incidents``: incidents of what fails: list, show, acknowledge, assign, resolve, comment, merge, split."""
 
 from __future__ import annotations
 
@@ -126,6 +126,22 @@ def resolve(
     with Client() as client:
         incident = client.resolve_incident(name, comment=comment, reason=reason)
     _say(incident, "is resolved", as_json=as_json)
+
+
+@app.command()
+def comment(
+    name: Name,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What is to be said.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Say something about an incident, without acknowledging it.
+
+    Example: tocsin incidents comment INC-7 "the feed is late again"
+    """
+    with Client() as client:
+        incident = client.comment_on_incident(name, text)
+    _say(incident, "has the comment", as_json=as_json)
 
 
 @app.command()

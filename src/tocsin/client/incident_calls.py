@@ -38,6 +38,11 @@ def resolve_incident(name: str, *, comment: str | None = None, reason: str | Non
     return _incident(name, "resolve", comment, **({"reason": reason} if reason else {}))
 
 
+def comment_on_incident(name: str, comment: str) -> ApiCall[Document]:
+    """Say something about an incident, without acknowledging it."""
+    return _incident(name, "comment", comment)
+
+
 def merge_incident(name: str, into: str, *, comment: str | None = None) -> ApiCall[Document]:
     """Make an incident part of another one; ``split_incident`` undoes it."""
     return _incident(name, "merge", comment, into=into)

@@ -213,6 +213,7 @@ class _Operations:
     acknowledge_incident = _operation(incident_calls.acknowledge_incident)
     assign_incident = _operation(incident_calls.assign_incident)
     resolve_incident = _operation(incident_calls.resolve_incident)
+    comment_on_incident = _operation(incident_calls.comment_on_incident)
     merge_incident = _operation(incident_calls.merge_incident)
     split_incident = _operation(incident_calls.split_incident)
     announce_change = _operation(change_calls.announce_change)

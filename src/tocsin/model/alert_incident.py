@@ -44,6 +44,8 @@ class StepKind(StrEnum):
     """By hand, into another one."""
     SPLIT = "split"
     """By hand, from the one that it was part of."""
+    COMMENTED = "commented"
+    """By a person who neither takes it nor ends it."""
     REMINDED = "reminded"
     """By Tocsin, of one that nobody has acknowledged."""
     RECOVERED = "recovered"

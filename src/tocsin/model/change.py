@@ -83,11 +83,11 @@ EXPIRY = "expiry"
 LAG = "lag"
 """The field of a ``lagExceeded`` or ``lagRecovered`` event that says which reader of the log lags, and how much."""
 
-ALERT_INCIDENT, OTHER_INCIDENT = "alertIncident", "otherIncident"
+ALERT_INCIDENT, OTHER_INCIDENT, IS_REMARK = "alertIncident", "otherIncident", "isRemark"
 """The field of an ``alertIncidentUpdated`` event that says what a person did to an incident of an alert.
 
 Its ``otherIncident`` is the asset of the incident into which it was merged, or from which it was split, whose name is
-the ``incident`` of that reference.
+the ``incident`` of that reference. ``isRemark``: they said something, and changed nothing.
 """
 
 MEANT_FOR, AWAY_UNTIL = "for", "awayUntil"

@@ -62,9 +62,13 @@ export function causes(userId: string, tab: Tab, { after, isInformation, ...filt
   return dataOf(api.GET('/api/v1/users/{user_id}/notifications/causes', { params }));
 }
 
-/** Return the first entries of one cause in a tab. */
+/** Return where what was unread is found after it was read. */
+export const tabOfRead = (tab: Tab): Tab => (tab === 'unread' ? 'all' : tab);
+
+/** Return the first entries of one cause in a tab, read ones too. */
 export async function entriesOf(userId: string, tab: Tab, cause: string): Promise<Entry[]> {
-  const params = { path: { user_id: userId }, query: { tab, cause, fields: DETAILS, limit: PAGE } };
+  const query = { tab: tabOfRead(tab), cause, fields: DETAILS, limit: PAGE };
+  const params = { path: { user_id: userId }, query };
   return (await dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }))).data;
 }
 

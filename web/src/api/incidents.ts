@@ -11,6 +11,8 @@ type References = {
   watchers: Reference[];
   entity: Reference;
   assignee: Reference | null;
+  acknowledgedBy: Reference | null;
+  resolution: { user: Reference; reason: ResolveReason | null; comment: string | null } | null;
   parts: { id: string; name: string; status: string; entity: Reference }[];
 };
 export type Incident = Omit<Schemas['AlertIncident'], keyof References> & References;
@@ -35,12 +37,12 @@ export type Failure = { asset: Reference | null; says: string; results: readonly
 
 const PAGE = 20;
 
-/** Return a page of incidents, newest first. */
-export async function incidentsOf(state: IncidentState, assignee = '', after = '') {
+/** Return a page of incidents, newest first; of those assigned to me or my teams where `isMine`. */
+export async function incidentsOf(state: IncidentState, { isMine = false, after = '' } = {}) {
   const query = {
     limit: PAGE,
     ...(state === 'all' ? {} : { status: state }),
-    ...(assignee ? { assignee } : {}),
+    ...(isMine ? { mine: true } : {}),
     ...(after ? { after } : {}),
   };
   const page = await dataOf(api.GET('/api/v1/incidents', { params: { query: query as never } }));
@@ -109,11 +111,16 @@ export const merge = (name: string, into: string, comment = '') =>
 export const split = (name: string) =>
   dataOf(api.PUT('/api/v1/incidents/{incident}/split', { params: path(name), body: {} }));
 
-const MOST_COUNTED = 200;
+export type Figures = Omit<Schemas['AlertIncidentFigures'], 'repeaters'> & {
+  repeaters: { entity: Reference; count: number; latest: string }[];
+};
 
-/** Return the newest incidents, as many as figures are made of. */
-export async function latestIncidents(): Promise<Incident[]> {
-  const query = { limit: MOST_COUNTED };
-  const page = await dataOf(api.GET('/api/v1/incidents', { params: { query: query as never } }));
-  return page.data as unknown as Incident[];
-}
+/** Return figures of the last 30 days, and how many are open. */
+export const figuresOf = async () =>
+  (await dataOf(api.GET('/api/v1/incidents/figures', { params: { query: {} } }))) as unknown as Figures;
+
+/** Say something about an incident, without acknowledging it. */
+export const comment = (name: string, text: string) =>
+  dataOf(
+    api.PUT('/api/v1/incidents/{incident}/comment', { params: path(name), body: { comment: text.trim() } }),
+  );

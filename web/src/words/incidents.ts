@@ -34,51 +34,13 @@ export function tableOfLink(link: string): { type: string; fullyQualifiedName: s
   return type && fullyQualifiedName ? { type, fullyQualifiedName } : null;
 }
 
-type Counted = { openedAt: number; resolvedAt: number | null; entity: { id: string } };
-const DAYS = 30;
-
-/** Return how many incidents began on each of the last 30 days, and whether one of them is still open. */
-export function openedByDay(incidents: readonly Counted[], nowMs: number) {
-  const days = Array.from({ length: DAYS }, (_day, index) => {
-    const day = new Date(nowMs);
-    day.setHours(0, 0, 0, 0);
-    day.setDate(day.getDate() - (DAYS - 1 - index));
-    return { dayMs: day.getTime(), count: 0, hasOpen: false };
-  });
-  for (const { openedAt, resolvedAt } of incidents) {
-    const day = days.findLast(({ dayMs }) => dayMs <= openedAt);
-    if (!day) continue;
-    day.count++;
-    day.hasOpen ||= resolvedAt === null;
-  }
-  return days;
-}
-
-/** Return the middle of some numbers; 0 of none. */
-export function medianOf(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 ? sorted[middle]! : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
-}
-
-/** Return what failed more than once, most often first, with its newest incident. */
-export function repeatersOf<One extends Counted>(incidents: readonly One[]) {
-  const byEntity = new Map<string, One[]>();
-  for (const incident of incidents)
-    byEntity.set(incident.entity.id, [...(byEntity.get(incident.entity.id) ?? []), incident]);
-  return [...byEntity.values()]
-    .filter((list) => list.length > 1)
-    .map((list) => ({ incident: list[0]!, count: list.length }))
-    .toSorted((a, b) => b.count - a.count)
-    .slice(0, 5);
-}
-
 type TimelineStep = { kind: string; timestamp: number; says: string; comment?: string };
 const tones: Readonly<Record<string, 'good' | 'bad' | 'said'>> = {
   opened: 'bad',
   recovered: 'good',
   resolved: 'good',
   acknowledged: 'said',
+  commented: 'said',
 };
 
 /** Return a step of a timeline as a moment: what the server says of it, with its colour. */

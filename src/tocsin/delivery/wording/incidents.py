@@ -13,6 +13,7 @@ from tocsin.delivery.wording.facts import Value, object_in
 from tocsin.model.change import (
     ALERT_INCIDENT,
     AWAY_UNTIL,
+    IS_REMARK,
     MEANT_FOR,
     OTHER_INCIDENT,
     ChangeDescription,
@@ -176,7 +177,7 @@ def alert_incident_lines(before: Document, after: Document, _asset: Document, zo
     """Yield what a person did to an incident of an alert, ``INC-7 assigned to Ana (alert Late)``, and how bad it is."""
     who, name = object_in(after.get("assignee")), str(after.get("name") or "incident")
     is_assigned = who and who.get("id") != object_in(before.get("assignee")).get("id")
-    action = str(after.get("status") or "changed")
+    action = "commented on" if after.get(IS_REMARK) else str(after.get("status") or "changed")
     is_moved, is_merged = before.get("isMerged") != after.get("isMerged"), after.get("isMerged")
     other_name = object_in(after.get(OTHER_INCIDENT)).get("incident") or "another incident"
     if is_moved:

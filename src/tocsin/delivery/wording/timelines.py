@@ -44,6 +44,7 @@ def incident_sentence(moment: Document) -> str:
         StepKind.RESOLVED: f"{who} resolved it",
         StepKind.MERGED: f"{who} merged it with {joined_name}",
         StepKind.SPLIT: f"{who} split it from {joined_name}",
+        StepKind.COMMENTED: f"{who} wrote",
         StepKind.REMINDED: "alerts reminded of it, as nobody had acknowledged it",
         StepKind.RECOVERED: "a success resolved it",
     }[StepKind(moment["kind"])]

@@ -53,8 +53,11 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
     visible_ids = caller.visibility.sees(watchers)
     assignees = [one.assignee for one in incidents if one.assignee]
     related_incidents = _related_incidents(incidents, caller)
+    kinds = (StepKind.ACKNOWLEDGED, StepKind.RESOLVED)
+    steps = caller.parts.alert_stores.incidents.steps_of_kind({one.lead_id for one in incidents}, *kinds)
+    people = [_author_of(step) for many in steps.values() for step in many]
     references = with_names(
-        [*map(asset_of, (*incidents, *related_incidents.incidents.values())), *watchers, *assignees], caller
+        [*map(asset_of, (*incidents, *related_incidents.incidents.values())), *watchers, *assignees, *people], caller
     )
     return [
         json_of(
@@ -65,6 +68,7 @@ def incidents_json(incidents: Sequence[AlertIncident], caller: Caller) -> list[D
                 [references[alert] for alert in by_incident[incident.lead_id] if alert in visible_ids],
                 related_incidents.lead_of(incident),
                 related_incidents.parts_of(incident),
+                steps.get(incident.lead_id, ()),
             ),
         )
         for incident in incidents
@@ -163,7 +167,7 @@ def _moment(kind: StepKind, at_ms: int, event_id: str | None, details: Document 
 class NamedIncident(NamedTuple):
     """An incident, the references, by id, that it names, and those to its watchers.
 
-    ``lead`` is what it is part of, and ``parts`` are its own.
+    ``lead`` is what it is part of, and ``parts`` are its own. ``steps`` are its acknowledgements, and its end by hand.
     """
 
     incident: AlertIncident
@@ -171,6 +175,21 @@ class NamedIncident(NamedTuple):
     watchers: Sequence[Document]
     lead: IncidentName | None = None
     parts: Sequence[AlertIncident] = ()
+    steps: Sequence[AlertIncidentStep] = ()
+
+    @property
+    def acknowledgement(self) -> AlertIncidentStep | None:
+        """Return the last acknowledgement, of an incident that is acknowledged or was until it ended."""
+        acknowledgements = [step for step in self.steps if step.kind is StepKind.ACKNOWLEDGED]
+        return acknowledgements[-1] if acknowledgements and self.incident.status is not IncidentStatus.OPEN else None
+
+    @property
+    def resolution(self) -> Document | None:
+        """Return who ended it, and what they said; None while it lasts, and of what a success ended."""
+        step = next((step for step in self.steps if step.kind is StepKind.RESOLVED), None)
+        if step is None or self.incident.is_open:
+            return None
+        return {"user": self.references[step.user_id], "reason": step.reason, "comment": step.comment}
 
     def reference(self, reference: Document | None) -> Document | None:
         """Return a reference with the names that may be seen."""
@@ -190,11 +209,20 @@ INCIDENT: Shape[NamedIncident] = {
     "entity": (OPEN, lambda named: named.reference(asset_of(named.incident))),
     "stateId": (nullable(ID), lambda named: named.incident.state_id),
     "assignee": (nullable(OPEN), lambda named: named.reference(named.incident.assignee)),
+    "acknowledgedBy": (
+        nullable(OPEN),
+        lambda named: named.acknowledgement and named.references[named.acknowledgement.user_id],
+    ),
+    "acknowledgedAt": (nullable(TIME), lambda named: named.acknowledgement and named.acknowledgement.at_ms),
     "openedAt": (TIME, lambda named: named.incident.opened_at_ms),
     "resolvedAt": (nullable(TIME), lambda named: named.incident.resolved_at_ms),
     "resolvedBy": (
         nullable(either(StepKind.RECOVERED, StepKind.RESOLVED)),
         lambda named: None if named.incident.is_open else _ending_of(named.incident).value,
+    ),
+    "resolution": (
+        nullable(exact_object({"user": OPEN, "reason": nullable(either(*REASONS)), "comment": nullable(TEXT)})),
+        lambda named: named.resolution,
     ),
     "updatedAt": (TIME, lambda named: named.incident.updated_at_ms),
     "mergedInto": (

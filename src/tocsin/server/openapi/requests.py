@@ -228,6 +228,7 @@ REQUESTS: dict[str, Document] = {
     **DRAFT_REQUESTS,
     "IncidentMerge": closed_object({"into": TEXT, "comment": TEXT}, required=["into"]),
     "IncidentComment": closed_object({"comment": TEXT}),
+    "IncidentRemark": closed_object({"comment": TEXT}, required=["comment"]),
     "IncidentResolution": closed_object({"comment": TEXT, "reason": either(*REASONS)}),
     "IncidentAssignment": closed_object({"assignee": _TYPED, "comment": TEXT}, required=["assignee"]),
     "TrialRequest": closed_object({"destination": ref("DestinationRequest")}, required=["destination"]),

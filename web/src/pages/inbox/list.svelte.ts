@@ -87,10 +87,12 @@ export function rowsOf(userId: string, choiceOf: () => Choice) {
     keep: (row: Row) => {
       if (row.cause) kept = new Map([...kept, [row.key, { ...row, isUnread: false }]]);
     },
-    /** Let rows go that are done, snoozed or marked otherwise. */
-    release: (rows: readonly Row[]) => {
-      const gone = new Set(rows.map(({ key }) => key));
-      kept = new Map([...kept].filter(([key]) => !gone.has(key)));
+    /** Let rows go that are done, snoozed or marked otherwise; returns how to keep them again. */
+    release: (rows: readonly Row[]): (() => void) => {
+      const keys = new Set(rows.map(({ key }) => key));
+      const gone = [...kept].filter(([key]) => keys.has(key));
+      kept = new Map([...kept].filter(([key]) => !keys.has(key)));
+      return () => (kept = new Map([...kept, ...gone]));
     },
   };
 }

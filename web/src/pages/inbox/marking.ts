@@ -7,6 +7,8 @@ import { nameOf } from '../../words/names';
 import { assetOf, type Row } from './rows';
 
 const DAY_MS = 86_400_000;
+/** What rows are marked as, what is said of it, and what else its undo does. */
+export type Marking = { as: inbox.Mark; said: string; until?: inbox.Until; onundo?: () => void };
 export type MuteRequest = Parameters<typeof mute>[1];
 
 /** Return how rows of a person's inbox are marked and muted; every change can be undone. */
@@ -20,8 +22,11 @@ export function markingOf(client: QueryClient, userId: string) {
     }
     await refresh();
   }
-  const sayMarked = (before: readonly inbox.States[], said: string) => {
-    const goBack = () => void attempt(() => Promise.all(before.map((states) => inbox.undo(userId, states))));
+  const sayMarked = (before: readonly inbox.States[], said: string, onundo?: () => void) => {
+    const goBack = () => {
+      onundo?.();
+      void attempt(() => Promise.all(before.map((states) => inbox.undo(userId, states))));
+    };
     toasts.say(said, before.length ? goBack : undefined);
   };
 
@@ -30,7 +35,7 @@ export function markingOf(client: QueryClient, userId: string) {
     const causes = rows.filter(({ cause }) => cause && cause.count > 1);
     const ids = rows.filter((row) => !causes.includes(row)).map(({ id }) => id);
     const marks = causes.map(({ cause }) =>
-      inbox.mark(userId, { tab, filter: { cause: cause!.id } }, as, until),
+      inbox.mark(userId, { tab: inbox.tabOfRead(tab), filter: { cause: cause!.id } }, as, until),
     );
     if (ids.length) marks.push(inbox.mark(userId, { ids }, as, until));
     return (await Promise.all(marks)).flat();
@@ -45,8 +50,8 @@ export function markingOf(client: QueryClient, userId: string) {
 
   return {
     refresh,
-    mark: (rows: readonly Row[], tab: inbox.Tab, as: inbox.Mark, said: string, until?: inbox.Until) =>
-      attempt(async () => sayMarked(await markRows(rows, tab, as, until), said)),
+    mark: (rows: readonly Row[], tab: inbox.Tab, { as, said, until, onundo }: Marking) =>
+      attempt(async () => sayMarked(await markRows(rows, tab, as, until), said, onundo)),
     /** A row that is opened is read; that is not said, and `u` marks it as unread again. */
     markOpened: (row: Row, tab: inbox.Tab) => attempt(() => markRows([row], tab, 'read')),
     markInformationRead: (tab: inbox.Tab) =>

@@ -1,5 +1,6 @@
-// Acts on incidents: what was done is said, refusals too, and every list that shows incidents is read anew.
-import type { QueryClient } from '@tanstack/svelte-query';
+// Acts on incidents: what was done is said, refusals too; what others do meanwhile is seen within seconds.
+import type { Query, QueryClient } from '@tanstack/svelte-query';
+import { incidentOf, type IncidentDetails } from '../../api/incidents';
 import { toasts } from '../../app/toasts.svelte';
 
 /** Do something and say it, if there is something to say; resolves to why not, or null. */
@@ -21,3 +22,23 @@ export const actingOf =
       await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
     }
   };
+
+const LOOK_EVERY_MS = 4_000;
+
+/** Return the query of an incident that is looked at: while it lasts it is read again and again, with its inbox. */
+export function watchedOf(client: QueryClient, number: string) {
+  const queryKey = ['incidents', 'one', number];
+  return {
+    queryKey,
+    queryFn: async (): Promise<IncidentDetails> => {
+      const before = client.getQueryData<IncidentDetails>(queryKey);
+      const now = await incidentOf(number);
+      if (before && before.updatedAt !== now.updatedAt)
+        void client.invalidateQueries({ queryKey: ['inbox'] });
+      return now;
+    },
+    staleTime: 0,
+    refetchInterval: (query: Query<IncidentDetails>) =>
+      query.state.data?.status === 'resolved' || query.state.error ? (false as const) : LOOK_EVERY_MS,
+  };
+}

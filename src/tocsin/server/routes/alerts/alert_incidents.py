@@ -1,4 +1,4 @@
-"""Routes of incidents of what fails: list, read, acknowledge, assign, resolve, merge, split.
+"""Routes of incidents of what fails: list, figures, read, acknowledge, assign, resolve, comment, merge, split.
 
 Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``alerts/incidents.py``.
 """
@@ -21,6 +21,7 @@ from tocsin.model.severity import Severity
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.access.similar_names import named_id
+from tocsin.server.alerts.incident_figures import FIGURES, figures_json, own_assignees
 from tocsin.server.alerts.incident_messages import message_moments
 from tocsin.server.alerts.incidents import (
     ROW,
@@ -43,7 +44,8 @@ from tocsin.store.catalogue.alerts.incidents import AlertIncidentFilter
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.database.page_bytes import BoundedList
 
-_REPORTING = ("testCase", "pipeline", "ingestionPipeline")
+_FAILING = ("testCase", "pipeline", "ingestionPipeline", "table")
+"""What fails, and what its tests check."""
 _Name = Annotated[str | None, Field(max_length=10_000)]
 
 router = DeclaredRoutes(prefix="/incidents", tags=["incidents"])
@@ -54,8 +56,11 @@ class AlertIncidentQuery(QueryParameters):
 
     status: Literal["open", "acknowledged", "resolved", "unresolved"] | None = None
     alert: _Name = Field(default=None, description="Id or name of an alert that watches them.")
-    asset: _Name = Field(default=None, description="Id or fully qualified name of an asset.")
+    asset: _Name = Field(default=None, description="What failed, or the table that tests check.")
     assignee: _Name = Field(default=None, description="Id or name of a user or team.")
+    is_mine: bool = Field(
+        default=False, alias="mine", description="Only those assigned to the caller or one of their teams."
+    )
     severity: Severity | None = Field(default=None, description="How bad they are.")
     limit: int = Field(default=50, ge=1, le=500)
     after: str | None = Field(default=None, max_length=100)
@@ -66,11 +71,19 @@ class AlertIncidentQuery(QueryParameters):
         return AlertIncidentFilter(
             status=IncidentStatus(self.status) if is_status and self.status else None,
             subscription_id=self._alert_id(caller),
-            entity_id=self.asset and named_id(self.asset, _REPORTING, caller),
-            assignee_id=self.assignee and named_id(self.assignee, ("user", "team"), caller),
+            asset_id=self.asset and named_id(self.asset, _FAILING, caller),
+            assignee_ids=self._assignee_ids(caller),
             unresolved=self.status == "unresolved",
             severity=self.severity,
         )
+
+    def _assignee_ids(self, caller: Caller) -> set[str] | None:
+        """Return the ids of whom they are assigned to; None of anybody."""
+        chosen_ids = None if self.assignee is None else {named_id(self.assignee, ("user", "team"), caller)}
+        if not self.is_mine:
+            return chosen_ids
+        own_ids = own_assignees(caller)
+        return own_ids if chosen_ids is None else chosen_ids & own_ids
 
     def _alert_id(self, caller: Caller) -> str | None:
         """Return the id of the alert; that of none where the caller may not see it, as if it watched nothing."""
@@ -95,6 +108,19 @@ def list_incidents(caller: Asked, query: Annotated[AlertIncidentQuery, Query()])
     page = visible_page(read, partial(filter_visible, caller), query.limit)
     paging = {"after": cursor_of(page.last.name)} if page.last and page.has_more else {}
     return answer({"data": incidents_json(page.entries, caller), "paging": paging})
+
+
+class FiguresQuery(QueryParameters):
+    """How many days the figures are of."""
+
+    days: int = Field(default=30, ge=1, le=90, description="The last days, today among them, in the reader's zone.")
+
+
+@router.get("/figures", openapi_extra=answers("AlertIncidentFigures", FIGURES))
+def read_figures(caller: Asked, query: Annotated[FiguresQuery, Query()]) -> Response:
+    """Return how many incidents are open and whose, how many began each day, how long they lasted, what fails often."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    return answer(figures_json(query.days, caller))
 
 
 @router.get("/{incident}", openapi_extra=answers("AlertIncidentWithTimeline"))
@@ -122,6 +148,12 @@ def assign(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
 def resolve(incident: PathText, body: OptionalBody, caller: Asked) -> Response:
     """Resolve an incident by hand (``reason``, ``comment``); the next failure opens a new one."""
     return _handle_incident(incident, StepKind.RESOLVED, body, caller)
+
+
+@router.put("/{incident}/comment", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentRemark"))
+def comment_on(incident: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Say something about an incident (``comment``), without acknowledging it."""
+    return _handle_incident(incident, StepKind.COMMENTED, body, caller)
 
 
 @router.put("/{incident}/merge", openapi_extra=answers("AlertIncidentWithTimeline", reads="IncidentMerge"))

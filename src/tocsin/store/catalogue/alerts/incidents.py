@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exists, func, insert, or_, select, text, update
 
 from tocsin.chunks import chunks_of
+from tocsin.conditions.test_results import TEST_CASE
 from tocsin.flow.resolve.directory import Principal
 from tocsin.flow.track.alert_incidents import Failure, IncidentWork, KnownIncident, Opening, incidents_to_open
 from tocsin.model.alert_incident import (
@@ -34,12 +35,13 @@ from tocsin.model.severity import Severity, severity_named
 from tocsin.model.status import SUCCESS, is_failure
 from tocsin.store.catalogue.alerts.case_records import hold_off_take_over, take_over
 from tocsin.store.catalogue.alerts.severities import rate
+from tocsin.store.catalogue.relations.inheritance_filters import tested_table
 from tocsin.store.database.alert_tables import alert_incident, alert_incident_step, incident_watcher
 from tocsin.store.database.engine import fetch_first, fetch_rows, insert_into, is_sqlite, reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.page_bytes import BoundedList
-from tocsin.store.database.tables import change_event
+from tocsin.store.database.tables import change_event, entity
 
 _ROW, _STEP, _WATCHER, _EVENT = alert_incident.c, alert_incident_step.c, incident_watcher.c, change_event.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin incidents'))")
@@ -337,19 +339,26 @@ def _assignee(row: Row[Any]) -> Document | None:  # Any: as above
     return None if row.assignee_id is None else {"id": row.assignee_id, "type": row.assignee_type}
 
 
+def _is_test_of(table_id: str) -> ColumnElement[bool]:
+    """Return the condition that an incident is of a test of a table."""
+    test = entity.alias("failed_test")
+    is_test = (test.c.id == _ROW.entity_id, test.c.entity_type == TEST_CASE, tested_table(test.c) == table_id)
+    return exists(select(test.c.id).where(*is_test).correlate(alert_incident))
+
+
 @dataclass(frozen=True)
 class AlertIncidentFilter:
     """Filters of incidents; None is no filter. ``unresolved`` leaves out those that are over.
 
-    ``subscription_id`` is an alert that watches them.
+    ``subscription_id`` is an alert that watches them. ``asset_id`` is what failed, or the table that its test checks.
     """
 
     status: IncidentStatus | None = None
     subscription_id: str | None = None
-    entity_id: str | None = None
-    assignee_id: str | None = None
+    assignee_ids: Collection[str] | None = None
     unresolved: bool = False
     severity: Severity | None = None
+    asset_id: str | None = None
 
 
 class AlertIncidentLog:
@@ -401,8 +410,6 @@ class AlertIncidentLog:
         """Return at most ``limit`` incidents, newest first, with numbers below ``before``."""
         comparisons = (
             (_ROW.status, criteria.status and criteria.status.value),
-            (_ROW.entity_id, criteria.entity_id),
-            (_ROW.assignee_id, criteria.assignee_id),
             (_ROW.severity, criteria.severity and criteria.severity.value),
         )
         query = select(alert_incident).where(*(column == value for column, value in comparisons if value is not None))
@@ -410,12 +417,33 @@ class AlertIncidentLog:
         if criteria.subscription_id is not None:
             watched_ids = select(_WATCHER.incident_id).where(_WATCHER.subscription_id == criteria.subscription_id)
             query = query.where(_ROW.id.in_(watched_ids))
+        if criteria.assignee_ids is not None:
+            query = query.where(_ROW.assignee_id.in_(criteria.assignee_ids))
+        if criteria.asset_id is not None:
+            query = query.where(or_(_ROW.entity_id == criteria.asset_id, _is_test_of(criteria.asset_id)))
         if criteria.unresolved:
             query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
         if before is not None:
             query = query.where(_ROW.number < before)
         incidents = fetch_rows(self._engine, query.order_by(_ROW.number.desc()).limit(limit))
         return BoundedList(map(incident_of, incidents))
+
+    def open_or_since(self, since_ms: int, *, limit: int) -> BoundedList[AlertIncident]:
+        """Return at most ``limit`` incidents that are open or began since a time, newest first."""
+        is_counted = or_(_ROW.status != IncidentStatus.RESOLVED.value, _ROW.opened_at_ms >= since_ms)
+        query = select(alert_incident).where(_ROW.merged_into.is_(None), is_counted)
+        incidents = fetch_rows(self._engine, query.order_by(_ROW.number.desc()).limit(limit))
+        return BoundedList(map(incident_of, incidents))
+
+    def steps_of_kind(self, incident_ids: Collection[str], *kinds: StepKind) -> dict[str, list[AlertIncidentStep]]:
+        """Return the steps of some kinds, in order, of each of these incidents that has any."""
+        steps = defaultdict[str, list[AlertIncidentStep]](list)
+        query = select(alert_incident_step).where(_STEP.kind.in_([kind.value for kind in kinds]))
+        with reading(self._engine) as connection:
+            step_rows = list(rows_by_key(connection, query, _STEP.incident_id, incident_ids))
+        for step in sorted(steps_of(step_rows), key=lambda step: (step.at_ms, step.id)):
+            steps[step.incident_id].append(step)
+        return steps
 
     def steps(self, incident_id: str) -> list[AlertIncidentStep]:
         """Return what was done to an incident, to those that were merged by a migration, and with parts, in order."""

@@ -202,17 +202,17 @@ def beside(script: Script, **foreign_events: list[Event]) -> Expectation:
 
 def test_events_of_another_writer_are_judged_by_what_is_so_at_their_place_beside_a_step() -> None:
     other_table = ("table", "s.d.p.other")
-    joined = Members(ADMIN, "tills", ("ben", "dan"))
+    membership = Members(ADMIN, "tills", ("ben", "dan"))
     judgement = beside(
-        script_with(BELLS, joined),
+        script_with(BELLS, membership),
         before=[event_of_other(1, "entityCreated", other_table)],
         after=[event_of_other(2, "entityUpdated", other_table)],
     )
-    reached = {
+    people_by_event = {
         number: {who for (one, channel, who) in judgement.notifications if (one, channel) == (f"other {number}", BELL)}
         for number in (1, 2)
     }
-    assert reached == {1: {"ann", "ben"}, 2: {"ann", "ben", "dan"}}
+    assert people_by_event == {1: {"ann", "ben"}, 2: {"ann", "ben", "dan"}}
     assert not any("other" in one for one in judgement.surprises)
 
 

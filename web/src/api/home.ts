@@ -1,9 +1,11 @@
 // What Home shows: what needs me, what happened since a time, incidents, my alerts, what I own, and what comes.
+import type { Reference as Person } from '../words/references';
+import { changeNumberOf } from '../words/titles';
 import type { Alert } from './alerts';
 import { api, dataOf } from './client';
+import { incidentOf } from './incidents';
 import type { Cause, Entry } from './inbox';
 import type { components } from './schema';
-import type { Found } from './search';
 
 type Schemas = components['schemas'];
 export type Reference = {
@@ -17,6 +19,9 @@ export type Me = { id: string; name: string; displayName?: string; teams: readon
 export type Incident = Omit<Schemas['AlertIncident'], 'entity' | 'assignee'> & {
   entity: Reference;
   assignee: Reference | null;
+  /** Who is on it, and since when; nobody where it is not there. */
+  person?: Person;
+  sinceMs?: number;
 };
 export type Happening = Omit<Schemas['ActivityEventPage']['data'][number], 'entity' | 'actor'> & {
   entity: Reference;
@@ -28,8 +33,8 @@ export type Scope = 'mine' | 'team' | 'everything';
 const MOST_NEEDS = 6;
 const MOST_HAPPENINGS = 8;
 const MOST_INCIDENTS = 5;
-const MOST_OWNED = 4;
 const MOST_ALERTS = 100;
+const MOST_UNANSWERED = 30;
 const DAY_MS = 86_400_000;
 
 /** Return the person who is logged in, with their teams. */
@@ -76,9 +81,17 @@ export async function readHappenings(
   return page.data as unknown as readonly Happening[];
 }
 
+/** Return the open incidents, each with who is on it: the assignee, or who acknowledged it last. */
 export async function readIncidents(): Promise<readonly Incident[]> {
   const params = { query: { status: 'unresolved' as const, limit: MOST_INCIDENTS } };
-  return (await dataOf(api.GET('/api/v1/incidents', { params }))).data as unknown as readonly Incident[];
+  const page = await dataOf(api.GET('/api/v1/incidents', { params }));
+  return Promise.all((page.data as unknown as readonly Incident[]).map(withPerson));
+}
+async function withPerson(incident: Incident): Promise<Incident> {
+  if (incident.assignee) return { ...incident, person: incident.assignee, sinceMs: incident.updatedAt };
+  if (incident.status !== 'acknowledged') return incident;
+  const step = (await incidentOf(incident.name)).timeline.findLast(({ kind }) => kind === 'acknowledged');
+  return step?.user ? { ...incident, person: step.user, sinceMs: step.timestamp } : incident;
 }
 
 /** Take an incident: everybody sees at once who is on it. */
@@ -103,55 +116,12 @@ export async function readAlertsOf(me: Me): Promise<readonly Alert[]> {
   );
 }
 
-export type Owned = { assets: readonly Found[]; count: number };
-
-/** Return what a person and their teams own, what changed last first. */
-export async function readOwned(me: Me): Promise<Owned> {
-  const names = [me.name, ...me.teams.map(({ name }) => name)];
-  const query = {
-    q: '',
-    index: 'all',
-    size: MOST_OWNED,
-    query_filter: JSON.stringify({
-      bool: {
-        filter: [
-          { terms: { 'owners.name': names } },
-          { bool: { must_not: [{ terms: { entityType: ['testSuite', 'testCase'] } }] } },
-        ],
-      },
-    }),
-    sort_field: 'updatedAt',
-    sort_order: 'desc' as const,
-    include_source_fields: ['id', 'entityType', 'name', 'displayName', 'fullyQualifiedName', 'updatedAt'],
-  };
-  const { hits } = await dataOf(api.GET('/api/v1/search/query', { params: { query } }));
-  return { assets: hits.hits.map((hit) => hit._source as Found), count: hits.total.value };
-}
-
-/** A test that fails now, of what a person and their teams own. */
-export type FailingTest = {
-  id: string;
-  name: string;
-  fullyQualifiedName: string;
-  entityFQN: string;
-  testCaseResult?: { timestamp: number; result?: string };
-};
-
-export async function readFailingTests(me: Me): Promise<readonly FailingTest[]> {
-  const owners = [me.id, ...me.teams.map(({ id }) => id)];
-  const pages = await Promise.all(
-    owners.map((owner) => {
-      const query = {
-        owner,
-        testCaseStatus: 'Failed' as const,
-        fields: 'testCaseResult',
-        limit: MOST_OWNED,
-      };
-      return dataOf(api.GET('/api/v1/dataQuality/testCases', { params: { query } }));
-    }),
-  );
-  const tests = pages.flatMap((page) => (page as unknown as { data: FailingTest[] }).data);
-  return [...new Map(tests.map((test) => [test.id, test])).values()];
+/** Return the numbers of the change requests that wait for a person's answer. */
+export async function readUnanswered(userId: string): Promise<ReadonlySet<string>> {
+  const query = { tab: 'all' as const, needsMe: true, kind: 'changeRequest', limit: MOST_UNANSWERED };
+  const params = { path: { user_id: userId }, query };
+  const page = await dataOf(api.GET('/api/v1/users/{user_id}/notifications', { params }));
+  return new Set(page.data.map(({ title }) => changeNumberOf(title)).filter((name) => name !== undefined));
 }
 
 /** Return the messages that wait for their time, the next first. */

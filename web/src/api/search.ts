@@ -43,6 +43,7 @@ export type Meanings = {
 export const NOBODY = '-';
 const INDEX = 'all,user,team';
 const PAGE = 20;
+const MOST_NEAR = 3;
 const SHOWN = [
   'id',
   'entityType',
@@ -56,10 +57,11 @@ const SHOWN = [
   'updatedAt',
 ];
 
-type Condition = Record<string, unknown>;
+export type Condition = Record<string, unknown>;
 const terms = (field: string, values: readonly string[]): Condition => ({ terms: { [field]: values } });
 const ids = (values: readonly string[]): Condition => ({ ids: { values: values.length ? values : ['-'] } });
-const either = (values: readonly string[]): Condition => ({
+/** Return the condition that an asset is one of these, by id or by full name. */
+export const either = (values: readonly string[]): Condition => ({
   bool: { should: [ids(values), terms('fullyQualifiedName', values.length ? values : ['-'])] },
 });
 const not = (condition: Condition): Condition => ({ bool: { must_not: [condition] } });
@@ -159,6 +161,15 @@ export async function search(
 export async function countOf(filters: SearchFilters, meanings: Meanings): Promise<number> {
   const query = { ...queryParameters(filters, meanings), size: 0 };
   return (await dataOf(api.GET('/api/v1/search/query', { params: { query } }))).hits.total.value;
+}
+
+/** Return the assets whose names are nearest to a word, where none begins with it. */
+export async function nearestTo(q: string): Promise<readonly Found[]> {
+  const query = { q, index: INDEX, size: MOST_NEAR };
+  const answer = await dataOf(api.GET('/api/v1/search/suggest', { params: { query } }));
+  return (answer.suggest['metadata-suggest'] ?? []).flatMap(({ options }) =>
+    options.map((option) => option._source as Found),
+  );
 }
 
 export type Buckets = readonly { value: string; count: number }[];

@@ -43,6 +43,23 @@ export const keysOfPages: readonly { title: string; keys: readonly (readonly [st
       ['⇧R', 'Mark information read'],
     ],
   },
+  {
+    title: 'Explore',
+    keys: [
+      ['↓  ↑', 'Next asset, asset before'],
+      ['↵', 'Open the asset'],
+      ['f', 'Follow it, or no longer'],
+      ['c', 'Copy its full name'],
+    ],
+  },
+  {
+    title: 'Lineage',
+    keys: [
+      ['←  →', 'A step up, a step down'],
+      ['↑  ↓', 'Within a step'],
+      ['+  −', 'Larger, smaller'],
+    ],
+  },
   { title: 'Go to', keys: places.map(({ key, label }) => [`g ${key}`, label] as const) },
 ];
 

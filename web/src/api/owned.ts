@@ -1,0 +1,61 @@
+// What a person and their teams own: what fails first, then what is stale, then what changed last, with its last results.
+import { readResults, readRuns, readTests, type Result } from './assets';
+import { api, dataOf } from './client';
+import type { Me } from './home';
+import type { Marks } from './marks';
+import { either, type Condition, type Found } from './search';
+
+/** `assets` are those shown; `count` of all, `failing` and `stale` of all. */
+export type Owned = { assets: readonly Found[]; count: number; failing: number; stale: number };
+
+const SHOWN = 4;
+const FIELDS = ['id', 'entityType', 'name', 'displayName', 'fullyQualifiedName', 'updatedAt'];
+
+/** Return what a person and their teams own, what fails or is stale before what changed last. */
+export async function readOwned(me: Me, marks: Marks): Promise<Owned> {
+  const keysOf = (kind: 'incident' | 'stale') =>
+    [...marks].filter(([, list]) => list.some((mark) => mark.kind === kind)).map(([key]) => key);
+  const [failing, stale, all] = await Promise.all([
+    ownedBy(me, [either(keysOf('incident'))]),
+    ownedBy(me, [either(keysOf('stale'))]),
+    ownedBy(me, []),
+  ]);
+  const assets = [...failing.assets, ...stale.assets, ...all.assets];
+  const distinct = [...new Map(assets.map((asset) => [asset.id, asset])).values()];
+  return {
+    assets: distinct.slice(0, SHOWN),
+    count: all.count,
+    failing: failing.count,
+    stale: stale.count,
+  };
+}
+
+async function ownedBy(me: Me, conditions: readonly Condition[]) {
+  const filter = [
+    { terms: { 'owners.name': [me.name, ...me.teams.map(({ name }) => name)] } },
+    { bool: { must_not: [{ terms: { entityType: ['testSuite', 'testCase'] } }] } },
+    ...conditions,
+  ];
+  const query = {
+    q: '',
+    index: 'all',
+    size: SHOWN,
+    query_filter: JSON.stringify({ bool: { filter } }),
+    sort_field: 'updatedAt',
+    sort_order: 'desc' as const,
+    include_source_fields: FIELDS,
+  };
+  const { hits } = await dataOf(api.GET('/api/v1/search/query', { params: { query } }));
+  return { assets: hits.hits.map((hit) => hit._source as Found), count: hits.total.value };
+}
+
+/** Return the last results of an asset, newest first: of a table its test that fails, or was tested last. */
+export async function readLastResults({ entityType, fullyQualifiedName }: Found): Promise<readonly Result[]> {
+  if (entityType === 'pipeline') return readRuns(entityType, fullyQualifiedName);
+  if (entityType !== 'table') return [];
+  const tests = await readTests(entityType, fullyQualifiedName);
+  const atMs = (test: (typeof tests)[number]) => test.testCaseResult?.timestamp ?? 0;
+  const fails = (test: (typeof tests)[number]) => Number(test.testCaseResult?.testCaseStatus === 'Failed');
+  const [first] = tests.toSorted((one, other) => fails(other) - fails(one) || atMs(other) - atMs(one));
+  return first?.fullyQualifiedName ? readResults(first.fullyQualifiedName) : [];
+}

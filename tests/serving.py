@@ -132,9 +132,14 @@ def start_store(engine: Engine, settings: Settings) -> str:
 
 @contextmanager
 def running_server(
-    engine: Engine, settings: Settings | None = None, *, password: str | None = None, token: str | None = None
+    engine: Engine,
+    settings: Settings | None = None,
+    *,
+    password: str | None = None,
+    token: str | None = None,
+    port: int = 0,
 ) -> Iterator[Served]:
-    """Run a server over ``engine`` until the block ends.
+    """Run a server over ``engine`` until the block ends, at any free port if none is given.
 
     A store with a ``password`` has had its first start; its administrator need not log in who has a ``token``.
     """
@@ -142,7 +147,7 @@ def running_server(
     set_up_logs(settings)
     password = password or start_store(engine, settings)
     app = build_app(settings, engine)
-    server = StreamingServer(server_config(app, settings, log_config=None, within_s=2), app)
+    server = StreamingServer(server_config(app, settings, log_config=None, within_s=2, port=port), app)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

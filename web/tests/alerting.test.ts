@@ -8,7 +8,7 @@ const conditionOf = (query: string) => new URLSearchParams(addressOf(query)?.spl
 test('an alert on a search has its types and facets; names are texts, whatever is in them', () => {
   expect(addressOf('type=table,topic')).toBe('/alerts/new?resources=table%2Ctopic');
   expect(conditionOf('q=orders&owner=dana,Sales&tier=Tier.Tier1')).toBe(
-    "matchAnyOwnerName({'dana', 'Sales'}) && matchAnyTier({'Tier.Tier1'}) && name.contains('orders')",
+    "matchAnyOwnerName({'dana', 'Sales'}) && matchAnyTier({'Tier.Tier1'}) && entityFullyQualifiedName.contains('orders')",
   );
   expect(conditionOf(`owner=${encodeURIComponent("o'x\\")}`)).toBe("matchAnyOwnerName({'o\\'x\\\\'})");
 });

@@ -19,7 +19,7 @@ export function alertAddressOf(filters: SearchFilters): string | null {
   const parts = (['owner', 'tier', 'service', 'domain'] as const)
     .filter((key) => filters[key].length)
     .map((key) => `${functions[key]}(${quoted(filters[key])})`);
-  if (q) parts.push(`name.contains(${quoted([q]).slice(1, -1)})`);
+  if (q) parts.push(`entityFullyQualifiedName.contains(${quoted([q]).slice(1, -1)})`);
   if (!parts.length && !filters.type.length) return null;
   const query = new URLSearchParams();
   if (filters.type.length) query.set('resources', filters.type.join(','));

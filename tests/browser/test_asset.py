@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.logged_in import log_in
@@ -70,7 +68,7 @@ def test_a_description_is_edited_says_why_and_never_replaces_what_came_meanwhile
     page.get_by_role("button", name="Keep editing mine").click()
     page.get_by_role("button", name="Save the description").click()
     expect(page.get_by_text("Of Alice.", exact=True).first).to_be_visible()
-    page.get_by_role("link", name=re.compile("^Activity")).click()
+    page.get_by_label("Parts of this page").get_by_role("link", name="Activity").click()
     expect(page.get_by_text(f"Reason: {why}")).to_be_visible()
 
 

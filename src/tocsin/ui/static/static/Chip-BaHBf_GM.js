@@ -1,1 +1,0 @@
-import{It as e,Jt as t,Pt as n,Qt as r,Z as i,_t as a,gn as o,gt as s,kt as c}from"./index-Dky0ip7e.js";var l=e(`<span><!></span>`);function u(e,u){let d=i(u,`tone`,3,`plain`);var f=l(),p=r(f);c(p,()=>u.children),o(f),t(()=>s(f,1,a(d()),`svelte-1eqf306`)),n(e,f)}export{u as t};

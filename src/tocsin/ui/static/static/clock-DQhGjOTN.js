@@ -1,1 +1,0 @@
-import{$ as e,Q as t,T as n}from"./index-Dky0ip7e.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=t(a,r),s={name:`clock`,size:24,node:[[`circle`,{cx:`12`,cy:`12`,r:`10`}],[`path`,{d:`M12 6v6l4 2`}]]};n(i,e(()=>o,{get icon(){return s}}))}export{i as t};

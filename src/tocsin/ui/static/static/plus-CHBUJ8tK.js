@@ -1,1 +1,0 @@
-import{$ as e,Q as t,T as n}from"./index-Dky0ip7e.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=t(a,r),s={name:`plus`,size:24,node:[[`path`,{d:`M5 12h14`}],[`path`,{d:`M12 5v14`}]]};n(i,e(()=>o,{get icon(){return s}}))}export{i as t};

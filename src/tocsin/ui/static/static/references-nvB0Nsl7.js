@@ -1,1 +1,0 @@
-import{n as e}from"./names-BagCwt66.js";import{t}from"./index-Dky0ip7e.js";function n(t){let n=t.displayName||t.name||e(t.fullyQualifiedName)||``;return t.type===`user`&&!t.displayName?r(n):n}var r=e=>/^[a-z]+([.][a-z]+)+$/.test(e)?e.split(`.`).map(e=>e.charAt(0).toUpperCase()+e.slice(1)).join(` `):e,i=e=>t(e.type,e.fullyQualifiedName??e.name??``);export{n,r,i as t};

@@ -581,6 +581,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /users/{user_id}/activity": _me("/users/{id}/activity?limit=1000"),
     "GET /users/{user_id}/feeds": _me("/users/{id}/feeds"),
     "GET /users/{user_id}/follows": _people("/users/{id}/follows"),
+    "GET /users/{user_id}/following/summary": _me("/users/{id}/following/summary"),
     "GET /users/{user_id}/following": _probe_all(
         _me("/users/{id}/following?limit=1000&sortField=told"), _me("/users/{id}/following?q=kanarien")
     ),
@@ -594,6 +595,7 @@ _SHOWS: dict[str, Probe] = {
     "GET /addresses/{holder_id}": _probe_of("teams", "/addresses/{id}"),
     "GET /users/{user_id}/preferences": _me("/users/{id}/preferences"),
     "GET /users/{user_id}/preferences/effective": _me("/users/{id}/preferences/effective"),
+    "GET /users/{user_id}/preferences/month": _me("/users/{id}/preferences/month"),
     "GET /teams/{team_id}/follows": _probe_of("teams", "/teams/{id}/follows"),
     "GET /teams/{team_id}/preferences": _probe_of("teams", "/teams/{id}/preferences"),
     "GET /users/{user_id}/digest": _me("/users/{id}/digest"),

@@ -348,7 +348,7 @@ def test_the_list_says_since_when_what_changed_last_and_how_often_it_told(
     notifications = client.get(f"/users/{user_id}/notifications").json()["data"]
     assert (second["told"]["count"], second["told"]["unread"]) == (3, 3), "two changes and a new test"
     assert second["told"]["last"] > 0
-    assert first["told"] == {"count": 0, "unread": 0}
+    assert (first["told"], second["told"]["days"]) == ({"count": 0, "unread": 0, "days": [0] * 30}, [*[0] * 29, 3])
     assert "lastOpened" not in first
     assert client.put(f"/users/{user_id}/notifications/{notifications[0]['id']}/read").is_success
     (entry,) = list_of(client, user_id, q="ORDERS")["data"]
@@ -387,6 +387,55 @@ def test_the_list_is_filtered_sorted_and_paged(
     for parameters in ({"after": cursor, "sortField": "since"}, {"after": "x"}, {"after": "Nw"}, {"type": "spoon"}):
         assert client.get(f"/users/{user_id}/following", params=parameters).status_code == 400
     assert list_of(client, user_id, limit=0) == {"data": [], "paging": {"total": 6}}
+
+
+def test_follows_are_summarized_with_how_much_less_ending_them_would_tell(
+    served: Served,
+    administrator: httpx.Client,
+    alice: tuple[str, httpx.Client],
+    orders: Json,
+    sqlite_engine: Engine,
+) -> None:
+    user_id, client = alice
+    customers = table(administrator, "customers")
+    domain = create_entity(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
+    post(client, f"/users/{user_id}/follows", ids=[orders["id"], customers["id"], domain["id"]])
+    post(client, f"/users/{user_id}/follows", ids=[customers["id"]], column="id")
+    for number in range(NOISY_FROM):
+        describe(administrator, orders, f"text {number}")
+    describe(administrator, customers, "once")
+    notify_all(sqlite_engine)
+    summary = client.get(f"/users/{user_id}/following/summary").json()
+    assert (summary["all"], summary["types"]) == (4, {"table": 3, "domain": 1})
+    assert summary["ties"] == {"asset": 2, "column": 1, "container": 1, "team": 0}
+    assert summary["reviews"] == {"stale": 0, "noisy": 1, "gone": 0, "expiring": 0}
+    assert summary["month"] == {"told": NOISY_FROM + 1, "opened": 0}
+    assert summary["fewer"] == {"stale": 0, "noisy": NOISY_FROM, "gone": 0, "all": NOISY_FROM}
+    for tie, names in [("asset", ["customers", "orders"]), ("column", ["customers"]), ("container", ["Sales"])]:
+        assert names_in(list_of(client, user_id, tie=tie)) == names
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["table"]})
+    visible_summary = client.get(f"/users/{user_id}/following/summary").json()
+    assert (visible_summary["all"], visible_summary["month"]["told"], visible_summary["fewer"]["all"]) == (1, 0, 0)
+    _, client_of_bob = served.person("bob")
+    with client_of_bob, served.client() as client_of_nobody:
+        assert client_of_bob.get(f"/users/{user_id}/following/summary").status_code == 403
+        assert client_of_nobody.get(f"/users/{user_id}/following/summary").status_code == 401
+
+
+def test_what_one_owns_is_told_whether_it_is_followed_or_not(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, client = alice
+    post(client, f"/users/{user_id}/follows", ids=[orders["id"]])
+    owners = [{"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(f"/tables/{orders['id']}", json=owners, headers=headers).is_success
+    notify_all(sqlite_engine)
+    for number in range(NOISY_FROM):
+        describe(administrator, orders, f"text {number}")
+    notify_all(sqlite_engine)
+    summary = client.get(f"/users/{user_id}/following/summary").json()
+    assert (summary["reviews"]["noisy"], summary["fewer"]["noisy"]) == (1, 0)
 
 
 def test_only_a_review_reads_what_somebody_was_told(

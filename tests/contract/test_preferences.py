@@ -36,6 +36,33 @@ def test_preferences_are_set_whole_and_read_back(served: Served) -> None:
         assert client.get(f"/users/{ann}/preferences").json() == DEFAULTS
 
 
+def test_what_is_read_can_be_sent_back_without_making_the_servers_times_ones_own(
+    served: Served, administrator: httpx.Client
+) -> None:
+    ann, client = served.person("ann")
+    evening = NIGHT | {"digestAt": "18:00", "digestDay": "friday", "mostPerHour": 5}
+    with client:
+        assert administrator.put("/system/preferences", json=evening).status_code == 200
+        answer = client.get(f"/users/{ann}/preferences").json()
+        assert (answer["digestAt"], answer["quietHours"]) == ("18:00", NIGHT["quietHours"])
+        choice = answer | {"digestDay": "monday"}
+        assert client.put(f"/users/{ann}/preferences", json=choice).json() == choice
+        assert client.put(f"/users/{ann}/preferences", json=choice).json() == choice
+        morning = {"timezone": "Asia/Tokyo", "digestAt": "07:00", "digestDay": "sunday"}
+        assert administrator.put("/system/preferences", json=morning).status_code == 200
+        later_answer = client.get(f"/users/{ann}/preferences").json()
+        assert (later_answer["timezone"], later_answer["digestAt"], later_answer["digestDay"]) == (
+            "Asia/Tokyo",
+            "07:00",
+            "monday",
+        )
+        assert "quietHours" not in later_answer and "mostPerHour" not in later_answer
+        pinned_choice = later_answer | {"digestDay": "sunday"}
+        assert client.put(f"/users/{ann}/preferences", json=pinned_choice).json() == pinned_choice
+        assert administrator.put("/system/preferences", json={"digestDay": "tuesday"}).status_code == 200
+        assert client.get(f"/users/{ann}/preferences").json()["digestDay"] == "sunday"
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -216,7 +243,7 @@ def test_times_that_are_unset_are_shown_as_those_of_the_server(served: Served, a
         assert client.put(path, json=awake).json() == DEFAULTS | awake | {"digestAt": "07:00"}
         assert client.put(path, json=client.get(path).json()).json() == DEFAULTS | awake | {"digestAt": "07:00"}
         administrator.put("/system/preferences", json={"workingDays": ["monday"]})
-        assert client.get(path).json() == DEFAULTS | votes | {"digestAt": "07:00", "workingDays": ["monday"]}
+        assert client.get(path).json() == DEFAULTS | votes | {"workingDays": ["monday"]}
         always = votes | {"workingDays": None}
         assert client.put(path, json=always).json() == DEFAULTS | always
         administrator.put("/system/preferences", json={})

@@ -18,7 +18,10 @@ from tocsin.store.database.engine import writing
 from tocsin.store.database.tables import change_event
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.told_counts import ToldCounts
+from tocsin.store.outbox.told_months import ToldMonths
 from tocsin.store.recipients.followed_assets import FollowedAssets
+
+DAY_MS = 86_400_000
 
 
 @pytest.fixture
@@ -85,6 +88,25 @@ def test_notifications_are_counted_by_asset_with_those_of_its_threads_and_tests(
     counts = counts_of(company, "cem", "orders")
     assert (counts["orders"].count, counts["orders"].unread_count) == (len(entries), len(entries) - 1)
     assert counts_of(company, "ben", "orders") == {}
+
+
+def test_notifications_of_a_month_are_counted_by_day_and_by_what_they_came_for(company: SmallCompany) -> None:
+    company.writes.follow("databaseSchema", company.ids["public"], company.ids["cem"], actor=SYSTEM)
+    notify_all(company.engine, now_ms=company.clock.now_ms())
+    company.clock.advance(40 * DAY_MS)
+    for days, tables in ((5, ("orders", "revenue")), (1, ("orders", "orders")), (0, ())):
+        for table in tables:
+            company.describe(table, f"At {company.clock.now_ms()}.")
+            company.clock.advance(1)
+        notify_all(company.engine, now_ms=company.clock.now_ms())
+        company.clock.advance(days * DAY_MS)
+    orders, public = company.ids["orders"], company.ids["public"]
+    fqns = {orders: "pg.store.public.orders", public: "pg.store.public"}
+    month = ToldMonths(company.engine).of(company.ids["cem"], company.clock.now_ms(), fqns)
+    assert month.days[orders] == [*[0] * 23, 1, *[0] * 4, 2, 0]
+    assert month.days[public] == [*[0] * 23, 2, *[0] * 4, 2, 0]
+    assert (month.told_count, month.read_count) == (4, 0)
+    assert [month.count_without(keys) for keys in ([orders], [public], [orders, public])] == [0, 1, 4]
 
 
 def test_a_notification_counts_for_each_container_through_which_a_person_follows_its_asset(

@@ -41,6 +41,9 @@ HOLDERS = frozenset(
 """Types that other entities belong to: what happens to those is no change of their own, so they are never stale."""
 
 
+GATHERING_TYPES = HOLDERS - {"dashboard", "container"}
+"""Types that are followed for what they hold, rather than for themselves."""
+
 _HOW = "Review them: tocsin follows, or GET /users/{id}/following."
 
 
@@ -55,6 +58,19 @@ class Review(StrEnum):
     NOISY = "noisy"
     GONE = "gone"
     EXPIRING = "expiring"
+
+
+class Tie(StrEnum):
+    """By what a person is tied to what they are told of.
+
+    ``asset``: they follow it. ``column``: they follow a column of it. ``container``: they follow what contains, labels
+    or owns others. ``team``: a team lets its members follow it.
+    """
+
+    ASSET = "asset"
+    COLUMN = "column"
+    CONTAINER = "container"
+    TEAM = "team"
 
 
 @dataclass(frozen=True)
@@ -89,6 +105,7 @@ class AssetFollow:
     team : reference to the team whose members follow it by default; None where the person follows it themselves
     expires_ms : when it ends, because they do not use it; None where it does not
     choices : what the person has chosen for this follow; None if nothing
+    days : how often it told the person on each of the last 30 days, the last of which is today in UTC
     """
 
     reference: Document
@@ -100,10 +117,11 @@ class AssetFollow:
     team: Document | None = None
     expires_ms: int | None = None
     choices: FollowChoices | None = None
+    days: tuple[int, ...] = ()
 
     def with_choices(self, choices: Mapping[str, FollowChoices]) -> AssetFollow:
         """Return the follow with what is chosen for it, by ``follow_key``."""
-        return replace(self, choices=choices.get(follow_key(str(self.reference["id"]), self.column)))
+        return replace(self, choices=choices.get(self.key))
 
     def by_team(self, team: Document) -> AssetFollow:
         """Return the follow as one by default of the members of this team."""
@@ -114,6 +132,20 @@ class AssetFollow:
         """Return the FQN of what is followed."""
         fqn = str(self.reference["fullyQualifiedName"])
         return fqn if self.column is None else f"{fqn}.{self.column}"
+
+    @property
+    def key(self) -> str:
+        """Return the ``follow_key``."""
+        return follow_key(str(self.reference["id"]), self.column)
+
+    @property
+    def tie(self) -> Tie:
+        """Return by what the person is tied to it."""
+        if self.team is not None:
+            return Tie.TEAM
+        if self.column is not None:
+            return Tie.COLUMN
+        return Tie.CONTAINER if self.reference["type"] in GATHERING_TYPES else Tie.ASSET
 
     @property
     def is_deleted(self) -> bool:

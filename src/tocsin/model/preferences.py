@@ -198,6 +198,15 @@ class Preferences(WireModel):
         unset_names = [name for name in _TIMES if name not in self.model_fields_set]
         return self.model_copy(update={name: getattr(defaults, name) for name in unset_names})
 
+    def without_borrowed(self, choices: Preferences, defaults: Preferences) -> Preferences:
+        """Return it without times that ``choices``, set now, leave unset and that are as ``defaults`` have them.
+
+        So what reading answers can be sent back: it makes nobody's defaults a choice of one's own.
+        """
+        candidates = self.model_fields_set.intersection(_TIMES) - choices.model_fields_set
+        borrowed_names = {name for name in candidates if getattr(self, name) == getattr(defaults, name)}
+        return type(self).model_validate(self.model_dump(exclude_unset=True, exclude=borrowed_names))
+
     def to_stored(self) -> Document:
         """Return it as it is stored: only what is set."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)

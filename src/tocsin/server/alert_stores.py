@@ -35,12 +35,14 @@ from tocsin.store.outbox.next_digests import NextDigests
 from tocsin.store.outbox.notification_ids import read_ids
 from tocsin.store.outbox.personal_notices import NoticeTexts
 from tocsin.store.outbox.preferences import SqlPreferences
+from tocsin.store.outbox.preferred_months import PreferredMonths
 from tocsin.store.outbox.queue import EventQueue
 from tocsin.store.outbox.records import Records
 from tocsin.store.outbox.replays import Replays
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.team_preferences import SqlTeamPreferences
 from tocsin.store.outbox.told_counts import ToldCounts
+from tocsin.store.outbox.told_months import ToldMonths
 from tocsin.store.recipients.asked import AskedConsumers
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.event_subjects import SqlEvents
@@ -66,7 +68,9 @@ class AlertStores:
         self.team_follows = TeamFollows(engine)
         self.recommendations = Recommendations(engine)
         self.told_counts = ToldCounts(engine)
+        self.told_months = ToldMonths(engine)
         self.preferences = SqlPreferences(engine)
+        self.preferred_months = PreferredMonths(engine)
         self.substitutes = Substitutes(engine)
         self.team_preferences = SqlTeamPreferences(engine)
         self.address_codes = AddressCodes(engine)

@@ -13,20 +13,21 @@ from typing import Any
 import orjson
 
 from tocsin.model.entity import Document
-from tocsin.model.follow_review import NEVER_TOLD, AssetFollow, Review
+from tocsin.model.follow_review import NEVER_TOLD, AssetFollow, Review, Tie
 from tocsin.model.people import Actor
 from tocsin.model.stored import Written
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.build import Parts
 from tocsin.server.entities.response import with_address
 from tocsin.server.http.answer_shapes import Shape, json_of
-from tocsin.server.http.json_schema import COUNT, FLAG, NUMBER, TEXT, TIME, exact_object, ref
+from tocsin.server.http.json_schema import COUNT, FLAG, NUMBER, TEXT, TIME, array, either, exact_object, ref
 from tocsin.server.request import Caller
 from tocsin.store.database.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.recipients.idle_follows import IdleFollow
 
 FOLLOWED: Shape[AssetFollow] = {
     "asset": (ref("EntityReference"), lambda followed: followed.reference),
+    "tie": (either(*Tie), lambda followed: followed.tie.value),
     "column?": (TEXT, lambda followed: followed.column),
     "team?": (ref("EntityReference"), lambda followed: followed.team),
     "since?": (TIME, lambda followed: followed.since_ms),
@@ -35,9 +36,13 @@ FOLLOWED: Shape[AssetFollow] = {
         lambda followed: {"timestamp": followed.changed_ms, "version": float(followed.version)},
     ),
     "told": (
-        exact_object({"count": COUNT, "unread": COUNT}, {"last": TIME}),
+        exact_object({"count": COUNT, "unread": COUNT, "days": array(COUNT)}, {"last": TIME}),
         lambda followed: (
-            {"count": followed.told_count.count, "unread": followed.told_count.unread_count}
+            {
+                "count": followed.told_count.count,
+                "unread": followed.told_count.unread_count,
+                "days": list(followed.days),
+            }
             | ({"last": followed.told_count.last_ms} if followed.told_count.last_ms is not None else {})
         ),
     ),
@@ -77,6 +82,7 @@ class FollowQuestion:
     types : of the assets; empty for all
     text : what their FQN contains, whatever its case
     review : what the follow is worth
+    tie : by what the person is tied to the asset
     sort : one of ``SORTS``
     is_descending : whether the largest come first
     limit, after : the size of a page, and the cursor of the one before
@@ -85,6 +91,7 @@ class FollowQuestion:
     types: tuple[str, ...] = ()
     text: str = ""
     review: Review | None = None
+    tie: Tie | None = None
     sort: str = "name"
     is_descending: bool = False
     limit: int = 100
@@ -198,6 +205,7 @@ def selected_follows(followed: Sequence[AssetFollow], question: FollowQuestion, 
         for asset in followed
         if (not question.types or asset.reference["type"] in question.types)
         and text in asset.name.casefold()
+        and (question.tie is None or asset.tie is question.tie)
         and (question.review is None or asset.is_worth(question.review, now_ms))
     ]
 

@@ -114,10 +114,14 @@ class SqlPreferences:
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
 
     def put(self, user_id: str, preferences: Preferences, *, now_ms: int) -> None:
-        """Replace what a person prefers; messages that wait for their time become due as they prefer it now."""
-        row = {"document": json.dumps(preferences.to_stored()), "updated_at_ms": now_ms}
+        """Replace what a person prefers; messages that wait for their time become due as they prefer it now.
+
+        Times that they leave to their teams or the server, and that are sent as these have them, stay unset.
+        """
 
         def write(connection: Connection) -> None:
+            own_choices = preferences.without_borrowed(*_own_and_beneath(connection, user_id))
+            row = {"document": json.dumps(own_choices.to_stored()), "updated_at_ms": now_ms}
             insert = insert_into(connection, notification_preference).values({"user_id": user_id, **row})
             connection.execute(insert.on_conflict_do_update(index_elements=["user_id"], set_=row))
 
@@ -213,6 +217,14 @@ def find_preferences(connection: Connection, user_ids: Collection[str], *, has_t
     versions = {user_id: row.updated_at_ms for user_id, row in preference_rows.items()}
     follows = {user_id: parse_choices(row.follows) for user_id, row in preference_rows.items() if row.follows}
     return Preferred(layers, versions, beneath=beneath, follows=follows)
+
+
+def _own_and_beneath(connection: Connection, user_id: str) -> tuple[Preferences, Preferences]:
+    """Return what a person has set themselves, and the preferences whose times hold where they have set none."""
+    text = connection.scalar(select(_ROW.document).where(_ROW.user_id == user_id))
+    choices = Preferences.model_validate_json(text) if text and text != NO_DOCUMENT else Preferences()
+    layers = find_preferences(connection, [user_id])
+    return choices, times_of([it for it in layers.layers.get(user_id, layers.beneath) if it[0] is not Layer.OWN])
 
 
 def _layers_of_members(connection: Connection, user_ids: Collection[str], beneath: Layers) -> dict[str, Layers]:

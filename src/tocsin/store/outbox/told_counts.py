@@ -56,13 +56,13 @@ class ToldCounts:
         counts: dict[Place, list[_Part]] = defaultdict(list)
         for entity_id, reasons_text, *part in count_rows:
             places: set[Place] = {(subjects.of(entity_id), None)}
-            places.update(_place_of(one, asset_fqns) for one in parse_reasons(reasons_text) if one.through)
+            places.update(place_of(one, asset_fqns) for one in parse_reasons(reasons_text) if one.through)
             for place in places:
                 counts[place].append(_Part(*part))
         return {place: _total(parts) for place, parts in counts.items() if place[0] in asset_fqns}
 
 
-def _place_of(reason: Reason, asset_fqns: Mapping[str, str]) -> Place:
+def place_of(reason: Reason, asset_fqns: Mapping[str, str]) -> Place:
     """Return what a person follows in place of an asset, for which they were told of that."""
     through = reason.through
     if through is None or through.id is None:

@@ -79,6 +79,16 @@ def read_effective_preferences(owner: Owner, caller: Asked) -> Response:
     return answer(effective.to_wire())
 
 
+@router.get("/users/{user_id}/preferences/month", openapi_extra=answers("PreferredMonth"))
+def read_preferred_month(owner: Owner, caller: Asked) -> Response:
+    """Return how a user's notifications of the last 30 days would have come by the preferences of now, by channel.
+
+    Those about what the caller may not see are not counted.
+    """
+    months = caller.parts.alert_stores.preferred_months
+    return answer(months.of(owner, caller.parts.clock.now_ms(), caller.visibility.sees).to_wire())
+
+
 @router.get("/teams/{team_id}/preferences", openapi_extra=answers("Preferences"))
 def read_team_preferences(team_id: PathId, caller: Asked) -> Response:
     """Return the defaults that a team has for its members: only what is set."""

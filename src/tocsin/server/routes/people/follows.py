@@ -12,8 +12,9 @@ from pydantic import Field
 
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.follow_review import Review, advice_on
+from tocsin.model.follow_review import Review, Tie, advice_on
 from tocsin.model.notification import follow_key
+from tocsin.server.entities.follow_summary import SUMMARY, follow_summary, with_days
 from tocsin.server.entities.followed_assets import (
     FOLLOWED,
     FollowQuestion,
@@ -26,7 +27,7 @@ from tocsin.server.entities.followed_assets import (
     stop_following,
     uncounted_follows,
 )
-from tocsin.server.http.answer_shapes import schema_of
+from tocsin.server.http.answer_shapes import json_of, schema_of
 from tocsin.server.http.json_schema import TEXT, array, exact_object, ref
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
@@ -67,6 +68,7 @@ class FollowingQuery(QueryParameters):
     type: str = Field(default="", max_length=2000, description="Types of the assets, with commas.")
     q: str = Field(default="", max_length=1000, description="What the fully qualified name contains.")
     review: Review | None = Field(default=None, description="Only what is worth this review.")
+    tie: Tie | None = Field(default=None, description="Only what the person is tied to in this way.")
     sort_field: Literal["name", "lastChange", "since", "lastOpened", "told"] = Field(
         default="name", description="What it is sorted by."
     )
@@ -89,6 +91,7 @@ class FollowingQuery(QueryParameters):
             types,
             text=self.q,
             review=self.review,
+            tie=self.tie,
             sort=self.sort_field,
             is_descending=order == "desc",
             limit=self.limit,
@@ -187,14 +190,36 @@ def list_following(user_id: PathId, caller: Asked, query: Annotated[FollowingQue
 
     For the user and administrators.
     """
-    follower_id = str(user_id)
-    if caller.actor.id != follower_id and not caller.actor.is_admin:
-        raise Forbidden("Only the person and administrators may see this list.")
-    check_person(follower_id, caller)
+    follower_id = _reader_of_follows(user_id, caller)
     followed = followed_assets(follower_id, caller)
     page = page_of(followed, query.question(), caller.parts.clock.now_ms())
     paging: Document = {"total": page.total} | ({"after": page.after} if page.after else {})
     advice = advice_on(sum(one.team is None for one in followed))
     choices = caller.parts.alert_stores.preferences.choices_for_follows(follower_id)
-    data = [followed_json(one.with_choices(choices), caller.root) for one in page.entries]
+    entries = with_days(follower_id, page.entries, caller)
+    data = [followed_json(one.with_choices(choices), caller.root) for one in entries]
     return answer({"data": data, "paging": paging} | ({"advice": advice} if advice else {}))
+
+
+@router.get("/users/{user_id}/following/summary", openapi_extra=answers("FollowSummary", schema_of(SUMMARY)))
+def summarize_following(user_id: PathId, caller: Asked) -> Response:
+    """Return what a user follows in numbers, what of it is worth a review, and how much less ending that would tell.
+
+    For the user and administrators.
+    """
+    follower_id = _reader_of_follows(user_id, caller)
+    return answer(json_of(SUMMARY, follow_summary(follower_id, caller)))
+
+
+def _reader_of_follows(user_id: PathId, caller: Asked) -> str:
+    """Return the person whose follows are read.
+
+    Raises
+    ------
+    Forbidden : the caller is neither this person nor an administrator
+    """
+    follower_id = str(user_id)
+    if caller.actor.id != follower_id and not caller.actor.is_admin:
+        raise Forbidden("Only the person and administrators may see this list.")
+    check_person(follower_id, caller)
+    return follower_id

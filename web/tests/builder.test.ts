@@ -39,6 +39,7 @@ const stored = {
 test('an alert that is opened and not changed writes nothing', () => {
   expect(new Draft(stored).operations).toEqual([]);
   expect(new Draft({ ...stored, displayName: 'Breaking' }).operations).toEqual([]);
+  expect(new Draft({ ...stored, owners: [] }).operations).toEqual([]);
 });
 
 test('only what was changed is written, so that all else stays', () => {

@@ -116,9 +116,14 @@ export type Audience = {
 export const explanationOf = (id: string, user?: string, subscription?: string): Promise<Explanation> =>
   read(`events/${id}/explain`, { user, subscription, limit: 20 });
 
-/** Return the newest events of an asset. */
-export const eventsOf = async (entityId: string, limit = 8): Promise<ChangeEvent[]> =>
-  (await read<{ data: ChangeEvent[] }>('events', { entityId, format: 'tocsin', limit })).data;
+const MONTH_MS = 30 * 86_400_000;
+/** Return events of an asset, the newest of the last month first; without any, those before. */
+export async function eventsOf(entityId: string, most = 8): Promise<ChangeEvent[]> {
+  const query = { entityId, format: 'tocsin', limit: PAGE };
+  const recent = await read<LogPage>('events', { ...query, timestamp: Date.now() - MONTH_MS });
+  const page = recent.data.length ? recent : await read<LogPage>('events', query);
+  return page.data.reverse().slice(0, most);
+}
 
 /** Return who was told of an event, and who has read it, as far as I may know. */
 export const audienceOf = (id: string): Promise<Audience> => read(`events/${id}/audience`, { limit: 100 });

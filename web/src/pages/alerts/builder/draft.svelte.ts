@@ -137,7 +137,9 @@ export class Draft {
         op: 'remove',
         path: `/${key}`,
       })),
-      ...(base.owners && !this.owners.length ? [{ op: 'remove' as const, path: '/owners' }] : []),
+      ...(this.#base?.owners?.length && !this.owners.length
+        ? [{ op: 'remove' as const, path: '/owners' }]
+        : []),
     ];
   }
 

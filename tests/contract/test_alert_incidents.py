@@ -382,6 +382,22 @@ def test_who_is_neither_assigned_nor_may_edit_may_only_look(
     assert ann.put("/incidents/INC-1/acknowledge").json()["status"] == "acknowledged"
 
 
+def test_who_owns_the_table_of_a_failing_test_is_on_it_though_others_own_the_test(
+    administrator: httpx.Client, case: Json, orders: Json, person: Person
+) -> None:
+    user_id, ann = person("ann")
+    other_id, bob = person("bob")
+    patch = [{"op": "add", "path": "/owners", "value": [{"id": other_id, "type": "user"}]}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(f"{_CASES}/{case['id']}", json=patch, headers=headers).is_success
+    assert ann.put("/incidents/INC-1/acknowledge").status_code == 403
+    assign_owners(administrator, orders, user_id)
+    assert ann.put("/incidents/INC-1/acknowledge").json()["acknowledgedBy"]["name"] == "ann"
+    assert bob.put("/incidents/INC-1/assign", json={"assignee": {"type": "user", "id": other_id}}).is_success
+    assign_owners(administrator, orders)
+    assert ann.put("/incidents/INC-1/acknowledge").status_code == 403
+
+
 @pytest.mark.parametrize(
     ("action", "body", "field"),
     [

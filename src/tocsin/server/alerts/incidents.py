@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tocsin.access.incident_rights import may_change_incident
+from tocsin.access.visibility import Subject
+from tocsin.conditions.documents import tested_table
+from tocsin.conditions.test_results import TEST_CASE
 from tocsin.delivery.wording.timelines import incident_sentence
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
@@ -312,11 +315,24 @@ def incident_to_change(incident: AlertIncident, caller: Caller) -> AlertIncident
 
 
 def may_change(incident: AlertIncident, caller: Caller) -> bool:
-    """Return whether the caller is assigned to an incident, or may edit its asset."""
+    """Return whether the caller is assigned to an incident, or may edit its asset; of a test, its table too."""
     if caller.actor.is_admin:
         return True
     asset = caller.parts.access.standing.of([incident.entity_id]).get(incident.entity_id)
-    return may_change_incident(caller.permissions, incident.assignee["id"] if incident.assignee else None, asset)
+    assignee_id = incident.assignee["id"] if incident.assignee else None
+    if may_change_incident(caller.permissions, assignee_id, asset):
+        return True
+    table = _tested_table_of(asset, caller) if asset else None
+    return table is not None and may_change_incident(caller.permissions, None, table)
+
+
+def _tested_table_of(asset: Subject, caller: Caller) -> Subject | None:
+    """Return the table that a test tests, if it is there; None of another asset."""
+    kind, document = asset
+    fqn = tested_table(document) if kind == TEST_CASE else None
+    references = caller.parts.access.standing.references_named({fqn}).get(fqn, []) if fqn else []
+    ids = [one["id"] for one in references if one["type"] == "table"]
+    return next(iter(caller.parts.access.standing.of(ids).values()), None) if ids else None
 
 
 def check_may_change(incident: AlertIncident, caller: Caller) -> None:

@@ -126,6 +126,18 @@ function restoreOf(
     return { op: 'add', path: `/${name}`, value: before ?? '' };
   return null;
 }
+
+const rights: Record<string, string> = {
+  description: 'EditDescription',
+  tags: 'EditTags',
+  owners: 'EditOwners',
+  displayName: 'EditDisplayName',
+};
+/** Return whether a person with these rights may bring a field back by itself. */
+export function mayRestore(restore: Operation | null, may: (operation: string) => boolean): boolean {
+  const right = rights[restore?.path.split('/').at(-1) ?? ''];
+  return right !== undefined && may(right);
+}
 // What is derived or inherited comes back by itself.
 const ownOf = (labels: readonly Label[] = []) => labels.filter(({ labelType }) => labelType !== 'Derived');
 const ownReferencesOf = (list: readonly Reference[] = []) =>

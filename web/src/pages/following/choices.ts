@@ -8,7 +8,7 @@ const only = (kinds: readonly string[]): FollowChoices => ({
   channels: over('never'),
 });
 
-export type Choice = { label: string; hint: string; choices: FollowChoices };
+export type Choice = { label: string; hint: string; choices: FollowChoices; isUrgent?: true };
 export const usualChoices: readonly Choice[] = [
   { label: 'As my settings say', hint: 'all kinds', choices: {} },
   { label: 'Everything at once', hint: 'all kinds', choices: { channels: over('immediate') } },
@@ -16,8 +16,10 @@ export const usualChoices: readonly Choice[] = [
   {
     label: 'Only failures and breaking changes',
     hint: 'at once',
+    isUrgent: true,
     choices: only(['breaking', 'testFailure', 'runFailure', 'freshness', 'sla', 'incident', 'changeRequest']),
   },
+  { label: 'Only breaking changes', hint: 'at once', choices: only(['breaking', 'changeRequest']) },
   {
     label: 'Only changes of schema',
     hint: 'at once',

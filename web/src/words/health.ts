@@ -64,3 +64,12 @@ function said(
   if (ills.includes('silent')) return { text: 'silent for 30 days' };
   return { text: 'delivers' };
 }
+
+const steps: Record<string, string> = {
+  match_stream: 'match and find people',
+  streak_stream: 'match what depends on earlier results',
+  search_stream: 'search index',
+  lake: 'lake: the copy for SQL and backtests',
+};
+/** Return a reader of the log as the step that it does; one of an alert's queue as it is. */
+export const stepOf = (reader: string): string => steps[reader] ?? reader;

@@ -10,6 +10,13 @@ const WEEK_MS = 7 * 86_400_000;
 /** The keys of an alert that the form shows, and can empty. */
 const EMPTIED = ['severity', 'runbook', 'expires', 'notificationTemplate', 'config', 'displayName'] as const;
 
+/** Return whether a destination says to whom it goes: one to people or an address may not yet. */
+function isAddressed({ category, type, config }: Destination): boolean {
+  if (!['External', 'Users', 'Teams'].includes(category)) return true;
+  const { endpoint, receivers } = (config ?? {}) as { endpoint?: string; receivers?: string[] };
+  return category === 'External' && type !== 'Email' ? Boolean(endpoint) : Boolean(receivers?.length);
+}
+
 export class Draft {
   name = $state('');
   displayName = $state('');
@@ -118,6 +125,13 @@ export class Draft {
       ...(this.#config ? { config: this.#config } : {}),
       ...(this.owners.length && !this.#isSameOwners() ? { owners: this.owners } : {}),
     } as AlertRequest;
+  }
+
+  /** Return the request as a backtest takes it, without destinations that are still being written; null before. */
+  get testable(): AlertRequest | null {
+    const destinations = this.#ownDestinations.filter(isAddressed);
+    if (!this.resources.length || !this.condition.trim() || !destinations.length) return null;
+    return { ...this.request, destinations, name: this.name.trim() || 'NewAlert' };
   }
 
   /** Return what differs from the alert that is edited: only that is written, so that all else stays as it is. */

@@ -1,6 +1,8 @@
 // Acts on incidents: what was done is said, refusals too; what others do meanwhile is seen within seconds.
 import type { Query, QueryClient } from '@tanstack/svelte-query';
-import { incidentOf, type IncidentDetails } from '../../api/incidents';
+import { readPermissions } from '../../api/assets';
+import { incidentOf, type Incident, type IncidentDetails } from '../../api/incidents';
+import { session } from '../../api/session.svelte';
 import { toasts } from '../../app/toasts.svelte';
 
 /** Do something and say it, if there is something to say; resolves to why not, or null. */
@@ -22,6 +24,24 @@ export const actingOf =
       await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
     }
   };
+
+/** Return the query of whether one may act on an incident: its assignees may, and who may edit what it is of. */
+export function mayActOf(incident: Incident | undefined) {
+  const assignee = incident?.assignee;
+  const isLed = !!incident && 'mergedInto' in incident && !!incident.mergedInto;
+  const isAssignee = assignee?.id === session.userId || assignee?.type === 'team' || isLed; // of teams the server knows
+  return {
+    queryKey: ['permissions', incident?.entity.type, incident?.entity.id, 'incident', isAssignee],
+    queryFn: async (): Promise<boolean> => {
+      if (isAssignee) return true;
+      const operations = await readPermissions(incident!.entity.type, incident!.entity.id);
+      return operations.has('EditAll') || operations.has('EditTests');
+    },
+    enabled: incident !== undefined,
+    retry: false,
+    staleTime: 60_000,
+  };
+}
 
 const LOOK_EVERY_MS = 4_000;
 

@@ -7,6 +7,9 @@ test('a text is compared by word, and put together again it is the text after', 
   expect(parts[0]).toEqual({ text: 'Orders', kind: 'gone' });
   const rest = parts.filter(({ kind }) => kind !== 'gone').map(({ text }) => text);
   expect(rest.join('')).toBe('Every order placed in the shop, from checkout.');
+  expect(
+    diffOf('Orders and baskets by day.', 'Sales of the week, per shop.').map(({ kind }) => kind),
+  ).toEqual(['gone', 'new']); // too little stayed to be read as one text
   expect(diffOf('', 'new')).toEqual([{ text: 'new', kind: 'new' }]);
   expect(diffOf('same', 'same')).toEqual([{ text: 'same', kind: 'same' }]);
 });

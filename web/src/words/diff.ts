@@ -6,11 +6,7 @@ const MOST_WORDS = 400;
 /** Return the parts of two texts in reading order; long texts are compared as a whole. */
 export function diffOf(before: string, after: string): DiffPart[] {
   const [old, fresh] = [wordsOf(before), wordsOf(after)];
-  if (old.length > MOST_WORDS || fresh.length > MOST_WORDS)
-    return joined([
-      { text: before, kind: 'gone' },
-      { text: after, kind: 'new' },
-    ]);
+  if (old.length > MOST_WORDS || fresh.length > MOST_WORDS) return wholeOf(before, after);
   const lengths = commonLengths(old, fresh);
   const parts: DiffPart[] = [];
   let [at, to] = [0, 0];
@@ -22,7 +18,21 @@ export function diffOf(before: string, after: string): DiffPart[] {
       parts.push({ text: old[at++]!, kind: 'gone' });
     else parts.push({ text: fresh[to++]!, kind: 'new' });
   }
-  return joined(parts);
+  return isReadable(parts) ? joined(parts) : wholeOf(before, after);
+}
+
+const wholeOf = (before: string, after: string): DiffPart[] =>
+  joined([
+    { text: before, kind: 'gone' },
+    { text: after, kind: 'new' },
+  ]);
+
+/** Return whether enough words stayed to read the two texts as one: else one stands after the other. */
+function isReadable(parts: readonly DiffPart[]): boolean {
+  const count = (kind: DiffPart['kind']) =>
+    parts.filter((part) => part.kind === kind && /[\p{L}\p{N}]/u.test(part.text)).length;
+  const [same, gone, fresh] = [count('same'), count('gone'), count('new')];
+  return !gone || !fresh || same * 2 >= Math.min(gone, fresh);
 }
 
 const wordsOf = (text: string): string[] => text.match(/\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? [];

@@ -2,7 +2,7 @@
 import { createInfiniteQuery } from '@tanstack/svelte-query';
 import * as inbox from '../../api/inbox';
 import { parted } from '../../words/waiting';
-import { rowOfCause, rowOfEntry, withKept, type Row } from './rows';
+import { distinct, rowOfCause, rowOfEntry, withKept, type Row } from './rows';
 
 export type Choice = { tab: inbox.Tab; kinds: readonly string[]; words: string };
 
@@ -29,9 +29,11 @@ export function rowsOf(userId: string, choiceOf: () => Choice) {
   let accepted = $state.raw<ReadonlySet<string> | null>(null);
   let kept = $state.raw<ReadonlyMap<string, Row>>(new Map());
   const needRows = $derived(
-    hasBands ? (needing.data?.pages ?? []).flatMap(({ data }) => data).map(rowOfEntry) : [],
+    hasBands ? distinct((needing.data?.pages ?? []).flatMap(({ data }) => data).map(rowOfEntry)) : [],
   );
-  const causeRows = $derived((causes.data?.pages ?? []).flatMap(({ data }) => data).map(rowOfCause));
+  const causeRows = $derived(
+    distinct((causes.data?.pages ?? []).flatMap(({ data }) => data).map(rowOfCause)),
+  );
   const needed = $derived(parted(needRows, accepted));
   const informing = $derived(parted(causeRows, accepted));
   const isLoaded = $derived(causes.isSuccess && (!hasBands || needing.isSuccess));

@@ -50,6 +50,11 @@ export function whyOf({ sentence, subscriptionName }: Entry['reasons'][number]):
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** Return the rows without what comes twice, as where a row moved from one page to the next between two reads. */
+export function distinct(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.toReversed().map((row) => [row.key, row])).values()].toReversed();
+}
+
 /** Return the rows of a list with those that were opened in it and left it since: each stays where it was. */
 export function withKept(rows: readonly Row[], kept: ReadonlyMap<string, Row>): Row[] {
   const keys = new Set(rows.map(({ key }) => key));

@@ -18,6 +18,9 @@ const embed = (): Plugin => ({
   },
 });
 
+/** By how many pages and parts loaded later a module is used that is loaded with the first of them. */
+const SHARED_BY = 3;
+
 // What the server sends is hashed and compressed here, so that no machine that runs Tocsin needs Node.
 export default defineConfig({
   plugins: [svelte(), embed(), compression({ algorithms: ['gzip', 'brotliCompress'], threshold: 512 })],
@@ -29,6 +32,22 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2022',
     license: { fileName: 'licences.md' },
+    // Two files beside each page's own, not sixty little ones: on a slow line each would wait for its turn.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'start', tags: ['$initial'], priority: 2 },
+            {
+              name: 'overlays',
+              test: /node_modules[\\/](bits-ui|@floating-ui|svelte-toolbelt|runed|tabbable)/,
+              priority: 1,
+            },
+            { name: 'shared', minShareCount: SHARED_BY },
+          ],
+        },
+      },
+    },
   },
   worker: { format: 'es' },
   server: { proxy: { '^/api/': proxied, '/healthcheck': proxied } },

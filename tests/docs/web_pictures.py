@@ -77,7 +77,7 @@ def main() -> None:
     if options.server:
         _photograph(options.server, dict.fromkeys(PEOPLE, options.password), names)
         return
-    with tempfile.TemporaryDirectory(prefix="tocsin-pictures-") as folder, _company(Path(folder)) as (url, passwords):
+    with tempfile.TemporaryDirectory(prefix="tocsin-pictures-") as folder, company(Path(folder)) as (url, passwords):
         people = {name: Person.log_in(url, email, passwords[name]) for name, email in PEOPLE.items()}
         play_the_day(people["admin"], people["dana.whitlock"])
         _wait_for_notifications(people["dana.whitlock"])
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 @contextmanager
-def _company(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
+def company(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Run the sample company; yield its address and the passwords of its people."""
     port = any_free_port()
     url = f"http://127.0.0.1:{port}"

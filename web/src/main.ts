@@ -1,5 +1,4 @@
 // Start of the web application. Next: App.svelte.
-import '@fontsource-variable/inter/wght.css';
 import './styles/tokens.css';
 import './styles/base.css';
 import './app/theme.svelte';

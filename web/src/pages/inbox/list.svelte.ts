@@ -67,6 +67,10 @@ export function rowsOf(userId: string, choiceOf: () => Choice) {
     get isLoaded() {
       return isLoaded;
     },
+    /** Whether nothing is shown yet: both bands appear together. */
+    get isPending() {
+      return causes.isPending || (hasBands && needing.isPending);
+    },
     get needed() {
       return needed.shown;
     },

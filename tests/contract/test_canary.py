@@ -144,6 +144,7 @@ WRITES = frozenset(
     PATCH /{collection}/{entity_id}
     POST /changes
     POST /changes/{request}/comments
+    POST /changes/{request}/reminders
     PUT /changes/{request}/answer
     PUT /changes/{request}/move
     PUT /changes/{request}/withdraw

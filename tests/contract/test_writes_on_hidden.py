@@ -118,6 +118,7 @@ ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
         ),
     ),
     "POST /changes/{request}/comments": ("/changes/CR-1/comments", (*DOCUMENTS, {"comment": "x"})),
+    "POST /changes/{request}/reminders": ("/changes/CR-1/reminders", (*DOCUMENTS, {"consumer": "{table}"})),
     "PUT /changes/{request}/answer": (
         "/changes/CR-1/answer",
         (*DOCUMENTS, {"answer": "ready"}, {"answer": "ready", "consumers": ["{table}"]}),

@@ -13,9 +13,10 @@ from tests.store.catalogues import JANE, Company, company
 from tests.store.test_change_requests import announce_as, answer_as, give_owner
 from tests.store.test_subscriptions import counted_statements
 
-from tocsin.catalogue.changes import move_request, withdraw_request
+from tocsin.catalogue.changes import move_request, remind_consumer, withdraw_request
 from tocsin.conditions.breaking import reasons_of_event
 from tocsin.delivery.wording.changes import event_text
+from tocsin.errors import Conflict
 from tocsin.jobs.change_requests import ChangeRequestsJob
 from tocsin.model.change import CHANGE_REQUEST
 from tocsin.model.change_request import AnnouncedChange, Basis, ChangeConsumer, ConsumerVerdict, RequestStepKind
@@ -25,7 +26,7 @@ from tocsin.model.stored import Key
 from tocsin.store.catalogue.changes.requests import ChangeRequestLog
 from tocsin.store.database.change_tables import change_request
 from tocsin.store.database.engine import reading
-from tocsin.store.recipients.asked import people_who_answered
+from tocsin.store.recipients.asked import AskedConsumers, people_who_answered
 from tocsin.store.recipients.directory import SqlDirectory
 
 _DAY_MS = 86_400_000
@@ -82,6 +83,25 @@ def test_those_that_are_open_are_reminded_at_the_interval_once_until_the_date(
         {shop.ids["john.doe"]},
     ]
     assert Counter(one.kind for one in log.steps(request.id, limit=99))[RequestStepKind.REMINDED] == 2
+
+
+def test_a_reminder_of_one_consumer_reaches_its_owners_alone(shop: Company, store_engine: Engine) -> None:
+    give_owner(shop, shop.ids["jane"])
+    request = announce_for(shop, follower(shop), board(shop))
+    work = partial(remind_consumer, request_id=request.id, consumer_id=board(shop).id)
+    shop.clock.advance(1)
+    shop.writes.within(work, actor=JANE)
+    with pytest.raises(Conflict, match="within a day"):
+        shop.writes.within(work, actor=JANE)
+    shop.clock.advance(-_DAY_MS // 2)
+    with pytest.raises(Conflict, match="within a day"):
+        shop.writes.within(work, actor=JANE)
+    assert people_reached(shop, store_engine, "changeRequestReminder") == [{shop.ids["jane"]}]
+    consumers = ChangeRequestLog(store_engine).consumers(request.id)
+    assert [one.answer for one in consumers] == [None, None], "a reminder is no answer"
+    reminder, announcement = AskedConsumers(store_engine).newest_of_request(request.id, limit=9)
+    assert dict(reminder.people) == {board(shop).id: {shop.ids["jane"]}}
+    assert set(announcement.people) == {board(shop).id, follower(shop).id}
 
 
 def test_two_jobs_that_look_at_once_remind_once(shop: Company, store_engine: Engine) -> None:

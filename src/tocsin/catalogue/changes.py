@@ -16,6 +16,7 @@ from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.announced import has_type
 from tocsin.flow.capture.write import Record
 from tocsin.flow.track.change_requests import (
+    DAY_MS,
     check_date,
     check_open,
     deprecate,
@@ -255,6 +256,36 @@ def remind_open(record: Record, request_id: str) -> bool:
     event_id = _note(record, asset, request, request, event_type=EventType.CHANGE_REQUEST_REMINDER)
     requests.add_steps([replace(_step(record, request_id, RequestStepKind.REMINDED), event_id=event_id)])
     return True
+
+
+def remind_consumer(record: Record, request_id: str, consumer_id: str) -> None:
+    """Remind those who answer for one consumer of a request, at most once a day.
+
+    Raises
+    ------
+    NotFound : there is no such request, its asset is gone, or this is no consumer of it
+    Forbidden : another person announced it
+    Conflict : it takes no answers, this one has answered, or was reminded within a day
+    """
+    request, asset = _hold_with_asset(record, request_id)
+    if request is None or asset is None or asset.is_deleted:
+        raise NotFound(f"change request {request_id} not found")
+    if record.actor.id != request.author_id:
+        raise Forbidden(f"Only {request.author_name}, who announced {request.name}, reminds of it.")
+    check_open(request, record.at_ms)
+    requests = record.transaction.change_requests
+    entry = next((one for one in requests.answers(request_id) if one.consumer.id == consumer_id), None)
+    if entry is None:
+        raise NotFound(f"{request.name} has no consumer {consumer_id}")
+    if entry.answer is not None:
+        raise Conflict(f"consumer {consumer_id} has answered {request.name}")
+    reminded_at_ms = requests.reminded_at_ms(request_id, consumer_id)
+    if reminded_at_ms is not None and abs(record.at_ms - reminded_at_ms) < DAY_MS:
+        raise Conflict(f"consumer {consumer_id} was reminded of {request.name} within a day")
+    event_id = _note(record, asset, request, request, event_type=EventType.CHANGE_REQUEST_REMINDER)
+    step = _step(record, request_id, RequestStepKind.REMINDED)
+    step = replace(step, consumer_id=consumer_id, consumer_type=entry.consumer.type, event_id=event_id)
+    requests.add_steps([step])
 
 
 def answer_request(

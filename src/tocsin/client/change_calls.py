@@ -63,6 +63,11 @@ def comment_on_change(name: str, comment: str) -> ApiCall[Document]:
     return ApiCall("POST", _path(name, "comments"), read_document, body={"comment": comment})
 
 
+def remind_of_change(name: str, consumer: str) -> ApiCall[Document]:
+    """Remind those who answer for an open consumer, by its id, of a change that one announced; once a day."""
+    return ApiCall("POST", _path(name, "reminders"), read_document, body={"consumer": consumer})
+
+
 def move_change(name: str, date: int, *, comment: str | None = None) -> ApiCall[Document]:
     """Move a change to a later date (epoch ms)."""
     return ApiCall("PUT", _path(name, "move"), read_document, body=without_none({"date": date, "comment": comment}))

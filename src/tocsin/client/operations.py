@@ -223,6 +223,7 @@ class _Operations:
     change_timeline = _listing(change_calls.change_timeline)
     answer_change = _operation(change_calls.answer_change)
     comment_on_change = _operation(change_calls.comment_on_change)
+    remind_of_change = _operation(change_calls.remind_of_change)
     move_change = _operation(change_calls.move_change)
     withdraw_change = _operation(change_calls.withdraw_change)
     converse = _operation(conversation_calls.converse)

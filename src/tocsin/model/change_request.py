@@ -324,6 +324,12 @@ class ChangeComment(WireModel):
     comment: str = Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")
 
 
+class ChangeReminder(WireModel):
+    """The consumer of a request, by its id, whose answer is still open."""
+
+    consumer: UUID
+
+
 def is_request_reminder(event: ChangeEvent) -> bool:
     """Say whether the event reminds of a change request that has not been answered."""
     return event.event_type is EventType.CHANGE_REQUEST_REMINDER

@@ -18,11 +18,23 @@ export type Status = ChangeDetails['status'];
 export type Announcement = Omit<Schemas['ChangeAnnouncement'], 'entity'> & {
   entity: { type: string; fullyQualifiedName: string };
 };
+export type Told = {
+  user: Reference;
+  kind: 'announced' | 'moved' | 'reminded';
+  channel: string;
+  status: string;
+  timestamp: number;
+  readAt?: number;
+};
 export type Consumer = {
   entity: Reference;
   level: number;
   basis: 'column' | 'asset' | 'follow';
   answeredBy: Reference[];
+  /** From what changes to it, by the lineage of now; empty if a part is hidden. */
+  chain: Reference[];
+  /** The notifications that asked for an answer, newest first, as far as I may know. */
+  told: Told[];
   answer: { answer: Answer; timestamp: number; user: Reference; until?: number; comment?: string } | null;
 };
 export type DryRun = ChangeDetails & { firstConsumers?: Consumer[] };
@@ -86,6 +98,10 @@ export const comment = (request: string, text: string): Promise<unknown> =>
   dataOf(
     api.POST('/api/v1/changes/{request}/comments', { params: pathOf(request), body: { comment: text } }),
   );
+
+/** Remind those who answer for one consumer; only who announced the change may, once a day. */
+export const remind = (request: string, consumer: string): Promise<unknown> =>
+  dataOf(api.POST('/api/v1/changes/{request}/reminders', { params: pathOf(request), body: { consumer } }));
 
 /** Move the date to a later one. */
 export const move = (request: string, date: string, why: string): Promise<unknown> =>

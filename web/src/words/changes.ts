@@ -1,5 +1,5 @@
 // Sentences about change requests: what is to change, how it stands, what an answer means.
-import type { Answer, ChangeRequest, Consumer } from '../api/changes';
+import type { Answer, ChangeRequest, Consumer, Told } from '../api/changes';
 import { dayOf, untilOf } from './dates';
 import { nameOf } from './names';
 
@@ -89,6 +89,30 @@ export function besideAnswerOf(consumer: Consumer): string {
 /** Return how far away a consumer reads: `2 steps`; a follower reads nothing. */
 export const stepsOf = (consumer: Consumer): string =>
   consumer.basis === 'follow' ? 'follows it' : consumer.level === 1 ? '1 step' : `${consumer.level} steps`;
+
+/** Return how far the news of a change is: `read 24 Nov`, `told 23 Nov, not read`; nothing if I may not know. */
+export function toldOf({ told }: Pick<Consumer, 'told'>): string {
+  const [newest] = told;
+  if (!newest) return '';
+  const reads = told.flatMap(({ readAt }) => (readAt === undefined ? [] : [readAt]));
+  if (reads.length) return `read ${dayOf(Math.max(...reads))}`;
+  return `${newest.kind === 'reminded' ? 'reminded' : 'told'} ${dayOf(newest.timestamp)}, not read`;
+}
+
+const toldStatus: Record<string, string> = {
+  unread: 'not read',
+  read: 'read',
+  off: 'kept, not shown',
+  pending: 'is to be sent',
+  awaitingRetry: 'is tried again',
+  awaitingReplay: 'is tried again',
+  queued: 'is to be collected',
+  failed: 'not delivered',
+  retryLimitReached: 'not delivered',
+};
+/** Return how far one notification is: `read 24 Nov`, `delivered`. */
+export const deliveryOf = ({ status, readAt }: Pick<Told, 'status' | 'readAt'>): string =>
+  readAt === undefined ? (toldStatus[status] ?? status) : `read ${dayOf(readAt)}`;
 
 const steps: Record<string, string> = {
   announced: 'announced it',

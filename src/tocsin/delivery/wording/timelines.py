@@ -92,7 +92,9 @@ def request_sentence(moment: Document, zone: str, name_of: Callable[[Document], 
         RequestStepKind.MISSING: "its date came, and the column was no longer there",
         RequestStepKind.ANSWERED: f"{who} answered{consumer}{_WAYS.get(str(moment.get('way')), '')}{answer}",
         RequestStepKind.COMMENTED: f"{who} commented",
-        RequestStepKind.REMINDED: "who had not answered was reminded",
+        RequestStepKind.REMINDED: f"{who} reminded {name_of(entity)}"
+        if entity
+        else "who had not answered was reminded",
         RequestStepKind.MOVED: f"{who} moved it{f' to {until}' if until else ''}",
         RequestStepKind.WITHDRAWN: f"{who} withdrew it",
         RequestStepKind.DONE: "the change was made",

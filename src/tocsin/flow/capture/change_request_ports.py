@@ -23,6 +23,9 @@ class ChangeRequests(Protocol):
     def is_asked(self, request_id: str, since_ms: int) -> bool:
         """Return whether the author of a request was asked, at a time or later, or was not as its column is missing."""
 
+    def reminded_at_ms(self, request_id: str, consumer_id: str) -> int | None:
+        """Return when one consumer of a request alone was last reminded; None: never."""
+
     def open_count(self, request_id: str) -> int:
         """Return how many consumers of a request have not answered."""
 

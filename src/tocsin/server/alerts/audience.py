@@ -46,7 +46,7 @@ class _ToldPerson:
         return min((one.read_at_ms for one in self.records if one.read_at_ms is not None), default=None)
 
 
-def _status_of(record: NotificationRecord) -> str:
+def status_of(record: NotificationRecord) -> str:
     """Return how far a notification is: the status of its message; in the app, whether it is shown, and read."""
     if record.message is not None:
         return record.message.status
@@ -58,7 +58,7 @@ def _status_of(record: NotificationRecord) -> str:
 
 _CHANNEL: Shape[NotificationRecord] = {
     "type": (TEXT, lambda record: record.notification.channel),
-    "status": (TEXT, _status_of),
+    "status": (TEXT, status_of),
 }
 _TOLD_PERSON: Shape[_ToldPerson] = {
     "userId": (nullable(ID), lambda told_person: told_person.records[0].notification.recipient_id),

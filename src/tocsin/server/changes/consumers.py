@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tocsin.errors import Forbidden, NotFound
+from tocsin.errors import Conflict, Forbidden, NotFound
 from tocsin.flow.resolve.impact import readers_of
 from tocsin.model import fqn as names
 from tocsin.model.change_request import (
@@ -21,6 +21,7 @@ from tocsin.model.change_request import (
 )
 from tocsin.model.entity import Document
 from tocsin.server.access.references import with_names
+from tocsin.server.changes.told import TOLD, TOLD_SCHEMA, ToldConsumer, chains_to
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, OPEN, TEXT, TIME, array, either, nullable
 from tocsin.server.request import Caller
@@ -35,6 +36,8 @@ class ShownConsumer(NamedTuple):
     entry: ConsumerAnswer
     references: Mapping[str, Document]
     owners: Sequence[Document]
+    chain: Sequence[Document]
+    notices: Sequence[ToldConsumer]
 
     @property
     def answer(self) -> Document | None:
@@ -66,6 +69,17 @@ CONSUMER: Shape[ShownConsumer] = {
         lambda shown: [shown.references[one["id"]] for one in shown.owners],
     ),
     "answer": (nullable(ANSWER), lambda shown: shown.answer),
+    "chain": (
+        {
+            **array(OPEN),
+            "description": "From what changes to the consumer, by lineage of now; empty if a part is hidden.",
+        },
+        lambda shown: list(shown.chain),
+    ),
+    "told": (
+        {**array(TOLD_SCHEMA), "description": "Notifications that asked, newest first: to all, for who announced it."},
+        lambda shown: [json_of(TOLD, one) for one in shown.notices],
+    ),
 }
 """A consumer of a change request."""
 
@@ -129,12 +143,22 @@ def extent_of(consumers: Sequence[ConsumerAnswer], caller: Caller) -> Document:
     }
 
 
-def consumers_json(consumers: Sequence[ConsumerAnswer], caller: Caller) -> list[Document]:
-    """Return consumers that the caller may see, for an answer."""
+def consumers_json(
+    consumers: Sequence[ConsumerAnswer],
+    request: AnnouncedChange,
+    notices: Mapping[str, Sequence[ToldConsumer]],
+    caller: Caller,
+) -> list[Document]:
+    """Return consumers of a request that the caller may see, with the notices of each, for an answer."""
     owners = owners_by_consumer([one.consumer for one in consumers], caller)
     authors = [one.answer.author for one in consumers if one.answer]
     references = with_names([*authors, *(one.consumer.reference for one in consumers), *_keys(owners)], caller)
-    return [json_of(CONSUMER, ShownConsumer(one, references, owners[one.consumer.id])) for one in consumers]
+    chains = chains_to([one.consumer for one in consumers], request.subject, caller)
+    return [
+        json_of(CONSUMER, ShownConsumer(entry, references, owners[key], chains.get(key, ()), notices.get(key, ())))
+        for entry in consumers
+        for key in (entry.consumer.id,)
+    ]
 
 
 def _keys(owners: Mapping[str, Sequence[Document]]) -> Iterator[Document]:
@@ -173,6 +197,23 @@ def ids_to_answer(
         if consumer_id not in own_ids and not caller.actor.is_admin:
             raise Forbidden(f"Only its owners, and members of teams that own it, answer for consumer {consumer_id}.")
     return list(dict.fromkeys(asked_ids))
+
+
+def require_reminder(
+    request: AnnouncedChange, entries: Sequence[ConsumerAnswer], consumer_id: str, caller: Caller
+) -> None:
+    """Refuse to remind of a consumer that the caller may not see, or for which nobody answers.
+
+    Raises
+    ------
+    NotFound : the caller may see no such consumer
+    Conflict : it has no owner
+    """
+    consumers = [one.consumer for one in entries if one.consumer.id == consumer_id]
+    if not consumers or not caller.visibility.sees(one.reference for one in consumers):
+        raise NotFound(f"{request.name} has no consumer {consumer_id}")
+    if not owners_by_consumer(consumers, caller)[consumer_id]:
+        raise Conflict(f"consumer {consumer_id} has no owner: nobody would be reminded")
 
 
 def _answers_for(owners: Sequence[Document], caller: Caller) -> bool:

@@ -12,6 +12,7 @@ from tocsin.model.change_request import (
     ChangeAnswer,
     ChangeComment,
     ChangeMove,
+    ChangeReminder,
     ChangeWithdrawal,
     ConsumerVerdict,
 )
@@ -109,6 +110,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     ChangeAnswer,
     ChangeComment,
     ChangeMove,
+    ChangeReminder,
     ChangeWithdrawal,
 )
 """Models whose schemas are taken as they are."""

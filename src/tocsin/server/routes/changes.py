@@ -17,6 +17,7 @@ from tocsin.catalogue.changes import (
     answer_request,
     comment_on_request,
     move_request,
+    remind_consumer,
     withdraw_request,
 )
 from tocsin.errors import InvalidInput
@@ -25,6 +26,7 @@ from tocsin.model.change_request import (
     ChangeAnswer,
     ChangeComment,
     ChangeMove,
+    ChangeReminder,
     ChangeWithdrawal,
     ConsumerAnswer,
     RequestStatus,
@@ -36,6 +38,7 @@ from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.similar_names import named_id
 from tocsin.server.alerts.hourly_counts import counted_answer, counted_post
+from tocsin.server.alerts.request_notices import notices_by_consumer
 from tocsin.server.changes.announcing import check_change, requested_change, same_request
 from tocsin.server.changes.consumers import (
     CONSUMER_SCHEMA,
@@ -43,6 +46,7 @@ from tocsin.server.changes.consumers import (
     extent_of,
     find_consumers,
     ids_to_answer,
+    require_reminder,
     visible_consumers,
 )
 from tocsin.server.changes.requests import (
@@ -125,7 +129,7 @@ def announce_change(body: DocumentBody, caller: Asked, *, dry_run: DryRun = Fals
     if not dry_run:
         return answer(document, 201)
     first = [one for one in visible_consumers(open_answers, caller) if one is not None][:_FIRST_CONSUMERS]
-    return answer(document | {"firstConsumers": consumers_json(first, caller)})
+    return answer(document | {"firstConsumers": consumers_json(first, request, {}, caller)})
 
 
 @router.get("", openapi_extra=answers("ChangeRequestPage", REQUEST_SCHEMA, refuses="404"))
@@ -149,7 +153,7 @@ def read_request(request: PathText, caller: Asked) -> Response:
 
 @router.get("/{request}/consumers", openapi_extra=answers("ChangeConsumerPage", CONSUMER_SCHEMA))
 def list_consumers(request: PathText, caller: Asked, query: Annotated[PageQuery, Query()]) -> Response:
-    """Return the consumers of a change, nearest first, each with the people who answer for it and the answer."""
+    """Return the consumers of a change, nearest first: the way to each, who answers, who was told, and the answer."""
     stored, start = found_request(request, caller), place_of(query.after) if query.after else None
 
     def read(last: ConsumerAnswer | None, count: int) -> BoundedList[ConsumerAnswer]:
@@ -159,7 +163,8 @@ def list_consumers(request: PathText, caller: Asked, query: Annotated[PageQuery,
     entries = visible_page(read, partial(visible_consumers, caller=caller), query.limit)
     last = entries.last.consumer if entries.last and entries.has_more else None
     paging = {"after": place_text(last.level, last.id)} if last else {}
-    return answer({"data": consumers_json(entries.entries, caller), "paging": paging})
+    notices = notices_by_consumer(stored, {one.consumer.id for one in entries.entries}, caller)
+    return answer({"data": consumers_json(entries.entries, stored, notices, caller), "paging": paging})
 
 
 @router.get("/{request}/timeline", openapi_extra=answers("ChangeTimelinePage", STEP_SCHEMA))
@@ -196,6 +201,20 @@ def comment_on_change(request: PathText, body: DocumentBody, caller: Asked) -> R
     comment = parse_as(ChangeComment, body).comment
     work = partial(comment_on_request, request_id=stored.id, comment=comment)
     with counted_post([comment], caller):
+        caller.parts.writes.within(work, actor=caller.actor)
+    return _request_answer(stored, caller)
+
+
+@router.post(
+    "/{request}/reminders", openapi_extra=answers("ChangeRequestDetails", DETAILED_SCHEMA, reads="ChangeReminder")
+)
+def remind_of_change(request: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Remind those who answer for one open consumer (``consumer``); for who announced the change, once a day."""
+    stored = found_request(request, caller)
+    consumer_id = str(parse_as(ChangeReminder, body).consumer)
+    require_reminder(stored, caller.parts.changes.consumers(stored.id), consumer_id, caller)
+    work = partial(remind_consumer, request_id=stored.id, consumer_id=consumer_id)
+    with counted_post([], caller):
         caller.parts.writes.within(work, actor=caller.actor)
     return _request_answer(stored, caller)
 

@@ -66,6 +66,14 @@ class Records:
         with reading(self._engine) as connection:
             return records_of(connection, list(rows_by_key(connection, query, notification.c.log_offset, log_offsets)))
 
+    def of_people(self, log_offsets: Collection[int], user_ids: Collection[str]) -> list[NotificationRecord]:
+        """Return what is stored for these people of the events at these few places, in the order of the log."""
+        query = select(notification).where(notification.c.log_offset.in_(log_offsets))
+        query = query.order_by(notification.c.log_offset, notification.c.id)
+        with reading(self._engine) as connection:
+            notification_rows = list(rows_by_key(connection, query, notification.c.recipient_id, user_ids))
+            return list(records_of(connection, notification_rows).values())
+
     def of_user(self, log_offset: int, user_id: str) -> dict[str, NotificationRecord]:
         """Return what is stored for one person of the event at that place."""
         conditions = (notification.c.recipient_id == user_id, notification.c.log_offset == log_offset)

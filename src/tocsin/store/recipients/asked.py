@@ -43,8 +43,23 @@ _MOST_EVENTS = 16
 """Events of which it is remembered whom they asked: one may ask thousands of people, each by a message of their own."""
 
 
+_ASKS = tuple(one.value for one in (RequestStepKind.ANNOUNCED, RequestStepKind.MOVED, RequestStepKind.REMINDED))
+"""Steps whose events ask consumers for an answer."""
+
+
+class AskingEvent(NamedTuple):
+    """An event that asked for answers: its place in the log, its step, and the ids of people by consumer."""
+
+    offset: int
+    kind: RequestStepKind
+    people: Mapping[str, Collection[str]]
+
+
 class _Asking(NamedTuple):
-    """An event about a request: its place in the log, the asset, the author, and the step that it tells of."""
+    """An event about a request: its place in the log, the asset, the author, and the step that it tells of.
+
+    ``consumer_id`` is the only consumer that a reminder concerns; None: all that were open.
+    """
 
     request_id: str
     entity_id: str
@@ -53,6 +68,7 @@ class _Asking(NamedTuple):
     kind: RequestStepKind
     at_ms: int
     event_id: str
+    consumer_id: str | None = None
 
     @property
     def is_of_author(self) -> bool:
@@ -97,7 +113,9 @@ class _Consumer(NamedTuple):
         return self.answered_at_ms == LATEST_MS and self.until_offset == NO_END
 
     def is_asked_by(self, asking: _Asking) -> bool:
-        """Return whether it was a consumer when an event was written."""
+        """Return whether it was a consumer when an event was written, and the event is not for another one alone."""
+        if asking.is_reminder and asking.consumer_id not in (None, self.id):
+            return False
         return self.added_at_ms <= asking.at_ms and self.since_offset <= asking.offset <= self.until_offset
 
 
@@ -262,6 +280,14 @@ class AskedConsumers:
         )
         return AskedFor(tuple(assets), follows)
 
+    def newest_of_request(self, request_id: str, *, limit: int) -> list[AskingEvent]:
+        """Return the newest events that asked consumers of a request, newest first, each with the people it asked."""
+        query = _query_of_askings().where(_STEP.request_id == request_id, _STEP.kind.in_(_ASKS))
+        with reading(self._engine) as connection:
+            askings = [_event_of(row) for row in connection.execute(query.order_by(_OFFSET.desc()).limit(limit))]
+            people = _people_by_consumer(connection, askings) if askings else {}
+        return [AskingEvent(one.offset, one.kind, people[one]) for one in askings]
+
     def _read(self, request_id: str, event_id: str) -> _AskedPeople:
         query = _query_of_askings().where(_STEP.request_id == request_id, _STEP.event_id == event_id)
         with reading(self._engine) as connection:
@@ -290,13 +316,13 @@ def _consumers_of_asking(asking: _Asking, consumers: Sequence[_Consumer]) -> lis
 def _query_of_askings() -> Select[Any]:  # Any: columns of three tables
     """Return the query of the events that tell of steps of requests."""
     columns = (_ROW.id, _ROW.entity_id, _ROW.author_id, _OFFSET, _STEP.kind, _STEP.at_ms, _STEP.event_id)
-    query = select(*columns).join(change_request_step, _STEP.request_id == _ROW.id)
+    query = select(*columns, _STEP.consumer_id).join(change_request_step, _STEP.request_id == _ROW.id)
     return query.join(change_event, change_event.c.id == _STEP.event_id)
 
 
 def _event_of(row: Row[Any]) -> _Asking:  # Any: as above
     kind = RequestStepKind(row.kind)
-    return _Asking(row.id, row.entity_id, row.author_id, row.log_offset, kind, row.at_ms, row.event_id)
+    return _Asking(row.id, row.entity_id, row.author_id, row.log_offset, kind, row.at_ms, row.event_id, row.consumer_id)
 
 
 def _consumers_of(connection: Connection, askings: Sequence[_Asking]) -> dict[_Asking, list[_Consumer]]:
@@ -361,6 +387,26 @@ def _people_of(connection: Connection, consumers: _Consumers) -> dict[_Asking, s
             people[asking].add(principal.principal_id)
         people[asking] |= {
             user for user, (since, until) in members[principal.principal_id] if since <= asking.offset <= until
+        }
+    return people
+
+
+def _people_by_consumer(connection: Connection, askings: Sequence[_Asking]) -> dict[_Asking, dict[str, set[str]]]:
+    """Return, by event and consumer, the people who answered for it then, those of teams included."""
+    from_offset = min(one.offset for one in askings)
+    consumers = {
+        asking: _consumers_of_asking(asking, many) for asking, many in _consumers_of(connection, askings).items()
+    }
+    answers = list(_answers_needed(connection, consumers, from_offset))
+    team_ids = {principal_id for _, _, (principal_id, kind) in answers if kind == "team"}
+    members: dict[str, list[tuple[str, relations_over_time.Span]]] = defaultdict(list)
+    for team_id, user_id, span in relations_over_time.members(connection, team_ids, from_offset):
+        members[team_id].append((user_id, span))
+    people: dict[_Asking, dict[str, set[str]]] = {asking: defaultdict(set) for asking in askings}
+    for asking, consumer, (principal_id, kind) in answers:
+        people[asking][consumer.id] |= {principal_id} if kind == "user" else set()
+        people[asking][consumer.id] |= {
+            user for user, (since, until) in members[principal_id] if since <= asking.offset <= until
         }
     return people
 

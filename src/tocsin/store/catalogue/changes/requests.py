@@ -125,6 +125,13 @@ class SqlChangeRequests:
         is_it = (_STEP.request_id == request_id, _STEP.kind.in_(_DECIDED), _STEP.at_ms >= since_ms)
         return self._connection.execute(select(_STEP.id).where(*is_it).limit(1)).one_or_none() is not None
 
+    def reminded_at_ms(self, request_id: str, consumer_id: str) -> int | None:
+        """Return when one consumer of a request alone was last reminded; None: never."""
+        query = select(func.max(_STEP.at_ms)).where(_STEP.request_id == request_id, _STEP.consumer_id == consumer_id)
+        query = query.where(_STEP.kind == RequestStepKind.REMINDED.value)
+        reminded_at_ms: int | None = self._connection.execute(query).scalar_one()
+        return reminded_at_ms
+
     def open_count(self, request_id: str) -> int:
         """Return how many consumers of a request have not answered."""
         query = select(func.count()).where(_CONSUMER.request_id == request_id, _CONSUMER.step_id.is_(None))
@@ -166,7 +173,7 @@ class SqlChangeRequests:
         answers = [
             {_OF_REQUEST: step.request_id, _OF_CONSUMER: step.consumer_id, _ANSWER: step.id}
             for step in steps
-            if step.consumer_id is not None
+            if step.kind is RequestStepKind.ANSWERED
         ]
         if answers:
             self._connection.execute(_ANSWERING, answers)

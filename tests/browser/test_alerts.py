@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from httpx import Client
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 from tests.acceptance.worker.senders import webhook_sender
@@ -133,6 +134,44 @@ def test_from_nothing_to_a_message_at_a_receiver(
     page.get_by_role("link", name="Deliveries").click()
     page.reload()
     expect(page.get_by_role("listitem").filter(has_text="orders").filter(has_text="ops")).to_contain_text("delivered")
+
+
+def test_an_edit_loses_nothing_and_what_git_manages_is_read_only(served: Served, page: Page) -> None:
+    hook = {"category": "External", "type": "Webhook", "name": "ops", "timeout": 7}
+    config = {"endpoint": "https://example.org/hook", "secretKey": "hush", "batchBy": "all"}
+    rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description'"}
+    trigger = {"triggerType": "RealTime", "groupBy": "asset"}
+    alert = {"name": "Described", "alertType": "Notification", "destinations": [{**hook, "config": config}]}
+    details = {"severity": "Severity2", "runbook": "Ask.", "trigger": trigger, "retries": 5, "config": {"own": 1}}
+    filtering = {"resources": ["table"], "rules": [rule]}
+    with served.administrator() as client:
+        client.post("/events/subscriptions", json={**alert, **details, "filteringRules": filtering}).raise_for_status()
+        before = _alert(client)
+        log_in(page, served, "/alerts/Described/edit")
+        expect(page.get_by_role("button", name="Save changes")).to_be_disabled()
+        page.get_by_label("What for").fill("Tells.")
+        page.get_by_label("Runbook").fill("")
+        page.get_by_role("button", name="Save changes").click()
+        expect(page.get_by_text("Described is changed.")).to_be_visible()
+        after = _alert(client)
+        assert (after.pop("description"), after.get("runbook")) == ("Tells.", None)
+        assert after == {key: value for key, value in before.items() if key != "runbook"}
+        operation = {"op": "add", "path": "/config/managedIn", "value": "alerts/described.yaml"}
+        client.patch("/events/subscriptions/name/Described", json=[operation], headers=PATCH).raise_for_status()
+    page.goto("/alerts/Described/edit")
+    expect(page.get_by_text("Managed in git: alerts/described.yaml")).to_be_visible()
+    page.get_by_role("button", name="Edit it here instead").click()
+    expect(page.get_by_role("button", name="Save changes")).to_be_visible()
+
+
+def _alert(client: Client) -> Json:
+    """Return the alert without what every change of it, and every moment, writes."""
+    query = {"fields": "severity,runbook,destinations"}
+    alert = client.get("/events/subscriptions/name/Described", params=query).json()
+    for destination in alert["destinations"]:
+        destination["statusDetails"].pop("timestamp")
+    by_every_change = {"version", "updatedAt", "changeDescription", "incrementalChangeDescription"}
+    return {key: value for key, value in alert.items() if key not in by_every_change}
 
 
 def test_why_a_delivery_failed_is_found_out_and_it_is_replayed(

@@ -43,6 +43,16 @@ def test_preferences_are_set_by_kind_and_channel_with_quiet_hours(served: Served
     expect(descriptions).not_to_have_value("weekly")
     page.get_by_role("button", name="Undo").first.click()
     expect(descriptions).to_have_value("weekly")
+    month = page.get_by_role("region", name="With these settings, last 30 days")
+    expect(month).to_contain_text("Nothing happened that concerns you")
+    page.get_by_label("Most messages an hour").select_option("5")
+    expect(page.get_by_text("At most 5 messages an hour and channel")).to_be_visible()
+    page.get_by_label("once a week").check()
+    expect(page.get_by_text("Your week comes each Friday at 16:00.")).to_be_visible()
+    expect(page.get_by_text("Next on Friday")).to_be_visible()
+    with served.administrator() as client:
+        preferences = client.get(f"/users/{user_id}/preferences").json()
+    assert (preferences["mostPerHour"], preferences["healthSummary"]) == (5, {"day": "friday", "at": "16:00"})
     page.set_viewport_size({"width": 320, "height": 750})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
@@ -70,7 +80,7 @@ def test_what_is_muted_is_listed_and_heard_again(served: Served, page: Page) -> 
     assert kinds == {"asset", "everything"}
 
 
-def test_a_token_is_shown_once_and_a_session_elsewhere_is_ended(served: Served, page: Page) -> None:
+def test_a_token_and_a_feed_are_shown_once_and_a_session_elsewhere_is_ended(served: Served, page: Page) -> None:
     alice_at(served, page, "/settings/tokens")
     page.get_by_label("Name").fill("nightly job")
     page.get_by_role("button", name="Create a token").click()
@@ -81,6 +91,16 @@ def test_a_token_is_shown_once_and_a_session_elsewhere_is_ended(served: Served, 
     expect(page.get_by_text("Copy nightly job now.")).to_have_count(0)
     row.get_by_role("button", name="Revoke").click()
     expect(page.get_by_text("You have no tokens.")).to_be_visible()
+
+    page.goto("/settings/feeds")
+    page.get_by_label("A feed of").select_option("owned")
+    page.get_by_role("button", name="Create the feed").click()
+    address = page.get_by_role("status").locator("code").text_content()
+    assert address is not None
+    assert "<feed" in page.request.get(address).text()
+    page.get_by_role("button", name="Revoke the feed of what I own").click()
+    expect(page.get_by_text("You have no feeds.")).to_be_visible()
+    assert page.request.get(address).status == 404
 
     assert page.context.browser is not None
     elsewhere = page.context.browser.new_context(base_url=served.url)

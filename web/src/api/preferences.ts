@@ -7,6 +7,8 @@ export type Preferences = Schemas['Preferences'];
 export type Effective = Schemas['EffectivePreferences'];
 export type Kind = Schemas['PreferenceRow'];
 export type Cell = Schemas['PreferenceCell'];
+export type Month = Schemas['PreferredMonth'];
+export type ChannelMonth = Schemas['ChannelMonth'];
 export type Digest = Schemas['NextDigest'];
 export type Address = Schemas['OwnAddresses']['data'][number];
 export type AddressChannel = Address['channel'];
@@ -31,15 +33,11 @@ export const putPreferences = (userId: string, body: Preferences) =>
   dataOf(api.PUT('/api/v1/users/{user_id}/preferences', { ...of(userId), body }));
 export const digestsOf = async (userId: string) =>
   (await dataOf(api.GET('/api/v1/users/{user_id}/digest', of(userId)))).data;
-/** Return how many entries of the inbox each kind has. */
-export const countsByKind = async (userId: string): Promise<Record<string, number>> =>
-  (
-    await dataOf(
-      api.GET('/api/v1/users/{user_id}/notifications/counts', {
-        params: { path: { user_id: userId }, query: { tab: 'all' } },
-      }),
-    )
-  ).kinds as Record<string, number>;
+/** Return what the preferences of now would have made of the last 30 days. */
+export const monthOf = (userId: string) =>
+  dataOf(api.GET('/api/v1/users/{user_id}/preferences/month', of(userId)));
+export const healthSummaryOf = (userId: string) =>
+  dataOf(api.GET('/api/v1/users/{user_id}/healthSummary', of(userId)));
 
 export const mutesOf = async (userId: string) =>
   (await dataOf(api.GET('/api/v1/users/{user_id}/mutes', of(userId)))).data;

@@ -36,6 +36,11 @@ export const kindGroups: readonly KindGroup[] = [
   { name: 'well', label: 'Well again', kinds: ['recovery'] },
 ];
 
-/** Return the kinds of a group, as the API filters by them; empty for all. */
-export const kindsOf = (group: string | null): readonly string[] =>
-  kindGroups.find(({ name }) => name === group)?.kinds ?? [];
+const singleKinds = new Set(['bot', ...kindGroups.flatMap(({ kinds }) => kinds)]);
+
+/** Return the kinds of a group, or those named with commas, as the API filters by them; empty for all. */
+export function kindsOf(text: string | null): readonly string[] {
+  const group = kindGroups.find(({ name }) => name === text);
+  const names = text?.split(',') ?? [];
+  return group?.kinds ?? (names.length > 1 || singleKinds.has(text ?? '') ? names : []);
+}

@@ -1,6 +1,7 @@
 // The rows of the matrix of preferences: each stands for kinds of change, some only for what one owns.
-import type { Cell, Channel, Effective, Kind, Preferences } from '../../api/preferences';
+import type { Cell, Channel, Effective, Kind, Month, Preferences } from '../../api/preferences';
 import type { MatrixCell, MatrixGroup } from '../../components/Matrix.svelte';
+import { countOfRow } from './month';
 
 type Role = 'owned' | 'followed' | 'aboveOwned' | 'aboveFollowed';
 export type Row = { key: string; label: string; kinds: readonly string[]; roles?: readonly Role[] };
@@ -73,17 +74,14 @@ export function groupsOf(kinds: readonly Kind[], isEachKind: boolean): readonly 
   return grouped.map((group, index) => (index ? { ...group, rows: [...group.rows, rest] } : group));
 }
 
-/** Return the groups as the matrix shows them, with what the inbox holds of each. */
-export const matrixGroups = (
-  groups: readonly Group[],
-  counts: Readonly<Record<string, number>> | undefined,
-): readonly MatrixGroup[] =>
+/** Return the groups as the matrix shows them, with how much there was of each in 30 days. */
+export const matrixGroups = (groups: readonly Group[], month: Month | undefined): readonly MatrixGroup[] =>
   groups.map(({ title, rows }) => ({
     title,
-    rows: rows.map(({ key, label, kinds, roles }) => {
-      const kind = kinds.length === 1 && !roles ? kinds[0] : undefined;
-      const count = kind ? counts?.[kind] : undefined;
-      return { key, label, count, href: kind && count ? `/inbox?tab=all&kind=${kind}` : undefined };
+    rows: rows.map((row) => {
+      const { key, label, kinds, roles } = row;
+      const count = countOfRow(month, row);
+      return { key, label, count, href: count && !roles ? `/inbox?tab=all&kind=${kinds.join()}` : undefined };
     }),
   }));
 
@@ -113,9 +111,23 @@ export function cellOf(effective: Effective, row: Row, channel: Channel): Matrix
   ];
   if (!options.some((option) => option.value === value)) options.unshift({ value, label: labelOf(value) });
   if (isOwn) options.push({ value: BACK, label: 'by default' });
-  const isLocked = kinds.some((kind) => kind.isMandatory);
-  return { value, options, tone: toneOf(value), isLocked, title: sourceOf(first, values.size > 1) };
+  const locked = kinds.filter((kind) => isLockedFor(kind, row.roles));
+  const title = sourceOf(first, values.size > 1) + (locked.length ? ` ${lockOf(locked)}` : '');
+  return {
+    value,
+    options: locked.length && value !== 'never' ? options.filter((each) => each.value !== 'never') : options,
+    tone: toneOf(value),
+    isLocked: !!locked.length,
+    title,
+  };
 }
+
+const isLockedFor = ({ isMandatory, mandatoryRoles }: Kind, roles: readonly Role[] | undefined): boolean =>
+  isMandatory || !!roles?.some((role) => mandatoryRoles?.includes(role));
+
+/** Return why kinds of a row cannot be switched off. */
+export const lockOf = (kinds: readonly Kind[]): string =>
+  `The administrators let nobody switch off: ${kinds.map(({ label }) => label).join('; ')}.`;
 
 function cellsOf(kind: Kind, roles: readonly Role[] | undefined, channel: Channel): Cell[] {
   const general = kind.channels[channel];
@@ -138,6 +150,14 @@ function sourceOf({ from, team, at }: Cell, isMixed: boolean): string {
     nobody: 'Nobody chose anything: it comes as it happens.',
   };
   return (sources[from] ?? '') + (at ? ` At ${at}.` : '');
+}
+
+/** Return what a choice does, in words: `Descriptions by e-mail: weekly Mon.` */
+export function sentenceOf(row: Row, way: string, cell: MatrixCell | undefined, value: string): string {
+  const label = cell?.options.find((option) => option.value === value)?.label ?? value;
+  const subject = `${row.label}, ${way}`;
+  if (value === BACK) return `${subject}: as by default again.`;
+  return value === 'never' ? `${subject}: nothing comes any more.` : `${subject}: ${label}.`;
 }
 
 type Table = Record<string, Record<string, string>>;

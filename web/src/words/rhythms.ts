@@ -1,5 +1,5 @@
 // What a follow tells of: a few usual choices, and what is chosen in words.
-import type { FollowChoices } from '../../api/follows';
+import type { FollowChoices } from '../api/follows';
 
 const ways = ['ActivityFeed', 'Email', 'Slack', 'MsTeams', 'GChat'] as const;
 const over = (frequency: string) => Object.fromEntries(ways.map((way) => [way, frequency]));
@@ -26,6 +26,24 @@ export const usualChoices: readonly Choice[] = [
     choices: only(['breaking', 'columns', 'constraint', 'name', 'softDeletion', 'deletion', 'changeRequest']),
   },
 ];
+
+/** Return which of the usual choices these are; undefined for others. */
+export function usualOf(choices: FollowChoices): Choice | undefined {
+  const text = textOf([choices.kinds ?? {}, choices.channels ?? {}]);
+  return usualChoices.find(
+    (each) => textOf([each.choices.kinds ?? {}, each.choices.channels ?? {}]) === text,
+  );
+}
+/** Tables of tables as a text, whatever the order of their keys. */
+const textOf = (tables: object): string =>
+  JSON.stringify(tables, (_, value: unknown) =>
+    value && typeof value === 'object' && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort())
+      : value,
+  );
+
+/** What is suggested for a follow that is noisy. */
+export const quietChoice: Choice = usualChoices.find(({ label }) => label.startsWith('Only failures'))!;
 
 const frequencies: Record<string, string> = { immediate: 'at once', never: 'never' };
 const channelNames: Record<string, string> = {
@@ -60,4 +78,22 @@ export function rhythmOf(choices: FollowChoices | undefined): readonly string[] 
     const where = isEverywhere ? '' : `${[...names].map((name) => channelNames[name] ?? name).join(', ')} `;
     return where + sayFrequency(frequency);
   });
+}
+
+/** Return choices in which a kind, or everything else, comes over a channel as chosen; an empty value takes it back. */
+export function withFrequency(
+  choices: FollowChoices,
+  kind: string | null,
+  channel: string,
+  value: string,
+): FollowChoices {
+  const set = (table: Readonly<Record<string, string>> | undefined) => {
+    const others = Object.entries(table ?? {}).filter(([name]) => name !== channel);
+    return Object.fromEntries(value ? [...others, [channel, value]] : others);
+  };
+  if (kind === null) return { ...choices, channels: set(choices.channels) };
+  const next = set(choices.kinds?.[kind]);
+  const others = Object.entries(choices.kinds ?? {}).filter(([name]) => name !== kind);
+  const kinds = Object.keys(next).length ? [...others, [kind, next]] : others;
+  return { ...choices, kinds: Object.fromEntries(kinds) as FollowChoices['kinds'] & object };
 }

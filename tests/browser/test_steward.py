@@ -67,8 +67,8 @@ def test_a_steward_has_an_hour_on_a_phone(browser: Browser, served: Served, comp
     page = context.new_page()
     page.goto("/")
     log_in(page, "alice", "alice-password")
-    for what in ("CR-1: Remove email from orders", "INC-1, load"):
-        expect(page.get_by_role("link", name=what).first).to_be_visible()
+    for title in ("CR-1: Remove email from orders", "INC-1, load"):
+        expect(page.get_by_role("link", name=title).first).to_be_visible()
 
     page.goto("/changes/CR-1")
     page.get_by_role("button", name="We are ready").tap()

@@ -1,1 +1,0 @@
-import{Bt as e,Dt as t,Gt as n,On as r,Ot as i,an as a,ct as o,ln as s,qt as c}from"./index-B1Dv7wSi.js";var l=c(`<span><!></span>`);function u(c,u){let d=o(u,`tone`,3,`plain`);var f=l(),p=s(f);e(p,()=>u.children),r(f),a(()=>t(f,1,i(d()),`svelte-1eqf306`)),n(c,f)}export{u as t};

@@ -1,1 +1,0 @@
-import{E as e,lt as t,ut as n}from"./index-B1Dv7wSi.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=t(a,r),s={name:`chevron-right`,size:24,node:[[`path`,{d:`m9 18 6-6-6-6`}]]};e(i,n(()=>o,{get icon(){return s}}))}export{i as t};

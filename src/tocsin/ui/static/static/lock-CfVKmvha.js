@@ -1,1 +1,0 @@
-import{E as e,lt as t,ut as n}from"./index-B1Dv7wSi.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=t(a,r),s={name:`lock`,size:24,node:[[`rect`,{width:`18`,height:`11`,x:`3`,y:`11`,rx:`2`,ry:`2`}],[`path`,{d:`M7 11V7a5 5 0 0 1 10 0v4`}]]};e(i,n(()=>o,{get icon(){return s}}))}export{i as t};

@@ -1,1 +1,0 @@
-import{E as e,lt as t,ut as n}from"./index-B1Dv7wSi.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=t(a,r),s={name:`mail`,size:24,node:[[`path`,{d:`m22 7-8.991 5.727a2 2 0 0 1-2.009 0L2 7`}],[`rect`,{x:`2`,y:`4`,width:`20`,height:`16`,rx:`2`}]]};e(i,n(()=>o,{get icon(){return s}}))}export{i as t};

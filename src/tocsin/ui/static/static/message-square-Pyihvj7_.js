@@ -1,1 +1,0 @@
-import{E as e,lt as t,ut as n}from"./index-B1Dv7wSi.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=t(a,r),s={name:`message-square`,size:24,node:[[`path`,{d:`M22 17a2 2 0 0 1-2 2H6.828a2 2 0 0 0-1.414.586l-2.202 2.202A.71.71 0 0 1 2 21.286V5a2 2 0 0 1 2-2h16a2 2 0 0 1 2 2z`}]]};e(i,n(()=>o,{get icon(){return s}}))}export{i as t};

@@ -1,1 +1,0 @@
-import{E as e,lt as t,ut as n}from"./index-B1Dv7wSi.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=t(a,r),s={name:`user`,size:24,node:[[`path`,{d:`M19 21v-2a4 4 0 0 0-4-4H9a4 4 0 0 0-4 4v2`}],[`circle`,{cx:`12`,cy:`7`,r:`4`}]]};e(i,n(()=>o,{get icon(){return s}}))}export{i as t};

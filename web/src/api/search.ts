@@ -44,6 +44,7 @@ export const NOBODY = '-';
 const INDEX = 'all,user,team';
 const PAGE = 20;
 const MOST_NEAR = 3;
+const MOST_TAGS = 20;
 const SHOWN = [
   'id',
   'entityType',
@@ -170,6 +171,15 @@ export async function nearestTo(q: string): Promise<readonly Found[]> {
   return (answer.suggest['metadata-suggest'] ?? []).flatMap(({ options }) =>
     options.map((option) => option._source as Found),
   );
+}
+
+/** Return the full names of the tags of a classification; none of a name that is no classification. */
+export async function tagsOf(classification: string): Promise<readonly string[]> {
+  const query = { parent: classification, limit: MOST_TAGS };
+  const page = (await dataOf(api.GET('/api/v1/tags', { params: { query } }))) as {
+    data: readonly { fullyQualifiedName?: string }[];
+  };
+  return page.data.flatMap(({ fullyQualifiedName }) => fullyQualifiedName ?? []);
 }
 
 export type Buckets = readonly { value: string; count: number }[];

@@ -1,9 +1,11 @@
 // Acts on incidents: what was done is said, refusals too; what others do meanwhile is seen within seconds.
 import type { Query, QueryClient } from '@tanstack/svelte-query';
-import { readPermissions } from '../../api/assets';
+import { readEntity, readPermissions } from '../../api/assets';
 import { incidentOf, type Incident, type IncidentDetails } from '../../api/incidents';
 import { session } from '../../api/session.svelte';
 import { toasts } from '../../app/toasts.svelte';
+import { tableOfLink } from '../../words/incidents';
+import type { Reference } from '../../words/references';
 
 /** Do something and say it, if there is something to say; resolves to why not, or null. */
 export type Act = (doing: () => Promise<unknown>, said: string) => Promise<string | null>;
@@ -25,22 +27,32 @@ export const actingOf =
     }
   };
 
-/** Return the query of whether one may act on an incident: its assignees may, and who may edit what it is of. */
+/** Return the query of whether one may act on an incident: its assignees may, who may edit what it is of, and its table. */
 export function mayActOf(incident: Incident | undefined) {
   const assignee = incident?.assignee;
   const isLed = !!incident && 'mergedInto' in incident && !!incident.mergedInto;
   const isAssignee = assignee?.id === session.userId || assignee?.type === 'team' || isLed; // of teams the server knows
   return {
     queryKey: ['permissions', incident?.entity.type, incident?.entity.id, 'incident', isAssignee],
-    queryFn: async (): Promise<boolean> => {
-      if (isAssignee) return true;
-      const operations = await readPermissions(incident!.entity.type, incident!.entity.id);
-      return operations.has('EditAll') || operations.has('EditTests');
-    },
+    queryFn: async (): Promise<boolean> =>
+      isAssignee || (await mayEdit(incident!.entity)) || mayEditTable(incident!.entity),
     enabled: incident !== undefined,
     retry: false,
     staleTime: 60_000,
   };
+}
+
+async function mayEdit({ type, id }: { type: string; id: string }): Promise<boolean> {
+  const operations = await readPermissions(type, id);
+  return operations.has('EditAll') || operations.has('EditTests');
+}
+async function mayEditTable({ type, fullyQualifiedName }: Reference): Promise<boolean> {
+  if (type !== 'testCase' || !fullyQualifiedName) return false;
+  const test = await readEntity(type, fullyQualifiedName);
+  const table = tableOfLink(String(test.entityLink ?? ''));
+  if (table?.type !== 'table') return false;
+  const { id } = await readEntity('table', table.fullyQualifiedName);
+  return mayEdit({ type: 'table', id });
 }
 
 const LOOK_EVERY_MS = 4_000;

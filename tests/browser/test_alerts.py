@@ -21,7 +21,9 @@ from tests.waiting import until
 from tests.workers import with_parts, worker_parts
 
 from tocsin.clock import SystemClock
+from tocsin.delivery.channels.slack.sender import SlackSender
 from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.delivery.worker.deliver import Worker
 from tocsin.delivery.worker.parts import Limits
 from tocsin.model.backtest import JOB, Backtest
@@ -33,6 +35,7 @@ from tocsin.store.eventlog.job_runs import ScheduledJobs
 
 pytestmark = pytest.mark.browser
 
+LOOPBACK = egress_of(("127.0.0.0/8",))
 NAMED_IN_MARKUP: Document = {**RESULT, "recipients": [{**RESULT["recipients"][0], "name": "<b>ana</b>"}]}
 PATCH = {"Content-Type": "application/json-patch+json"}
 
@@ -44,6 +47,7 @@ class LocalReceiver:
     url: str = ""
     status: int = 200
     ids: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -52,10 +56,12 @@ def receiver() -> Iterator[LocalReceiver]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            local.texts.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
             local.ids.append(self.headers["webhook-id"])
             self.send_response(local.status)
+            self.send_header("Content-Length", "2")
             self.end_headers()
+            self.wfile.write(b"ok")
 
         def log_message(self, *_: object) -> None:
             """Print nothing."""
@@ -70,12 +76,13 @@ def receiver() -> Iterator[LocalReceiver]:
 
 @contextmanager
 def sending(engine: Engine) -> Iterator[None]:
-    """Run a worker that sends webhooks while the block lasts."""
+    """Run a worker that sends webhooks and messages of Slack while the block lasts."""
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
     async def work() -> None:
-        async with webhook_sender(egress_of(("127.0.0.0/8",))) as webhook:
-            parts = worker_parts(engine, {Channel.WEBHOOK: webhook})
+        async with webhook_sender(LOOPBACK) as webhook, HttpRequests(LOOPBACK) as requests:
+            slack = SlackSender(requests, base_url="http://tocsin", api_url="http://slack")
+            parts = worker_parts(engine, {Channel.WEBHOOK: webhook, Channel.SLACK: slack})
             await Worker(with_parts(parts, limits=Limits(lease_s=60.0, poll_s=0.02, grace_s=5.0))).run(stop)
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(work()))
@@ -102,7 +109,7 @@ def describe(served: Served, asset: Json, text: str) -> None:
         assert client.patch(f"/tables/{asset['id']}", json=[operation], headers=PATCH).status_code == 200
 
 
-def test_from_nothing_to_a_message_at_a_receiver(
+def test_from_nothing_to_a_slack_message_at_a_receiver(
     served: Served, page: Page, receiver: LocalReceiver, sqlite_engine: Engine
 ) -> None:
     with served.administrator() as client:
@@ -118,22 +125,42 @@ def test_from_nothing_to_a_message_at_a_receiver(
     expect(page.get_by_text("valid", exact=True)).to_be_visible()
     page.get_by_role("button", name="Form").click()
     expect(page.get_by_label("What is asked")).to_have_value("event")
-    page.get_by_role("button", name="Add a webhook").click()
+    page.get_by_role("button", name="Add Slack").click()
     page.get_by_label("Address", exact=True).fill(receiver.url)
-    page.get_by_label("Name of this destination").fill("ops")
+    page.get_by_label("Name of this destination").fill("#shop")
     page.get_by_role("button", name="Test").last.click()
     expect(page.get_by_text("sent, answered 200")).to_be_visible()
-    expect(page.get_by_text("When a table is changed, tell owners by bell and ops by webhook")).to_be_visible()
+    page.get_by_role("button", name="Daily").click()
+    page.get_by_label("Time zone").select_option("UTC")
+    expect(page.get_by_text("Next:")).to_contain_text("09:00")
+    page.get_by_role("button", name="At once").click()
+    _comes_back(page)
+    expect(page.get_by_text("When a table is changed, tell owners by bell and #shop by Slack")).to_be_visible()
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview).to_contain_text("the alert names this channel (alert Described)")
+    preview.get_by_role("button", name="JSON").click()
+    expect(preview.get_by_label("Body of the request", exact=True)).to_contain_text('"entityType": "table"')
     page.get_by_role("button", name="Create alert").click()
     expect(page.get_by_role("heading", name="Described")).to_be_visible()
 
     describe(served, asset, "All orders.")
     notify_all(sqlite_engine)
     with sending(sqlite_engine):
-        until(lambda: len(receiver.ids) == 2, within_s=20)
+        until(lambda: len(receiver.texts) == 2, within_s=20)
+    assert "orders: description" in receiver.texts[1]
     page.get_by_role("link", name="Deliveries").click()
     page.reload()
-    expect(page.get_by_role("listitem").filter(has_text="orders").filter(has_text="ops")).to_contain_text("delivered")
+    expect(page.get_by_role("listitem").filter(has_text="orders").filter(has_text="#shop")).to_contain_text("delivered")
+
+
+def _comes_back(page: Page) -> None:
+    """Leave the page of a draft as soon as the last word is written, and find it again as it was."""
+    page.get_by_label("What for").fill("Tells the shop.")
+    page.get_by_role("link", name="Incidents").first.click()
+    expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
+    page.goto("/alerts/new")
+    expect(page.get_by_label("Name of the alert")).to_have_value("Described")
+    expect(page.get_by_label("What for")).to_have_value("Tells the shop.")
 
 
 def test_an_edit_loses_nothing_and_what_git_manages_is_read_only(served: Served, page: Page) -> None:

@@ -71,10 +71,23 @@ test('what is written is kept, and taken again', () => {
   draft.name = 'Mine';
   draft.condition = 'breaking()';
   const again = new Draft();
-  again.take(JSON.parse(JSON.stringify(draft.written())));
+  again.take(JSON.parse(JSON.stringify(draft.written())), JSON.parse(JSON.stringify(draft.before)));
   expect(again.request).toEqual(draft.request);
   expect(fileOf(stored)).toBe('alerts/breaks.yaml');
   expect(fileOf({ config: { managedIn: 7 } as never })).toBeUndefined();
+});
+
+test('a draft that is taken again leaves what another person changed meanwhile', () => {
+  const draft = new Draft(stored);
+  draft.runbook = 'Ask Dana.';
+  const newer = {
+    ...stored,
+    severity: 'Severity1',
+    destinations: [{ ...stored.destinations[0]!, statusDetails: { status: 'failed' } }],
+  } as unknown as Alert;
+  const again = new Draft(newer);
+  again.take(draft.written(), draft.before);
+  expect(again.operations).toEqual([{ op: 'add', path: '/runbook', value: 'Ask Dana.' }]);
 });
 
 test('to me only goes to no address', () => {

@@ -36,8 +36,15 @@ export class Draft {
   #base: Alert | undefined;
   #baseCondition = '';
 
+  /** What it was before anything was written. */
+  readonly before: Written;
+
   constructor(alert?: Alert) {
-    if (!alert) return;
+    if (alert) this.#copy(alert);
+    this.before = this.written();
+  }
+
+  #copy(alert: Alert): void {
     this.#base = alert;
     this.name = alert.name;
     this.displayName = alert.displayName || alert.name;
@@ -66,9 +73,11 @@ export class Draft {
     };
   }
 
-  /** Take what was kept. */
-  take(written: Written): void {
-    Object.assign(this, written);
+  /** Take what was changed, and kept; what another person changed meanwhile, and this one did not, stays. */
+  take(written: Written, before: Written): void {
+    const isChanged = ([key, value]: [string, unknown]) =>
+      sorted(value) !== sorted(before[key as keyof Written]);
+    Object.assign(this, Object.fromEntries(Object.entries(written).filter(isChanged)));
   }
 
   /** Return the rules: as they were while the condition is the same, else one with the condition. */

@@ -12,6 +12,7 @@ test('rows that came later wait, those that were shown stay at their places', ()
 
 test('a cause that grows is the same row', () => {
   expect(keyOfCause('03e1fb90.1899.1899')).toBe(keyOfCause('03e1fb90.1899.1904'));
+  expect(keyOfCause('03e1fb90.1899.1904')).not.toBe(keyOfCause('03e1fb90.2310.2310')); // edits of the next morning
 });
 
 test('a group of kinds is what the API filters by', () => {

@@ -13,5 +13,8 @@ export function parted<Row extends Keyed>(
   };
 }
 
-/** Return what stays the same of a cause when more joins it. */
-export const keyOfCause = (id: string): string => id.split('.')[0] ?? id;
+/**
+ * Return what stays the same of a cause when more joins it: whose it is, and where in the log it begins, as a person who
+ * edits the same schema again after an hour begins another one.
+ */
+export const keyOfCause = (id: string): string => id.split('.').slice(0, 2).join('.');

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine, insert
+from sqlalchemy import Engine, event, insert
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
@@ -120,6 +120,26 @@ def test_marking_twice_keeps_the_first_time(inbox: Inbox, tell: Tell, store_engi
     assert inbox.mark_all_read("ann", NOW_MS + 3).entry_count == 0
     with store_engine.connect() as connection:
         assert connection.execute(notification.select()).one().read_at_ms == NOW_MS + 1
+
+
+@pytest.mark.parametrize("read", ["page", "heads", "ids_of"])
+def test_what_is_read_between_two_statements_of_a_page_comes_once(
+    inbox: Inbox, tell: Tell, store_engine: Engine, read: str
+) -> None:
+    offset = tell("ann")
+    entry_id = f"ann-{offset}-ActivityFeed"
+    statements: list[str] = []
+
+    def mark_meanwhile(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
+        statements.append(statement)
+        if len(statements) == 1:
+            Inbox(store_engine).mark_read("ann", entry_id, NOW_MS)
+
+    event.listen(store_engine, "after_cursor_execute", mark_meanwhile)
+    entries = getattr(inbox, read)("ann", NOW_MS, limit=10, kind=PageOf(Tab.ALL))
+    event.remove(store_engine, "after_cursor_execute", mark_meanwhile)
+    assert [entry if isinstance(entry, str) else entry.id for entry in entries] == [entry_id]
+    assert unread_and_all(inbox, "ann") == (0, 1)
 
 
 def test_arrivals_come_in_order_and_never_cut_an_offset_in_two(inbox: Inbox, tell: Tell) -> None:

@@ -69,6 +69,7 @@ from tocsin.store.outbox.inbox_heads import (
     select_heads,
     select_ids,
     select_kinds,
+    unique_rows,
 )
 from tocsin.store.outbox.inbox_waking import due_rows
 from tocsin.store.outbox.open_needs import open_needs
@@ -197,7 +198,8 @@ class Inbox:
             below_offset = after.log_offset if after and after.read else None
             place = InboxCursor(read=True, log_offset=below_offset)
             read_entries = self._part(user_id, now_ms, limit - len(entries), kind, place)
-            entries += read_entries
+            unread_ids = {entry.id for entry in entries}  # one may have been read since
+            entries += [entry for entry in read_entries if entry.id not in unread_ids]
             entries.is_cut = read_entries.is_cut
         return entries if kind.group else self._with_counts(user_id, now_ms, entries)
 
@@ -233,13 +235,13 @@ class Inbox:
         """Return the heads of the first entries of a tab that may match its filter, as ``page`` has them."""
         excerpt = TabExcerpt(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return heads_of(connection, first_rows(connection, select_heads, kind.tab, excerpt))
+            return heads_of(connection, unique_rows(first_rows(connection, select_heads, kind.tab, excerpt)))
 
     def ids_of(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[str]:
         """Return the ids of the first entries of a tab that may match its filter."""
         excerpt = TabExcerpt(user_id, now_ms, limit, may_match(kind.entry_filter))
         with reading(self._engine) as connection:
-            return [row.id for row in first_rows(connection, select_ids, kind.tab, excerpt)]
+            return [row.id for row in unique_rows(first_rows(connection, select_ids, kind.tab, excerpt))]
 
     def kinds(self, user_id: str, now_ms: int, *, limit: int, kind: PageOf) -> list[frozenset[str]]:
         """Return the kinds of change of each of the first entries of a tab."""

@@ -94,6 +94,14 @@ def first_rows(
     return entry_rows
 
 
+def unique_rows(entry_rows: Sequence[Row[Any]]) -> list[Row[Any]]:  # Any: as above
+    """Return rows by their ids without those that come again: what is read between two statements is in both parts."""
+    rows_by_id = dict[str, Row[Any]]()  # Any: as above
+    for row in entry_rows:
+        rows_by_id.setdefault(row.id, row)
+    return list(rows_by_id.values())
+
+
 @cache
 def _queries_of_tab(make: _Make, tab: Tab) -> tuple[Select[Any], ...]:  # Any: as in _Make
     """Return a query of rows and their events for each part of a tab, newest first."""

@@ -147,7 +147,7 @@ def _tab_of(browser: Browser, url: str, email: str, password: str, look: Look) -
 def _photograph_page(tab: Page, address: str, picture: Path) -> None:
     """Take a picture once the page has what it asked for."""
     tab.goto(address)
-    tab.locator("main").wait_for()
+    tab.locator("main h1").first.wait_for()
     tab.wait_for_function("() => !document.querySelector('[aria-busy=\"true\"]')")
     tab.wait_for_timeout(700)  # what opens later than the rest: graphs
     tab.screenshot(path=picture, animations="disabled")

@@ -28,7 +28,3 @@ export function exactly(atMs: number, zone?: string): string {
 }
 
 const zoneOf = (zone?: string) => (zone ? { timeZone: zone } : {});
-
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-/** Return the time of a day: `09:30`. */
-export const clockOf = (atMs: number): string => CLOCK.format(atMs);

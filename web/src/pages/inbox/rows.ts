@@ -43,10 +43,7 @@ export const assetOf = (entry: Entry): { id: string; type: string; fullyQualifie
 
 /** Return why a person was told, as a sentence; its alert is named beside it. */
 export function whyOf({ sentence, subscriptionName }: Entry['reasons'][number]): string {
-  const text = sentence
-    .replace(` (alert ${subscriptionName})`, '')
-    .replace(/, 1 hop downstream$/, ', 1 step below')
-    .replace(/, (\d+) hops downstream$/, ', $1 steps below');
+  const text = sentence.replace(` (alert ${subscriptionName})`, '');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

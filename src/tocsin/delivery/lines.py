@@ -26,6 +26,8 @@ UTC = "UTC"
 _MINUTE = "%Y-%m-%d %H:%M"
 _SECOND = f"{_MINUTE}:%S"
 _BRIEF_LIMIT = 80
+_NAME_LIMIT = 24
+"""To so many characters a name is cut before what is said of it is."""
 _TITLE_LIMIT = 60
 _BREAKING = "breaking"
 _BRACKETS = str.maketrans("<>", "\u2039\u203a")
@@ -80,10 +82,19 @@ class ChangeLine(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """Return the text as a headline has it: with a short value that came or went."""
+        """Return the text as a headline has it: with a short value that came or went.
+
+        Where that is too long, the name gives way, and what is said of it stays: ``column a_long_na… renamed to z``.
+        """
         values = [one for one in (self.old, self.new) if one is not None]
         is_told = self.lead or len(values) != 1 or self.rank is Rank.DESCRIPTION or len(values[0]) > _TITLE_LIMIT
-        return self.text if is_told else self.sentence
+        text = clean_line(self.text if is_told else self.sentence, limit=len(self.text) + SHOWN_LIMIT)
+        surplus = len(text) - HEADLINE_LIMIT
+        name = re.search(rf"(?:^|(?<=[ .])){re.escape(self.name)}(?= |$)", text) if self.name and surplus > 0 else None
+        if name:
+            short_name = cut(self.name, limit=max(_NAME_LIMIT, len(self.name) - surplus))
+            text = f"{text[: name.start()]}{short_name}{text[name.end() :]}"
+        return clean_line(text)
 
     def as_breaking(self, announced: str = "") -> ChangeLine:
         """Return the line of the same change, which breaks who reads the asset, and how it was ``announced``."""

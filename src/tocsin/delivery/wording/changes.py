@@ -221,7 +221,7 @@ def _headline(event: ChangeEvent, asset: ChangedAsset, lines: Sequence[ChangeLin
         return f"{asset.title}: {fate}{marks_of_whole(event)}"
     if not lines:
         return f"{asset.title}: {in_words(event.event_type)}"
-    summary, is_report_line = clean_line(lines[0].brief), lines[0].rank is Rank.REPORTED
+    summary, is_report_line = lines[0].brief, lines[0].rank is Rank.REPORTED
     counted = [line for line in lines if not line.label and (not is_report_line or line.rank is Rank.REPORTED)]
     more_text = f" … and {len(counted) - 1:,} more" if len(counted) > 1 else ""
     return report_text(asset, f"{summary}{more_text}") if is_report_line else f"{asset.title}: {summary}{more_text}"

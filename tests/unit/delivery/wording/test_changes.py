@@ -9,7 +9,7 @@ from tests.unit.delivery.events import addition_of, change_event, deletion_of, u
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ
 from tocsin.conditions.changes import ChangeOperation, EventChange
-from tocsin.delivery.lines import SHOWN_LIMIT, ChangeLine, clean_line, moment_text
+from tocsin.delivery.lines import HEADLINE_LIMIT, SHOWN_LIMIT, ChangeLine, clean_line, moment_text
 from tocsin.delivery.wording.changes import EventText, description_of, event_text, version_lines
 from tocsin.model.announcement import Announcement, ChangeOutcome
 from tocsin.model.breaking import BreakingKind, BreakingReason
@@ -392,6 +392,33 @@ def test_a_failing_destination_is_said_in_words() -> None:
         "what follows: messages wait until it is resumed",
         "what to do: correct it, then tocsin alerts resume orders",
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        ("customer_" * 12, "customer_lifetime_value", "… renamed to customer_lifetime_value"),
+        ("customer_" * 12, "mail_" * 11, "… renamed to mail_mail_mail_"),
+        ("email", "customer_" * 12, "column email renamed to customer_customer_"),
+    ],
+)
+def test_a_headline_cuts_the_name_of_a_renamed_column_before_its_new_one(old: str, new: str, part: str) -> None:
+    described = ChangeDescription(
+        fields_added=addition_of("columns", [{"name": new, "dataType": "INT"}]).fields_added,
+        fields_deleted=deletion_of("columns", [{"name": old, "dataType": "INT"}]).fields_deleted,
+    )
+    announcement = announcement_of("asAnnounced", f"columns.{old}").model_copy(update={"renamed_to": new})
+    headline = event_text(change_event(described, announcements=(announcement,))).headline
+    assert headline.startswith(f"orders: as announced by CR-12: column {old[:20]}")
+    assert part in headline
+    assert len(headline) <= HEADLINE_LIMIT + len("orders: ")
+
+
+def test_a_headline_of_a_long_name_says_what_became_of_it() -> None:
+    described = deletion_of("columns", [{"name": "customer_" * 20, "dataType": "INT"}])
+    headline = event_text(change_event(described)).headline
+    assert headline.startswith("orders: column customer_customer_")
+    assert headline.endswith("… INT removed")
 
 
 def test_times_are_said_in_the_readers_zone() -> None:

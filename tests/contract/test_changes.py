@@ -359,6 +359,10 @@ def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_ch
     history = administrator.get(f"/tables/{orders['id']}/versions?words=true").json()
     assert history["words"][0] == ["breaking, earlier than CR-1 announced: column email renamed to mail"]
     assert len(history["breaking"][0]) == 1
+    rename = {"field": "columns.email", "to": "mail", "request": "CR-1"}
+    assert administrator.get(f"/tables/{orders['id']}/diff").json()["renames"] == [rename]
+    newest = f"{event['currentVersion']:.1f}"
+    assert administrator.get(f"/tables/{orders['id']}/diff?from={newest}&to=0.1").json()["renames"] == []
 
 
 def test_history_says_how_the_rename_of_an_asset_that_nothing_reads_was_announced(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from difflib import unified_diff
 from itertools import islice
 from typing import Annotated
@@ -16,6 +16,7 @@ from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client, Entity
 from tocsin.delivery.wording.content import more_of
 from tocsin.delivery.wording.values import value_text
+from tocsin.model import fqn
 from tocsin.model.entity import Document
 
 EntityFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
@@ -28,7 +29,8 @@ _LONGEST = 60
 _MOST_CHANGES = 3
 _LINK = "<#E::"
 _HEADINGS = 3  # of a unified diff: two files and a place
-_KINDS = {"fieldsAdded": "added", "fieldsUpdated": "changed", "fieldsDeleted": "removed"}
+_RENAMED = "fieldsRenamed"
+_KINDS = {_RENAMED: "renamed", "fieldsAdded": "added", "fieldsUpdated": "changed", "fieldsDeleted": "removed"}
 
 
 def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:
@@ -67,7 +69,7 @@ def diff(
     if as_json:
         show_json(change)
     else:
-        _show(change, is_full=full or not sys.stdout.isatty())
+        _show(_with_renames(change), is_full=full or not sys.stdout.isatty())
         for reason in change["breakingReasons"]:
             typer.echo(printable(f"Breaking: {reason['text']}."))
         for stated in change["reasons"]:
@@ -135,6 +137,37 @@ def _show(change: Document, *, is_full: bool) -> None:
         line_count = max(len(before), len(after))
         for line in islice(unified_diff(before, after, n=line_count, lineterm=""), _HEADINGS, None):
             typer.echo(printable(line))
+
+
+def _with_renames(change: Document) -> Document:
+    """Return a difference with each column that was renamed as announced as such, not as one that went and one new."""
+    renames, old_members, new_members = list[Document](), set[tuple[str, str]](), set[tuple[str, str]]()
+    for rename in change.get("renames") or ():
+        *steps, old_name = fqn.steps_of(rename["field"])
+        place = fqn.join(steps)
+        old_members.add((place, old_name))
+        new_members.add((place, rename["to"]))
+        renames.append({"name": rename["field"], "oldValue": old_name, "newValue": rename["to"]})
+    return change | {
+        _RENAMED: renames,
+        "fieldsAdded": _leave_out(change["fieldsAdded"], "newValue", new_members),
+        "fieldsDeleted": _leave_out(change["fieldsDeleted"], "oldValue", old_members),
+    }
+
+
+def _leave_out(fields: Sequence[Document], key: str, members: Set[tuple[str, str]]) -> list[Document]:
+    """Return field changes without these members of their lists, each by the path of the list and its name."""
+    other_fields = list[Document]()
+    for field in fields:
+        names = {name for place, name in members if place == field["name"]}
+        other_members = [one for one in field.get(key) or () if _name_of(one) not in names]
+        if other_members or not names:
+            other_fields.append(field | ({key: other_members} if names else {}))
+    return other_fields
+
+
+def _name_of(member: object) -> str | None:
+    return member.get("name") if isinstance(member, dict) else None
 
 
 def _fields(change: Document) -> Iterator[dict[str, str]]:

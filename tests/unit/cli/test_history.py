@@ -17,7 +17,7 @@ CHANGE = {
     "fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "id"}, {"name": "note"}]}],
     "previousVersion": 0.1,
 }
-DIFFERENCE = {**CHANGE, "breaking": False, "breakingReasons": [], "reasons": []}
+DIFFERENCE = {**CHANGE, "breaking": False, "breakingReasons": [], "renames": [], "reasons": []}
 VERSIONS = [
     {**ORDERS, "version": 0.2, "updatedAt": 1_700_000_000_000, "updatedBy": "ada", "changeDescription": CHANGE},
     {**ORDERS, "version": 0.1, "updatedAt": 1_600_000_000_000, "updatedBy": "bob"},
@@ -88,6 +88,18 @@ def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -
     assert small_server.requests[-1].query == {"from": "0.1", "to": "0.2"}
     for words in ("PII.Email", "id, note", "added", "removed", "…"):
         assert words in output
+
+
+def test_a_column_renamed_as_announced_is_one_row_of_a_difference(run: Run, small_server: SmallServer) -> None:
+    change = {
+        "fieldsAdded": [{"name": "columns", "newValue": [{"name": "mail"}, {"name": "size"}]}],
+        "fieldsUpdated": [],
+        "fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "email"}]}],
+        "renames": [{"field": "columns.email", "to": "mail", "request": "CR-1"}],
+    }
+    small_server.answer("GET", f"{API}/t/diff", DIFFERENCE | change)
+    cells = [line.split() for line in run("diff", "a.orders", "0.1", "0.2").out.splitlines()[1:]]
+    assert cells == [["columns.email", "renamed", "email", "mail"], ["columns", "added", "size"]]
 
 
 def test_a_difference_has_the_words_of_messages(run: Run, small_server: SmallServer) -> None:

@@ -19,6 +19,7 @@ from tocsin.server.alerts.noise import NOISE_COUNTS
 from tocsin.server.alerts.progress import LOG_ENTRY
 from tocsin.server.alerts.readers import READERS
 from tocsin.server.alerts.watching import TELLING
+from tocsin.server.entities.version_words import VERSION_DIFFERENCE
 from tocsin.server.http.answer_shapes import schema_of
 from tocsin.server.http.consumer_shape import CONSUMER
 from tocsin.server.http.erasure_shape import ERASURE
@@ -91,15 +92,7 @@ ANSWERS: dict[str, Document] = {
         "description": "A change event, or, as `format` says, a CloudEvent with it.",
         "anyOf": [ref("ChangeEvent"), ref("CloudEvent")],
     },
-    "VersionDifference": exact_object(
-        {
-            **{key: array(ref("FieldChange")) for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")},
-            "previousVersion": NUMBER,
-            "breaking": FLAG,
-            "breakingReasons": array(ref("BreakingReason")),
-            "reasons": array(exact_object({"version": NUMBER, "reason": TEXT})),
-        }
-    ),
+    "VersionDifference": VERSION_DIFFERENCE,
     "RolledBack": exact_object(
         {
             "dryRun": FLAG,

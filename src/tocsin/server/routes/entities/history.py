@@ -18,6 +18,7 @@ from tocsin.flow.capture import etag
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.rollback import RolledBack
 from tocsin.model.access import Operation
+from tocsin.model.announcement import Announcement
 from tocsin.model.change import BREAKING_REASONS, ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -25,6 +26,7 @@ from tocsin.model.secret import change_without_secrets
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, require_now, scope_of, visible_document
 from tocsin.server.entities.serialize import may_edit, past
+from tocsin.server.entities.version_words import renames_between
 from tocsin.server.http.body_values import value_in
 from tocsin.server.http.keyed_routes import by_id_and_name
 from tocsin.server.http.routing import DeclaredRoutes
@@ -87,8 +89,9 @@ def rollback(kind: Kind, key: Key, body: DocumentBody, caller: Asked, *, if_matc
 def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return the differences of versions ``from`` and ``to``; default: the newest two.
 
-    ``breaking``: going from the first to the second breaks who relies on it, for ``breakingReasons``. ``reasons``: why
-    the versions between them were written, as their authors say.
+    ``breaking``: going from the first to the second breaks who relies on it, for ``breakingReasons``. ``renames``: the
+    columns among them that were renamed as requests announced: the ``field`` that went, its new name ``to``.
+    ``reasons``: why the versions between them were written, as their authors say.
     """
     history = caller.parts.entities.history
     require_now(caller, kind, history.identify(kind.name, key))
@@ -103,10 +106,15 @@ def compare(kind: Kind, key: Key, caller: Asked, *, from_: From = None, to: To =
     facts = {
         "breaking": bool(reasons),
         BREAKING_REASONS: [reason.as_json() for reason in reasons],
+        "renames": [_rename(one) for one in renames_between(kind.name, reasons, (old, new), change, caller)],
         "reasons": _reasons_between(old, new, caller),
     }
     wire = change.to_wire()
     return answer((wire if may_edit(caller, kind, new) else change_without_secrets(wire)) | facts)
+
+
+def _rename(announcement: Announcement) -> Document:
+    return {"field": announcement.field, "to": announcement.renamed_to, "request": announcement.request}
 
 
 def _reasons_between(old: Document, new: Document, caller: Caller) -> list[Document]:

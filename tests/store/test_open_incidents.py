@@ -127,3 +127,28 @@ def test_messages_about_no_failure_are_read_by_as_many_queries_as_without_incide
         event.remove(store_engine, "before_cursor_execute", note)
     assert dispatch.first.incident is None
     assert not [one for one in statements if "alert_incident" in one]
+
+
+def test_who_may_edit_the_table_of_a_failing_test_acknowledges_from_a_message(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    rule = {"name": "Own", "effect": "allow", "operations": ["EditAll"], "resources": ["all"], "condition": "isOwner()"}
+    company.test_case("orders", owners=[{"type": "user", "name": "ben"}])
+    for name in ("ana", "ben", "cem"):
+        permit(company, name, rule)
+        company.writes.follow("table", company.ids["orders"], company.ids[name], actor=company.actor(name))
+    company.table("orders", owners=[{"type": "user", "name": "ana"}])
+    company.clock.advance(1_000)
+    company.alert("failed", [FOLLOWERS, MAIL], "testStatus == 'Failed'", resources=("testCase",), poll_interval_s=0)
+    company.result("orders", "Failed")
+    notify_all(store_engine)
+    dispatches = [one for one in claimed_dispatches(store_engine) if one.first.incident]
+    names = {dispatch.first.notification_id: dispatch.message.target.partition("@")[0] for dispatch in dispatches}
+    assert sorted(names.values()) == ["ana", "ben", "cem"]
+    permissions = Permitted(store_engine)
+    assert [names[key] for key in permissions.read_only(dispatches)] == ["cem"]
+    counts = list[int]()
+    for messages in (dispatches[:1], dispatches * 10):
+        with counted_statements(store_engine) as statements:
+            permissions.read_only(messages)
+        counts.append(len(statements))
+    assert counts[0] == counts[1] <= 12

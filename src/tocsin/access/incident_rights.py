@@ -1,4 +1,4 @@
-"""Right to change an incident: of its assignee, and of who may edit its asset or the asset's tests.
+"""Right to change an incident: of its assignee, and of who may edit its asset, its tests or the table of a test.
 
 Next: ``server/alerts/incidents.py``, and ``store/outbox/send_permission.py`` for the buttons in messages.
 """
@@ -25,8 +25,20 @@ def may_change_incident(permissions: Permissions, assignee_id: str | None, asset
     return any(permissions.may(operation, kind, document) for operation in _EDITING)
 
 
-def may_acknowledge(incident: OpenIncident, permissions: Permissions, assets: Mapping[str, Subject]) -> bool:
-    """Return whether a person may acknowledge an incident, or the one that it is part of; ``assets`` are by id."""
+def may_acknowledge(
+    incident: OpenIncident, permissions: Permissions, assets: Mapping[str, Subject], tables: Mapping[str, Subject]
+) -> bool:
+    """Return whether a person may acknowledge an incident, or the one that it is part of.
+
+    ``assets`` are by id; ``tables`` are those that tests among them test, by the id of the test.
+    """
     return any(
-        may_change_incident(permissions, place.assignee_id, assets.get(place.entity_id)) for place in incident.places
+        may_change_incident(permissions, place.assignee_id, assets.get(place.entity_id))
+        or may_edit_table(permissions, tables.get(place.entity_id))
+        for place in incident.places
     )
+
+
+def may_edit_table(permissions: Permissions, table: Subject | None) -> bool:
+    """Return whether a person may change the incident of a test because they may edit the table that it tests."""
+    return table is not None and may_change_incident(permissions, None, table)

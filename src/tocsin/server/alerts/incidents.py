@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tocsin.access.incident_rights import may_change_incident
-from tocsin.access.visibility import Subject
-from tocsin.conditions.documents import tested_table
-from tocsin.conditions.test_results import TEST_CASE
+from tocsin.access.incident_rights import may_change_incident, may_edit_table
 from tocsin.delivery.wording.timelines import incident_sentence
 from tocsin.errors import Forbidden, NotFound
 from tocsin.model.access import Operation
@@ -318,29 +315,24 @@ def may_change(incident: AlertIncident, caller: Caller) -> bool:
     """Return whether the caller is assigned to an incident, or may edit its asset; of a test, its table too."""
     if caller.actor.is_admin:
         return True
-    asset = caller.parts.access.standing.of([incident.entity_id]).get(incident.entity_id)
+    standing = caller.parts.access.standing
+    assets = standing.of([incident.entity_id])
     assignee_id = incident.assignee["id"] if incident.assignee else None
-    if may_change_incident(caller.permissions, assignee_id, asset):
+    if may_change_incident(caller.permissions, assignee_id, assets.get(incident.entity_id)):
         return True
-    table = _tested_table_of(asset, caller) if asset else None
-    return table is not None and may_change_incident(caller.permissions, None, table)
-
-
-def _tested_table_of(asset: Subject, caller: Caller) -> Subject | None:
-    """Return the table that a test tests, if it is there; None of another asset."""
-    kind, document = asset
-    fqn = tested_table(document) if kind == TEST_CASE else None
-    references = caller.parts.access.standing.references_named({fqn}).get(fqn, []) if fqn else []
-    ids = [one["id"] for one in references if one["type"] == "table"]
-    return next(iter(caller.parts.access.standing.of(ids).values()), None) if ids else None
+    return may_edit_table(caller.permissions, standing.tested_tables(assets).get(incident.entity_id))
 
 
 def check_may_change(incident: AlertIncident, caller: Caller) -> None:
-    """Refuse who is neither assigned to it nor may edit its asset: to edit an alert that watches it is not enough.
+    """Refuse who is not assigned to it and may edit neither its asset nor the table of a test.
+
+    To edit an alert that watches it is not enough.
 
     Raises
     ------
     Forbidden : the caller may not
     """
     if not may_change(incident, caller):
-        raise Forbidden(f"Only the assignee of {incident.name} and editors of its asset may change it.")
+        raise Forbidden(
+            f"Only the assignee of {incident.name} and editors of its asset or, of a test, of its table may change it."
+        )

@@ -162,10 +162,12 @@ class Permitted:
         permissions = policies.of_many({str(entry.recipient_id) for entry in asking})
         places = [place for entry in asking if entry.incident for place in entry.incident.places]
         assets = self._standing.of({place.entity_id for place in places})
+        tables = self._standing.tested_tables(assets)
         return frozenset(
             entry.notification_id
             for entry in asking
-            if entry.incident and not may_acknowledge(entry.incident, permissions[str(entry.recipient_id)], assets)
+            if entry.incident
+            and not may_acknowledge(entry.incident, permissions[str(entry.recipient_id)], assets, tables)
         )
 
     def _preference_objection(self, dispatch: Dispatch, now_ms: int) -> Objection:

@@ -15,6 +15,8 @@ from tocsin.access.decide import Permissions
 from tocsin.access.nodes import asks_about
 from tocsin.access.visibility import Subject
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, subject_references, with_found
+from tocsin.conditions.documents import tested_table
+from tocsin.conditions.test_results import TEST_CASE
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import PREFIX
 from tocsin.model.change import EventType
@@ -61,6 +63,20 @@ class SqlEntityStates:
             for row in rows_by_key(connection, query, entity.c.fqn, fqns):
                 references.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
         return references
+
+    def tested_tables(self, subjects_by_id: Mapping[str, Subject]) -> dict[str, Subject]:
+        """Return the table of each test among ``subjects_by_id``, by the test's id; one that is gone has no entry."""
+        fqns = {
+            test_id: fqn
+            for test_id, (entity_type, document) in subjects_by_id.items()
+            if entity_type == TEST_CASE and (fqn := tested_table(document)) is not None
+        }
+        if not fqns:
+            return {}
+        references = self.references_named({*fqns.values()})
+        ids = {fqn: one["id"] for fqn, many in references.items() for one in many if one["type"] == "table"}
+        tables = self.of({*ids.values()})
+        return {test_id: tables[ids[fqn]] for test_id, fqn in fqns.items() if ids.get(fqn) in tables}
 
     def of_incidents(self, names: Collection[str]) -> dict[str, list[Document]]:
         """Return a reference to the asset of each of these incidents; an unknown one has no entry."""

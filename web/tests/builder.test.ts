@@ -148,3 +148,12 @@ test('messages of the other channels are read as well; what is odd is empty, nev
   for (const channel of ['Slack', 'MsTeams', 'GChat', 'Email', 'ActivityFeed'])
     expect(seenOf(channel, { blocks: 7, cardsV2: [null], attachments: [{}] }).title).toBe('');
 });
+
+test('a new alert is owned by its author, unless the author takes that out', () => {
+  const draft = new Draft(undefined, 'priya.raman');
+  expect(draft.request.owners).toEqual(['priya.raman']);
+  expect(draft.before.owners).toEqual(['priya.raman']);
+  draft.owners = [];
+  expect(draft.request.owners).toBeUndefined();
+  expect(new Draft(stored, 'priya.raman').operations).toEqual([]);
+});

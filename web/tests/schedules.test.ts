@@ -7,7 +7,8 @@ test.each([
   ['0 30 18 * * ?', 'daily 18:30'],
   ['0 0 9 ? * 2', 'on Mondays 09:00'],
   ['0 0 9 ? * 1', 'on Sundays 09:00'],
-  ['0 0 8 ? * 2-6', 'at set times'],
+  ['0 0 8 ? * 2-6', 'Monday to Friday 08:00'],
+  ['0 0 8 ? * 2-5', 'at set times'],
 ])('%s is %s, and written as it was', (cron, words) => {
   expect(sayTrigger(scheduled(cron))).toBe(words);
   expect(cronOf(ruleOf(scheduled(cron)))).toBe(cron);

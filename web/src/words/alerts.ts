@@ -57,6 +57,10 @@ const REASONS: Readonly<Record<string, string>> = {
   held: 'waits for the end of quiet hours',
   internalError: 'Tocsin failed',
 };
+/** What changes that an address is refused: the way out, of those who run the server. */
+export const EGRESS_ADVICE =
+  'The server sends to public addresses only. Those who run it permit others, each address or range, ' +
+  'in its setting egress_allow.';
 export const sayReason = (reason: string | null | undefined, statusCode?: number | null): string =>
   [statusCode, REASONS[reason ?? ''] ?? reason ?? ''].filter(Boolean).join(' ');
 

@@ -39,8 +39,10 @@ export class Draft {
   /** What it was before anything was written. */
   readonly before: Written;
 
-  constructor(alert?: Alert) {
+  /** `author`: who owns a new alert, unless the author names others, by name. */
+  constructor(alert?: Alert, author?: string) {
     if (alert) this.#copy(alert);
+    else if (author) this.owners = [author];
     this.before = this.written();
   }
 

@@ -263,7 +263,7 @@ export async function readRuns(type: string, fqn: string): Promise<readonly Resu
   }));
 }
 
-/** Return people and teams by a word. */
+/** Return people, teams or assets by a word. */
 export async function findPeople(word: string, kinds: readonly string[]): Promise<Reference[]> {
   const hits = await findEntities(word, kinds.join());
   return hits.filter((hit) => !hit.isBot).map((hit) => ({ ...hit, type: hit.entityType }));

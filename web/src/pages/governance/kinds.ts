@@ -91,7 +91,7 @@ export const kinds: readonly Kind[] = [
 ];
 
 /** Where a type of governance is shown: `glossaries` of a glossary term. */
-const partOf: Readonly<Record<string, string>> = {
+export const partOf: Readonly<Record<string, string>> = {
   ...Object.fromEntries(kinds.map(({ type, path }) => [type, path])),
   glossaryTerm: 'glossaries',
   tag: 'classifications',

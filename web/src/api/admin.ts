@@ -93,6 +93,19 @@ export const peopleOf = (after: string, namePrefix: string, isGone = false): Pro
     namePrefix,
     include: isGone ? 'deleted' : 'non-deleted',
   });
+export type Erasure = {
+  id: string;
+  dryRun: boolean;
+  state: string;
+  progress: { done: number; total: number };
+  reason?: string;
+  message?: string;
+  result?: { rewritten?: Record<string, number>; lake?: { events: number } };
+};
+/** Erase a person, named to confirm it; or only count what names the person. */
+export const eraseUser = (id: string, body: { dryRun: true } | { confirm: string }): Promise<Erasure> =>
+  write('POST', `users/${id}/erase`, body);
+export const erasureOf = (id: string): Promise<Erasure> => read(`users/${id}/erase`);
 export const botsOf = (): Promise<Page<Bot>> => read('bots', { limit: 100 });
 export const retentionOf = (): Promise<Retention> => read('system/retention');
 export const settingsOf = (): Promise<Page<Setting>> => read('system/settings');

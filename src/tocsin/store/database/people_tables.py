@@ -152,3 +152,17 @@ personal_notice = Table(
 """One row per notice to a person (``model/personal_notice.py``): it is about what happened from ``since_ms`` on, before
 ``until_ms``. It ``is_begun`` when its thread is, or if it has nothing to say and so no thread.
 """
+
+push_browser = Table(
+    "push_browser",
+    METADATA,
+    Column("session_id", ID, primary_key=True),
+    Column("user_id", ID, nullable=False),
+    Column("sealed", Text, nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+    Index(None, "user_id"),
+)
+"""One row per session in whose browser a person takes push messages: where and with which keys, sealed.
+
+It counts for as long as its session, a row of ``issued_token``, does.
+"""

@@ -24,6 +24,7 @@ from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.engine import writing
 from tocsin.store.database.folder import make_private
 from tocsin.store.database.observation_tables import attachment
+from tocsin.store.database.people_tables import push_browser
 from tocsin.store.database.tables import destination_secret, server_secret
 
 if TYPE_CHECKING:  # the library comes with the server; the pipeline, which opens nothing, does without
@@ -41,6 +42,7 @@ _KEPT_IN = (
     (attachment.c.document, attachment.c.kind == KIND),
     (destination_secret.c.document, true()),
     (server_secret.c.value, true()),
+    (push_browser.c.sealed, true()),
 )
 """The columns with secrets, and which of their rows hold any."""
 

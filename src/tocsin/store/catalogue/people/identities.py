@@ -32,6 +32,7 @@ from tocsin.store.database.people_tables import (
     notification_preference,
     openid_identity,
     personal_notice,
+    push_browser,
     substitute,
 )
 from tocsin.store.database.tables import credential, person, quota_use, server_secret
@@ -200,7 +201,7 @@ def forget(connection: Connection, user_id: str) -> None:
     """
     login_attempts.forget(connection, user_id)
     own_tables = (credential, hourly_message, inbox_change, login_source, notification_preference, openid_identity)
-    for table in (*own_tables, personal_notice, quota_use):
+    for table in (*own_tables, personal_notice, push_browser, quota_use):
         connection.execute(table.delete().where(table.c.user_id == user_id))
     is_theirs = or_(substitute.c.user_id == user_id, substitute.c.substitute_id == user_id)
     connection.execute(substitute.delete().where(is_theirs))

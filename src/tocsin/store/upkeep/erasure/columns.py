@@ -122,7 +122,7 @@ UNTOUCHED = {
         "person.email",
     ),
     "forgotten within a day": ("login_attempt.key",),
-    "encrypted, and names nobody": ("destination_secret.document", "server_secret.value"),
+    "encrypted, and names nobody": ("destination_secret.document", "push_browser.sealed", "server_secret.value"),
     "numbers and keys": (
         "attempt.remote_id",
         "destination_status.recent_attempts",

@@ -39,6 +39,7 @@ POINTERS: tuple[Pointer, ...] = (
     ("idle_follow", "entity_id", _ID),
     ("idle_follow", "user_id", _ID),
     ("personal_notice", "user_id", _ID),
+    ("push_browser", "user_id", _ID),
     ("person", "user_id", _ID),
     ("credential", "user_id", _ID),
     ("lineage_edge", "from_id", _ID),

@@ -1,0 +1,84 @@
+"""Browsers that take web push messages: one per session, and none without its session.
+
+A row counts while its session works: who logs out, is deactivated, has a new password or does not use the session for
+too long, gets nothing more there. Endpoint and keys are sealed: who reads them could write to the browser.
+Next: ``delivery/channels/push/sender.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, delete, select
+
+from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.keys import rows_by_key
+from tocsin.store.database.people_tables import issued_token, push_browser
+from tocsin.store.database.tables import person
+from tocsin.store.database.vault import vault_of
+
+_ROW = push_browser.c
+
+
+@dataclass(frozen=True)
+class PushBrowser:
+    """Where a browser takes messages, and with which keys (base64url); ``since_ms`` in epoch milliseconds."""
+
+    session_id: str
+    user_id: str
+    endpoint: str
+    p256dh: str
+    auth: str
+    since_ms: int
+
+
+_WORKING = (
+    select(_ROW.user_id, _ROW.session_id, _ROW.sealed, _ROW.since_ms)
+    .join(issued_token, (issued_token.c.id == _ROW.session_id) & (issued_token.c.user_id == _ROW.user_id))
+    .join(person, person.c.user_id == _ROW.user_id)
+    .where(~person.c.deleted)
+)
+
+
+class PushBrowsers:
+    """The browsers of one store that take messages."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def put(self, browser: PushBrowser) -> None:
+        """Let a browser take messages, in place of what its session had before; rows without a session go."""
+        keys = {"endpoint": browser.endpoint, "p256dh": browser.p256dh, "auth": browser.auth}
+        row = {"session_id": browser.session_id, "user_id": browser.user_id, "since_ms": browser.since_ms}
+        with writing(self._engine) as connection:
+            has_session = select(issued_token.c.id).where(issued_token.c.id == _ROW.session_id).exists()
+            connection.execute(delete(push_browser).where(~has_session | (_ROW.session_id == browser.session_id)))
+            sealed = vault_of(connection).seal_text(_text_of(keys))
+            connection.execute(push_browser.insert(), {**row, "sealed": sealed})
+
+    def remove(self, session_id: str) -> bool:
+        """Let a session's browser take no more messages; return whether it did."""
+        with writing(self._engine) as connection:
+            return connection.execute(delete(push_browser).where(_ROW.session_id == session_id)).rowcount > 0
+
+    def of(self, user_ids: Collection[str], now_ms: int) -> dict[str, list[PushBrowser]]:
+        """Return the browsers of these people that take messages now, by person; who has none is left out."""
+        works = issued_token.c.expires_at_ms.is_(None) | (issued_token.c.expires_at_ms > now_ms)
+        browsers: dict[str, list[PushBrowser]] = {}
+        with reading(self._engine) as connection:
+            vault = vault_of(connection)
+            for user_id, session_id, sealed, since_ms in rows_by_key(
+                connection, _WORKING.where(works), _ROW.user_id, user_ids
+            ):
+                keys = _keys_of(vault.open_text(sealed))
+                browsers.setdefault(user_id, []).append(PushBrowser(session_id, user_id, **keys, since_ms=since_ms))
+        return browsers
+
+
+def _text_of(keys: dict[str, str]) -> str:
+    return "\n".join(keys[name] for name in ("endpoint", "p256dh", "auth"))
+
+
+def _keys_of(text: str) -> dict[str, str]:
+    return dict(zip(("endpoint", "p256dh", "auth"), text.split("\n"), strict=True))

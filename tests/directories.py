@@ -129,6 +129,9 @@ class Company:
     def own_addresses(self, holder_ids: Collection[str]) -> Iterator[HeldAddress]:
         yield from ()
 
+    def people_with_browser(self, user_ids: Collection[str]) -> Collection[str]:
+        return user_ids
+
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
         yield from (one for one in self.muted if one.who in who and one.about_id in about_ids)
 

@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from tocsin.embed_settings import EmbedSettings
 from tocsin.job_settings import JobSettings
 from tocsin.lake_settings import LakeSettings
+from tocsin.push_settings import PushSettings
 from tocsin.source_settings import SourceSettings
 
 _MOST_PROCESSES = 4
@@ -451,6 +452,7 @@ class Settings(
     WorkerSettings,
     LakeSettings,
     PipelineSettings,
+    PushSettings,
     EmbedSettings,
     AccessSettings,
     TrafficSettings,

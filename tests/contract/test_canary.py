@@ -61,6 +61,7 @@ NO_ASSET = {
     "GET /users/{user_id}/erase": "for administrators",
     "GET /users/security/token": "one's own tokens",
     "GET /auth/session": "one's own session",
+    "GET /auth/session/pushBrowser": "one's own session",
     "GET /auth/sessions": "one's own sessions",
     "GET /users/auth-mechanism/{user_id}": "a bot's token",
     "GET /users/token/{user_id}": "a bot's token",
@@ -209,6 +210,8 @@ WRITES = frozenset(
     POST /auth/token
     POST /auth/session
     DELETE /auth/session
+    PUT /auth/session/pushBrowser
+    DELETE /auth/session/pushBrowser
     DELETE /auth/sessions/{session_id}
     POST /users/login
     POST /users/{user_id}/erase

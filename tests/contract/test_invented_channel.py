@@ -102,7 +102,7 @@ async def deliver_until(engine: Engine, is_done: Callable[[], bool]) -> None:
     settings = Settings(database_url=url, secrets_key=SecretStr(KEY))
     stop = asyncio.Event()
     async with build(settings) as parts:
-        assert parts.attempts.senders.keys() == {name.value for name in SENDERS}
+        assert parts.attempts.senders.keys() == {name.value for name in SENDERS if name is not Channel.PUSH}
         running = asyncio.create_task(Worker(parts).run(stop))
         await until(is_done)
         stop.set()

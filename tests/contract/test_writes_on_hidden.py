@@ -474,6 +474,8 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /auth/token",
         "POST /auth/session",
         "DELETE /auth/session",
+        "PUT /auth/session/pushBrowser",
+        "DELETE /auth/session/pushBrowser",
         "DELETE /auth/sessions/{session_id}",
         "POST /embed/tokens",
         "PUT /embed/inbox/seen",

@@ -155,8 +155,9 @@ def check_destination(
 def _check_address(receiver: str, destination: Destination, place: str) -> None:
     if destination.uses_own_addresses:
         raise InvalidInput(f"{receiver!r} has no address for {destination.type}; name a user or team", field=place)
-    if destination.type is Channel.ACTIVITY_FEED:
-        raise InvalidInput(f"{receiver!r} has no inbox; name a user or team, or choose type Email", field=place)
+    if destination.type in (Channel.ACTIVITY_FEED, Channel.PUSH):
+        lack = "inbox" if destination.type is Channel.ACTIVITY_FEED else "browser"
+        raise InvalidInput(f"{receiver!r} has no {lack}; name a user or team, or choose type Email", field=place)
     if not _ADDRESS.fullmatch(receiver):
         raise InvalidInput(f"{receiver!r} is not an e-mail address", field=place)
 

@@ -15,8 +15,11 @@ GATHERINGS: dict[str, Gathering] = {
     Channel.G_CHAT.value: Gathering.SUMMARY,
     Channel.ACTIVITY_FEED.value: Gathering.NONE,
     Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT.value: Gathering.NONE,
+    Channel.PUSH.value: Gathering.SUMMARY,
 }
 """How the channels carry several notifications."""
 
-WORDED: tuple[str, ...] = tuple(name for name, gathering in GATHERINGS.items() if gathering is Gathering.SUMMARY)
-"""The channels whose messages people read, and templates word."""
+WORDED: tuple[str, ...] = tuple(
+    name for name, gathering in GATHERINGS.items() if gathering is Gathering.SUMMARY and name != Channel.PUSH.value
+)
+"""The channels whose messages people read, and templates word; a push message says no more than where to read."""

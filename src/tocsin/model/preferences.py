@@ -35,10 +35,12 @@ TimeOfDay = Annotated[str, AfterValidator(_check_time), Field(json_schema_extra=
 _SOONEST_FIRST = {one: place for place, one in enumerate(Frequency)}
 
 IN_APP = Channel.ACTIVITY_FEED
-PREFERRED_CHANNELS = (IN_APP, Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT, Channel.WEBHOOK)
+PREFERRED_CHANNELS = (
+    *(IN_APP, Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT, Channel.WEBHOOK, Channel.PUSH),
+)
 """The channels for which a person may choose, kind by kind."""
 
-_BY_KIND_ONLY = (IN_APP, Channel.WEBHOOK)
+_BY_KIND_ONLY = (IN_APP, Channel.WEBHOOK, Channel.PUSH)
 """The channels that what one chooses for mails and direct messages is not about: categories, and everything."""
 
 

@@ -78,9 +78,11 @@ class Channel(StrEnum):
     EMAIL = "Email"
     ACTIVITY_FEED = "ActivityFeed"
     GOVERNANCE_WORKFLOW_CHANGE_EVENT = "GovernanceWorkflowChangeEvent"
+    PUSH = "Push"
+    """Of ours: messages to the browsers of people, by web push."""
 
 
-TO_PEOPLE = frozenset({Channel.EMAIL, Channel.ACTIVITY_FEED})
+TO_PEOPLE = frozenset({Channel.EMAIL, Channel.ACTIVITY_FEED, Channel.PUSH})
 """Channels by which Tocsin itself reaches a person. All others lead to an address, or use credentials, of the alert."""
 
 

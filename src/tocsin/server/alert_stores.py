@@ -19,6 +19,7 @@ from tocsin.store.catalogue.alerts.history import AlertHistory
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
 from tocsin.store.catalogue.people.address_codes import AddressCodes
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
+from tocsin.store.catalogue.people.push_browsers import PushBrowsers
 from tocsin.store.catalogue.people.substitutes import Substitutes
 from tocsin.store.catalogue.relations.names import Names
 from tocsin.store.eventlog.reports import Reports
@@ -74,6 +75,7 @@ class AlertStores:
         self.substitutes = Substitutes(engine)
         self.team_preferences = SqlTeamPreferences(engine)
         self.address_codes = AddressCodes(engine)
+        self.push_browsers = PushBrowsers(engine)
         self.records = Records(engine)
         self.events = SqlEvents(engine)
         self.editors = StoredAlertEditors(engine)

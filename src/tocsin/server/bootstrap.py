@@ -29,6 +29,7 @@ from tocsin.store.catalogue.alerts.sealing import seal_alerts
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People, ensure_administrator
 from tocsin.store.catalogue.people.own_addresses import seal_own_addresses
+from tocsin.store.catalogue.people.push_browsers import PushBrowsers
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.vault import use_vault
 from tocsin.store.eventlog.job_runs import ScheduledJobs
@@ -263,6 +264,30 @@ MESSAGE_ALERTS = (
 )
 """The default alerts by which owners and followers get messages: enabled in new stores that have a mail server."""
 
+
+def _as_pushes(alert: Document, name: str, display_name: str, place: int) -> Document:
+    """Return the alert that tells browsers of what ``alert`` shows in the app; ``place`` as of ``_as_messages``."""
+    categories = dict.fromkeys(destination["category"] for destination in alert["destinations"])
+    return alert | {
+        "name": name,
+        "displayName": display_name,
+        "description": f"Tells the browsers in which people take messages of what {alert['name']} shows in the app, as"
+        " each person's preferences say.",
+        "alertType": "Notification",
+        "destinations": [
+            {"id": f"6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a{number:04d}", "category": category, "type": Channel.PUSH.value}
+            for number, category in enumerate(categories, place)
+        ],
+    }
+
+
+PUSH_ALERTS = (
+    _as_pushes(ACTIVITY_FEED_ALERT, "PushOfAssets", "Push messages of assets", 300),
+    _as_pushes(CONVERSATION_ALERT, "PushOfConversations", "Push messages of conversations", 310),
+    _as_pushes(CHANGE_REQUESTS_ALERT, "PushOfChangeRequests", "Push messages of change requests", 320),
+)
+"""The default alerts of web push: only where that is switched on, for clients of OpenMetadata know no such type."""
+
 _DEFAULT_ALERTS = (
     *(ACTIVITY_FEED_ALERT, CONVERSATION_ALERT, CHANGE_REQUESTS_ALERT, PERSONAL_NOTICES, BROKEN_ALERTS, EVENT_LAG_ALERT),
 )
@@ -301,7 +326,9 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     _create_once(writes, "team", ROOT_TEAM)
     password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
     _settle_messages_once(engine, writes, catalogue, has_mail_server=settings.smtp_host is not None)
-    for alert in _DEFAULT_ALERTS:
+    if not settings.web_push:
+        PushBrowsers(engine).remove_all()
+    for alert in (*_DEFAULT_ALERTS, *(PUSH_ALERTS if settings.web_push else ())):
         _create_once(writes, "eventsubscription", alert)
     for alert in (ACTIVITY_FEED_ALERT, CHANGE_REQUESTS_ALERT, BROKEN_ALERTS):
         _renew_conditions(writes, catalogue, Key.by_name(alert["name"]))

@@ -44,6 +44,7 @@ _STOPS = {
     Stop.UNVERIFIED_ADDRESS: (
         "{name} {has} an address for {channel} in {their} profile ({address}), which is not verified"
     ),
+    Stop.NO_BROWSER: "{name} {has} no browser that takes push messages now",
     Stop.NO_SUCH_WAY: "{channel} does not reach people",
 }
 _WORDS_TO_READER = {"name": "you", "is_": "are", "has": "have", "their": "your"}

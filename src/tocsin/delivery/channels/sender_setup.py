@@ -5,13 +5,26 @@ Next: ``delivery/channels/senders.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.transport.request import Recorder
 from tocsin.settings import Settings
+from tocsin.store.catalogue.people.push_browsers import PushBrowser
+
+
+@dataclass(frozen=True)
+class PushSetup:
+    """What web push is sent with: the server's key in PEM, and the browsers of people.
+
+    ``browsers_of`` finds those of a person by id and time (epoch ms), ``forget`` one by its session.
+    """
+
+    key: str = field(repr=False)
+    browsers_of: Callable[[str, int], Awaitable[Sequence[PushBrowser]]]
+    forget: Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -19,11 +32,13 @@ class SenderSetup:
     """What a sender is opened with.
 
     ``link_key`` signs links to mute and to unsubscribe; without it there are none. With a ``recorder`` nothing is sent.
+    Without ``push`` nothing can be sent to browsers.
     """
 
     settings: Settings
     link_key: bytes = field(default=b"", repr=False)
     recorder: Recorder | None = None
+    push: PushSetup | None = None
 
 
 OpenSender = Callable[[SenderSetup], AbstractAsyncContextManager[Sender]]

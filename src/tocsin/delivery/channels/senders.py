@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from tocsin.delivery.channels.email import sender as email
 from tocsin.delivery.channels.google_chat import sender as google_chat
 from tocsin.delivery.channels.ms_teams import sender as ms_teams
+from tocsin.delivery.channels.push import sender as push
 from tocsin.delivery.channels.sender_setup import OpenSender, SenderSetup
 from tocsin.delivery.channels.slack import sender as slack
 from tocsin.delivery.channels.webhook import sender as webhook
@@ -38,4 +39,5 @@ SENDERS: dict[Channel, OpenSender] = {
     Channel.SLACK: _over_http(slack.build_sender),
     Channel.MS_TEAMS: _over_http(ms_teams.build_sender),
     Channel.G_CHAT: _over_http(google_chat.build_sender),
+    Channel.PUSH: _over_http(push.build_sender),
 }

@@ -12,6 +12,7 @@ from tocsin.delivery.channels.email.channel import EMAIL
 from tocsin.delivery.channels.google_chat.channel import GOOGLE_CHAT
 from tocsin.delivery.channels.governance_workflow.channel import GOVERNANCE_WORKFLOW
 from tocsin.delivery.channels.ms_teams.channel import MS_TEAMS
+from tocsin.delivery.channels.push.channel import PUSH
 from tocsin.delivery.channels.slack.channel import SLACK
 from tocsin.delivery.channels.webhook.channel import WEBHOOK
 from tocsin.model.subscription import Channel
@@ -26,6 +27,7 @@ CHANNELS: dict[Channel, ChannelType] = {
         GOOGLE_CHAT,
         ACTIVITY_FEED,
         GOVERNANCE_WORKFLOW,
+        PUSH,
     )
 }
 

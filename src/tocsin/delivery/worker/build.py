@@ -5,16 +5,18 @@ Next: ``delivery/worker/deliver.py``.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from uuid import uuid4
 
 from sqlalchemy import Engine
 
 from tocsin.clock import SystemClock
-from tocsin.delivery.channels.sender_setup import SenderSetup
+from tocsin.delivery.channels.push.vapid import new_vapid_key
+from tocsin.delivery.channels.sender_setup import PushSetup, SenderSetup
 from tocsin.delivery.channels.senders import SENDERS
 from tocsin.delivery.channels.table import CHANNELS
 from tocsin.delivery.dispatch import Sender
@@ -23,9 +25,11 @@ from tocsin.delivery.worker.hidden_wholes import HiddenWholes
 from tocsin.delivery.worker.lag_reports import lag_reports
 from tocsin.delivery.worker.parts import AttemptParts, Limits, QueueParts, WorkerParts
 from tocsin.delivery.worker.shares import Place, only_place
+from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
+from tocsin.store.catalogue.people.push_browsers import PUSH_KEY, PushBrowser, PushBrowsers
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.cause_threads import CauseThreads
 from tocsin.store.outbox.current_state import CurrentStates
@@ -52,10 +56,27 @@ async def build(settings: Settings, place: Place | None = None) -> AsyncIterator
     with open_store(settings, most_connections=most_connections) as engine:
         async with AsyncExitStack() as stack:
             key = unsubscribe_key(People(engine))
-            setup = SenderSetup(settings, key)
-            openers = {name.value: open_sender(setup) for name, open_sender in SENDERS.items()}
+            setup = SenderSetup(settings, key, push=push_setup(engine) if settings.web_push else None)
+            openers = {name.value: open_sender(setup) for name, open_sender in SENDERS.items() if _is_open(name, setup)}
             senders = {name: await stack.enter_async_context(opener) for name, opener in openers.items()}
             yield parts_of(settings, engine, senders, place or only_place())
+
+
+def push_setup(engine: Engine) -> PushSetup:
+    """Return what web push is sent with; the key is made once."""
+    browsers = PushBrowsers(engine)
+
+    async def browsers_of(user_id: str, now_ms: int) -> Sequence[PushBrowser]:
+        return (await asyncio.to_thread(browsers.of, [user_id], now_ms)).get(user_id, ())
+
+    async def forget(session_id: str) -> None:
+        await asyncio.to_thread(browsers.remove, session_id)
+
+    return PushSetup(People(engine).secret(PUSH_KEY, new_vapid_key), browsers_of, forget)
+
+
+def _is_open(channel: Channel, setup: SenderSetup) -> bool:
+    return channel is not Channel.PUSH or setup.push is not None
 
 
 def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender], place: Place) -> WorkerParts:

@@ -14,6 +14,7 @@ from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
+from tocsin.model.subscription import Channel
 
 _BY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
 
@@ -53,7 +54,9 @@ def audience_of(
     mutes = tuple(_mutes(about_ids, rules, people, directory))
     holders = {one.principal_id for one in principals} if any(rule.by_own_address for rule in rules) else set()
     own_addresses = tuple(directory.own_addresses(holders)) if holders else ()
-    return Audience(reach, principals, members, people, mutes, kept_facts, own_addresses)
+    is_pushed = any(rule.channel is Channel.PUSH for rule in rules)
+    with_browser = frozenset(directory.people_with_browser({one.id for one in people}) if is_pushed and people else ())
+    return Audience(reach, principals, members, people, mutes, kept_facts, own_addresses, with_browser)
 
 
 def may_be_notified(person: Person) -> bool:

@@ -51,6 +51,7 @@ class Stop(StrEnum):
     NO_ADDRESS = "noAddress"
     NO_OWN_ADDRESS = "noOwnAddress"
     UNVERIFIED_ADDRESS = "unverifiedAddress"
+    NO_BROWSER = "noBrowser"
     NO_SUCH_WAY = "noSuchWay"
     MUTED = "muted"
 
@@ -99,6 +100,7 @@ class IndexedAudience:
         self.placed = _by_relation_and_node(audience.principals)
         self.person_facts = PersonFacts(audience.person_facts)
         self.own_addresses = {(one.channel, one.address.holder_id): one for one in audience.own_addresses}
+        self.with_browser = audience.with_browser
 
     def candidates(
         self, head: EventHead, rules: Sequence[RecipientRule], accepted: Mapping[str, int]
@@ -293,12 +295,15 @@ def _candidate(way: _Way, person: Person, context: _EventContext) -> Candidate:
     address: str | None = None
     if row.channel is Channel.ACTIVITY_FEED:
         address = person.id
+    elif row.channel is Channel.PUSH:
+        address = person.id if person.id in context.audience.with_browser else ""
     elif row.by_address:
         address = person.email or ""
     elif row.by_own_address:
         return _at_own_address(way, (person.id, person), (stop, context))
     if stop is None and not address:
-        stop = Stop.NO_SUCH_WAY if address is None else Stop.NO_ADDRESS
+        without_address = Stop.NO_BROWSER if row.channel is Channel.PUSH else Stop.NO_ADDRESS
+        stop = Stop.NO_SUCH_WAY if address is None else without_address
     if stop is None:
         mute = context.mute(person.id, row, way.about_ids)
         stop = Stop.MUTED if mute else None

@@ -171,6 +171,9 @@ class Directory(Protocol):
     def own_addresses(self, holder_ids: Collection[str]) -> Iterable[HeldAddress]:
         """Return the addresses that these people and teams have in their profiles."""
 
+    def people_with_browser(self, user_ids: Collection[str]) -> Collection[str]:
+        """Return those of these people who take push messages in a browser now."""
+
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterable[Mute]:
         """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""
 
@@ -180,7 +183,7 @@ class Audience:
     """Input for resolving some events: reached assets, principals, people, and mutes.
 
     ``people`` holds only those who may be notified at all, unless all were requested; ``person_facts`` always those
-    of people who may be notified.
+    of people who may be notified. Those ``with_browser`` take push messages in one.
     """
 
     reach: tuple[DownstreamStep, ...]
@@ -190,3 +193,4 @@ class Audience:
     mutes: tuple[Mute, ...] = ()
     person_facts: tuple[PersonFact, ...] = ()
     own_addresses: tuple[HeldAddress, ...] = ()
+    with_browser: frozenset[str] = frozenset()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tocsin.flow.track.attempts import reason_of
 from tocsin.model.message import Attempt, Delivered, OutcomeReason
-from tocsin.model.subscription import Channel
+from tocsin.model.subscription import TO_PEOPLE
 
 LIMIT_MS = 5 * 86_400_000
 """After so long with nothing but failures a destination is stopped."""
@@ -48,13 +48,14 @@ class Failing:
 def failing_after(before: Failing, attempt: Attempt, channel: str, *, has_changed: bool) -> Failing:
     """Return the streak after an attempt; ``has_changed``: the alert was changed since the attempt before.
 
-    Mail does not count: its failures are those of the mail server or of a single recipient. Neither do our own, nor
+    Mail does not count: its failures are those of the mail server or of a single recipient. Neither do those of the
+    browsers of a person, our own, nor
     a recipient whom the receiver does not know.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
     if isinstance(outcome, Delivered):
         return Failing()
-    if channel == Channel.EMAIL or reason_of(outcome) in _OF_NO_DESTINATION:
+    if channel in TO_PEOPLE or reason_of(outcome) in _OF_NO_DESTINATION:
         return before
     streak = Failing() if has_changed or before.since_ms is None else before
     since_ms = ended_at_ms if streak.since_ms is None else streak.since_ms

@@ -217,6 +217,8 @@ def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, De
         return "you may not view all of its events"
     if own_address_of(letter.target) is not None:
         return "it goes to an address in the profile of its recipient"
+    if letter.channel == Channel.PUSH:
+        return "it goes to the browsers of its recipient, encrypted for each"
     route = stores.routes.of(letter.subscription_id).get(letter.destination_id)
     if route is None:
         return "the alert or its destination no longer exists"

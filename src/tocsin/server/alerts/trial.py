@@ -21,6 +21,7 @@ from tocsin.settings import Settings
 
 _IN_THE_APP = "Nothing was sent: the inbox shows notifications once the pipeline has processed their event."
 _IN_A_QUEUE = "Nothing was sent: consumers claim events from the queue once the pipeline has processed them."
+_IN_BROWSERS = "Nothing was sent: a test is about no asset, whose people have browsers that take messages."
 _TO_OWN_ADDRESSES = "Nothing was sent: a test is about no asset, whose owners and teams have addresses of their own."
 _INSTEAD = "A test is about no asset, whose recipients could be written to: it was addressed to you instead."
 _TO_NOBODY = (
@@ -35,7 +36,7 @@ def trial_targets(destination: Destination, asker: str | None) -> tuple[str, ...
     Owners, followers and the like are those of an asset, and nobody else is written to for a test.
     """
     channel = CHANNELS[destination.type]
-    if destination.type in UNSENT or destination.uses_own_addresses:
+    if destination.type in UNSENT or destination.type is Channel.PUSH or destination.uses_own_addresses:
         return ()
     return channel.targets(destination) or ((asker,) if asker else ())
 
@@ -73,6 +74,8 @@ async def try_destination(
 def _unsent(destination: Destination) -> str:
     if destination.uses_own_addresses:
         return _TO_OWN_ADDRESSES
+    if destination.type is Channel.PUSH:
+        return _IN_BROWSERS
     is_queue = destination.type is Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT
     return _IN_A_QUEUE if is_queue else _IN_THE_APP
 

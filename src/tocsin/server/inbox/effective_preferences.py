@@ -7,7 +7,7 @@ By the same function that decides for notifications (``choose``), so that the ma
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tocsin.conditions.changes import KNOWN_CATEGORIES
 from tocsin.conditions.event_kinds import kinds_in_category
@@ -42,9 +42,12 @@ def team_ids_of(layers: Layers) -> list[str]:
 
 
 def effective_preferences(
-    layers: Layers, visible_teams: Iterable[Document], remarks: Iterable[str] = ()
+    layers: Layers,
+    visible_teams: Iterable[Document],
+    remarks: Iterable[str] = (),
+    channels: Collection[Channel] = PREFERRED_CHANNELS,
 ) -> EffectivePreferences:
-    """Return what these layers mean for a person; of teams only those are named that the reader may see."""
+    """Return what these layers mean for a person over ``channels``; of teams only those that the reader may see."""
     times = times_of(layers)
     teams = {team["id"]: EntityReference.model_validate(team) for team in visible_teams}
     return EffectivePreferences(
@@ -57,21 +60,19 @@ def effective_preferences(
         inbox_days=times.inbox_days,
         health_summary=times.health_summary,
         teams=tuple(teams.values()),
-        kinds=tuple(_row(kind, layers, teams) for kind in CHANGE_KINDS.values()),
+        kinds=tuple(_row(kind, layers, teams, channels) for kind in CHANGE_KINDS.values()),
         remarks=tuple(remarks),
     )
 
 
-def _row(kind: KindOfChange, layers: Layers, teams: Mapping[str, EntityReference]) -> PreferenceRow:
+def _row(
+    kind: KindOfChange, layers: Layers, teams: Mapping[str, EntityReference], channels: Collection[Channel]
+) -> PreferenceRow:
     defaults = [one for _, one in layers if isinstance(one, DefaultPreferences)]
     is_mandatory = any(kind.name in one.mandatory for one in defaults)
     mandatory_roles = [role for role in AssetRole if any(kind.name in one.mandatory_in((role,)) for one in defaults)]
     cells_by_role = {
-        role: {
-            channel: cell
-            for channel in PREFERRED_CHANNELS
-            if (cell := _role_cell(kind, channel, (layers, teams), role))
-        }
+        role: {channel: cell for channel in channels if (cell := _role_cell(kind, channel, (layers, teams), role))}
         for role in AssetRole
     }
     return PreferenceRow(
@@ -81,7 +82,7 @@ def _row(kind: KindOfChange, layers: Layers, teams: Mapping[str, EntityReference
         has_events=kind.has_events,
         is_mandatory=is_mandatory,
         mandatory_roles=() if is_mandatory else tuple(mandatory_roles),
-        channels={channel: _cell(kind, channel, layers, teams) for channel in PREFERRED_CHANNELS},
+        channels={channel: _cell(kind, channel, layers, teams) for channel in channels},
         roles={role: cells for role, cells in cells_by_role.items() if cells},
     )
 

@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, func, lit
 
 from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.access.visibility import subjects_of
+from tocsin.clock import SystemClock
 from tocsin.flow.resolve.directory import EVERYBODY, NO_END, DownstreamStep, HeldAddress, Member, Portion, Principal
 from tocsin.model import fqn
 from tocsin.model.access import Operation
@@ -26,6 +27,7 @@ from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.alerts.incidents import assignees_at
 from tocsin.store.catalogue.feed import thread_directory
 from tocsin.store.catalogue.people.own_addresses import held_addresses
+from tocsin.store.catalogue.people.push_browsers import PushBrowsers
 from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import former_name
 from tocsin.store.database.follow_tables import column_follow, team_follow
@@ -319,6 +321,10 @@ class SqlDirectory:
         """Return the addresses that these people and teams have in their profiles, if it is known who set them."""
         with reading(self._engine) as connection:
             yield from held_addresses(connection, holder_ids)
+
+    def people_with_browser(self, user_ids: Collection[str]) -> set[str]:
+        """Return those of these people who take push messages in a browser now."""
+        return PushBrowsers(self._engine).holders(user_ids, SystemClock().now_ms())
 
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
         """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""

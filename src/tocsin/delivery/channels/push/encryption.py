@@ -21,9 +21,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-MOST_BYTES = 3_000
-"""Of a message: push services take 4,096 bytes, encryption included."""
-
 _RECORD_BYTES = 4_096
 _SALT_BYTES, _KEY_BYTES, _NONCE_BYTES, _SECRET_BYTES = 16, 16, 12, 32
 _LAST_RECORD = b"\x02"

@@ -1,14 +1,14 @@
 """Push sender: one encrypted message to each browser in which a person takes messages.
 
 A browser that has unsubscribed answers 404 or 410: its row goes, and that is no failure. A message that reached some
-browsers and is tried again for others replaces itself where it was shown, by its tag.
-Source: RFC 8030 (Web Push), section 5; RFC 8292 (VAPID). Next: ``delivery/transport/http_requests.py``.
+browsers and is tried again for others, or after a crash, replaces itself: by its topic while it is not shown, by its
+tag where it is. Source: RFC 8030 (Web Push), section 5; RFC 8292 (VAPID).
+Next: ``delivery/transport/http_requests.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+import asyncio
 
 from joserfc.util import urlsafe_b64decode
 from yarl import URL
@@ -16,10 +16,11 @@ from yarl import URL
 from tocsin.delivery.channels.push.encryption import BrowserKeys, encrypt
 from tocsin.delivery.channels.push.render import render_push
 from tocsin.delivery.channels.push.vapid import Vapid
-from tocsin.delivery.dispatch import Dispatch
+from tocsin.delivery.channels.sender_setup import PushSetup, SenderSetup
+from tocsin.delivery.dispatch import Dispatch, Sender
 from tocsin.delivery.transport.outcome import of_reason
-from tocsin.delivery.transport.request import Request, Transport, timeouts_of, web_address
-from tocsin.model.message import Delivered, Outcome, OutcomeReason
+from tocsin.delivery.transport.request import Request, Timeouts, Transport, timeouts_of, web_address
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Destination
 from tocsin.store.catalogue.people.push_browsers import PushBrowser
 
@@ -27,57 +28,66 @@ _KEPT_FOR_S = 12 * 3_600
 """How long a push service keeps a message for a browser that is closed."""
 
 _UNSUBSCRIBED = (404, 410)
-
-
-@dataclass(frozen=True)
-class BrowserBook:
-    """Finds the browsers of a person by id and time (epoch ms), and forgets one by its session."""
-
-    of: Callable[[str, int], Awaitable[Sequence[PushBrowser]]]
-    forget: Callable[[str], Awaitable[None]]
+_MOST_PRESSING: tuple[type[Outcome], ...] = (Retry, Rejected, Delivered)
 
 
 class PushSender:
     """Sends messages to the browsers of people; the target of a message is a person's id."""
 
-    def __init__(self, requests: Transport, vapid: Vapid, browsers: BrowserBook, *, base_url: str) -> None:
-        self._requests, self._vapid, self._browsers, self._base_url = requests, vapid, browsers, base_url
+    def __init__(self, requests: Transport, push: PushSetup, *, base_url: str) -> None:
+        self._requests, self._push, self._base_url = requests, push, base_url
+        self._vapid = Vapid.of_text(push.key, base_url)
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        """Make one attempt at each browser; the outcome is the first that is to be tried again, else the first."""
+        """Make one attempt at each browser; the outcome is one that is to be tried again, else a failure, else any."""
         payload = render_push(dispatch, base_url=self._base_url)
-        outcomes: list[Outcome] = []
-        for browser in await self._browsers.of(dispatch.message.target, now_ms):
-            request = self._request(browser, payload, destination, now_ms=now_ms)
-            outcome = (
-                of_reason(OutcomeReason.BAD_URL, detail="not an https address")
-                if request is None
-                else await self._requests.send(request, now_ms=now_ms)
-            )
-            if outcome.status_code in _UNSUBSCRIBED:
-                await self._browsers.forget(browser.session_id)
-            else:
-                outcomes.append(outcome)
-        failures = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
-        return next(iter([*failures, *outcomes]), of_reason(OutcomeReason.RECIPIENT_GONE, detail="no browser"))
+        topic, timeouts = dispatch.message.id.replace("-", ""), timeouts_of(destination)
+        browsers = await self._push.browsers_of(dispatch.message.target, now_ms)
+        attempts = [
+            self._attempt(browser, self._request(browser, (payload, topic, timeouts), now_ms=now_ms), now_ms=now_ms)
+            for browser in browsers
+        ]
+        outcomes = [outcome for outcome in await asyncio.gather(*attempts) if outcome is not None]
+        no_browser = of_reason(OutcomeReason.RECIPIENT_GONE, detail="no browser")
+        return min(outcomes, key=lambda one: _MOST_PRESSING.index(type(one)), default=no_browser)
 
-    def _request(
-        self, browser: PushBrowser, payload: bytes, destination: Destination, *, now_ms: int
-    ) -> Request | None:
-        """Return the request for one browser; None where its endpoint is no https address."""
+    async def _attempt(self, browser: PushBrowser, request: Request | None, *, now_ms: int) -> Outcome | None:
+        """Return how the attempt at a browser went; None for one that has unsubscribed, which is forgotten."""
+        if request is None:
+            return of_reason(OutcomeReason.BAD_URL, detail="not an address on the web")
+        outcome = await self._requests.send(request, now_ms=now_ms)
+        if outcome.status_code not in _UNSUBSCRIBED:
+            return outcome
+        await self._push.forget(browser.session_id)
+        return None
+
+    def _request(self, browser: PushBrowser, content: tuple[bytes, str, Timeouts], *, now_ms: int) -> Request | None:
+        """Return the request for one browser; None where its endpoint is no address on the web.
+
+        ``content`` is what it says, what it replaces (its topic), and how long it may take.
+        """
+        payload, topic, timeouts = content
         url: URL | None = web_address(browser.endpoint)
         if url is None:
             return None
         keys = BrowserKeys(*(urlsafe_b64decode(text.encode()) for text in (browser.p256dh, browser.auth)))
-        return Request(
-            method="POST",
-            url=url,
-            headers={
-                "Authorization": self._vapid.authorization(url, now_ms=now_ms),
-                "Content-Encoding": "aes128gcm",
-                "Content-Type": "application/octet-stream",
-                "TTL": str(_KEPT_FOR_S),
-            },
-            payload=encrypt(payload, keys),
-            timeouts=timeouts_of(destination),
-        )
+        headers = {
+            "Authorization": self._vapid.authorization(url, now_ms=now_ms),
+            "Content-Encoding": "aes128gcm",
+            "Content-Type": "application/octet-stream",
+            "TTL": str(_KEPT_FOR_S),
+            "Topic": topic,
+        }
+        return Request("POST", url, headers, encrypt(payload, keys), timeouts)
+
+
+def build_sender(requests: Transport, setup: SenderSetup) -> Sender:
+    """Return what sends to the browsers of people.
+
+    Raises
+    ------
+    ValueError : there is nothing to send to them with
+    """
+    if setup.push is None:
+        raise ValueError("push messages need the server's key and the browsers of people")
+    return PushSender(requests, setup.push, base_url=setup.settings.base_url())

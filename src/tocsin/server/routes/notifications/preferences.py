@@ -75,7 +75,10 @@ def read_effective_preferences(owner: Owner, caller: Asked) -> Response:
     layers = caller.parts.alert_stores.preferences.layers_of(owner)
     teams = caller.parts.catalogue.references(team_ids_of(layers))
     remarks = message_remarks(caller.parts.catalogue, has_mail_server=caller.parts.settings.smtp_host is not None)
-    effective = effective_preferences(layers, visible_references(caller, teams.values()), remarks)
+    visible_teams = visible_references(caller, teams.values())
+    is_on = caller.parts.settings.web_push
+    channels = [one for one in PREFERRED_CHANNELS if is_on or one is not Channel.PUSH]
+    effective = effective_preferences(layers, visible_teams, remarks, channels)
     return answer(effective.to_wire())
 
 

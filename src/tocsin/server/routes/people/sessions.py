@@ -73,7 +73,7 @@ async def begin(
 @router.get("/session", openapi_extra=answers("BrowserSession", never="403"))
 def current(request: Request, caller: Asked, token_id: TokenId) -> Response:
     """Return the session of this browser, with its CSRF token."""
-    _check_has_session(request)
+    check_has_session(request)
     token = token_of_request(token_id, caller)
     csrf_token = caller.parts.login.browsers.csrf_token_of(token_id)
     return answer(_document(token, caller.parts, token_id) | {"csrfToken": csrf_token})
@@ -82,7 +82,7 @@ def current(request: Request, caller: Asked, token_id: TokenId) -> Response:
 @router.delete("/session", openapi_extra=answers("Said", never="403 409"))
 def end(request: Request, caller: Asked, token_id: TokenId) -> Response:
     """Log out: end the session of this browser."""
-    _check_has_session(request)
+    check_has_session(request)
     caller.parts.login.sessions.end(token_id, caller.actor)
     empty_answer = answer({"message": "Logged out."})
     delete_cookie(empty_answer, request, caller.parts.settings.public_url)
@@ -105,7 +105,7 @@ def end_own(session_id: PathId, caller: Asked) -> Response:
     return answer({"message": "The session has ended."})
 
 
-def _check_has_session(request: Request) -> None:
+def check_has_session(request: Request) -> None:
     """Refuse what was sent with a token, even with a cookie beside it: it has another sender.
 
     Raises

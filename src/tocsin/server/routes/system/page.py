@@ -90,6 +90,14 @@ def built_file(
     return FileResponse(_FOLDER / "static" / name, media_type=media_type, headers={**_GUARDS, **_KEPT_FOR_GOOD})
 
 
+@router.get("/service-worker.js")
+def service_worker(parts: PartsHere) -> Response:
+    """Return the script that shows push messages: at the root, for a browser lets it act for what is below it."""
+    if not parts.settings.web_push:
+        raise NotFound("file 'service-worker.js' not found")
+    return FileResponse(_FOLDER / "service-worker.js", media_type="text/javascript", headers=_GUARDS | _ASKED_AGAIN)
+
+
 @router.get("/embed/{name}")
 def embed_file(name: Annotated[str, fastapi.Path(max_length=100)], parts: PartsHere) -> Response:
     """Return the script of the elements that other sites show; its name stays, so browsers ask again after a while."""

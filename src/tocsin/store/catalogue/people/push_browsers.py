@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import ColumnElement, Engine, delete, select
 
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.keys import rows_by_key
@@ -19,6 +19,12 @@ from tocsin.store.database.tables import person
 from tocsin.store.database.vault import vault_of
 
 _ROW = push_browser.c
+
+PUSH_KEY = "push-key"
+"""As what the key is kept that signs push messages (``People.secret``)."""
+
+MOST_BROWSERS = 20
+"""Of a person: each message goes to every one of them."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +54,19 @@ class PushBrowsers:
         self._engine = engine
 
     def put(self, browser: PushBrowser) -> None:
-        """Let a browser take messages, in place of what its session had before; rows without a session go."""
+        """Let a browser take messages, in place of what its session had before.
+
+        Rows without a session go, and the oldest of a person who has too many.
+        """
         keys = {"endpoint": browser.endpoint, "p256dh": browser.p256dh, "auth": browser.auth}
         row = {"session_id": browser.session_id, "user_id": browser.user_id, "since_ms": browser.since_ms}
         with writing(self._engine) as connection:
             has_session = select(issued_token.c.id).where(issued_token.c.id == _ROW.session_id).exists()
             connection.execute(delete(push_browser).where(~has_session | (_ROW.session_id == browser.session_id)))
             sealed = vault_of(connection).seal_text(_text_of(keys))
+            newest_first = select(_ROW.session_id).where(_ROW.user_id == browser.user_id).order_by(_ROW.since_ms.desc())
+            old_ids = connection.scalars(newest_first.offset(MOST_BROWSERS - 1)).all()
+            connection.execute(delete(push_browser).where(_ROW.session_id.in_(old_ids)))
             connection.execute(push_browser.insert(), {**row, "sealed": sealed})
 
     def remove(self, session_id: str) -> bool:
@@ -62,18 +74,32 @@ class PushBrowsers:
         with writing(self._engine) as connection:
             return connection.execute(delete(push_browser).where(_ROW.session_id == session_id)).rowcount > 0
 
+    def remove_all(self) -> None:
+        """Let no browser take messages any more, whoever's it is."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(push_browser))
+
+    def holders(self, user_ids: Collection[str], now_ms: int) -> set[str]:
+        """Return those of these people who have a browser that takes messages now."""
+        with reading(self._engine) as connection:
+            query = _WORKING.where(_works_at(now_ms)).with_only_columns(_ROW.user_id)
+            return {row.user_id for row in rows_by_key(connection, query, _ROW.user_id, user_ids)}
+
     def of(self, user_ids: Collection[str], now_ms: int) -> dict[str, list[PushBrowser]]:
         """Return the browsers of these people that take messages now, by person; who has none is left out."""
-        works = issued_token.c.expires_at_ms.is_(None) | (issued_token.c.expires_at_ms > now_ms)
         browsers: dict[str, list[PushBrowser]] = {}
         with reading(self._engine) as connection:
             vault = vault_of(connection)
             for user_id, session_id, sealed, since_ms in rows_by_key(
-                connection, _WORKING.where(works), _ROW.user_id, user_ids
+                connection, _WORKING.where(_works_at(now_ms)), _ROW.user_id, user_ids
             ):
                 keys = _keys_of(vault.open_text(sealed))
                 browsers.setdefault(user_id, []).append(PushBrowser(session_id, user_id, **keys, since_ms=since_ms))
         return browsers
+
+
+def _works_at(now_ms: int) -> ColumnElement[bool]:
+    return issued_token.c.expires_at_ms.is_(None) | (issued_token.c.expires_at_ms > now_ms)
 
 
 def _text_of(keys: dict[str, str]) -> str:

@@ -48,10 +48,11 @@ _LATER: dict[str, tuple[str, ...]] = {
     "operation": ("Ingest", "QueryLake"),
     "pipelineServiceType": ("Prefect", "SapBw4HanaPipeline"),
     "pipelineType": ("policyAgent",),
+    "subscriptionType": ("Push",),
     "tableType": ("SemanticView",),
 }
 """Values of enumerations that came with later releases than the published schemas, 2.0's included, by the shape's name,
-and operations of our own.
+and operations and a channel of our own.
 """
 
 

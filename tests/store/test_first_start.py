@@ -19,10 +19,21 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Written
-from tocsin.server.bootstrap import CHANGE_REQUESTS_ALERT, MESSAGE_ALERTS, MESSAGES, POLICY_NAMES, first_start
+from tocsin.server.bootstrap import (
+    CHANGE_REQUESTS_ALERT,
+    MESSAGE_ALERTS,
+    MESSAGES,
+    POLICY_NAMES,
+    PUSH_ALERTS,
+    first_start,
+)
 from tocsin.settings import Settings
+from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+from tocsin.store.catalogue.people.identities import People
+from tocsin.store.catalogue.people.push_browsers import PushBrowser, PushBrowsers
+from tocsin.store.catalogue.people.tokens import IssuedToken, IssuedTokens, TokenKind
 from tocsin.store.database.documents import to_text
 from tocsin.store.database.engine import writing
 from tocsin.store.database.log_tables import scheduled_job
@@ -222,3 +233,27 @@ def test_names_in_policies_are_settled_once(store_engine: Engine) -> None:
 def _store_as_earlier_release(engine: Engine, policy: Document) -> None:
     with writing(engine) as connection:
         connection.execute(update(entity).where(entity.c.id == policy["id"]).values(document=to_text(policy)))
+
+
+def test_web_push_has_its_alerts_once_it_is_on_and_no_browser_once_it_is_off(sqlite_engine: Engine) -> None:
+    catalogue = SqlCatalogue(sqlite_engine)
+    keys = [Key.by_name(one["name"]) for one in PUSH_ALERTS]
+
+    def stored_types() -> list[set[str]]:
+        stored_keys = [key for key in keys if catalogue.reference("eventsubscription", key)]
+        alerts = [catalogue.get("eventsubscription", key) for key in stored_keys]
+        return [{destination["type"] for destination in alert["destinations"]} for alert in alerts]
+
+    start_store(sqlite_engine)
+    assert stored_types() == []
+    for _ in range(2):
+        first_start(sqlite_engine, Settings(web_push=True, public_url="https://tocsin.example.com"))
+        assert stored_types() == [{"Push"}] * 3
+    admin = People(sqlite_engine).by_name("admin")
+    assert admin is not None
+    IssuedTokens(sqlite_engine, PeopleRevision()).add(IssuedToken("s", admin.id, TokenKind.BROWSER, "Firefox", 0, None))
+    browsers = PushBrowsers(sqlite_engine)
+    browsers.put(PushBrowser("s", admin.id, "https://push.example.net/s", "p256dh", "auth", 1))
+    assert browsers.holders([admin.id], 1) == {admin.id}
+    first_start(sqlite_engine, Settings())
+    assert browsers.holders([admin.id], 1) == set()

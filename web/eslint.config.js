@@ -9,6 +9,7 @@ export default ts.config(
   ...ts.configs.recommended,
   ...svelte.configs.recommended,
   { languageOptions: { globals: globals.browser } },
+  { files: ['public/service-worker.js'], languageOptions: { globals: globals.serviceworker } },
   { files: ['*.mjs'], languageOptions: { globals: globals.node } },
   { files: ['**/*.svelte', '**/*.svelte.ts'], languageOptions: { parserOptions: { parser: ts.parser } } },
   {

@@ -244,7 +244,7 @@ def test_web_push_has_its_alerts_once_it_is_on_and_no_browser_once_it_is_off(sql
         alerts = [catalogue.get("eventsubscription", key) for key in stored_keys]
         return [{destination["type"] for destination in alert["destinations"]} for alert in alerts]
 
-    start_store(sqlite_engine)
+    start_store(sqlite_engine, server_settings())
     assert stored_types() == []
     for _ in range(2):
         first_start(sqlite_engine, Settings(web_push=True, public_url="https://tocsin.example.com"))

@@ -19,7 +19,7 @@ export type Stander = {
   since: number;
 };
 export type Substitutes = { substitute: Stander | null; standsInFor: Stander[] };
-export const channels = ['ActivityFeed', 'Email', 'Slack', 'MsTeams', 'GChat', 'Webhook'] as const;
+export const channels = ['ActivityFeed', 'Email', 'Slack', 'MsTeams', 'GChat', 'Webhook', 'Push'] as const;
 export type Channel = (typeof channels)[number];
 export const addressChannels: readonly AddressChannel[] = ['Slack', 'MsTeams', 'GChat', 'Webhook'];
 

@@ -13,6 +13,7 @@ export const channels: Readonly<Record<string, string>> = {
   Slack: 'Slack',
   MsTeams: 'Teams',
   GChat: 'Google Chat',
+  Push: 'browser',
   Webhook: 'webhook',
   GovernanceWorkflowChangeEvent: 'queue',
 };

@@ -2,7 +2,7 @@
 import type { FollowChoices } from '../api/follows';
 
 const ways = ['ActivityFeed', 'Email', 'Slack', 'MsTeams', 'GChat'] as const;
-const over = (frequency: string) => Object.fromEntries(ways.map((way) => [way, frequency]));
+const over = (frequency: string) => Object.fromEntries([...ways, 'Push'].map((way) => [way, frequency]));
 const only = (kinds: readonly string[]): FollowChoices => ({
   kinds: Object.fromEntries(kinds.map((kind) => [kind, over('immediate')])),
   channels: over('never'),
@@ -48,6 +48,7 @@ export const quietChoice: Choice = usualChoices.find(({ label }) => label.starts
 const frequencies: Record<string, string> = { immediate: 'at once', never: 'never' };
 const channelNames: Record<string, string> = {
   ActivityFeed: 'bell',
+  Push: 'browser',
   Email: 'e-mail',
   MsTeams: 'Teams',
   GChat: 'Google Chat',

@@ -1,0 +1,36 @@
+// Push messages in this browser, which come while no tab of Tocsin is open: whether it takes them, and since when.
+import { api, dataOf } from './client';
+import type { components } from './schema';
+
+type State = components['schemas']['PushBrowser'];
+const path = '/api/v1/auth/session/pushBrowser' as const;
+const script = '/service-worker.js';
+
+export const pushState = () => dataOf(api.GET(path));
+
+/** Return whether this browser can take push messages at all: it must, and the page must have come by https. */
+export const canPush = (): boolean =>
+  'serviceWorker' in navigator && 'PushManager' in globalThis && 'Notification' in globalThis;
+
+/** Let this browser take push messages; resolves to null where its person forbids it to. */
+export async function subscribe(publicKey: string): Promise<State | null> {
+  if ((await Notification.requestPermission()) !== 'granted') return null;
+  const registration = await navigator.serviceWorker.register(script);
+  await navigator.serviceWorker.ready;
+  await (await registration.pushManager.getSubscription())?.unsubscribe(); // it may be of another key, or person
+  const subscription = await registration.pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey: publicKey,
+  });
+  const { endpoint, keys } = subscription.toJSON();
+  const body = { endpoint: endpoint ?? '', p256dh: keys?.p256dh ?? '', auth: keys?.auth ?? '' };
+  return dataOf(api.PUT(path, { body }));
+}
+
+/** Let this browser take no more push messages. */
+export async function unsubscribe(): Promise<State> {
+  const state = await dataOf(api.DELETE(path));
+  const registration = await navigator.serviceWorker.getRegistration(script);
+  await (await registration?.pushManager.getSubscription())?.unsubscribe();
+  return state;
+}

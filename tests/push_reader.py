@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from joserfc.util import to_str, urlsafe_b64encode
 
 from tocsin.delivery.channels.push.encryption import point_of
-from tocsin.store.catalogue.people.push_browsers import PushBrowser
+from tocsin.model.push_browser import PushBrowser
 
 AUTH = b"0123456789abcdef"
 

@@ -18,6 +18,7 @@ from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.push_browser import PushBrowser
 from tocsin.model.stored import Key, Written
 from tocsin.server.bootstrap import (
     CHANGE_REQUESTS_ALERT,
@@ -32,7 +33,7 @@ from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.catalogue.people.identities import People
-from tocsin.store.catalogue.people.push_browsers import PushBrowser, PushBrowsers
+from tocsin.store.catalogue.people.push_browsers import PushBrowsers
 from tocsin.store.catalogue.people.tokens import IssuedToken, IssuedTokens, TokenKind
 from tocsin.store.database.documents import to_text
 from tocsin.store.database.engine import writing

@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.store.catalogues import company
 
+from tocsin.model.push_browser import PushBrowser
 from tocsin.store.catalogue.access.revision import PeopleRevision
 from tocsin.store.catalogue.people.identities import People
-from tocsin.store.catalogue.people.push_browsers import PushBrowser, PushBrowsers
+from tocsin.store.catalogue.people.push_browsers import PushBrowsers
 from tocsin.store.catalogue.people.tokens import IssuedToken, IssuedTokens, TokenKind
 from tocsin.store.database.engine import reading
 from tocsin.store.database.people_tables import push_browser

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from tocsin.delivery.dispatch import Sender
 from tocsin.delivery.transport.request import Recorder
+from tocsin.model.push_browser import PushBrowser
 from tocsin.settings import Settings
-from tocsin.store.catalogue.people.push_browsers import PushBrowser
 
 
 @dataclass(frozen=True)

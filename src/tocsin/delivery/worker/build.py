@@ -25,11 +25,12 @@ from tocsin.delivery.worker.hidden_wholes import HiddenWholes
 from tocsin.delivery.worker.lag_reports import lag_reports
 from tocsin.delivery.worker.parts import AttemptParts, Limits, QueueParts, WorkerParts
 from tocsin.delivery.worker.shares import Place, only_place
+from tocsin.model.push_browser import PushBrowser
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.catalogue.people.identities import People, unsubscribe_key
 from tocsin.store.catalogue.people.own_addresses import OwnAddresses
-from tocsin.store.catalogue.people.push_browsers import PUSH_KEY, PushBrowser, PushBrowsers
+from tocsin.store.catalogue.people.push_browsers import PUSH_KEY, PushBrowsers
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.cause_threads import CauseThreads
 from tocsin.store.outbox.current_state import CurrentStates

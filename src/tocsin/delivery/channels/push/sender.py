@@ -21,8 +21,8 @@ from tocsin.delivery.dispatch import Dispatch, Sender
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.request import Request, Timeouts, Transport, timeouts_of, web_address
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.push_browser import PushBrowser
 from tocsin.model.subscription import Destination
-from tocsin.store.catalogue.people.push_browsers import PushBrowser
 
 _KEPT_FOR_S = 12 * 3_600
 """How long a push service keeps a message for a browser that is closed."""

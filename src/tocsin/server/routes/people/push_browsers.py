@@ -18,6 +18,7 @@ from tocsin.delivery.channels.push.encryption import BrowserKeys
 from tocsin.delivery.channels.push.vapid import Vapid, new_vapid_key
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.errors import Forbidden, InvalidInput
+from tocsin.model.push_browser import PushBrowser
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.openapi.push_schemas import PUSH_BROWSER
@@ -26,7 +27,7 @@ from tocsin.server.routes.people.sessions import check_has_session
 from tocsin.server.routes.people.tokens import token_of_request
 from tocsin.server.routes.people.users import text_in
 from tocsin.settings import Settings
-from tocsin.store.catalogue.people.push_browsers import PUSH_KEY, PushBrowser
+from tocsin.store.catalogue.people.push_browsers import PUSH_KEY
 
 _HTTPS_PORT = 443
 _AUTH_BYTES = 16

@@ -8,10 +8,10 @@ Next: ``delivery/channels/push/sender.py``.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Engine, delete, select
 
+from tocsin.model.push_browser import PushBrowser
 from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.people_tables import issued_token, push_browser
@@ -25,18 +25,6 @@ PUSH_KEY = "push-key"
 
 MOST_BROWSERS = 20
 """Of a person: each message goes to every one of them."""
-
-
-@dataclass(frozen=True)
-class PushBrowser:
-    """Where a browser takes messages, and with which keys (base64url); ``since_ms`` in epoch milliseconds."""
-
-    session_id: str
-    user_id: str
-    endpoint: str
-    p256dh: str
-    auth: str
-    since_ms: int
 
 
 _WORKING = (

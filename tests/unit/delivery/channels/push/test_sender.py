@@ -15,8 +15,8 @@ from tocsin.delivery.channels.sender_setup import PushSetup
 from tocsin.delivery.transport.outcome import of_http_status
 from tocsin.delivery.transport.request import Request, Transport
 from tocsin.model.message import Outcome
+from tocsin.model.push_browser import PushBrowser
 from tocsin.model.subscription import Category, Channel, Destination
-from tocsin.store.catalogue.people.push_browsers import PushBrowser
 
 DESTINATION = Destination(id="d", category=Category.OWNERS, type=Channel.PUSH)
 

@@ -21,7 +21,7 @@ ENDPOINT = "https://push.example.net/send/abc"
 
 
 @pytest.fixture
-def pushing(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Served]:
+def push_server(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Served]:
     settings = server_settings(web_push=True, egress_allow=())
     with running_server(sqlite_engine, settings, password=started_store.password, token=started_store.token) as server:
         server.person("alice")[1].close()
@@ -29,8 +29,8 @@ def pushing(sqlite_engine: Engine, started_store: StartedStore) -> Iterator[Serv
 
 
 def subscription(endpoint: str = ENDPOINT, **keys: str) -> Json:
-    held = push_browser(endpoint, generate_private_key(SECP256R1()))
-    return {"endpoint": endpoint, "p256dh": held.p256dh, "auth": held.auth} | keys
+    subscriber = push_browser(endpoint, generate_private_key(SECP256R1()))
+    return {"endpoint": endpoint, "p256dh": subscriber.p256dh, "auth": subscriber.auth} | keys
 
 
 def test_push_messages_are_off_by_default(served: Served) -> None:
@@ -46,8 +46,8 @@ def test_push_messages_are_off_by_default(served: Served) -> None:
     assert httpx.get(f"{served.url}/service-worker.js").status_code == 404
 
 
-def test_a_browser_subscribes_and_unsubscribes_for_its_own_session(pushing: Served, sqlite_engine: Engine) -> None:
-    with browser(pushing) as first, browser(pushing) as second:
+def test_a_browser_subscribes_and_unsubscribes_for_its_own_session(push_server: Served, sqlite_engine: Engine) -> None:
+    with browser(push_server) as first, browser(push_server) as second:
         user_id = log_in(first)["userId"]
         log_in(second)
         state = first.get(PATH).json()
@@ -66,9 +66,9 @@ def test_a_browser_subscribes_and_unsubscribes_for_its_own_session(pushing: Serv
 
 
 @pytest.mark.parametrize("how", ["a log-out", "a new password", "a deletion"])
-def test_it_ends_with_its_session(pushing: Served, sqlite_engine: Engine, how: str) -> None:
+def test_it_ends_with_its_session(push_server: Served, sqlite_engine: Engine, how: str) -> None:
     browsers = PushBrowsers(sqlite_engine)
-    with browser(pushing) as client, pushing.administrator() as administrator:
+    with browser(push_server) as client, push_server.administrator() as administrator:
         user_id = log_in(client)["userId"]
         assert client.put(PATH, json=subscription()).is_success
         assert browsers.holders([user_id], 0) == {user_id}
@@ -83,12 +83,12 @@ def test_it_ends_with_its_session(pushing: Served, sqlite_engine: Engine, how: s
     assert browsers.holders([user_id], 0) == set()
 
 
-def test_tokens_and_other_sites_subscribe_nobody(pushing: Served) -> None:
-    token = pushing.log_in("alice@example.org", "alice-password")
-    with pushing.client(token) as bearer:
+def test_tokens_and_other_sites_subscribe_nobody(push_server: Served) -> None:
+    token = push_server.log_in("alice@example.org", "alice-password")
+    with push_server.client(token) as bearer:
         for answer in (bearer.get(PATH), bearer.put(PATH, json=subscription()), bearer.delete(PATH)):
             assert answer.status_code == 400, answer.text
-    with browser(pushing) as client:
+    with browser(push_server) as client:
         log_in(client)
         client.headers["Origin"] = "https://evil.example"
         assert client.put(PATH, json=subscription()).status_code == 403
@@ -115,8 +115,8 @@ def test_tokens_and_other_sites_subscribe_nobody(pushing: Served) -> None:
         ("auth", ""),
     ],
 )
-def test_what_no_browser_says_is_refused(pushing: Served, field: str, value: str) -> None:
-    with browser(pushing) as client:
+def test_what_no_browser_says_is_refused(push_server: Served, field: str, value: str) -> None:
+    with browser(push_server) as client:
         log_in(client)
         answer = client.put(PATH, json=subscription() | {field: value})
         assert answer.status_code == 400 and field in answer.text, answer.text

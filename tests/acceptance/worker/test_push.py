@@ -81,7 +81,7 @@ async def pushing(engine: Engine, **parts: Any) -> AsyncIterator[None]:
             yield
 
 
-def watched(engine: Engine) -> SmallCompany:
+def watched_company(engine: Engine) -> SmallCompany:
     """Return a company whose followers and owners are told of tables in their browsers."""
     company = SmallCompany(engine)
     destinations = [{"category": category, "type": "Push"} for category in ("Owners", "Followers")]
@@ -90,7 +90,7 @@ def watched(engine: Engine) -> SmallCompany:
 
 
 async def test_every_browser_of_a_person_is_told_once_and_no_value_leaves(store_engine: Engine) -> None:
-    company, service = watched(store_engine), PushService()
+    company, service = watched_company(store_engine), PushService()
     async with listening(service.post) as url:
         for name, path in (("cem", "/laptop"), ("cem", "/phone"), ("ana", "/ana")):
             service.subscribe(company, name, url, path)
@@ -104,14 +104,14 @@ async def test_every_browser_of_a_person_is_told_once_and_no_value_leaves(store_
 
 
 async def test_who_has_no_browser_has_no_message(store_engine: Engine) -> None:
-    company = watched(store_engine)
+    company = watched_company(store_engine)
     company.describe("orders", "first", by="dia")
     assert notify_all(store_engine) == 0
 
 
 @pytest.mark.parametrize("end", ["log-out", "deactivation", "new password", "unsubscribed"])
 async def test_nothing_reaches_a_browser_whose_session_ends_before_it_is_sent(sqlite_engine: Engine, end: str) -> None:
-    company, service = watched(sqlite_engine), PushService()
+    company, service = watched_company(sqlite_engine), PushService()
     tokens = IssuedTokens(sqlite_engine, PeopleRevision())
     async with listening(service.post) as url:
         service.subscribe(company, "cem", url, "/laptop")
@@ -132,7 +132,7 @@ async def test_nothing_reaches_a_browser_whose_session_ends_before_it_is_sent(sq
 
 
 async def test_rights_that_are_taken_away_hold_when_a_message_is_sent(store_engine: Engine) -> None:
-    company, service = watched(store_engine), PushService()
+    company, service = watched_company(store_engine), PushService()
     async with listening(service.post) as url:
         service.subscribe(company, "cem", url, "/laptop")
         company.describe("orders", "first", by="dia")
@@ -144,7 +144,7 @@ async def test_rights_that_are_taken_away_hold_when_a_message_is_sent(store_engi
 
 
 async def test_what_comes_in_an_absence_is_one_message_after_it(store_engine: Engine) -> None:
-    company, service = watched(store_engine), PushService()
+    company, service = watched_company(store_engine), PushService()
     preferences = SqlPreferences(store_engine)
     async with listening(service.post) as url:
         service.subscribe(company, "cem", url, "/laptop")
@@ -162,7 +162,7 @@ async def test_what_comes_in_an_absence_is_one_message_after_it(store_engine: En
 
 
 async def test_a_browser_that_is_gone_is_forgotten_and_its_person_told_in_the_other(store_engine: Engine) -> None:
-    company, service = watched(store_engine), PushService({"/laptop": [410], "/phone": []})
+    company, service = watched_company(store_engine), PushService({"/laptop": [410], "/phone": []})
     async with listening(service.post) as url:
         for path in ("/laptop", "/phone"):
             service.subscribe(company, "cem", url, path)
@@ -178,7 +178,7 @@ async def test_a_browser_that_is_gone_is_forgotten_and_its_person_told_in_the_ot
 async def test_what_is_sent_again_after_a_crash_between_two_browsers_replaces_itself(
     sqlite_engine: Engine, sqlite_url: str
 ) -> None:
-    company, service, goes_on = watched(sqlite_engine), PushService(), asyncio.Event()
+    company, service, goes_on = watched_company(sqlite_engine), PushService(), asyncio.Event()
 
     async def answer(request: web.Request) -> web.Response:
         if request.path == "/phone":

@@ -78,9 +78,9 @@ def _state_of(caller: Caller, token_id: str) -> Response:
         return answer({"isOn": False, "publicKey": None, "since": None, "others": 0})
     browsers = parts.alert_stores.push_browsers.of([user_id], parts.clock.now_ms()).get(user_id, ())
     own_since = next((one.since_ms for one in browsers if one.session_id == token_id), None)
-    others = sum(one.session_id != token_id for one in browsers)
+    other_count = sum(one.session_id != token_id for one in browsers)
     vapid = Vapid.of_text(parts.people.secret(PUSH_KEY, new_vapid_key), parts.settings.base_url())
-    return answer({"isOn": True, "publicKey": vapid.public_key, "since": own_since, "others": others})
+    return answer({"isOn": True, "publicKey": vapid.public_key, "since": own_since, "others": other_count})
 
 
 def _endpoint_in(endpoint: str, settings: Settings) -> str:

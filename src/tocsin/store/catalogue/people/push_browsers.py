@@ -63,7 +63,7 @@ class PushBrowsers:
             return connection.execute(delete(push_browser).where(_ROW.session_id == session_id)).rowcount > 0
 
     def remove_all(self) -> None:
-        """Let no browser take messages any more, whoever's it is."""
+        """Let no browser of any person take messages any more."""
         with writing(self._engine) as connection:
             connection.execute(delete(push_browser))
 

@@ -149,7 +149,7 @@ def test_secrets_of_every_channel_are_found_nowhere(
 
 def test_every_channel_with_secrets_is_among_them() -> None:
     used = {one["type"] for one in destinations("http://x").values()}
-    assert used == {one.value for one in Channel} - {"Email", "ActivityFeed", "GovernanceWorkflowChangeEvent"}
+    assert used == {one.value for one in Channel} - {"Email", "ActivityFeed", "GovernanceWorkflowChangeEvent", "Push"}
 
 
 def paths(client: httpx.Client, alerts: list[Json]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from tocsin.model.subscription import Category, Channel
 from tocsin.settings import Settings
 
 ADMINISTRATOR = "admin@tocsin.example.org"
-UNSENT = {Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT}
+UNSENT = {Channel.ACTIVITY_FEED, Channel.GOVERNANCE_WORKFLOW_CHANGE_EVENT, Channel.PUSH}
 HOSTED = {Channel.WEBHOOK, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT}
 PATH = "/events/subscriptions"
 

@@ -36,7 +36,7 @@ def trial_targets(destination: Destination, asker: str | None) -> tuple[str, ...
     Owners, followers and the like are those of an asset, and nobody else is written to for a test.
     """
     channel = CHANNELS[destination.type]
-    if destination.type in UNSENT or destination.type is Channel.PUSH or destination.uses_own_addresses:
+    if _is_unsent(destination):
         return ()
     return channel.targets(destination) or ((asker,) if asker else ())
 
@@ -56,7 +56,7 @@ async def try_destination(
     the inbox, to which nothing is sent.
     """
     channel, targets = CHANNELS[destination.type], trial_targets(destination, asker)
-    if destination.type in UNSENT or destination.uses_own_addresses:
+    if _is_unsent(destination):
         return {"status": "Success", "statusInfo": _unsent(destination), "timestamp": now_ms}
     if not targets:
         bad = OutcomeReason.BAD_ADDRESS.value
@@ -69,6 +69,10 @@ async def try_destination(
     failures = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
     instead = {} if channel.targets(destination) else {"statusInfo": _INSTEAD}
     return status_of((failures or outcomes)[0], now_ms) | instead
+
+
+def _is_unsent(destination: Destination) -> bool:
+    return destination.type in UNSENT or destination.type is Channel.PUSH or destination.uses_own_addresses
 
 
 def _unsent(destination: Destination) -> str:

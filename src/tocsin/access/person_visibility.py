@@ -18,7 +18,16 @@ from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.notification import Followed, Reason, ReasonKind
-from tocsin.model.pointers import is_hidden, names_in, references_in, without_hidden
+from tocsin.model.pointers import (
+    LABEL_TYPES,
+    LabelName,
+    hidden_label,
+    is_hidden,
+    labels_in,
+    names_in,
+    references_in,
+    without_hidden,
+)
 
 Json = Any  # Any: a JSON value
 
@@ -47,6 +56,7 @@ class Visibility:
         self._permissions, self._standing = permissions, standing
         self._known: dict[str, bool] = {}
         self._names: dict[str, bool] = {}
+        self._labels: dict[LabelName, bool] = {}
         self.is_whole = permissions.views_everything
 
     def sees(self, references: Iterable[Document]) -> set[str]:
@@ -170,10 +180,32 @@ class Visibility:
         references, names = [list(references_in(value)) for value in values], [set(names_in(value)) for value in values]
         visible_ids = self.sees(one for many in references for one in many)
         visible_names = self.sees_named(set().union(*names))
+        labels = self._hidden_labels_of(values)
         return [
-            ({str(one["id"]) for one in many} - visible_ids) | (names_of_value - visible_names)
-            for many, names_of_value in zip(references, names, strict=True)
+            ({str(one["id"]) for one in many} - visible_ids) | (names_of_value - visible_names) | labels_of_value
+            for many, names_of_value, labels_of_value in zip(references, names, labels, strict=True)
         ]
+
+    def _hidden_labels_of(self, values: Sequence[Json]) -> list[set[str]]:
+        """Return of each value the labels whose tag or term may not be seen, as ``hidden_label`` writes them.
+
+        A label of a tag that is gone is hidden from those who may not see every tag, as a name that nothing has.
+        """
+        if all(self._sees_all(kind) for kind in LABEL_TYPES):
+            return [set() for _ in values]
+        labels = [{name for name in labels_in(value) if not self._sees_all(name[0])} for value in values]
+        visible_labels = self._sees_labels(set().union(*labels))
+        return [{hidden_label(name) for name in many - visible_labels} for many in labels]
+
+    def _sees_labels(self, names: Collection[LabelName]) -> set[LabelName]:
+        unknown_names = [name for name in names if name not in self._labels]
+        if unknown_names:
+            references_by_name = self._standing.references_named({name for _, name in unknown_names})
+            references = [one for many in references_by_name.values() for one in many if one["type"] in LABEL_TYPES]
+            visible_ids = self.sees(references)
+            bearers = {(one["type"], name): one["id"] for name, many in references_by_name.items() for one in many}
+            self._labels |= {name: bearers.get(name) in visible_ids for name in unknown_names}
+        return {name for name in names if self._labels[name]}
 
     def _sees_all(self, kind: str) -> bool:
         return self._permissions.scope(kind, Operation.VIEW_BASIC) is ALWAYS

@@ -1,4 +1,4 @@
-"""Entity references inside JSON documents, and table names in constraints and joins.
+"""What JSON documents point to: entity references, table names in constraints and joins, tags in labels.
 
 Next: ``access/person_visibility.py`` and ``flow/capture/redaction.py``, which hide references from readers and writers.
 """
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+import orjson
+
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -18,7 +20,16 @@ Json = Any  # Any: a JSON value
 ADDED_TO_REFERENCES = frozenset({"href", "deleted"})
 """What answers add to references; it is never stored."""
 
+LABEL_TYPES = ("tag", "glossaryTerm")
+"""The types of what labels name."""
+
+LabelName = tuple[str, str]
+"""The type of what a label names, and its full name."""
+
 _TABLE_NAMES = 4
+_TAG, _TERM = LABEL_TYPES
+_SUGGESTED = "suggestedValue"
+_NESTING = (dict, list, str)
 
 
 def references_in(value: Json) -> Iterator[Document]:
@@ -78,6 +89,50 @@ def tables_named(value: Document) -> list[str]:
     return [_table_of(joined)] if isinstance(joined, str) and "joinCount" in value else []
 
 
+def labels_in(value: Json) -> Iterator[LabelName]:
+    """Yield what every label anywhere in a JSON value names, also in texts that spell labels as JSON, as tasks do."""
+    if isinstance(value, dict):
+        if (name := label_name(value)) is not None:
+            yield name
+        value = value.values()
+    elif isinstance(value, str):
+        value = _spelled_labels(value)
+    elif not isinstance(value, list | tuple):
+        return
+    for inner in value:
+        if type(inner) is dict or type(inner) is list or (type(inner) is str and _spells_labels(inner)):
+            yield from labels_in(inner)
+
+
+def label_name(value: Document) -> LabelName | None:
+    """Return what an object names as a label, or as the suggestion of a tag by its name; None if it is neither."""
+    if isinstance(value.get("tagFQN"), str):
+        return _TERM if value.get("source") == "Glossary" else _TAG, value["tagFQN"]
+    suggested = value.get(_SUGGESTED)
+    is_by_name = value.get("suggestionType") == "Tag" and isinstance(suggested, str) and not _spells_labels(suggested)
+    return (_TAG, str(suggested)) if is_by_name else None
+
+
+def hidden_label(name: LabelName) -> str:
+    """Return the text by which a set of what is hidden contains a label; no id and no full name is like it."""
+    return f"{name[0]}\n{name[1]}"
+
+
+def _spells_labels(text: str) -> bool:
+    return text[:1] == "[" and '"tagFQN"' in text
+
+
+def _spelled_labels(text: str) -> list[Json]:
+    """Return the labels that a text spells as JSON; none if it is another text."""
+    if not _spells_labels(text):
+        return []
+    try:
+        labels: Json = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return []
+    return labels if isinstance(labels, list) else []
+
+
 def _table_of(name: str) -> str:
     """Return the full name of the table that a full name is, or leads through."""
     try:
@@ -93,31 +148,45 @@ def lies_in(reference: Document, document: Document) -> bool:
 
 
 def without_hidden(value: Json, hidden: AbstractSet[str], document: Document) -> Json:
-    """Return a JSON value without references to hidden entities, and without edges to them.
+    """Return a JSON value without references to hidden entities, edges to them, and labels of hidden tags.
 
     References to ancestors of ``document`` stay, as far as its own FQN contains their names.
     """
     if isinstance(value, list):
         return [without_hidden(one, hidden, document) for one in value if not is_hidden(one, hidden)]
+    if isinstance(value, str):
+        return _text_without(value, hidden, document)
     if not isinstance(value, dict):
         return value
     visible: Document = {}
     for key, inner in value.items():
         if not is_hidden(inner, hidden):
-            visible[key] = (
-                without_hidden(inner, hidden, document) if type(inner) is dict or type(inner) is list else inner
-            )
+            visible[key] = without_hidden(inner, hidden, document) if type(inner) in _NESTING else inner
         elif is_reference(inner) and lies_in(inner, document):
             visible[key] = {name: inner[name] for name in ("id", "type", "name", "fullyQualifiedName") if name in inner}
     return visible
 
 
+def _text_without(text: str, hidden: AbstractSet[str], document: Document) -> str:
+    """Return a text that spells labels as JSON without hidden ones; any other as it is."""
+    labels = _spelled_labels(text)
+    left = without_hidden(labels, hidden, document)
+    return text if left == labels else orjson.dumps(left).decode()
+
+
 def is_hidden(value: Json, hidden: AbstractSet[str]) -> bool:
-    """Return whether a JSON value is itself a reference, an edge or a constraint that leads to what is hidden."""
+    """Return whether a JSON value is itself a reference, edge, constraint or label that leads to what is hidden."""
     if not isinstance(value, dict):
         return False
     if is_reference(value):
         return value["id"] in hidden
     ends = (value.get("fromEntity"), value.get("toEntity"))
     is_edge_there = any(isinstance(end, dict) and end.get("id") in hidden for end in ends)
-    return is_edge_there or not hidden.isdisjoint(tables_named(value))
+    return is_edge_there or is_hidden_label(value, hidden) or not hidden.isdisjoint(tables_named(value))
+
+
+def is_hidden_label(value: Document, hidden: AbstractSet[str]) -> bool:
+    """Return whether an object is a label of a hidden tag, certifies with one, or suggests one by name."""
+    certificate = value.get("tagLabel")
+    name = label_name(certificate if isinstance(certificate, dict) else value)
+    return name is not None and hidden_label(name) in hidden

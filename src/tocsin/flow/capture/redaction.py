@@ -15,7 +15,18 @@ from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document, map_objects
 from tocsin.model.list_identity import REFERENCE_LISTS
-from tocsin.model.pointers import is_reference, lies_in, names_in, references_in, tables_named
+from tocsin.model.pointers import (
+    LABEL_TYPES,
+    hidden_label,
+    is_hidden_label,
+    is_reference,
+    labels_in,
+    lies_in,
+    names_in,
+    references_in,
+    tables_named,
+    without_hidden,
+)
 from tocsin.model.stored import Key
 
 Json = Any  # Any: a JSON value
@@ -48,14 +59,17 @@ class Redaction:
     def _with_stubs(self, value: Json, hidden: Collection[str], document: Document, *, key: str = "") -> Json:
         if isinstance(value, list):
             covered = [self._with_stubs(one, hidden, document) for one in value]
-            return sorted(covered, key=self._is_stub) if key in REFERENCE_LISTS else covered
+            return sorted(covered, key=self._is_stub) if key in REFERENCE_LISTS or key == "tags" else covered
+        if isinstance(value, str):
+            is_seen = without_hidden(value, frozenset(hidden), document) == value
+            return value if is_seen else self._stub(value)
         if not isinstance(value, dict):
             return value
         if _is_hidden(value, hidden, document):
             return self._stub(value)
         return {name: self._with_stubs(inner, hidden, document, key=name) for name, inner in value.items()}
 
-    def _stub(self, value: Document) -> Document:
+    def _stub(self, value: Json) -> Document:
         name = f"{self._token}-{len(self._kept)}"
         self._kept[name] = value
         return {"id": name}
@@ -65,7 +79,7 @@ class Redaction:
 
 
 def hidden_references(document: Document, permit: Permit, transaction: Transaction) -> set[str]:
-    """Return the ids and the full names of tables in a document that the owner of ``permit`` may not see.
+    """Return the ids, full names of tables and labels in a document that the owner of ``permit`` may not see.
 
     Types of which they see all, or nothing, need no lookup.
     """
@@ -73,10 +87,20 @@ def hidden_references(document: Document, permit: Permit, transaction: Transacti
         return set()
     references = ((str(one["type"]), Key.by_id(one["id"])) for one in references_in(document))
     targets = {*references, *(("table", Key.by_name(name)) for name in names_in(document))}
-    return set(_unseen(targets, permit, transaction))
+    sees_all_labels = all(_sees_all(kind, permit) for kind in LABEL_TYPES)
+    labels = {(kind, Key.by_name(name)) for kind, name in (() if sees_all_labels else labels_in(document))}
+    names = {str(key.id or key.fqn) for _, key in _unseen(targets, permit, transaction)}
+    return names | {hidden_label((kind, str(key.fqn))) for kind, key in _unseen(labels, permit, transaction)}
 
 
-def _unseen(targets: Collection[tuple[str, Key]], permit: Permit, transaction: Transaction) -> Iterator[str]:
+def _sees_all(entity_type: str, permit: Permit) -> bool:
+    is_certain = permit.is_certain(entity_type, Operation.VIEW_BASIC)
+    return is_certain and permit.may(Operation.VIEW_BASIC, entity_type, {})
+
+
+def _unseen(
+    targets: Collection[tuple[str, Key]], permit: Permit, transaction: Transaction
+) -> Iterator[tuple[str, Key]]:
     for entity_type, key in sorted(targets, key=str):
         if permit.is_certain(entity_type, Operation.VIEW_BASIC):
             is_seen = permit.may(Operation.VIEW_BASIC, entity_type, {})
@@ -84,10 +108,10 @@ def _unseen(targets: Collection[tuple[str, Key]], permit: Permit, transaction: T
             entity = transaction.find(entity_type, key, Hold.SHARED)
             is_seen = entity is not None and permit.may(Operation.VIEW_BASIC, entity_type, entity.document)
         if not is_seen:
-            yield str(key.id or key.fqn)
+            yield entity_type, key
 
 
 def _is_hidden(value: Document, hidden: Collection[str], document: Document) -> bool:
     if is_reference(value):
         return value["id"] in hidden and not lies_in(value, document)
-    return not set(hidden).isdisjoint(tables_named(value))
+    return is_hidden_label(value, frozenset(hidden)) or not set(hidden).isdisjoint(tables_named(value))

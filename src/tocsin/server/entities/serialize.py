@@ -229,9 +229,10 @@ def _describe(views: Sequence[Document], caller: Caller) -> None:
     tags = caller.parts.catalogue.labels(names)
     derived_names = {name_of(label) for labels in lists for label in _derived_labels(labels, tags)}
     tags |= caller.parts.catalogue.labels(derived_names - tags.keys()) if derived_names - tags.keys() else {}
-    for labels in lists:
-        own_labels = [label for label in labels if label.get("labelType") != "Derived"]
-        labels[:] = [_with_tag_details(label, tags) for label in (*own_labels, *_derived_labels(own_labels, tags))]
+    own_lists = [[label for label in labels if label.get("labelType") != "Derived"] for labels in lists]
+    whole_lists = [{"tags": [*labels, *_derived_labels(labels, tags)]} for labels in own_lists]
+    for labels, visible in zip(lists, caller.visibility.visible_documents(whole_lists), strict=True):
+        labels[:] = [_with_tag_details(label, tags) for label in visible["tags"]]
     for view, label in certified_views:
         view[CERTIFICATION] = view[CERTIFICATION] | {"tagLabel": _with_tag_details(label, tags)}
 

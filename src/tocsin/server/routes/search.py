@@ -195,6 +195,10 @@ def _aggregations(caller: Caller, search: Search) -> Document:
 
 def _buckets(caller: Caller, search: Search, name: str, *, limit: int) -> Document:
     counts = caller.parts.entities.search.counts(search, COUNTED_BY[name], limit=limit)
+    if name.endswith(".tagFQN"):
+        (visible,) = caller.visibility.visible_documents([{"tags": [{"tagFQN": value} for value, _ in counts]}])
+        visible_names = {label["tagFQN"] for label in visible["tags"]}
+        counts = [(value, count) for value, count in counts if value in visible_names]
     return {"buckets": [{"key": value, "doc_count": count} for value, count in counts], "sum_other_doc_count": 0}
 
 

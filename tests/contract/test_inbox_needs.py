@@ -170,6 +170,35 @@ def test_a_task_and_a_mention_need_one_until_they_are_closed(ana: NeededOwner) -
     assert ana.needs() == []
 
 
+def test_a_mention_needs_one_until_one_has_replied_and_again_when_one_is_mentioned_again(
+    served: Served, ana: NeededOwner
+) -> None:
+    team = create_entity(ana.administrator, "/teams", name="Readers", teamType="Group")
+    ben_id, ben = served.person("ben")
+    for member in (ana.id, ben_id):
+        patch_json(
+            ana.administrator,
+            f"/users/{member}",
+            [{"op": "add", "path": "/teams", "value": [{"id": team["id"], "type": "team"}]}],
+        )
+    about = f"<#E::table::{ana.orders['fullyQualifiedName']}>"
+    thread = create_entity(ana.administrator, "/conversations", about=about, message="What is it, <#E::team::Readers>?")
+    replies = f"/conversations/{thread['id']}/replies"
+    with ben:
+        assert ben.post(replies, json={"message": "I do not know."}).is_success
+    ana.tell()
+    assert len(ana.needs()) == 1, "another's reply is not hers"
+    reply = ana.client.post(replies, json={"message": "Orders of the shop."}).json()
+    assert ana.needs() == []
+    assert ana.administrator.post(replies, json={"message": "Which shop, <#E::user::ana>?"}).is_success
+    ana.tell()
+    assert len(ana.needs()) == 1, "she is mentioned again"
+    assert ana.client.post(replies, json={"message": "All of them."}).is_success
+    assert ana.needs() == []
+    assert ana.client.delete(f"{replies}/{reply['id']}").is_success
+    assert ana.needs() == []
+
+
 def test_what_is_hidden_needs_nobody(ana: NeededOwner) -> None:
     ana.report("Failed")
     ana.break_readers()

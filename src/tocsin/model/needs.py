@@ -23,7 +23,7 @@ class Need(StrEnum):
     TASK = "task"
     """A task is theirs: until it is closed."""
     MENTION = "mention"
-    """A conversation mentions them: until it is resolved or closed."""
+    """A conversation mentions them: until they have written in it since, or it is resolved or closed."""
 
 
 NEEDING = frozenset({ReasonKind.OWNER, ReasonKind.ASKED, ReasonKind.ASSIGNEE, ReasonKind.MENTION})

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, false, func, select
 
 from tocsin.model.needs import Need
 from tocsin.model.status import is_failure
-from tocsin.model.thread import TaskStatus
-from tocsin.store.database.feed_tables import thread
+from tocsin.model.thread import TaskStatus, ThreadPart
+from tocsin.store.database.feed_tables import thread, thread_part
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.tables import change_event, entity, notification
@@ -21,7 +21,7 @@ from tocsin.store.outbox.failure_incidents import ReportPlace
 from tocsin.store.outbox.failure_roots import lasting_incidents
 from tocsin.store.recipients.asked import askings_open_for
 
-_ROW, _EVENT, _REPORT = notification.c, change_event.c, status_report.c
+_ROW, _EVENT, _REPORT, _PART = notification.c, change_event.c, status_report.c, thread_part.c
 
 
 class _Needing(NamedTuple):
@@ -97,10 +97,22 @@ def _still_talked_about(connection: Connection, many: Sequence[_Needing]) -> lis
     return [one for one in many if one.entity_id in open_ids]
 
 
+def _still_unanswered(connection: Connection, many: Sequence[_Needing]) -> list[_Needing]:
+    """Return those that are still talked about, and in whose thread their person has written nothing since."""
+    many = _still_talked_about(connection, many)
+    posts = select(_PART.thread_id, _PART.principal_id, func.max(_PART.at_offset).label("offset"))
+    posts = posts.where(_PART.part == ThreadPart.AUTHOR.value, _PART.place != "")
+    posts = posts.where(_PART.principal_id.in_({one.recipient_id for one in many}))
+    posts = posts.group_by(_PART.thread_id, _PART.principal_id)
+    answers = rows_by_key(connection, posts, _PART.thread_id, {one.entity_id for one in many})
+    answered_at = {(row.thread_id, row.principal_id): row.offset for row in answers}
+    return [one for one in many if answered_at.get((one.entity_id, one.recipient_id), -1) <= one.offset]
+
+
 _STILL_OPEN: Mapping[Need, _Open] = {
     Need.FAILURE: _still_failing,
     Need.BREAKING: _still_broken,
     Need.REQUEST: _still_asking,
     Need.TASK: _still_talked_about,
-    Need.MENTION: _still_talked_about,
+    Need.MENTION: _still_unanswered,
 }

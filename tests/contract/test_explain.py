@@ -775,3 +775,25 @@ def test_a_relation_that_went_missing_is_said(
     answer = explanation_of(administrator, events[-1]["id"], subscription="Watch")
     assert "1 relation of the deleted asset" in answer["answer"]
     assert [one["kind"] for one in answer["disagreements"]] == ["relationMissing"]
+
+
+def test_a_notification_is_explained_by_its_id_to_its_person_and_to_nobody_else(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], person: Person, sqlite_engine: Engine
+) -> None:
+    alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
+    event = describe(administrator, orders, "All orders.")
+    notify_all(sqlite_engine)
+    user_id, client = ann
+    entries = client.get(f"/users/{user_id}/notifications").json()["data"]
+    (entry,) = (one for one in entries if one["eventId"] == event)
+    assert entry["id"] != event
+    explanation = explanation_of(client, entry["id"])
+    assert (explanation["event"]["id"], explanation["answer"][:4]) == (event, "Yes:")
+    assert explanation == explanation_of(client, event, user="ann") | {"asOf": explanation["asOf"]}
+    assert client.get(f"/events/{entry['id']}/audience").json()["eventId"] == event
+    _, stranger = person("stranger")
+    for path in ("explain", "audience"):
+        for other in (stranger, administrator):
+            assert other.get(f"/events/{entry['id']}/{path}").status_code == 404
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["table"]})
+    assert client.get(f"/events/{entry['id']}/explain").status_code == 404

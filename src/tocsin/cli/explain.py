@@ -33,7 +33,9 @@ _MOST_VALUES = 4
 _MOST_CHANGES = 10
 _MOST_EARLIER = 3
 
-EventId = Annotated[str | None, typer.Argument(metavar="EVENT", help="Id of a change event.")]
+EventId = Annotated[
+    str | None, typer.Argument(metavar="EVENT", help="Id of a change event, or of a notification to you.")
+]
 OfAsset = Annotated[str | None, typer.Option("--asset", help="Explain the latest event of this asset.")]
 OfAlert = Annotated[str | None, typer.Option("--alert", help="Only this alert (name or id).")]
 EveryAlert = Annotated[
@@ -54,7 +56,8 @@ def explain(
 ) -> None:
     """Explain who was notified of a change or not, and why: rule by rule, person by person.
 
-    Alerts that do not concern the person are only counted. `tocsin events tail` prints event ids.
+    Alerts that do not concern the person are only counted. `tocsin events tail` prints ids of events, `tocsin inbox`
+    those of notifications: what you were told of is explained for you.
 
     Examples
     tocsin explain EVENT-ID --user dana.whitlock
@@ -81,10 +84,14 @@ def explain(
 def _events(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> Sequence[Change]:
     """Return the event to explain; of an asset its latest ones, the last of which is meant."""
     if (event is None) == (asset is None):
-        raise InvalidInput("Give the id of an event, or --asset for an asset's latest event.", field="event")
+        raise InvalidInput(
+            "Give the id of an event or a notification, or --asset for an asset's latest event.", field="event"
+        )
     if event is not None:
         if not EVENT_ID.fullmatch(event):
-            raise InvalidInput(f"{event!r} is not an event id; to give an asset, use --asset.", field="event")
+            raise InvalidInput(
+                f"{event!r} is not the id of an event or a notification; to give an asset, use --asset.", field="event"
+            )
         return [Change({"id": event})]
     entity = find_entity(client, str(asset), entity_type)
     latest = deque(client.events(entity_id=entity.id, limit=1_000), maxlen=1 + _MOST_EARLIER)

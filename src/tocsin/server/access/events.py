@@ -47,6 +47,15 @@ def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
     return visible_event
 
 
+def told_event(event_or_notification_id: str, caller: Caller) -> tuple[LoggedEvent, bool]:
+    """Return one event as ``shown_event`` does, by its id or that of a notification of it to the caller.
+
+    Beside it: whether it was named by the notification. Raises as ``shown_event``.
+    """
+    event_id = caller.parts.inbox.event_id_of(caller.actor.id, event_or_notification_id)
+    return shown_event(event_id or event_or_notification_id, caller), event_id is not None
+
+
 def _removal_hint(caller: Caller) -> str:
     """Return that an event may have been removed, where retention has removed any; the same for every event."""
     until_ms = caller.parts.alert_stores.retention.progress.removed_until_ms()

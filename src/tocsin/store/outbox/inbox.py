@@ -326,6 +326,12 @@ class Inbox:
             groups |= groups_marked
         return replace(sum_of_marks(results), entry_count=len(groups))
 
+    def event_id_of(self, user_id: str, notification_id: str) -> str | None:
+        """Return the id of the event of which a notification told this person; None if it is none of theirs."""
+        query = select(notification.c.event_id).where(notification.c.id == notification_id)
+        with reading(self._engine) as connection:
+            return connection.scalar(query.where(notification.c.recipient_id == user_id))
+
     def mark_seen(self, user_id: str, now_ms: int) -> int:
         """Mark everything that is unread as seen and return how many notifications that were."""
         with writing(self._engine) as connection:

@@ -15,7 +15,7 @@ from tocsin.flow.capture.references import keys_of
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.access.events import shown_event
+from tocsin.server.access.events import told_event
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.access.similar_names import similar_names
 from tocsin.server.alert_stores import with_streaks
@@ -53,11 +53,13 @@ def explain_event(
 ) -> Response:
     """Explain who was notified of an event and why; ``subscription`` and ``user`` (id or name) narrow it.
 
-    Of an alert that has been deleted since, what it notified can still be asked for. ``readers``, of an event that
-    breaks them: what reads what it changed, by lineage of now.
+    The id of a notification to the caller explains its event for them. Of an alert that has been deleted since, what it
+    notified can still be asked for. ``readers``, of an event that breaks them: what reads what it changed, by lineage
+    of now.
     """
-    visible = shown_event(str(event_id), caller)
-    logged_event = caller.parts.log.find(str(event_id)) or visible
+    visible, is_own_notification = told_event(str(event_id), caller)
+    user = caller.actor.id if user is None and is_own_notification else user
+    logged_event = caller.parts.log.find(visible.event.id) or visible
     logged_event = visible if logged_event == visible else logged_event
     alert = None if subscription is None else _alert(subscription, caller)
     person = None if user is None else _person(user, caller)
@@ -85,9 +87,9 @@ def audience_of(
     """Return who was told of an event, by what channel, and who has read it, as far as the caller may know.
 
     Administrators know of everybody, editors of whom their alert told, others of themselves. ``unowned`` are visible
-    assets downstream that nobody owns.
+    assets downstream that nobody owns. The id of a notification to the caller stands for its event.
     """
-    visible = shown_event(str(event_id), caller)
+    visible, _ = told_event(str(event_id), caller)
     return answer({"eventId": visible.event.id} | audience_of_event(visible, caller, limit=limit, skip=after))
 
 

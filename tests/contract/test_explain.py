@@ -793,7 +793,7 @@ def test_a_notification_is_explained_by_its_id_to_its_person_and_to_nobody_else(
     assert client.get(f"/events/{entry['id']}/audience").json()["eventId"] == event
     _, stranger = person("stranger")
     for path in ("explain", "audience"):
-        for other in (stranger, administrator):
-            assert other.get(f"/events/{entry['id']}/{path}").status_code == 404
+        for client_of_another in (stranger, administrator):
+            assert client_of_another.get(f"/events/{entry['id']}/{path}").status_code == 404
     restrict(administrator, user_id, {"effect": "deny", "resources": ["table"]})
     assert client.get(f"/events/{entry['id']}/explain").status_code == 404

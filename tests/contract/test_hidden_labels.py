@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -16,7 +16,6 @@ from tests.serving import Json, Served
 _SECRET = "Deal"
 _OPEN = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 _HIDDEN = {"tagFQN": "Deal.Takeover", "source": "Classification"}
-Reading = Callable[[httpx.Client], str]
 
 
 @pytest.fixture
@@ -110,8 +109,8 @@ def test_news_name_no_label_that_their_reader_may_not_view(
     suggestion_id, *task_ids = _suggest(administrator)
     labels = [{"op": "remove", "path": "/tags/0"}]
     assert send_patch(administrator, f"/tables/{labelled['id']}", *labels).is_success
-    for one in task_ids:
-        administrator.post(f"/tasks/{one}/resolve", json={"transitionId": "approve"})
+    for task_id in task_ids:
+        administrator.post(f"/tasks/{task_id}/resolve", json={"transitionId": "approve"})
     administrator.put(f"/suggestions/{suggestion_id}/accept")
     notify_all(store_engine)
     user_id = carla.get("/users/loggedInUser").json()["id"]

@@ -14,7 +14,7 @@ from tests.contract.test_subscriptions import send_patch
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-from tocsin.model.preferences import DefaultPreferences
+from tocsin.model.preferences import PREFERRED_CHANNELS, DefaultPreferences
 from tocsin.store.outbox.preferences import SqlPreferences
 
 ALERTS = ("MessagesOfAssets", "MessagesOfConversations")
@@ -84,3 +84,23 @@ def test_until_it_is_enabled_nothing_is_made_and_preferences_say_so(
 def test_only_administrators_enable_it(alice: tuple[str, httpx.Client]) -> None:
     switch_on = {"op": "replace", "path": "/enabled", "value": True}
     assert send_patch(alice[1], f"/events/subscriptions/name/{ALERTS[0]}", switch_on).status_code == 403
+
+
+def test_a_follow_over_a_channel_where_nothing_comes_says_so_at_once(
+    alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json
+) -> None:
+    def remarks(*channels: str, kinds: Json = None) -> list[str]:
+        choices = {"channels": dict.fromkeys(channels, "daily")} if kinds is None else {"kinds": kinds}
+        body = {"ids": [orders["id"]], "preferences": choices}
+        answer = alice[1].post(f"/users/{alice[0]}/follows", json=body)
+        assert answer.is_success, answer.text
+        return list(answer.json().get("remarks", []))
+
+    about_server, about_alert = remarks("Email")
+    assert (about_server, "MessagesOfAssets" in about_alert) == ("No mail server is set up, so no mails come.", True)
+    enable(administrator)
+    assert remarks("Email") == [about_server]
+    (about_slack,) = remarks(kinds={"columns": {"Slack": "immediate", "Email": "never"}})
+    assert "in Slack" in about_slack
+    assert remarks("ActivityFeed") == []
+    assert remarks(*(one.value for one in PREFERRED_CHANNELS)) == []

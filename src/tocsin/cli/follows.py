@@ -277,7 +277,7 @@ def _change_many(
         entity = find_user(client, user) if team is None else client.get_by_name("team", team)
         change = _Follower(client, entity, is_team=team is not None).change(follows=follows)
         answers = _send(change, entity.id, names, selection)
-    _show_many(answers, entity, as_json=as_json)
+    _show_many(answers, entity, choices_text(selection.get("preferences") or {}), as_json=as_json)
 
 
 def _send(change: Change, user_id: str, names: Sequence[str], selection: Document) -> list[Document]:
@@ -293,18 +293,27 @@ def _send(change: Change, user_id: str, names: Sequence[str], selection: Documen
     return answers
 
 
-def _show_many(answers: Sequence[Document], follower: Entity, *, as_json: bool) -> None:
-    """Print what became of each asset and, for people, how many there are; exit with a fault if one was refused."""
+def _show_many(answers: Sequence[Document], follower: Entity, choices: str, *, as_json: bool) -> None:
+    """Print what became of each asset, and of what follows tell; exit with a fault if one was refused.
+
+    ``choices`` says in short what was chosen for them; empty for nothing.
+    """
     outcomes = [one for answer in answers for key in ("successRequest", "failedRequest") for one in answer[key]]
     show_rows(map(_outcome_row, outcomes), answer=list(answers), as_json=as_json)
-    passed, failed = (sum(answer[f"numberOfRows{key}"] for answer in answers) for key in ("Passed", "Failed"))
+    passed_count, failed_count = (
+        sum(answer[f"numberOfRows{key}"] for answer in answers) for key in ("Passed", "Failed")
+    )
     last_answer = answers[-1]
     follows = "lets its members follow" if follower.entity_type == "team" else "follows"
-    counts = f"{passed} passed, {failed} refused; {follower.name} {follows} {last_answer['followCount']:,}"
+    counts = f"{passed_count} passed, {failed_count} refused; {follower.name} {follows} {last_answer['followCount']:,}"
     typer.echo(f"{counts}{' (dry run: nothing is changed)' if last_answer['dryRun'] else ''}.", err=True)
     if last_answer.get("advice"):
         typer.echo(printable(last_answer["advice"]), err=True)
-    if failed:
+    if choices and passed_count:
+        typer.echo(printable(f"{'They tell' if passed_count > 1 else 'It tells'} of: {choices}."), err=True)
+    for remark in last_answer.get("remarks", ()):
+        typer.echo(printable(f"! {remark}"), err=True)
+    if failed_count:
         raise typer.Exit(FAULT)
 
 

@@ -57,6 +57,13 @@ class FollowChoices(WireModel):
         """Return whether nothing is chosen."""
         return not self.channels and not any(self.kinds.values())
 
+    @property
+    def heard_channels(self) -> frozenset[Channel]:
+        """Return the channels over which something is chosen to come."""
+        cells = chain(self.channels.items(), *(by_channel.items() for by_channel in self.kinds.values()))
+        heard = (one for one, text in cells if parse_timed_frequency(text).frequency is not Frequency.NEVER)
+        return frozenset(heard)
+
     def has(self, frequency: Frequency) -> bool:
         """Return whether changes of any kind are notified so often, over any channel."""
         texts = chain(self.channels.values(), *(channels.values() for channels in self.kinds.values()))

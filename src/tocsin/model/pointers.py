@@ -108,9 +108,9 @@ def label_name(value: Document) -> LabelName | None:
     """Return what an object names as a label, or as the suggestion of a tag by its name; None if it is neither."""
     if isinstance(value.get("tagFQN"), str):
         return _TERM if value.get("source") == "Glossary" else _TAG, value["tagFQN"]
-    suggested = value.get(_SUGGESTED)
-    is_by_name = value.get("suggestionType") == "Tag" and isinstance(suggested, str) and not _spells_labels(suggested)
-    return (_TAG, str(suggested)) if is_by_name else None
+    suggestion = value.get(_SUGGESTED)
+    is_by_name = value.get("suggestionType") == "Tag" and isinstance(suggestion, str) and not _spells_labels(suggestion)
+    return (_TAG, str(suggestion)) if is_by_name else None
 
 
 def hidden_label(name: LabelName) -> str:
@@ -170,8 +170,8 @@ def without_hidden(value: Json, hidden: AbstractSet[str], document: Document) ->
 def _text_without(text: str, hidden: AbstractSet[str], document: Document) -> str:
     """Return a text that spells labels as JSON without hidden ones; any other as it is."""
     labels = _spelled_labels(text)
-    left = without_hidden(labels, hidden, document)
-    return text if left == labels else orjson.dumps(left).decode()
+    visible_labels = without_hidden(labels, hidden, document)
+    return text if visible_labels == labels else orjson.dumps(visible_labels).decode()
 
 
 def is_hidden(value: Json, hidden: AbstractSet[str]) -> bool:

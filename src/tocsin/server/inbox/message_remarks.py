@@ -5,12 +5,18 @@ Next: ``server/bootstrap.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tocsin.alerts.events import MESSAGES_OF_ASSETS, MESSAGES_OF_CONVERSATIONS
+from tocsin.delivery.channels.table import phrase_of
 from tocsin.errors import NotFound
+from tocsin.model.own_address import OWN_KEYS
+from tocsin.model.preferences import PREFERRED_CHANNELS
 from tocsin.model.stored import Key
+from tocsin.model.subscription import Channel
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
+
+NO_MAIL_SERVER = "No mail server is set up, so no mails come."
 
 _ABOUT = {
     MESSAGES_OF_ASSETS: "what you own and follow",
@@ -21,13 +27,42 @@ _ABOUT = {
 def message_remarks(catalogue: SqlCatalogue, *, has_mail_server: bool) -> Iterator[str]:
     """Yield a sentence for each reason why messages do not come as a person prefers."""
     if not has_mail_server:
-        yield "No mail server is set up, so no mails come."
-    for name, about in _ABOUT.items():
+        yield NO_MAIL_SERVER
+    for name in _ABOUT:
         if not _is_enabled(name, catalogue):
-            yield (
-                f"Of {about} you hear in the app; mails, chats and your webhook come only where another alert sends "
-                f"them, for the alert {name} is disabled. An administrator enables it: tocsin alerts enable {name}"
-            )
+            yield _disabled_text(name)
+
+
+def remarks_on_follow(
+    chosen_channels: Collection[Channel],
+    verified_channels: Collection[Channel],
+    catalogue: SqlCatalogue,
+    *,
+    has_mail_server: bool,
+) -> Iterator[str]:
+    """Yield a sentence for each reason why a follow does not tell over the channels that a person chose for it.
+
+    None where they chose every channel alike, which singles none out. ``verified_channels`` are of own addresses.
+    """
+    if set(chosen_channels) == set(PREFERRED_CHANNELS):
+        return
+    if Channel.EMAIL in chosen_channels and not has_mail_server:
+        yield NO_MAIL_SERVER
+    unverified_channels = (set(OWN_KEYS) & set(chosen_channels)) - set(verified_channels)
+    for channel in sorted(unverified_channels, key=PREFERRED_CHANNELS.index):
+        yield (
+            f"No own address is verified for messages {phrase_of(channel)}, so none come. "
+            "`tocsin addresses` shows, sets and verifies it."
+        )
+    if set(chosen_channels) - {Channel.ACTIVITY_FEED} and not _is_enabled(MESSAGES_OF_ASSETS, catalogue):
+        yield _disabled_text(MESSAGES_OF_ASSETS)
+
+
+def _disabled_text(name: str) -> str:
+    return (
+        f"Of {_ABOUT[name]} you hear in the app; mails, chats and your webhook come only where another alert sends "
+        f"them, for the alert {name} is disabled. An administrator enables it: tocsin alerts enable {name}"
+    )
 
 
 def _is_enabled(name: str, catalogue: SqlCatalogue) -> bool:

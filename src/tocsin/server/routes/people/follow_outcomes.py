@@ -34,7 +34,10 @@ FOLLOWS_CHANGED = exact_object(
             "description": "What the person or team then follows, of that which you may view.",
         },
     },
-    {"advice": TEXT},
+    {
+        "advice": TEXT,
+        "remarks": {**array(TEXT), "description": "Why nothing comes over a channel that `preferences` choose."},
+    },
 )
 FollowWrite = Callable[[Document, str | None], bool]
 """Changes whether a person follows an asset or a column of it, or finds out; returns whether that is a difference."""

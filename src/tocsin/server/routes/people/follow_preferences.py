@@ -20,6 +20,7 @@ from tocsin.model.roles import AssetRole
 from tocsin.server.entities.followed_assets import places_of, uncounted_follows
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
+from tocsin.server.inbox.message_remarks import remarks_on_follow
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.notifications.inbox import Owner
@@ -93,6 +94,17 @@ def parse_choices_for(user_id: str, request: Document, caller: Caller) -> Follow
     choices = parse_as(FollowChoices, request["preferences"])
     check_choices(choices, caller)
     return choices
+
+
+def remarks_on_choices(user_id: str, choices: FollowChoices, caller: Caller) -> list[str]:
+    """Return why follows with these choices do not tell over what is chosen: a sentence each."""
+    parts = caller.parts
+    states = parts.alert_stores.address_codes.states(user_id, now_ms=parts.clock.now_ms())
+    verified_channels = {one.channel for one in states if one.verified_at_ms is not None}
+    has_mail_server = parts.settings.smtp_host is not None
+    return list(
+        remarks_on_follow(choices.heard_channels, verified_channels, parts.catalogue, has_mail_server=has_mail_server)
+    )
 
 
 def _is_own_search(alert_id: str, user_id: str, caller: Caller) -> bool:

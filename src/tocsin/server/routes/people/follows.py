@@ -48,7 +48,7 @@ from tocsin.server.routes.people.follow_outcomes import (
     follows_changed,
     outcome_count,
 )
-from tocsin.server.routes.people.follow_preferences import choose_for_follows, parse_choices_for
+from tocsin.server.routes.people.follow_preferences import choose_for_follows, parse_choices_for, remarks_on_choices
 from tocsin.server.routes.people.followers import (
     check_follower,
     check_oneself,
@@ -109,7 +109,8 @@ def follow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Respo
     """Follow the assets that ``ids``, ``names`` or a search ``query`` select, or a column of each; a result for each.
 
     What is followed goes on, also if it was about to end: ``review`` ``expiring`` selects that. ``dryRun`` changes
-    nothing: it counts them and lists the first. ``preferences`` are what each of these follows tells of from now on.
+    nothing: it counts them and lists the first. ``preferences`` are what each of these follows tells of from now on;
+    ``remarks`` say why nothing comes over a channel that they choose.
     """
     follower_id = str(user_id)
     check_follower(follower_id, caller)
@@ -142,7 +143,9 @@ def follow_selected(user_id: PathId, body: DocumentBody, caller: Asked) -> Respo
     advice = advice_on(count)
     if advice is not None and new_count and not is_dry:
         tell_once(follower_id, caller)
-    return answer(follows_changed(outcomes, count, is_dry=is_dry) | ({"advice": advice} if advice else {}))
+    remarks = [] if choices is None else remarks_on_choices(follower_id, choices, caller)
+    words_beside = ({"advice": advice} if advice else {}) | ({"remarks": remarks} if remarks else {})
+    return answer(follows_changed(outcomes, count, is_dry=is_dry) | words_beside)
 
 
 def _selected_to_follow(body: Document, follower_id: str, caller: Asked) -> tuple[Document, list[SelectedAsset]]:

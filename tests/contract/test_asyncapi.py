@@ -7,6 +7,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import httpx
 import pytest
@@ -67,6 +68,7 @@ class Messages:
         self.document = document
         resource = DRAFT7.create_resource(document)
         self._registry: Registry[Json] = Registry().with_resource("urn:document", resource).crawl()
+        self._validators: dict[str, Draft7Validator] = {}
 
     def check(self, name: str, payload: Json, headers: Json = None) -> None:
         """Fail unless a message has this payload and these headers."""
@@ -83,14 +85,23 @@ class Messages:
         return self.document["components"]["schemas"][f"ChangeEvent.{name}"]
 
     def _check(self, schema: Json, value: Json) -> None:
-        anchored = json.loads(json.dumps(schema).replace('"#/', '"urn:document#/'))
-        Draft7Validator(anchored, registry=self._registry, format_checker=FormatChecker()).validate(value)
+        text = json.dumps(schema)
+        if text not in self._validators:
+            anchored = json.loads(text.replace('"#/', '"urn:document#/'))
+            self._validators[text] = Draft7Validator(anchored, registry=self._registry, format_checker=FormatChecker())
+        self._validators[text].validate(value)
 
 
 @pytest.fixture
 def messages(served: Served) -> Messages:
     with served.client() as client:
-        return Messages(client.get("/asyncapi.json").raise_for_status().json())
+        return _messages_in(client.get("/asyncapi.json").raise_for_status().text)
+
+
+@cache
+def _messages_in(document: str) -> Messages:
+    """Return the messages of a document, one for all tests whose server has the same: to read it takes the longest."""
+    return Messages(json.loads(document))
 
 
 def test_its_parser_finds_nothing_wrong_with_the_document() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import cache
 from typing import Any
 
 import pytest
@@ -31,6 +32,12 @@ def test_no_two_kinds_are_called_alike() -> None:
     assert len(set(subjects)) == len(subjects)
 
 
+@cache
+def command_line() -> Any:  # Any: Click's classes, which Typer hides
+    """Return all commands; to make them takes longer than all else here."""
+    return get_command(app_of())
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_who_keeps_something_back_is_said_with_the_command_that_changes_it(name: str) -> None:
     by_person = refusal_text(FrequencyChoice(Frequency.NEVER, name, Layer.OWN), "you never want")
@@ -39,8 +46,7 @@ def test_who_keeps_something_back_is_said_with_the_command_that_changes_it(name:
     by_server = refusal_text(FrequencyChoice(Frequency.NEVER, name, Layer.SERVER), "you never want")
     assert by_server.startswith(f"by the server's defaults nobody hears of {subject} (to change that: tocsin ")
     _, *words = shlex.split(by_person.partition("that: ")[2].rstrip(")"))
-    command: Any = get_command(app_of())  # Any: Click's classes, which Typer hides
-    command.commands[words[0]].make_context("tocsin", words[1:])
+    command_line().commands[words[0]].make_context("tocsin", words[1:])
 
 
 def test_how_often_something_comes_says_whose_choice_that_is() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -21,18 +22,33 @@ _FLAGS = (
 _NAMES = "--host-resolver-rules=MAP tocsin.test 127.0.0.1"  # a server by another name than this machine's
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A running Chromium; skips when there is none.
+_running = ExitStack()
+"""What ends the running Chromium."""
+_browsers: list[Browser] = []
+"""The running Chromium, or nothing."""
 
-    It ends with its module: while Playwright runs, no other test could have an event loop.
-    """
+
+@pytest.fixture
+def browser() -> Browser:
+    """A running Chromium, the same for all tests here; skips when there is none."""
     if not CHROMIUM.exists():
         pytest.skip("no Chromium: apt-get install chromium, or set TOCSIN_TEST_CHROMIUM")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=[*_FLAGS.split(), _NAMES])
-        yield started
-        started.close()
+    if not _browsers:
+        playwright = _running.enter_context(sync_playwright())
+        _browsers.append(playwright.chromium.launch(executable_path=CHROMIUM, args=[*_FLAGS.split(), _NAMES]))
+        _running.callback(_browsers[0].close)
+    return _browsers[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """End Chromium before a test that is not of a browser: while Playwright runs, no other could have an event loop."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or nextitem.get_closest_marker("browser") is None:
+            _running.close()
+            _browsers.clear()
 
 
 @pytest.fixture

@@ -119,9 +119,11 @@ def _faults_by_keyboard(page: Page) -> list[str]:
 def _faults_on(page: Page) -> list[str]:
     """Return what axe-core finds on a page in both themes: rule, and the first elements concerned."""
     page.evaluate(AXE.read_text())
-    violations = page.evaluate("async () => (await axe.run()).violations")
+    violations = page.evaluate("async () => (await axe.run({resultTypes: ['violations']})).violations")
     page.emulate_media(color_scheme="dark")
-    violations += page.evaluate("async () => (await axe.run({runOnly: ['color-contrast']})).violations")
+    violations += page.evaluate(
+        "async () => (await axe.run({runOnly: ['color-contrast'], resultTypes: ['violations']})).violations"
+    )
     page.emulate_media(color_scheme="light")
     return [
         f"{violation['id']}: {', '.join(str(node['target'][0]) for node in violation['nodes'][:3])}"

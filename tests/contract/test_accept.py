@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import httpx
 import pytest
+from tests.startedserver import lasting_administrator
+from tests.startedstore import StartedStore
 
 REFUSED = [
     "application/rdf+xml",
@@ -14,6 +18,12 @@ REFUSED = [
 ]
 SERVED = ["*/*", "application/*", "application/json", "APPLICATION/JSON", "text/html,*/*;q=0.8", "", "*"]
 SERVED += ["application/ld+json, application/json;q=0.5", "application/json;charset=utf-8", "application/json;q=x"]
+
+
+@pytest.fixture(scope="module")
+def administrator(started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with lasting_administrator(started_store, tmp_path_factory.mktemp("accept")) as client:
+        yield client
 
 
 @pytest.mark.parametrize("accept", REFUSED)

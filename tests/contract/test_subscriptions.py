@@ -12,6 +12,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.serving import Json, Served
+from tests.startedserver import lasting_administrator
+from tests.startedstore import StartedStore
 
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
@@ -678,10 +680,17 @@ def test_defaults_of_destinations_are_shown_and_writing_them_back_changes_nothin
     assert changed["incrementalChangeDescription"] == changed["changeDescription"]
 
 
+@pytest.fixture(scope="module")
+def server_of_refusals(started_store: StartedStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """The administrator's client of a server that all requests below leave as it was."""
+    with lasting_administrator(started_store, tmp_path_factory.mktemp("refusals")) as client:
+        yield client
+
+
 @pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_work_is_refused_with_its_place(administrator: httpx.Client, case: str) -> None:
+def test_what_cannot_work_is_refused_with_its_place(server_of_refusals: httpx.Client, case: str) -> None:
     request, hint = WRONG[case]
-    answer = administrator.post("/events/subscriptions", json={k: v for k, v in request.items() if v is not None})
+    answer = server_of_refusals.post("/events/subscriptions", json={k: v for k, v in request.items() if v is not None})
     assert (answer.status_code, answer.json()["code"]) == (400, 400), answer.text
     assert hint in answer.json()["message"]
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { commandsFor } from '../src/app/commands';
-import { keysOfPages } from '../src/app/keys';
+import { keysOfPages, startKeys } from '../src/app/keys';
+import { overlays } from '../src/app/overlays.svelte';
 import { changeNumberOf, partsOfTitle, reasonWithoutAlert } from '../src/words/titles';
 
 test('the palette finds commands by the beginnings of their words, in any order', () => {
@@ -25,4 +26,18 @@ test('a title is parted into what it is about and what it says', () => {
   });
   expect(reasonWithoutAlert('you follow it (alert ActivityFeedAlert)')).toBe('you follow it');
   expect(changeNumberOf('orders: CR-12 announced: column a goes')).toBe('CR-12');
+});
+
+test('what is typed before the palette is there is in it, and no longer when it opens again', () => {
+  const stop = startKeys();
+  const press = (key: string, more: KeyboardEventInit = {}) =>
+    dispatchEvent(new KeyboardEvent('keydown', { key, cancelable: true, ...more }));
+  press('k', { ctrlKey: true });
+  for (const key of ['o', 'r', '?', 'Shift']) press(key);
+  expect([overlays.open, overlays.text]).toEqual(['palette', 'or?']);
+  overlays.close();
+  press('/');
+  expect([overlays.open, overlays.text]).toEqual(['palette', '']);
+  overlays.close();
+  stop();
 });

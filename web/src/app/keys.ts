@@ -63,6 +63,16 @@ export const keysOfPages: readonly { title: string; keys: readonly (readonly [st
   { title: 'Go to', keys: places.map(({ key, label }) => [`g ${key}`, label] as const) },
 ];
 
+/** Type into the palette before its field is there: what a person types at once after ⌘K is not lost. */
+function typeEarly(event: KeyboardEvent): boolean {
+  const isLoaded = document.querySelector('[aria-controls="palette-choices"]') === document.activeElement;
+  if (isLoaded || event.ctrlKey || event.metaKey || event.altKey || event.key.length !== 1) return false;
+  overlays.text += event.key;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  return true;
+}
+
 /** Listen to the keys; returns how to stop. */
 export function startKeys(): () => void {
   let goingUntilMs = 0;
@@ -72,6 +82,7 @@ export function startKeys(): () => void {
       overlays.show('palette');
       return;
     }
+    if (overlays.open === 'palette' && typeEarly(event)) return;
     if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || overlays.open) return;
     if (performance.now() < goingUntilMs) {
       goingUntilMs = 0;

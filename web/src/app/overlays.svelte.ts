@@ -3,8 +3,11 @@ export type Overlay = 'palette' | 'keys';
 
 class Overlays {
   open = $state<Overlay | null>(null);
+  /** What is typed into the palette. */
+  text = $state('');
 
   show(overlay: Overlay): void {
+    if (overlay !== this.open) this.text = '';
     this.open = overlay;
   }
 

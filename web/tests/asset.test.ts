@@ -76,6 +76,17 @@ describe('parts', () => {
     expect(stepsOf(quoted('a."b'))).toEqual(['a."b']);
     expect(quoted('plain')).toBe('plain');
   });
+  it('say which change of them breaks readers', () => {
+    const updated = (name: string) => ({ name, oldValue: 'VARCHAR', newValue: 'INT' });
+    const fieldsUpdated = [updated('columns.a.dataType'), updated('columns.ab.dataType')];
+    const document = { changeDescription: { fieldsUpdated } };
+    const breaking = [{ field: 'columns.a', kind: 'typeNarrowed', text: '' }];
+    const version = { version: 1, atMs: 5, document, breaking } as unknown as Version;
+    expect([...tracesOf([version], 0)].map(([name, trace]) => [name, trace.isBreaking])).toEqual([
+      ['a', true],
+      ['ab', false],
+    ]);
+  });
 });
 
 describe('sample data', () => {

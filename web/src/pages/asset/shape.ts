@@ -88,13 +88,14 @@ export type Traced = {
   kind: 'added' | 'removed' | 'type' | 'changed';
   version: number;
   before?: Member | string;
+  isBreaking?: boolean;
 };
 
 /** Return the last change of each column within a time, by its path in the asset. */
 export function tracesOf(versions: readonly Version[], sinceMs: number): ReadonlyMap<string, Traced> {
   const traces = new Map<string, Traced>();
   const note = (name: string, traced: Traced) => traces.has(name) || traces.set(name, traced);
-  for (const { version, atMs, document } of versions) {
+  for (const { version, atMs, document, breaking } of versions) {
     const change = document.changeDescription;
     if (atMs < sinceMs || !change) continue;
     for (const { name, oldValue } of change.fieldsDeleted ?? [])
@@ -106,7 +107,12 @@ export function tracesOf(versions: readonly Version[], sinceMs: number): Readonl
       const [, column, field] = (name ?? '').match(/^columns\.(.+)\.(\w+)$/) ?? [];
       if (!column || !field) continue;
       const isType = field === 'dataType' && typeof oldValue === 'string';
-      note(column, isType ? { kind: 'type', version, before: oldValue } : { kind: 'changed', version });
+      const isBreaking = breaking.some(({ field: each }) => each === name || name!.startsWith(`${each}.`));
+      note(column, {
+        ...(isType ? { kind: 'type', before: oldValue } : { kind: 'changed' }),
+        version,
+        isBreaking,
+      });
     }
   }
   return traces;

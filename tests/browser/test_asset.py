@@ -34,7 +34,7 @@ def describe(served: Served, asset: Json, text: str) -> None:
         assert client.patch(f"/tables/{asset['id']}", json=operation, headers=PATCH).status_code == 200
 
 
-def test_an_asset_is_followed_and_no_longer_by_undo(served: Served, page: Page, orders: Json) -> None:
+def test_an_asset_is_followed_and_muted_and_no_longer_by_undo(served: Served, page: Page, orders: Json) -> None:
     alice(served, page)
     page.goto(ORDERS)
     expect(page.get_by_role("heading", name="orders", exact=True)).to_be_visible()
@@ -49,6 +49,11 @@ def test_an_asset_is_followed_and_no_longer_by_undo(served: Served, page: Page, 
     expect(follow).to_be_visible()
     with served.administrator() as client:
         assert client.get(f"/tables/{orders['id']}/followers").json()["data"] == []
+    page.get_by_role("button", name="Mute", exact=True).click()
+    expect(page.get_by_role("menuitem", name="well again")).to_have_count(0)  # nothing fails
+    page.get_by_role("menuitem", name="Until something else happens to it").click()
+    page.get_by_role("button", name="Muted until something else happens to it").click()
+    expect(page.get_by_role("button", name="Mute", exact=True)).to_be_visible()
 
 
 def test_a_description_is_edited_says_why_and_never_replaces_what_came_meanwhile(

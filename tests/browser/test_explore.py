@@ -91,7 +91,7 @@ def test_the_lineage_shows_what_reads_a_column_whose_it_is_and_who_would_hear_of
         details = {"columnsLineage": [{**column_edge, "toColumn": f"{export['fullyQualifiedName']}.email"}]}
         ends = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": export["id"], "type": "table"}}
         assert client.put("/lineage", json={"edge": {**ends, "lineageDetails": details}}).status_code == 200
-    alice_at(served, page, "/table/warehouse.shop.public.orders/lineage?column=email")
+    alice_id = alice_at(served, page, "/table/warehouse.shop.public.orders/lineage?column=email")
     expect(page.locator(".svelte-flow__node").filter(has_text="partner_export")).to_contain_text("nobody told")
     people = page.get_by_role("complementary", name="Who owns what reads it")
     expect(people).to_contain_text("no owner: nobody told")
@@ -100,6 +100,12 @@ def test_the_lineage_shows_what_reads_a_column_whose_it_is_and_who_would_hear_of
     page.get_by_label("Column").select_option("id")
     expect(page.get_by_role("row").filter(has_text="partner_export")).to_contain_text("unknown")
     page.get_by_label("Column").select_option("email")
+    expect(people).to_contain_text("Those who may edit orders can announce the removal.")
+    with served.administrator() as client:
+        patch = [{"op": "add", "path": "/owners", "value": [{"id": alice_id, "type": "user"}]}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        assert client.patch(f"/tables/{orders['id']}", json=patch, headers=headers).is_success
+    page.reload()
     people.get_by_role("button", name="Announce the removal").click()
     expect(page).to_have_url(
         f"{served.url}/changes/new?type=table&asset=warehouse.shop.public.orders&kind=removal&column=email"

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cronOf, ruleOf, sayTrigger } from '../src/words/schedules';
+import { cronOf, ruleOf, sayCron, sayTrigger } from '../src/words/schedules';
 
 const scheduled = (cronExpression: string) => ({ triggerType: 'Scheduled' as const, cronExpression });
 
@@ -17,4 +17,14 @@ test.each([
 test('without a schedule it is at once', () => {
   expect(sayTrigger(undefined)).toBe('at once');
   expect(sayTrigger({ triggerType: 'Scheduled', scheduleInfo: 'Weekly' })).toBe('on Mondays 00:00');
+});
+
+test.each([
+  ['0 2 * * *', 'daily 02:00'],
+  ['5 14 * * 7', 'on Sundays 14:05'],
+  ['15 * * * *', 'hourly, 15 minutes past'],
+  ['*/5 * * * *', '*/5 * * * *'],
+  ['@daily', '@daily'],
+])('the crontab line %s runs %s', (cron, words) => {
+  expect(sayCron(cron)).toBe(words);
 });

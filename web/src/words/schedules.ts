@@ -52,3 +52,12 @@ export function sayTrigger(trigger: Trigger | null | undefined): string {
   if (rule.rhythm === 'workdays') return `Monday to Friday ${rule.at}`;
   return rule.rhythm === 'weekly' ? `on ${WEEKDAYS[rule.day % 7]}s ${rule.at}` : 'at set times';
 }
+
+/** Return a schedule of five fields as crontabs have it in words: `daily 02:00`; others as they are. */
+export function sayCron(cron: string): string {
+  const [, minute, hour, day] = /^(\d{1,2}) (\d{1,2}|\*) \* \* ([0-7]|\*)$/.exec(cron.trim()) ?? [];
+  if (minute === undefined || hour === undefined || (hour === '*' && day !== '*')) return cron;
+  if (hour === '*') return `hourly, ${minute} minutes past`;
+  const at = `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+  return day === '*' ? `daily ${at}` : `on ${WEEKDAYS[Number(day) % 7]}s ${at}`;
+}

@@ -1,6 +1,7 @@
 // What else is known of an asset, by its type: how a topic keeps its messages, the code of a procedure, custom properties.
 import type { Entity } from '../../api/assets';
 import { figure } from '../../words/dates';
+import { sayCron } from '../../words/schedules';
 
 export type Detail = { label: string; text: string; href?: string | undefined };
 export type Code = { label: string; text: string };
@@ -10,7 +11,7 @@ export type CustomProperty = {
   description?: string | undefined;
 };
 
-type Kind = 'text' | 'count' | 'bytes' | 'milliseconds';
+type Kind = 'text' | 'count' | 'bytes' | 'milliseconds' | 'schedule';
 const keys: readonly [path: string, label: string, kind?: Kind][] = [
   ['email', 'Mail'],
   ['tableType', 'Kind'],
@@ -33,9 +34,9 @@ const keys: readonly [path: string, label: string, kind?: Kind][] = [
   ['endpointURL', 'Address'],
   ['chartType', 'Kind of chart'],
   ['dataModelType', 'Kind of model'],
-  ['scheduleInterval', 'Runs at'],
+  ['scheduleInterval', 'Runs', 'schedule'],
   ['pipelineType', 'Ingests'],
-  ['airflowConfig.scheduleInterval', 'Runs at'],
+  ['airflowConfig.scheduleInterval', 'Runs', 'schedule'],
   ['metricType', 'Kind of metric'],
   ['unitOfMeasurement', 'Unit'],
   ['granularity', 'Per'],
@@ -83,6 +84,7 @@ export function bytesOf(count: number): string {
   return `${figure(count / 1024 ** power)} ${UNITS[power]}`;
 }
 function asKind(value: unknown, kind: Kind): string {
+  if (kind === 'schedule' && typeof value === 'string') return sayCron(value);
   if (typeof value !== 'number') return wordsOf(value);
   if (kind === 'bytes') return bytesOf(value);
   if (kind !== 'milliseconds') return figure(value);

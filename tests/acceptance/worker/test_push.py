@@ -29,6 +29,7 @@ from tocsin.delivery.channels.push.sender import PushSender
 from tocsin.delivery.transport.egress import egress_of
 from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.delivery.worker.build import push_setup
+from tocsin.model.change_kinds import Frequency
 from tocsin.model.people import SYSTEM
 from tocsin.model.preferences import Absence, Preferences
 from tocsin.store.catalogue.access.revision import PeopleRevision
@@ -141,6 +142,21 @@ async def test_rights_that_are_taken_away_hold_when_a_message_is_sent(store_engi
         async with pushing(store_engine):
             await until(lambda: ("pending", 0) not in statuses(store_engine))
     assert service.bodies == []
+
+
+async def test_who_never_wants_a_kind_in_the_browser_is_not_told_of_it_there(store_engine: Engine) -> None:
+    company, service = watched_company(store_engine), PushService()
+    never = Preferences(kinds={"description": {"Push": Frequency.NEVER}})
+    SqlPreferences(store_engine).put(company.ids["cem"], never, now_ms=1)
+    async with listening(service.post) as url:
+        for name in ("cem", "ana"):
+            service.subscribe(company, name, url, f"/{name}")
+        company.describe("orders", "first", by="dia")
+        notify_all(store_engine)
+        async with pushing(store_engine):
+            await until(lambda: ("pending", 0) not in statuses(store_engine))
+    assert service.titles() == [("/ana", "orders: 1 change")]
+    assert "muted" in reasons(store_engine)
 
 
 async def test_what_comes_in_an_absence_is_one_message_after_it(store_engine: Engine) -> None:

@@ -1,4 +1,7 @@
 // The service worker of web push: it shows what the server sends, and opens Tocsin where a message leads.
+// The tabs that were open before it was there are its own, too: a click finds them.
+self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+
 self.addEventListener('push', (event) => {
   const { title, url, tag } = event.data.json();
   event.waitUntil(self.registration.showNotification(title, { tag, data: { url } }));

@@ -11,13 +11,26 @@ import orjson
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.lines import HEADLINE_LIMIT
 from tocsin.delivery.wording.assets import asset_of
+from tocsin.model.notification import ORDERED_IDS
+from tocsin.model.subscription import Channel
 
 
 def render_push(dispatch: Dispatch, *, base_url: str) -> bytes:
-    """Return the JSON that the service worker shows: ``title``, ``url``, and the ``tag`` of a repeated message."""
+    """Return the JSON that the service worker shows: ``title``, ``url``, and the ``tag`` of a repeated message.
+
+    Its address is that of the newest change in the inbox of its person, or the inbox if it is about several assets.
+    """
     entries = dispatch.entries
     assets = (asset_of(entry.event) for entry in entries)
     names = {asset.entity_id: asset.name[:HEADLINE_LIMIT] for asset in assets}
     count = f"{len(entries):,} {'change' if len(entries) == 1 else 'changes'}"
     title = f"{next(iter(names.values()))}: {count}" if len(names) == 1 else f"{count} of {len(names):,} assets"
-    return orjson.dumps({"title": title, "url": f"{base_url}/inbox", "tag": dispatch.message.id})
+    place = f"/inbox/{_newest_in_inbox(dispatch)}" if len(names) == 1 else "/inbox"
+    return orjson.dumps({"title": title, "url": f"{base_url}{place}", "tag": dispatch.message.id})
+
+
+def _newest_in_inbox(dispatch: Dispatch) -> str:
+    """Return the id that the newest of these changes has in the inbox of the person."""
+    newest = max(dispatch.entries, key=lambda entry: entry.log_offset)
+    bell = Channel.ACTIVITY_FEED.value
+    return ORDERED_IDS.of(newest.log_offset, newest.carried.id, bell, dispatch.message.target)

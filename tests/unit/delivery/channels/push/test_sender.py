@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from tests.push_reader import push_browser, read_push
 from tests.unit.delivery.events import MESSAGE_ID, NOW_MS, dispatch
@@ -12,12 +13,16 @@ from tests.unit.delivery.events import MESSAGE_ID, NOW_MS, dispatch
 from tocsin.delivery.channels.push.sender import PushSender
 from tocsin.delivery.channels.push.vapid import new_vapid_key
 from tocsin.delivery.channels.sender_setup import PushSetup
+from tocsin.delivery.transport.egress import egress_of
+from tocsin.delivery.transport.http_requests import HttpRequests
 from tocsin.delivery.transport.outcome import of_http_status
 from tocsin.delivery.transport.request import Request, Transport
-from tocsin.model.message import Outcome
+from tocsin.model.message import Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.notification import ORDERED_IDS
 from tocsin.model.push_browser import PushBrowser
 from tocsin.model.subscription import Category, Channel, Destination
 
+IN_INBOX = ORDERED_IDS.of(42, "0199c6f2-7c00-7000-8000-000000000001", "ActivityFeed", "dana")
 DESTINATION = Destination(id="d", category=Category.OWNERS, type=Channel.PUSH)
 
 
@@ -33,7 +38,7 @@ class PushService(Transport):
         return of_http_status(self.statuses[host]), b""
 
 
-async def send_to(service: PushService, browsers: Sequence[PushBrowser]) -> tuple[Outcome, list[str]]:
+async def send_to(service: Transport, browsers: Sequence[PushBrowser]) -> tuple[Outcome, list[str]]:
     gone_sessions: list[str] = []
 
     async def browsers_of(user_id: str, now_ms: int) -> Sequence[PushBrowser]:
@@ -57,7 +62,7 @@ async def test_each_browser_reads_which_asset_changed_and_no_value() -> None:
     for host, key in keys.items():
         request = service.requests[host]
         message = json.loads(read_push(request.payload, key))
-        url = "https://tocsin.example.com/inbox"
+        url = f"https://tocsin.example.com/inbox/{IN_INBOX}"
         assert message == {"title": "orders: 1 change", "url": url, "tag": MESSAGE_ID}
         assert b"orders" not in request.payload
         assert request.headers["Authorization"].startswith("vapid t=")
@@ -75,3 +80,25 @@ async def test_a_browser_that_is_gone_is_forgotten_and_one_that_is_away_is_tried
     assert outcome.status_code == 503
     outcome, _ = await send_to(PushService(a=410), [push_browser("https://a/send", key)])
     assert outcome.detail == "no browser"
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "2130706433", "127.1", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]"]
+)
+async def test_no_name_of_a_private_address_is_connected_to(host: str) -> None:
+    browser = push_browser(f"https://{host}/send", generate_private_key(SECP256R1()))
+    async with HttpRequests(egress_of(())) as requests:
+        outcome, gone_sessions = await send_to(requests, [browser])
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason in {OutcomeReason.EGRESS_REFUSED, OutcomeReason.BAD_URL}
+    assert gone_sessions == []
+
+
+@pytest.mark.parametrize(("status", "kind"), [(301, Rejected), (413, Retry), (429, Retry), (500, Retry)])
+async def test_what_a_push_service_refuses_is_told_from_what_comes_later(status: int, kind: type[Outcome]) -> None:
+    browser = push_browser("https://a/send", generate_private_key(SECP256R1()))
+    outcome, gone_sessions = await send_to(PushService(a=status), [browser])
+    assert isinstance(outcome, kind) and gone_sessions == []
+    other_browser = push_browser("https://b/send", generate_private_key(SECP256R1()), session_id="other")
+    outcome, _ = await send_to(PushService(a=status, b=201), [browser, other_browser])
+    assert isinstance(outcome, kind), "what did not reach every browser is not delivered"

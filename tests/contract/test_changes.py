@@ -365,6 +365,20 @@ def test_a_column_renamed_early_is_renamed_in_history_and_in_the_parts_of_the_ch
     assert administrator.get(f"/tables/{orders['id']}/diff?from={newest}&to=0.1").json()["renames"] == []
 
 
+def test_events_in_words_have_times_in_the_zone_of_their_reader(
+    administrator: httpx.Client, world: dict[str, Json], person: Person
+) -> None:
+    announce(administrator, world["orders"])
+    yuki_id, yuki = person("yuki")
+    _, joan = person("joan")
+    assert yuki.put(f"/users/{yuki_id}/preferences", json={"timezone": "Asia/Tokyo"}).is_success
+    for reader, zone in ((yuki, " JST"), (joan, " UTC")):
+        page = reader.get("/events?eventType=changeRequestUpdated&format=tocsin").json()["data"]
+        assert zone in page[0]["title"]
+        assert zone in reader.get("/events?eventType=changeRequestUpdated&format=csv").text
+        assert reader.get(f"/events/{page[0]['id']}?format=tocsin").json()["title"] == page[0]["title"]
+
+
 def test_history_says_how_the_rename_of_an_asset_that_nothing_reads_was_announced(
     administrator: httpx.Client, sqlite_engine: Engine
 ) -> None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from tocsin.delivery.dispatch import NOBODY, Dispatch, PageLink, RenderingAccount
-from tocsin.delivery.lines import clean_line
+from tocsin.delivery.lines import UTC, clean_line
 from tocsin.delivery.rich_text import RichText
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.budget import Budget
@@ -47,11 +47,15 @@ TemplateOf = Callable[[Entry], ChosenTemplate | None]
 
 @dataclass(frozen=True)
 class MessagePlace:
-    """Where a message goes to and its links lead: a channel, the address of Tocsin's page, and what makes its links."""
+    """Where a message goes to and its links lead: a channel, the address of Tocsin's page, and what makes its links.
+
+    ``zone`` is the IANA zone of its times.
+    """
 
     channel: str
     base_url: str
     page_link: PageLink | None = None
+    zone: str = UTC
 
 
 def check_template(template: Template) -> None:
@@ -77,7 +81,7 @@ def render_entry(template: Template, entry: Entry, place: MessagePlace) -> RichT
 
 def context_of(entry: Entry, place: MessagePlace) -> Context:
     """Return what a template can name: upstream's context, and the default text with its reasons."""
-    wire, text = as_default(entry.carried.as_wire()), event_text(entry.event, entry.reasons)
+    wire, text = as_default(entry.carried.as_wire()), event_text(entry.event, entry.reasons, zone=place.zone)
     address = place.base_url + text.asset.page
     return {
         "event": {key: value for key, value in wire.items() if key != "entity"},

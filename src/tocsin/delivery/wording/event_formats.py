@@ -16,6 +16,7 @@ import orjson
 
 from tocsin.clock import to_datetime
 from tocsin.conditions.breaking import reasons_of_event
+from tocsin.delivery.lines import UTC
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.errors import InvalidInput
@@ -105,15 +106,17 @@ def as_default(event: Document, _source: str = "") -> Document:
     return _with_entity(event, DEFAULT_KEYS) | {"idempotencyKey": event["id"]}
 
 
-def as_tocsin(event: Document, _source: str = "") -> Document:
+def as_tocsin(event: Document, _source: str = "", zone: str = UTC) -> Document:
     """Return the event in the default form, what messages say of it, the meaning of each change, and the facts of ours.
+
+    The messages have times in an IANA ``zone``: that of a reader, if one is known.
 
     ``recursive``, as in OpenMetadata 2, says of a deletion, restore or rename that it includes all below the entity.
     """
     change_event = ChangeEvent.model_validate(event)
     places = {key: event[key] for key in (BELOW_COUNT, IMPORTED, PART_OF) if key in event}
     meaning = {"semanticChanges": semantic_changes(change_event), **own_facts(change_event)}
-    text = event_text(change_event)
+    text = event_text(change_event, zone=zone)
     words = {"title": text.headline, "changes": [line.sentence for line in text.lines]}
     return {**as_default(event), **words, **meaning, RECURSIVE: BELOW_COUNT in event, **places}
 

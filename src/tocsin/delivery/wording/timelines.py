@@ -34,13 +34,13 @@ _ANSWERED: Mapping[str, str] = {
 _WAYS: Mapping[str, str] = {AnswerWay.LINK: " by the link in a mail", AnswerWay.CHAT: " by a button in a chat"}
 
 
-def incident_sentence(moment: Document) -> str:
+def incident_sentence(moment: Document, zone: str) -> str:
     """Return what happened to an incident, or what a person did to it and why: ``dana assigned it to ben``."""
     who, joined_name = _who(moment), (moment.get("incident") or {}).get("name") or "another incident"
     sentence = {
         StepKind.OPENED: "a failure opened it",
         StepKind.ACKNOWLEDGED: f"{who} acknowledged it",
-        StepKind.ASSIGNED: f"{who} assigned it to {_name(moment.get('assignee'))}{_absence_text(moment)}",
+        StepKind.ASSIGNED: f"{who} assigned it to {_name(moment.get('assignee'))}{_absence_text(moment, zone)}",
         StepKind.RESOLVED: f"{who} resolved it",
         StepKind.MERGED: f"{who} merged it with {joined_name}",
         StepKind.SPLIT: f"{who} split it from {joined_name}",
@@ -52,13 +52,13 @@ def incident_sentence(moment: Document) -> str:
     return _with_comment(f"{sentence}{cause}", moment)
 
 
-def _absence_text(moment: Document) -> str:
+def _absence_text(moment: Document, zone: str) -> str:
     """Return that it is meant for a person who is away: for whom another one stands in, or nobody."""
     until_ms, person = moment.get("awayUntil"), moment.get("for")
     if not isinstance(until_ms, int) or person is None:
         return ""
     is_their_own = person.get("id") == (moment.get("assignee") or {}).get("id")
-    return f"{'' if is_their_own else f' for {_name(person)}'}, who is away until {moment_text(until_ms)}"
+    return f"{'' if is_their_own else f' for {_name(person)}'}, who is away until {moment_text(until_ms, zone)}"
 
 
 def message_sentence(moment: Document, phrase: str) -> str:

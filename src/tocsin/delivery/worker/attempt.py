@@ -317,7 +317,7 @@ class MessageAttempt:
         """Return a message in the words of templates, and what was wrong with one."""
         if dispatch.message.channel not in WORDED:
             return dispatch, ""
-        place = MessagePlace(dispatch.message.channel, self._parts.base_url, dispatch.page_link)
+        place = MessagePlace(dispatch.message.channel, self._parts.base_url, dispatch.page_link, dispatch.zone)
         system = await self._book.system_templates()
         work = partial(word_message, dispatch, self._routes, system, place, self._parts.renderings.accounts)
         return await self._parts.renderings.run(dispatch.payer, work) if has_templates(self._routes, system) else work()

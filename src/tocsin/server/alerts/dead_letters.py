@@ -13,11 +13,11 @@ from typing import NamedTuple
 from tocsin.delivery.channels.rehearsal import Rehearsed, rehearsed_requests
 from tocsin.delivery.channels.sender_setup import SenderSetup
 from tocsin.delivery.dispatch import Dispatch, without_dropped
+from tocsin.delivery.lines import UTC
 from tocsin.delivery.templates.accounts import TemplateAccounts
 from tocsin.delivery.templates.choice import shares_of, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.request import Recorder
-from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.guidance import guidance_of
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.references import is_uuid
@@ -27,7 +27,7 @@ from tocsin.model.own_address import own_address_of, shown_target
 from tocsin.model.phrases import name_hint, suggestion_for
 from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
 from tocsin.model.subscription import Channel, Destination, EventSubscription
-from tocsin.server.alerts.event_shape import event_shape
+from tocsin.server.alerts.event_shape import Worded, event_shape, word_entry
 from tocsin.server.alerts.explanation_json import attempt_json
 from tocsin.server.alerts.explanations import editable_alerts, may_edit_alert, visible_alerts
 from tocsin.server.alerts.time_arguments import moment
@@ -134,16 +134,21 @@ def found_letter(message_id: str, caller: Caller) -> DeadLetter:
 
 
 class ListedLetter(NamedTuple):
-    """A dead letter, with its alert if that is still there."""
+    """A dead letter, with its alert if that is still there, and the zone of who reads it."""
 
     letter: DeadLetter
     alert: EventSubscription | None
+    zone: str = UTC
 
     @property
     def destination(self) -> Destination | None:
         """Return its destination, if that is still there."""
         destinations = self.alert.destinations if self.alert else ()
         return next((one for one in destinations if one.id == self.letter.destination_id), None)
+
+    def events_json(self) -> list[Document]:
+        """Return its events, in words with times in the reader's zone."""
+        return [json_of(_EVENT, word_entry(entry, self.zone)) for entry in self.letter.entries]
 
     @property
     def alert_name(self) -> str | None:
@@ -166,10 +171,10 @@ _DESTINATION: Shape[ListedLetter] = {
     "category": (nullable(TEXT), lambda listed: listed.destination.category.value if listed.destination else None),
     "type": (either(*Channel), lambda listed: listed.letter.channel),
 }
-_EVENT: Shape[Entry] = {
+_EVENT: Shape[Worded[Entry]] = {
     **event_shape("id"),
-    "offset": (COUNT, lambda entry: entry.log_offset),
-    "title": (TEXT, lambda entry: event_text(entry.event).headline),
+    "offset": (COUNT, lambda worded: worded.entry.log_offset),
+    "title": (TEXT, lambda worded: worded.text.headline),
     **event_shape("eventType", "entityType", "entityFullyQualifiedName"),
 }
 DEAD_LETTER: Shape[ListedLetter] = {
@@ -185,15 +190,16 @@ DEAD_LETTER: Shape[ListedLetter] = {
     "createdAt": (TIME, lambda listed: listed.letter.created_at_ms),
     "updatedAt": (TIME, lambda listed: listed.letter.updated_at_ms),
     "notificationCount": (COUNT, lambda listed: listed.letter.notification_count),
-    "events": (array(schema_of(_EVENT)), lambda listed: [json_of(_EVENT, one) for one in listed.letter.entries]),
+    "events": (array(schema_of(_EVENT)), lambda listed: listed.events_json()),
 }
 """A dead letter as a list shows it."""
 
 
 def letters_json(letters: Sequence[DeadLetter], caller: Caller) -> list[Document]:
     """Return dead letters as a list shows them."""
+    zone = caller.zone
     alerts = {one: caller.parts.subscriptions.find(one) for one in {letter.subscription_id for letter in letters}}
-    return [json_of(DEAD_LETTER, ListedLetter(letter, alerts[letter.subscription_id])) for letter in letters]
+    return [json_of(DEAD_LETTER, ListedLetter(letter, alerts[letter.subscription_id], zone)) for letter in letters]
 
 
 def attempts_json(message_id: str, caller: Caller) -> list[Document]:
@@ -242,7 +248,7 @@ def _in_template_words(dispatch: Dispatch, caller: Caller) -> Dispatch:
     stored = caller.parts.alert_stores.routes
     keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
     routes = {alert: stored.of(alert) for alert, _ in keys}
-    place = MessagePlace(dispatch.message.channel, caller.parts.settings.base_url())
+    place = MessagePlace(dispatch.message.channel, caller.parts.settings.base_url(), zone=dispatch.zone)
     routes_by_key = {(alert, destination): routes[alert].get(destination) for alert, destination in keys}
     guidance = guidance_of(dispatch, routes_by_key)
     sized = replace(dispatch, shares=shares_of(routes_by_key), guidance=guidance)

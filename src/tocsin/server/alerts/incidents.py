@@ -127,7 +127,7 @@ def moments_of(incident: AlertIncident, steps: Sequence[AlertIncidentStep], call
     visible = visible_incidents(caller, list(joined.values()))
     names = {one.id: IncidentName(one.id, one.number) for one in visible if one}
     own_steps = [one for one in steps if one.other_id != incident.lead_id or one.incident_id in names]
-    return list(_moments(incident, own_steps, (references, names)))
+    return list(_moments(incident, own_steps, (references, names), caller.zone))
 
 
 def _author_of(step: AlertIncidentStep) -> Document:
@@ -138,9 +138,10 @@ def _moments(
     incident: AlertIncident,
     steps: Sequence[AlertIncidentStep],
     names: tuple[Mapping[str, Document], Mapping[str, IncidentName]],
+    zone: str,
 ) -> Iterator[Document]:
     references, incident_names = names
-    yield _moment(StepKind.OPENED, incident.opened_at_ms, incident.opened_event_id)
+    yield _moment(StepKind.OPENED, incident.opened_at_ms, incident.opened_event_id, {}, zone)
     for step in steps:
         details: Document = {}
         if step.kind is not StepKind.REMINDED:  # nobody did it
@@ -154,14 +155,14 @@ def _moments(
         joined_name = incident_names.get(joined_id or "")
         details |= {"incident": _name_json(joined_name)} if joined_name else {}
         details |= {key: text for key, text in (("comment", step.comment), ("reason", step.reason)) if text}
-        yield _moment(step.kind, step.at_ms, step.event_id, details)
+        yield _moment(step.kind, step.at_ms, step.event_id, details, zone)
     if incident.recovered_event_id is not None and incident.resolved_at_ms is not None:
-        yield _moment(StepKind.RECOVERED, incident.resolved_at_ms, incident.recovered_event_id)
+        yield _moment(StepKind.RECOVERED, incident.resolved_at_ms, incident.recovered_event_id, {}, zone)
 
 
-def _moment(kind: StepKind, at_ms: int, event_id: str | None, details: Document | None = None) -> Document:
-    moment = {"kind": kind.value, "timestamp": at_ms, "eventId": event_id} | (details or {})
-    return moment | {"says": incident_sentence(moment)}
+def _moment(kind: StepKind, at_ms: int, event_id: str | None, details: Document, zone: str) -> Document:
+    moment = {"kind": kind.value, "timestamp": at_ms, "eventId": event_id} | details
+    return moment | {"says": incident_sentence(moment, zone)}
 
 
 class NamedIncident(NamedTuple):

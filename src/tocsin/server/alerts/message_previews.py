@@ -78,7 +78,7 @@ def message_preview(request: Document, caller: Caller) -> Document:
     )
     entry = replace(entry_of(request, caller), reasons=(reason,))
     if channel is Channel.ACTIVITY_FEED:
-        return _bell_message(entry)
+        return _bell_message(entry, caller.zone)
     if channel is Channel.WEBHOOK:
         return _json_message(entry, request, caller)
     route = Route(
@@ -100,15 +100,15 @@ def _readable_message(entry: Entry, route: Route, caller: Caller) -> Document:
     dispatch = trial_dispatch(route.destination, "", entry.event, caller.parts.clock.now_ms())
     routed_dispatch = along_route(replace(dispatch, entries=(entry,)), route, routes, route.zone)
     system_templates = caller.parts.alert_stores.routes.system_templates()
-    place = MessagePlace(channel.value, base_url)
+    place = MessagePlace(channel.value, base_url, zone=route.zone)
     worded_dispatch, problem = word_message(routed_dispatch, routes, system_templates, place, _ACCOUNTS)
     message = PREVIEWS[channel](worded_dispatch, base_url)
     return {**message, "templateError": problem} if problem else message
 
 
-def _bell_message(entry: Entry) -> Document:
-    """Return what the bell shows: title, changes and why."""
-    text = event_text(entry.event, entry.reasons)
+def _bell_message(entry: Entry, zone: str) -> Document:
+    """Return what the bell shows to a reader in an IANA ``zone``: title, changes and why."""
+    text = event_text(entry.event, entry.reasons, zone=zone)
     return {"title": text.headline, "changes": [line.sentence for line in text.lines], "reason": text.why}
 
 

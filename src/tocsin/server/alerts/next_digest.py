@@ -64,7 +64,7 @@ def _composed_digest(dispatch: Dispatch, routes: Routes, zone: str | None, calle
     if said_dispatch is None:
         return None
     whole_dispatch = along_route(said_dispatch, route, own_routes, zone or route.zone)
-    place = MessagePlace(dispatch.message.channel, base_url)
+    place = MessagePlace(dispatch.message.channel, base_url, zone=zone or route.zone)
     worded_dispatch, _ = word_message(whole_dispatch, own_routes, stores.routes.system_templates(), place, _ACCOUNTS)
     channel = Channel(dispatch.message.channel)
     return NextDigest(

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import as_upstream
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
@@ -27,7 +26,7 @@ from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.events import visible_parts
 from tocsin.server.access.permissions import visible_document
 from tocsin.server.alert_stores import with_streaks
-from tocsin.server.alerts.event_shape import event_shape
+from tocsin.server.alerts.event_shape import Worded, event_shape
 from tocsin.server.http.answer_shapes import Shape
 from tocsin.server.http.json_schema import COUNT, TEXT, either, nullable
 from tocsin.server.request import Caller
@@ -187,20 +186,20 @@ def typed_json(status: str, events: Sequence[Document]) -> list[Document]:
     return [{"status": status, "data": [one], "timestamp": one["timestamp"]} for one in events]
 
 
-LOG_ENTRY: Shape[LogEntry] = {
+LOG_ENTRY: Shape[Worded[LogEntry]] = {
     **event_shape("timestamp"),
-    "offset": (COUNT, lambda entry: entry.place.log_offset),
+    "offset": (COUNT, lambda worded: worded.entry.place.log_offset),
     **event_shape("eventId", "eventType", "entityType", "entityFullyQualifiedName"),
-    "title": (TEXT, lambda entry: event_text(entry.event).headline),
-    "channel": (either(*Channel), lambda entry: entry.channel),
-    "recipient": (TEXT, lambda entry: entry.recipient),
-    "destinationId": (nullable(TEXT), lambda entry: entry.destination_id),
-    "messageId": (nullable(TEXT), lambda entry: entry.message_id),
-    "status": (either(*MessageStatus), lambda entry: entry.status or "delivered"),
-    "attemptCount": (nullable(COUNT), lambda entry: entry.attempt_count),
-    "lastAttemptAt": (nullable(COUNT), lambda entry: entry.attempted_at_ms),
-    "reason": (nullable(TEXT), lambda entry: entry.reason),
-    "statusCode": (nullable(COUNT), lambda entry: entry.status_code),
+    "title": (TEXT, lambda worded: worded.text.headline),
+    "channel": (either(*Channel), lambda worded: worded.entry.channel),
+    "recipient": (TEXT, lambda worded: worded.entry.recipient),
+    "destinationId": (nullable(TEXT), lambda worded: worded.entry.destination_id),
+    "messageId": (nullable(TEXT), lambda worded: worded.entry.message_id),
+    "status": (either(*MessageStatus), lambda worded: worded.entry.status or "delivered"),
+    "attemptCount": (nullable(COUNT), lambda worded: worded.entry.attempt_count),
+    "lastAttemptAt": (nullable(COUNT), lambda worded: worded.entry.attempted_at_ms),
+    "reason": (nullable(TEXT), lambda worded: worded.entry.reason),
+    "statusCode": (nullable(COUNT), lambda worded: worded.entry.status_code),
 }
 """One line of an alert's log."""
 

@@ -28,16 +28,16 @@ _HEADERS = (
 )
 
 
-def events_csv(entries: Sequence[LoggedEvent]) -> str:
+def events_csv(entries: Sequence[LoggedEvent], zone: str) -> str:
     """Return a line of headers and a row for each event.
 
-    ``time`` is in UTC, ``summary`` the headline of messages, ``breaking`` is ``true`` or ``false``, its reasons are in
-    words, and ``reason`` is why the change was made, as its author says.
+    ``time`` is in UTC, ``summary`` the headline of messages with times in an IANA ``zone``, ``breaking`` is ``true`` or
+    ``false``, its reasons are in words, and ``reason`` is why the change was made, as its author says.
     """
-    return write_sheet([_HEADERS, *map(_row, entries)])
+    return write_sheet([_HEADERS, *(_row(one, zone) for one in entries)])
 
 
-def _row(logged: LoggedEvent) -> tuple[str, ...]:
+def _row(logged: LoggedEvent, zone: str) -> tuple[str, ...]:
     event = logged.event
     reasons = reasons_of_event(event)
     versions = (event.previous_version, event.current_version)
@@ -50,7 +50,7 @@ def _row(logged: LoggedEvent) -> tuple[str, ...]:
         event.entity_fully_qualified_name or "",
         event.user_name or "",
         *("" if version is None else str(version) for version in versions),
-        event_text(event).headline,
+        event_text(event, zone=zone).headline,
         str(bool(reasons)).lower(),
         "; ".join(list_in_words(reasons)),
         event.reason or "",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Annotated, Literal
 from uuid import UUID
@@ -16,7 +17,7 @@ from tocsin.clock import LATEST_MS
 from tocsin.conditions.breaking import MAY_BREAK, reasons_of_event
 from tocsin.conditions.changes import CATEGORIES
 from tocsin.conditions.event_aliases import NAMES, NamedTypes, named_types_of
-from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_default, as_upstream
+from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_default, as_tocsin, as_upstream
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.model.change import FOR_ALERTS, ChangeEvent, EventType, LoggedEvent
@@ -223,8 +224,8 @@ def read_event(event_id: PathId, caller: Asked, request: Request, *, asked_forma
     if linked_format is not None:
         return graph_answer(event_context(), [_event_node(logged)], linked_format)
     if asked_format == "csv":
-        return _csv_answer([logged])
-    return json_answer(_event_json(logged, caller, asked_format))
+        return _csv_answer([logged], caller.zone)
+    return json_answer(_renderer_of(asked_format, caller)(logged.event.as_wire(), caller.root))
 
 
 def parse_event_types(text: str, parameter: str = "eventType") -> NamedTypes:
@@ -276,17 +277,18 @@ def _page_answer(
 ) -> Response:
     linked_format = _linked_format(query.format, request)
     if linked_format is None and query.format != "csv":
-        return json_answer({"data": [_event_json(one, caller, query.format) for one in entries], "paging": paging})
+        render = _renderer_of(query.format, caller)
+        return json_answer({"data": [render(one.event.as_wire(), caller.root) for one in entries], "paging": paging})
     headers = {LOG_OFFSET: str(paging["offset"])}
     if "after" in paging:
         headers |= next_page(request, after=paging["after"])
     if linked_format is None:
-        return _csv_answer(entries, headers)
+        return _csv_answer(entries, caller.zone, headers)
     return graph_answer(event_context(), [_event_node(one) for one in entries], linked_format, headers)
 
 
-def _csv_answer(entries: Sequence[LoggedEvent], headers: Mapping[str, str] | None = None) -> Response:
-    return Response(events_csv(entries), media_type="text/csv", headers={**VARY, **(headers or {})})
+def _csv_answer(entries: Sequence[LoggedEvent], zone: str, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(events_csv(entries, zone), media_type="text/csv", headers={**VARY, **(headers or {})})
 
 
 def _linked_format(name: EventFormat | None, request: Request) -> Format | None:
@@ -301,5 +303,7 @@ def _event_node(logged: LoggedEvent) -> Node:
     return event_node(as_default(event.as_wire()), by_bot=logged.derived.get("isBot") is True, reason=event.reason)
 
 
-def _event_json(logged: LoggedEvent, caller: Caller, shape: EventFormat | None) -> Document:
-    return EVENT_FORMATS.get(shape or "", as_upstream)(logged.event.as_wire(), caller.root)
+def _renderer_of(shape: EventFormat | None, caller: Caller) -> Callable[[Document, str], Document]:
+    """Return what makes an event's JSON in a format; what messages say of it has times in the caller's zone."""
+    render = EVENT_FORMATS.get(shape or "", as_upstream)
+    return partial(as_tocsin, zone=caller.zone) if render is as_tocsin else render

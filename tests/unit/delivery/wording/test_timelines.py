@@ -21,6 +21,10 @@ _AT_MS = 1_796_810_400_000
         ({"kind": "opened"}, "a failure opened it"),
         ({"kind": "acknowledged", "user": ANA, "comment": "ok"}, "ana acknowledged it: “ok”"),
         ({"kind": "assigned", "user": ANA, "assignee": BEN}, "ana assigned it to ben"),
+        (
+            {"kind": "assigned", "user": ANA, "assignee": ANA, "for": BEN, "awayUntil": 1_797_228_800_000},
+            "ana assigned it to ana for ben, who is away until 2026-12-14 07:13 CET",
+        ),
         ({"kind": "resolved", "user": ANA, "reason": "MissingData"}, "ana resolved it as missing data"),
         ({"kind": "merged", "user": ANA, "incident": {"name": "INC-7"}}, "ana merged it with INC-7"),
         ({"kind": "split", "user": ANA}, "ana split it from another incident"),
@@ -29,12 +33,12 @@ _AT_MS = 1_796_810_400_000
     ],
 )
 def test_what_happened_to_an_incident_is_a_sentence(moment: dict[str, Any], says: str) -> None:
-    assert incident_sentence(moment) == says
+    assert incident_sentence(moment, "Europe/Berlin") == says
 
 
 def test_every_kind_of_moment_has_a_sentence() -> None:
     for kind in StepKind:
-        assert " " in incident_sentence({"kind": kind.value, "user": ANA})
+        assert " " in incident_sentence({"kind": kind.value, "user": ANA}, "UTC")
     for request_kind in RequestStepKind:
         assert " " in request_sentence({"kind": request_kind.value, "user": ANA}, "UTC", str)
     for verdict in ConsumerVerdict:

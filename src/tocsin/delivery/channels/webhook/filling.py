@@ -79,7 +79,7 @@ def filled_config(
     """Return what a webhook's templates make of a message; address and headers are filled in with its first event."""
     if not is_templated(config):
         return FilledConfig(config)
-    filling = _Filling(MessagePlace(Channel.WEBHOOK, source), dispatch, accounts)
+    filling = _Filling(MessagePlace(Channel.WEBHOOK, source, zone=dispatch.zone), dispatch, accounts)
     payloads = dict(filling.bodies(config.body_template)) if config.body_template is not None else {}
     lines = {
         "headers": dict(filling.values("headers", config.headers, _in_header)),

@@ -26,6 +26,7 @@ from tocsin.server.access.events import visible_parts
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts import progress
+from tocsin.server.alerts.event_shape import word_entry
 from tocsin.server.alerts.explanations import editable_alerts, may_edit_alert, visible_alerts
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.answer_shapes import json_of
@@ -174,7 +175,9 @@ def list_logs(
 
     page = visible_page(read, partial(visible_parts, caller.visibility), limit)
     paging = {"after": place_text(*page.last.place)} if page.has_more and page.last else {}
-    return answer({"data": [json_of(progress.LOG_ENTRY, one) for one in page.entries], "paging": paging})
+    zone = caller.zone
+    entries = [word_entry(one, zone) for one in page.entries]
+    return answer({"data": [json_of(progress.LOG_ENTRY, one) for one in entries], "paging": paging})
 
 
 def _failed_page(

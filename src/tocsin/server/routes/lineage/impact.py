@@ -11,7 +11,7 @@ from typing import Annotated, cast
 
 from fastapi import Query, Response
 
-from tocsin.flow.resolve.impact import Reached, counts, used_columns
+from tocsin.flow.resolve.impact import Reached, counts, readers_of, used_columns
 from tocsin.model import fqn as names
 from tocsin.model.change import ChangeEvent
 from tocsin.model.columns import changed_columns, column_fqns, missing_column, relative_fqns_by_spelling
@@ -60,7 +60,10 @@ def impact(
     limit: Most = MOST_ASSETS,
     columns: Columns = None,
 ) -> Response:
-    """Return everything downstream by type and level, with owners; ``columns`` (comma list) narrows it."""
+    """Return everything downstream by type and level, with owners.
+
+    ``columns`` (comma list) narrows it to what uses one of them, or may: what is known to use none is left out.
+    """
     row = kind_of_type(entity_type)
     document = visible_document(row, key, caller, include="all")
     root = reference_to(row.name, document)
@@ -84,9 +87,10 @@ def _impact_json(caller: Caller, question: _Question) -> Document:
         question.root["id"],
         *(asset["id"] for asset in visible_references(caller, (one.asset for one in walk.reached))),
     }
-    reached_assets = [one for one in walk.reached if one.asset["id"] in visible]
+    reader_ids = readers_of(walk, question.root["id"], question.columns)
+    reached_assets = [one for one in walk.reached if one.asset["id"] in visible and one.asset["id"] in reader_ids]
     uses = used_columns(walk.edges, question.columns) if question.columns else None
-    owners = reader.owners(visible - {question.root["id"]})
+    owners = reader.owners({one.asset["id"] for one in reached_assets})
     mark_deleted(list(owners.values()), caller)
     people = reader.people(owner for some in owners.values() for owner in some)
     assets = [_asset_json(caller, one, owners, visible) | _use(one, uses) for one in reached_assets]

@@ -6,7 +6,7 @@ Every suggestion is evaluated on recorded events; none is guessed. ``store/outbo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tocsin.alerts.explanations.matching import match_trace
@@ -16,8 +16,10 @@ from tocsin.conditions.fields import values_of
 from tocsin.conditions.nodes import Node
 from tocsin.conditions.parse import parse
 from tocsin.conditions.syntax import literal_text
-from tocsin.model.change import LoggedEvent
+from tocsin.delivery.wording.paths import words_of_path
+from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.match_result import Firing
+from tocsin.model.phrases import in_words
 from tocsin.model.subscription import EventSubscription, FilteringRules
 
 MOST_SUGGESTIONS = 8
@@ -30,6 +32,15 @@ _ALWAYS = (
     ("only Tier1 and Tier2", "matchAnyTier({'Tier.Tier1', 'Tier.Tier2'})"),
     ("only the first of several failures", "testStatus == null && pipelineStatus == null || firstFailure()"),
 )
+
+_EVENTS: Mapping[str, str] = {
+    EventType.ENTITY_CREATED: "new assets",
+    EventType.ENTITY_UPDATED: "changes of assets that exist",
+    EventType.ENTITY_RESTORED: "restored assets",
+    EventType.ENTITY_SOFT_DELETED: "deletions that can be undone",
+    EventType.ENTITY_DELETED: "permanent deletions",
+    EventType.TEST_CASE_FAILURE: "failed tests",
+}
 
 
 Fired = tuple[LoggedEvent, Firing]
@@ -100,7 +111,7 @@ def _conditions(fired: Sequence[Fired], notified: int) -> Iterator[tuple[str, st
     candidates: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
         ("entityFullyQualifiedName", lambda name: (f"without {name}", f"!matchAnyEntityFqn({literal_text(name)})")),
         ("userName", lambda name: (f"without changes by {name}", f"!matchUpdatedBy({literal_text(name)})")),
-        ("eventType", lambda name: (f"without {name}", f"eventType != {literal_text(name)}")),
+        ("eventType", lambda name: (f"without {_event_words(name)}", f"eventType != {literal_text(name)}")),
         ("service", lambda name: (f"without the service {name}", f"!matchAnyService({literal_text(name)})")),
     )
     for field, condition in candidates:
@@ -108,8 +119,13 @@ def _conditions(fired: Sequence[Fired], notified: int) -> Iterator[tuple[str, st
             yield condition(value)
     for value, in_app, opened_count in _heavy("fieldChanged", fired, notified, least=0.05):
         if not opened_count and "." not in value:
-            says = f"without {value}, which nobody opens" if in_app else f"without {value}"
+            says = f"without changes of {words_of_path([value])}{', which nobody opens' if in_app else ''}"
             yield says, f"!matchAnyFieldChange({literal_text(value)})"
+
+
+def _event_words(event_type: str) -> str:
+    """Return what people call the events of a type: ``new assets``, ``events of kind test case failure``."""
+    return _EVENTS.get(event_type) or f"events of kind {in_words(event_type)}"
 
 
 def _heavy(

@@ -57,7 +57,15 @@ def test_of_what_no_app_shows_nobody_opens_anything() -> None:
 
     log = [*(firing_in_no_app(n, "columns.a.tags") for n in range(9)), firing_in_no_app(20, "description")]
     says = {one.condition: one.says for one in suggestions(log)}
-    assert says["!matchAnyFieldChange('columns')"] == "without columns"
+    assert says["!matchAnyFieldChange('columns')"] == "without changes of columns"
+
+
+def test_suggestions_are_said_in_plain_words() -> None:
+    log = [firing_of(n, eventType="entityUpdated", **update_of("extension")) for n in range(9)]
+    log += [firing_of(20, eventType="entityCreated", **update_of("displayName"))]
+    says = {one.condition: one.says for one in suggestions(log)}
+    assert says["!matchAnyFieldChange('extension')"] == "without changes of custom properties, which nobody opens"
+    assert says["eventType != 'entityUpdated'"] == "without changes of assets that exist"
 
 
 def test_the_first_failure_only() -> None:

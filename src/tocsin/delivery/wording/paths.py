@@ -58,8 +58,8 @@ _NESTED, _TESTED = "children", "entityLink"
 def words_of_path(path: list[str]) -> str:
     """Return the words for a path: ``columns.email.description`` is "description of column email"."""
     head, *steps = path
-    if head == EXTENSION and steps:
-        return clean_line(f"custom property {'.'.join(steps)}")
+    if head == EXTENSION:
+        return clean_line(f"custom property {'.'.join(steps)}") if steps else "custom properties"
     if head in SCHEMAS:
         return _words_in_schema(head, steps)
     if path == [_TESTED]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import httpx
 import pytest
@@ -16,6 +17,9 @@ from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 __all__ = ["alice", "bob", "person"]  # fixtures
+
+from tocsin.catalogue.feed.thread_writes import task_end_of
+from tocsin.model.task import TaskState
 
 User = tuple[str, httpx.Client]
 EMAIL_COLUMN = EMAIL.removesuffix("::description>") + ">"
@@ -149,6 +153,26 @@ def test_all_of_one_person_are_accepted_and_others_stay(
     assert len(alice[1].put("/suggestions/reject-all", params=query).json()) == 1
     assert alice[1].put("/suggestions/reject-all", params=query).json() == []
     assert texts(alice[1]) == ["Hers."]
+
+
+def test_all_of_one_person_are_accepted_in_one_transaction_or_none_is(
+    owned: Json, alice: User, bob: User, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suggest(bob[1], "First.")
+    suggest(bob[1], "Second.", about=ORDERS)
+    query = {"userId": bob[0], "entityFQN": owned["fullyQualifiedName"]}
+    ends = count()
+
+    def task_end_but_the_second(state: TaskState, comment: str | None, details: Json) -> Json:
+        if next(ends) == 1:
+            raise RuntimeError("crash")
+        return task_end_of(state, comment, details)
+
+    monkeypatch.setattr("tocsin.catalogue.feed.task_operations.task_end_of", task_end_but_the_second)
+    assert alice[1].put("/suggestions/accept-all", params=query).status_code == 500
+    assert len(texts(alice[1])) == 2, "the first is open as well"
+    assert "First." not in alice[1].get(f"/tables/{owned['id']}?fields=columns").text
+    assert len(alice[1].put("/suggestions/accept-all", params=query).json()) == 2
 
 
 def test_of_all_those_are_accepted_that_the_caller_may_decide(

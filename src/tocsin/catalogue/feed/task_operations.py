@@ -25,7 +25,7 @@ from tocsin.catalogue.feed.thread_writes import (
     with_event,
     with_post,
 )
-from tocsin.errors import Conflict, InvalidInput, NotFound
+from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.ports import Hold
@@ -43,6 +43,7 @@ from tocsin.model.thread import FACTS, StoredThread, TaskStatus, ThreadType
 
 _EDITABLE = frozenset("displayName description priority assignees reviewers dueDate externalReference tags".split())
 _OF_FACTS = ("displayName", "priority", "dueDate", "externalReference", "tags")
+_MOST_REFUSED = 50
 Value = Any  # Any: whatever JSON was sent
 
 
@@ -86,21 +87,39 @@ class TaskWrites:
         Conflict : the transition does not lead on from where the task is, or its asset is deleted
         InvalidInput : the task is to write a value, and there is none
         """
+        return self._writes.within(lambda record: _decide(record, thread_id, decision), actor=actor)
 
-        def work(record: Record) -> Written:
-            thread, asset = _find_task(record, thread_id, Hold.CHANGE)
-            if not approvals.is_approval(thread) and not is_nobodys(thread.task, asset):
-                rights.check_concerned(record, thread, asset, f"{decision.transition.id} the task")
-            transition = _transition_from(thread, decision.transition)
-            if asset.is_deleted:
-                raise Conflict(f"{asset.entity_type} {asset.fqn} is deleted")
-            if approvals.is_approval(thread):
-                return approvals.decide_approval(record, thread, asset, transition, decision.comment)
-            if transition is REOPEN:
-                return _reopen(record, thread, asset, decision)
-            return _end(record, thread, asset, replace(decision, transition=transition))
+    def decide_all(
+        self, thread_ids: Sequence[str], decision: Decision, *, actor: Actor
+    ) -> tuple[list[str], list[TocsinError]]:
+        """Take tasks through a transition, in this order and in one transaction: all of them, or after a fault none.
 
-        return self._writes.within(work, actor=actor)
+        Those that ``decide`` refuses are left out, as if they had not been named; returns ids of the others, and why
+        those were refused.
+
+        Raises
+        ------
+        TocsinError : more than ``_MOST_REFUSED`` were refused; nothing is written
+        """
+        decidable_ids, refusals = list(thread_ids), list[TocsinError]()
+
+        def work(record: Record) -> None:
+            for thread_id in decidable_ids:
+                try:
+                    _decide(record, thread_id, decision)
+                except (InvalidInput, Conflict, Forbidden, NotFound) as error:
+                    raise _Refusal(thread_id, error) from error
+
+        while decidable_ids:
+            try:
+                self._writes.within(work, actor=actor)
+                break
+            except _Refusal as refusal:
+                decidable_ids.remove(refusal.thread_id)
+                refusals.append(refusal.error)
+                if len(refusals) > _MOST_REFUSED:
+                    raise refusal.error from refusal
+        return decidable_ids, refusals
 
     def edit(self, thread_id: str, edits: Document, *, actor: Actor) -> Written:
         """Set these keys of an open task: ``assignees``, by name or reference, or ``priority``."""
@@ -147,6 +166,28 @@ class TaskWrites:
             return _change(record, (thread, asset), edits)
 
         return self._writes.within(work, actor=actor)
+
+
+class _Refusal(Exception):
+    """Ends the transaction of many tasks, one of which was refused."""
+
+    def __init__(self, thread_id: str, error: TocsinError) -> None:
+        super().__init__(error.message)
+        self.thread_id, self.error = thread_id, error
+
+
+def _decide(record: Record, thread_id: str, decision: Decision) -> Written:
+    thread, asset = _find_task(record, thread_id, Hold.CHANGE)
+    if not approvals.is_approval(thread) and not is_nobodys(thread.task, asset):
+        rights.check_concerned(record, thread, asset, f"{decision.transition.id} the task")
+    transition = _transition_from(thread, decision.transition)
+    if asset.is_deleted:
+        raise Conflict(f"{asset.entity_type} {asset.fqn} is deleted")
+    if approvals.is_approval(thread):
+        return approvals.decide_approval(record, thread, asset, transition, decision.comment)
+    if transition is REOPEN:
+        return _reopen(record, thread, asset, decision)
+    return _end(record, thread, asset, replace(decision, transition=transition))
 
 
 def _document_of(record: Record, request: TaskRequest, asset: Stored) -> Document:

@@ -28,10 +28,15 @@ def decide_task(thread: Document, decision: Decision, caller: Caller) -> None:
     Forbidden : the caller may not
     Conflict : the transition does not lead on from where the task is
     """
+    check_decision(thread, decision, caller)
+    count_post([decision.comment, decision.new_value], caller)
+    caller.parts.discussion.task_writes.decide(thread["id"], decision, actor=caller.actor)
+
+
+def check_decision(thread: Document, decision: Decision, caller: Caller) -> None:
+    """Refuse a decision of who may not edit what it writes. Raises ``Forbidden``."""
     key = value_key_of(thread)
     if key is not None and (decision.transition in (APPROVE, COMPLETE) or not thread["task"]["assignees"]):
         asset = thread["entityRef"]
         document = caller.parts.catalogue.get(asset["type"], Key.by_id(asset["id"]), "all")
         require(caller, _EDITS[key], ENTITY_TYPES[asset["type"]], document)
-    count_post([decision.comment, decision.new_value], caller)
-    caller.parts.discussion.task_writes.decide(thread["id"], decision, actor=caller.actor)

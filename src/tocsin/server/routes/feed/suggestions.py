@@ -14,7 +14,7 @@ from pydantic import Field
 
 from tocsin.catalogue.feed.suggestion_requests import parse_proposal, parse_suggestion
 from tocsin.catalogue.feed.task_requests import Decision
-from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, TocsinError
+from tocsin.errors import Conflict, Forbidden, NotFound, TocsinError
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.suggestion import STATES, SUGGESTION, SuggestionStatus, SuggestionType
@@ -25,7 +25,7 @@ from tocsin.server.http.paths import API
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, QueryParameters, answer
-from tocsin.server.routes.feed.decisions import decide_task
+from tocsin.server.routes.feed.decisions import check_decision, decide_task
 from tocsin.server.routes.feed.threads import PageCursors, cursors_of_page, document_of, sees, visible
 from tocsin.store.catalogue.feed.tasks import TaskFilter
 from tocsin.store.catalogue.feed.threads import ThreadWindow
@@ -75,7 +75,7 @@ def create_suggestion(body: DocumentBody, caller: Asked) -> Response:
 def accept_suggestions(caller: Asked, query: Annotated[SuggestionsOfOne, Query()]) -> Response:
     """Accept the open suggestions of one person about an asset, oldest first; return those that were accepted.
 
-    One that no longer fits, say of a column that is gone, stays open.
+    One transaction writes them all, or none. One that no longer fits, say of a column that is gone, stays open.
     """
     return answer(_decide_all(query, APPROVE, caller))
 
@@ -128,7 +128,7 @@ def _decision_answer(suggestion_id: str, transition: Transition, caller: Caller)
 
 
 def _decide_all(query: SuggestionsOfOne, transition: Transition, caller: Caller) -> list[Document]:
-    """Accept or reject suggestions, each for itself; return them. What others decided meanwhile stays so.
+    """Accept or reject suggestions in one transaction; return them. What others decided meanwhile stays so.
 
     Those that the caller may not decide stay open, as those that no longer fit.
 
@@ -139,14 +139,17 @@ def _decide_all(query: SuggestionsOfOne, transition: Transition, caller: Caller)
     task_filter = _filter(SuggestionStatus.OPEN, query.entity_fqn, query.user_id, caller)
     page = caller.parts.discussion.suggestions.page(task_filter, sees(caller), ThreadWindow(MOST_AT_ONCE))
     ids = [one["id"] for one in reversed(page.threads) if one["type"] == query.suggestion_type.value]
-    decided_ids, refusals = [], list[TocsinError]()
+    permitted_ids, refusals = [], list[TocsinError]()
     for suggestion_id in ids:
         try:
-            decide_task(visible(suggestion_id, caller), Decision(transition), caller)
-        except (InvalidInput, Conflict, Forbidden, NotFound) as refusal:
+            check_decision(visible(suggestion_id, caller), Decision(transition), caller)
+        except (Forbidden, NotFound) as refusal:
             refusals.append(refusal)
         else:
-            decided_ids.append(suggestion_id)
+            permitted_ids.append(suggestion_id)
+    writes = caller.parts.discussion.task_writes
+    decided_ids, later_refusals = writes.decide_all(permitted_ids, Decision(transition), actor=caller.actor)
+    refusals += later_refusals
     if refusals and not decided_ids and not all(isinstance(one, Conflict) for one in refusals):
         raise refusals[0]
     return [_suggestion(one, caller) for one in decided_ids]

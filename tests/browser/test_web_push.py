@@ -90,6 +90,11 @@ def test_a_browser_takes_messages_and_a_click_on_one_opens_what_it_tells_of(
     expect(page.get_by_role("heading", name="shipments").first).to_be_visible()
     assert "/inbox/" in page.url and len(page.context.pages) == 1, "the tab that was open"
 
+    page.goto("/alerts/new")
+    channels = page.get_by_label("By which channel").first
+    channels.select_option("Push")
+    expect(channels).to_have_value("Push")
+
     page.goto("/settings/notifications")
     switch.click()
     expect(switch).to_have_attribute("aria-checked", "false")

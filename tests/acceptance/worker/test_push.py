@@ -112,6 +112,7 @@ async def test_who_has_no_browser_has_no_message(store_engine: Engine) -> None:
 
 @pytest.mark.parametrize("end", ["log-out", "deactivation", "new password", "unsubscribed"])
 async def test_nothing_reaches_a_browser_whose_session_ends_before_it_is_sent(sqlite_engine: Engine, end: str) -> None:
+    """Fault scenario 85."""
     company, service = watched_company(sqlite_engine), PushService()
     tokens = IssuedTokens(sqlite_engine, PeopleRevision())
     async with listening(service.post) as url:
@@ -133,6 +134,7 @@ async def test_nothing_reaches_a_browser_whose_session_ends_before_it_is_sent(sq
 
 
 async def test_rights_that_are_taken_away_hold_when_a_message_is_sent(store_engine: Engine) -> None:
+    """Fault scenario 85."""
     company, service = watched_company(store_engine), PushService()
     async with listening(service.post) as url:
         service.subscribe(company, "cem", url, "/laptop")
@@ -178,6 +180,7 @@ async def test_what_comes_in_an_absence_is_one_message_after_it(store_engine: En
 
 
 async def test_a_browser_that_is_gone_is_forgotten_and_its_person_told_in_the_other(store_engine: Engine) -> None:
+    """Fault scenario 85."""
     company, service = watched_company(store_engine), PushService({"/laptop": [410], "/phone": []})
     async with listening(service.post) as url:
         for path in ("/laptop", "/phone"):
@@ -194,6 +197,7 @@ async def test_a_browser_that_is_gone_is_forgotten_and_its_person_told_in_the_ot
 async def test_what_is_sent_again_after_a_crash_between_two_browsers_replaces_itself(
     sqlite_engine: Engine, sqlite_url: str
 ) -> None:
+    """Fault scenario 85."""
     company, service, goes_on = watched_company(sqlite_engine), PushService(), asyncio.Event()
 
     async def answer(request: web.Request) -> web.Response:

@@ -327,3 +327,22 @@ def test_an_event_is_not_skipped_when_the_end_of_the_log_falls_back_meanwhile(
     page = administrator.get(f"/events?offset={end - 1}").json()
     assert page["paging"]["offset"] == end
     assert len(page["data"]) == 1
+
+
+def test_events_are_found_by_words_of_what_is_shown_and_by_several_people(
+    administrator: httpx.Client, orders: Json
+) -> None:
+    table(administrator, "customers")
+    describe(administrator, orders, "Every order.")
+    fqn = orders["fullyQualifiedName"]
+
+    def count_of(**query: str) -> int:
+        return len(administrator.get("/events", params={"entityType": "table", **query}).json()["data"])
+
+    assert count_of(words=f"DESCRIPTION {fqn.upper()} admin") == count_of(words="  description ") == 1
+    assert count_of(words="description customers") == count_of(words="100%_") == count_of(words="' OR 1=1 --") == 0
+    assert count_of(userNames="nobody, admin") == count_of(words="") == count_of() > count_of(words="created") > 1
+    assert count_of(userNames="nobody") == count_of(userNames="") == 0
+    assert administrator.get(f"/events?words={'x' * 301}").status_code == 400
+    csv = administrator.get("/events?entityType=table&words=description&format=csv").text.splitlines()
+    assert len(csv) == 2 and fqn in csv[1]

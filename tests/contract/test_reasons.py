@@ -194,6 +194,7 @@ def test_who_may_not_see_an_asset_does_not_see_why_it_changed(
             client.get(f"/tables/{orders['id']}/versions?words=true"),
             client.get(f"/events?entityId={orders['id']}&format=tocsin"),
             client.get("/events?reason=auditors&format=tocsin"),
+            client.get("/events?words=auditors&format=tocsin"),
         ]
     assert answers[0].status_code in (403, 404)
     assert all("auditors" not in answer.text for answer in answers)

@@ -53,3 +53,9 @@ def test_a_version_and_its_event_have_the_same_reason(company: SmallCompany) -> 
     events = [one.event for one in EventLog(company.engine).list_events(EventSelection(reason="a"), limit=100)]
     assert {str(event.current_version): event.reason for event in events}.items() <= reasons.items()
     assert set(reasons.values()) == {"The AUDITORS asked: 100%_of /it", "Über Nacht 東京", "dbt run 4c1f"}
+
+
+@pytest.mark.parametrize("names", [{"dia", "nobody"}, {"nobody"}, set(), {"dia' OR '1'='1"}])
+def test_events_are_found_by_any_of_several_authors(company: SmallCompany, names: set[str]) -> None:
+    entries = EventLog(company.engine).list_events(EventSelection(user_names=frozenset(names)), limit=99)
+    assert {entry.event.user_name for entry in entries} == names & {"dia"}

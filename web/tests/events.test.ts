@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fits, groupsOf } from '../src/pages/events/facets';
 import { alertOfEvent, alertOfFilters } from '../src/pages/events/alert';
 import { placeInSql } from '../src/pages/events/sql';
 import type { ChangeEvent } from '../src/api/events';
@@ -78,4 +79,30 @@ describe('errors of SQL', () => {
     expect(placeInSql('line 9 pos 1', sql)).toBeNull();
     expect(placeInSql('too slow', sql)).toBeNull();
   });
+});
+
+it('a facet counts what the other filters leave, and log-ins stand only where they are chosen or found', () => {
+  const at = (id: string, more: object) => ({ id, entityId: id, timestamp: 5, entityType: 'table', ...more });
+  const events = [
+    at('1', { eventType: 'userLogin', userName: 'dana', title: 'dana logged in' }),
+    at('2', { eventType: 'entityCreated', userName: 'dana', title: 'orders: created' }),
+    at('3', { eventType: 'entityDeleted', userName: 'arjun', title: 'orders: removed', breaking: true }),
+    at('4', { eventType: 'entityCreated', userName: 'arjun', title: 'carts: created', timestamp: 1 }),
+  ] as ChangeEvent[];
+  const chosen = { kind: [] as string[], by: ['dana'], type: [] as string[], effect: [] as string[] };
+  const narrowing = { chosen, words: '', since: 2 };
+  const listed = (more: object) =>
+    events.filter((event) => fits(event, { ...narrowing, ...more })).map(({ id }) => id);
+  expect(listed({})).toEqual(['2']);
+  expect(listed({ words: 'logged' })).toEqual(['1']);
+  expect(listed({ chosen: { ...chosen, kind: ['user login'] } })).toEqual(['1']);
+  const [kinds, people] = groupsOf(events, narrowing);
+  expect(kinds?.items.map(({ value, count }) => [value, count])).toEqual([
+    ['user login', 1],
+    ['created', 1],
+  ]);
+  expect(people?.items.map(({ value, count }) => [value, count])).toEqual([
+    ['dana', 1],
+    ['arjun', 1],
+  ]);
 });

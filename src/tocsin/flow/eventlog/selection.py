@@ -23,6 +23,7 @@ class EventSelection:
     kinds : per event type, the entity types wanted of it (``ALL_TYPES`` for every one)
     since_ms, until_ms : first and last moment, epoch milliseconds UTC, both inclusive
     leaves_out : types of event that are not wanted
+    user_names : people and bots, any of whom made the change
     reason : a part of why the change was made, as its author says; case does not count
     """
 
@@ -33,6 +34,7 @@ class EventSelection:
     entity_id: str | None = None
     entity_fqn: str | None = None
     user_name: str | None = None
+    user_names: frozenset[str] | None = None
     reason: str | None = None
 
     def gives_reason(self, event: ChangeEvent) -> bool:

@@ -17,6 +17,7 @@ from tocsin.clock import LATEST_MS
 from tocsin.conditions.breaking import MAY_BREAK, reasons_of_event
 from tocsin.conditions.changes import CATEGORIES
 from tocsin.conditions.event_aliases import NAMES, NamedTypes, named_types_of
+from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS, as_default, as_tocsin, as_upstream
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
@@ -49,6 +50,7 @@ _FORMAT_HELP = (
     "Form of events in JSON, `csv`, or a format of linked data; by default `openmetadata`, or what `Accept` says."
 )
 _AskedFormat = Annotated[EventFormat | None, Query(alias="format", description=_FORMAT_HELP)]
+_LONGEST_WORDS = 300
 LOG_OFFSET = "X-Tocsin-Log-Offset"
 """The header of a list of events as linked data or CSV: the offset to read on from, which JSON has in ``paging``."""
 
@@ -103,6 +105,12 @@ class EventQuery(QueryParameters):
         description="A part of why the change was made, as its author says; case does not count.",
     )
     user_name: str | None = Field(default=None, max_length=300, description="Name of the person who made the changes.")
+    user_names: _Csv = Field(default=None, description="Comma list of names of people, any of whom made the changes.")
+    words: str | None = Field(
+        default=None,
+        max_length=_LONGEST_WORDS,
+        description="Words that all stand in an event's title, full name, author or reason; case does not count.",
+    )
     after: int | None = Field(default=None, ge=0, le=2**62)
     offset: Annotated[int, Field(ge=0, le=2**62)] | Literal["latest"] | None = Field(
         default=None, description="The offset to read on from, or `latest`."
@@ -119,6 +127,7 @@ class EventQuery(QueryParameters):
             until_ms=self.end_ts,
             entity_id=None if self.entity_id is None else str(self.entity_id),
             user_name=self.user_name,
+            user_names=None if self.user_names is None else frozenset(_names(self.user_names)),
             reason=self.reason,
         )
 
@@ -194,13 +203,14 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()], request: R
     if query.limit == 0:
         return _page_answer([], {"offset": start}, caller, query, request)
     selection, fields, named_types = query.selection(), query.fields(), query.named_types()
+    words = (query.words or "").casefold().split()
 
     def read(last: LoggedEvent | None, count: int) -> BoundedList[LoggedEvent]:
         return caller.parts.log.list_events(selection, limit=count, after=last.offset if last else start, through=end)
 
     def is_asked(entry: LoggedEvent) -> bool:
         is_like_it = query.breaking is None or bool(reasons_of_event(entry.event)) == query.breaking
-        is_like_it = is_like_it and selection.gives_reason(entry.event)
+        is_like_it = is_like_it and selection.gives_reason(entry.event) and _has_words(entry.event, words)
         return is_like_it and _changes(entry.event, fields) and all(types.admit(entry) for types in named_types)
 
     def show(entries: Sequence[LoggedEvent]) -> list[LoggedEvent | None]:
@@ -246,6 +256,15 @@ def parse_event_types(text: str, parameter: str = "eventType") -> NamedTypes:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _has_words(event: ChangeEvent, words: Sequence[str]) -> bool:
+    """Return whether each word, in casefold, stands in what a list of events shows of an event."""
+    if not words:
+        return True
+    parts = (event_text(event).headline, event.entity_fully_qualified_name, event.user_name, event.reason)
+    text = " ".join(part or "" for part in parts).casefold()
+    return all(word in text for word in words)
 
 
 def _changes(event: ChangeEvent, fields: frozenset[str] | None) -> bool:

@@ -375,6 +375,8 @@ def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's co
     }
     conditions: list[Any] = [column == value for column, value in equalities.items() if value is not None]
     conditions += _within(Window(selection.since_ms, selection.until_ms))
+    if selection.user_names is not None:
+        conditions.append(_EVENT.user_name.in_(sorted(selection.user_names)))
     if selection.reason is not None:
         conditions += [_EVENT.reason.is_not(None), _EVENT.reason.ilike(_pattern(selection.reason), escape="/")]
     if selection.leaves_out:

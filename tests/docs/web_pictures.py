@@ -22,14 +22,16 @@ from typing import Literal, NamedTuple
 from bench.running import answers, until
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from tests.browser.conftest import CHROMIUM
-from tests.docs.web_day import API, MARTS, ORDERS, TOTALS, Person, play_the_day
+from tests.docs.web_day import ACTORS, API, MARTS, ORDERS, TOTALS, Person, play_the_day, take_up_incident
 
 from tocsin.cli.ports import any_free_port
+from tocsin.sample.company import DEMO_PERSON, MAIL_DOMAIN
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs/images/web"
-PEOPLE = {"admin": "admin@tocsin.example.org", "dana.whitlock": "dana.whitlock@fernhill.example.com"}
+ADMINISTRATOR = "admin"
+PEOPLE = {ADMINISTRATOR: "admin@tocsin.example.org"} | {name: f"{name}@{MAIL_DOMAIN}" for name in ACTORS}
 DESK, PHONE = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
-_WITHIN_S, _EVERY_S = 120.0, 0.5
+_WITHIN_S, _EVERY_S = 240.0, 0.5
 
 
 class Look(NamedTuple):
@@ -41,28 +43,43 @@ class Look(NamedTuple):
 
 
 LOOKS = (Look("", DESK, "light"), Look("-dark", DESK, "dark"), Look("-phone", PHONE, "light"))
+
+
+class Shot(NamedTuple):
+    """What is photographed: who looks, at which address, and what is pressed before, on a desk or everywhere."""
+
+    reader: str
+    address: str
+    press: str = ""
+    is_pressed_on_phone: bool = True
+
+
 PAGES = {
-    "home": ("dana.whitlock", "/"),
-    "inbox": ("dana.whitlock", "/inbox"),
-    "explore": ("dana.whitlock", "/explore?q=orders"),
-    "following": ("dana.whitlock", "/following"),
-    "asset": ("dana.whitlock", f"/table/{ORDERS}"),
-    "versions": ("dana.whitlock", f"/table/{ORDERS}/versions"),
-    "discussion": ("dana.whitlock", f"/table/{ORDERS}/discussion"),
-    "lineage": ("dana.whitlock", f"/table/{ORDERS}/lineage"),
-    "test": ("dana.whitlock", f"/testCase/{TOTALS}"),
-    "mart": ("dana.whitlock", f"/table/{MARTS}.fct_orders"),
-    "incidents": ("dana.whitlock", "/incidents"),
-    "changes": ("dana.whitlock", "/changes"),
-    "change-request": ("dana.whitlock", "/changes/CR-1"),
-    "preferences": ("dana.whitlock", "/settings/notifications"),
-    "alerts": ("admin", "/alerts"),
-    "alert": ("admin", "/alerts/Tier1SchemaChanges"),
-    "alert-builder": ("admin", "/alerts/new"),
-    "events": ("admin", "/events"),
-    "governance": ("admin", "/governance"),
-    "administration": ("admin", "/admin"),
-    "components": ("admin", "/components"),
+    "home": Shot(DEMO_PERSON, "/"),
+    "inbox": Shot(DEMO_PERSON, "/inbox", "[role=group][aria-label*='gift_note_text'] > a", is_pressed_on_phone=False),
+    "failure": Shot(DEMO_PERSON, "/inbox", "[role=group][aria-label*='Total is not negative'] > a"),
+    "bell": Shot(DEMO_PERSON, "/explore?q=orders", "header button[aria-label*='otifications']"),
+    "search": Shot(DEMO_PERSON, "/", "header button:has-text('Search')"),
+    "explore": Shot(DEMO_PERSON, "/explore?q=orders"),
+    "following": Shot(DEMO_PERSON, "/following"),
+    "asset": Shot(DEMO_PERSON, f"/table/{ORDERS}"),
+    "versions": Shot(DEMO_PERSON, f"/table/{ORDERS}/versions"),
+    "discussion": Shot(DEMO_PERSON, f"/table/{ORDERS}/discussion"),
+    "lineage": Shot(DEMO_PERSON, f"/table/{ORDERS}/lineage"),
+    "test": Shot(DEMO_PERSON, f"/testCase/{TOTALS}"),
+    "mart": Shot(DEMO_PERSON, f"/table/{MARTS}.fct_orders"),
+    "incidents": Shot(DEMO_PERSON, "/incidents"),
+    "incident": Shot(DEMO_PERSON, "/incidents/INC-4"),
+    "changes": Shot(DEMO_PERSON, "/changes"),
+    "change-request": Shot(DEMO_PERSON, "/changes/CR-1"),
+    "preferences": Shot(DEMO_PERSON, "/settings/notifications"),
+    "alerts": Shot(ADMINISTRATOR, "/alerts"),
+    "alert": Shot(ADMINISTRATOR, "/alerts/Tier1SchemaChanges"),
+    "alert-builder": Shot(ADMINISTRATOR, "/alerts/new"),
+    "events": Shot(ADMINISTRATOR, "/events"),
+    "governance": Shot(ADMINISTRATOR, "/governance"),
+    "administration": Shot(ADMINISTRATOR, "/admin"),
+    "components": Shot(ADMINISTRATOR, "/components"),
 }
 
 
@@ -79,8 +96,10 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="tocsin-pictures-") as folder, company(Path(folder)) as (url, passwords):
         people = {name: Person.log_in(url, email, passwords[name]) for name, email in PEOPLE.items()}
-        play_the_day(people["admin"], people["dana.whitlock"])
-        _wait_for_notifications(people["dana.whitlock"])
+        play_the_day(people[ADMINISTRATOR], people)
+        _wait_for_incidents(people[ADMINISTRATOR])
+        take_up_incident(people["tomas.ferreira"])
+        _wait_for_offers(people[DEMO_PERSON])
         _photograph(url, passwords, names)
 
 
@@ -89,7 +108,8 @@ def company(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Run the sample company; yield its address and the passwords of its people."""
     port = any_free_port()
     url = f"http://127.0.0.1:{port}"
-    environment = {**os.environ, "TOCSIN_DATA_DIR": str(folder), "TOCSIN_PORT": str(port)}
+    own = {"TOCSIN_DATA_DIR": str(folder), "TOCSIN_PORT": str(port), "TOCSIN_RECOMMENDATIONS_EVERY_S": "60"}
+    environment = {**os.environ, **own}
     tocsin = (sys.executable, "-m", "tocsin")
     log = (folder.parent / f"{folder.name}.log").open("wb")
     server = subprocess.Popen((*tocsin, "up"), env=environment, stdout=log, stderr=log, start_new_session=True)
@@ -108,10 +128,16 @@ def company(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
         Path(log.name).unlink()
 
 
-def _wait_for_notifications(person: Person) -> None:
+def _wait_for_incidents(administrator: Person) -> None:
+    """Wait until the last failure of the day is an incident: by then all that came before it is told."""
+    path = f"/incidents?asset={TOTALS}"
+    until(lambda: bool(_list(administrator.send("GET", path)["data"])), within_s=_WITHIN_S, every_s=_EVERY_S)
+
+
+def _wait_for_offers(person: Person) -> None:
     me = person.send("GET", "/users/loggedInUser")["id"]
-    path = f"/users/{me}/notifications?limit=50"
-    until(lambda: len(_list(person.send("GET", path)["data"])) >= 3, within_s=_WITHIN_S, every_s=_EVERY_S)
+    path = f"/users/{me}/recommendations"
+    until(lambda: bool(_list(person.send("GET", path)["data"])), within_s=_WITHIN_S, every_s=_EVERY_S)
 
 
 def _list(value: object) -> list[object]:
@@ -124,11 +150,11 @@ def _photograph(url: str, passwords: dict[str, str], names: list[str]) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         for look in LOOKS:
-            for name, email in PEOPLE.items():
-                pages = {page: PAGES[page][1] for page in names if PAGES[page][0] == name}
-                with _tab_of(browser, url, email, passwords[name], look) as tab:
-                    for page, address in pages.items():
-                        _photograph_page(tab, address, PICTURES / f"{page}{look.suffix}.png")
+            for reader in (DEMO_PERSON, ADMINISTRATOR):
+                shots = {name: PAGES[name] for name in names if PAGES[name].reader == reader}
+                with _tab_of(browser, url, PEOPLE[reader], passwords[reader], look) as tab:
+                    for name, shot in shots.items():
+                        _photograph_page(tab, shot, PICTURES / f"{name}{look.suffix}.png")
         browser.close()
 
 
@@ -144,13 +170,20 @@ def _tab_of(browser: Browser, url: str, email: str, password: str, look: Look) -
     context.close()
 
 
-def _photograph_page(tab: Page, address: str, picture: Path) -> None:
+def _photograph_page(tab: Page, shot: Shot, picture: Path) -> None:
     """Take a picture once the page has what it asked for."""
-    tab.goto(address)
+    tab.goto(shot.address)
+    _settle(tab)
+    if shot.press and (shot.is_pressed_on_phone or tab.viewport_size == DESK):
+        tab.click(shot.press)
+        _settle(tab)
+    tab.screenshot(path=picture, animations="disabled")
+
+
+def _settle(tab: Page) -> None:
     tab.locator("main h1").first.wait_for()
     tab.wait_for_function("() => !document.querySelector('[aria-busy=\"true\"]')")
     tab.wait_for_timeout(700)  # what opens later than the rest: graphs
-    tab.screenshot(path=picture, animations="disabled")
 
 
 if __name__ == "__main__":

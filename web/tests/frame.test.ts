@@ -18,10 +18,13 @@ test('no two places have the same key', () => {
 test('a title is parted into what it is about and what it says', () => {
   expect(partsOfTitle('orders: breaking: column a')).toEqual({
     subject: 'orders',
-    text: 'breaking: column a',
+    mark: 'breaking',
+    text: 'column a',
   });
+  expect(partsOfTitle('orders: breaking, not announced: column a: b').mark).toBe('breaking, not announced');
   expect(partsOfTitle('Rosa Delgado asks you: why?')).toEqual({
     subject: '',
+    mark: '',
     text: 'Rosa Delgado asks you: why?',
   });
   expect(reasonWithoutAlert('you follow it (alert ActivityFeedAlert)')).toBe('you follow it');

@@ -1,4 +1,6 @@
 // Incidents as people say them: severities, reasons and durations.
+import { capitalized } from './titles';
+
 export const severityWords: Readonly<Record<string, string>> = {
   Severity1: 'critical',
   Severity2: 'high',
@@ -46,6 +48,6 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'said'>> = {
 /** Return a step of a timeline as a moment: what the server says of it, with its colour. */
 export const momentOf = ({ kind, timestamp, says }: TimelineStep) => ({
   atMs: timestamp,
-  text: says.charAt(0).toUpperCase() + says.slice(1),
+  text: capitalized(says),
   tone: tones[kind] ?? ('plain' as const),
 });

@@ -1,10 +1,15 @@
 // Titles of what happened, as the server words them, in the parts that a row shows.
 
-/** Return what a title is about and what it says of it: `orders` and `column email removed`. */
-export function partsOfTitle(title: string): { subject: string; text: string } {
-  const [, subject, text] = title.match(/^(\S+): (.+)$/s) ?? [];
-  return subject && text ? { subject, text } : { subject: '', text: title };
+export type TitleParts = { subject: string; mark: string; text: string };
+
+/** Return what a title is about, a mark that a chip shows, and the rest: `orders`, `breaking`, `column email removed`. */
+export function partsOfTitle(title: string): TitleParts {
+  const [, subject, mark = '', text] = title.match(/^(\S+): (?:(breaking(?:, [^:]+)?): )?(.+)$/s) ?? [];
+  return subject && text ? { subject, mark, text } : { subject: '', mark: '', text: title };
 }
+
+/** Return a sentence with a capital letter. */
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Return a reason without the alert that it came by, which has its own place. */
 export function reasonWithoutAlert(sentence: string): string {

@@ -1,1 +1,0 @@
-function e(e){let[,t,n]=e.match(/^(\S+): (.+)$/s)??[];return t&&n?{subject:t,text:n}:{subject:``,text:e}}function t(e){return e.replace(/ \(alert [^()]*\)$/,``)}function n(e){return t((e.find(({sentence:e})=>/\byou own\b/.test(e))??e.find(({kind:e})=>e!==`follower`)??e[0])?.sentence??``)}var r=e=>e.match(/\bCR-\d+\b/)?.[0];export{n,e as r,r as t};

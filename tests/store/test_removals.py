@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, delete, event, func, select
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, company
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.stored import Key
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.database import tables
+from tocsin.store.database.engine import is_sqlite
 from tocsin.store.database.observation_tables import attachment, series
 
 _TEST_CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
@@ -247,3 +250,41 @@ def test_names_that_begin_alike_are_not_descendants(shop: Company) -> None:
     shop.writes.create("database", {"name": "shop", "service": "pg2"}, actor=JANE)
     shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True)
     assert shop.get("database", "pg2.shop")["deleted"] is False
+
+
+def test_what_is_read_for_a_deletion_and_a_restore_does_not_grow_with_the_tables_below(shop: Company) -> None:
+    def read_for_both() -> list[int]:
+        counts = list[int]()
+        for work in (
+            lambda: shop.writes.delete("databaseSchema", Key.by_name(SCHEMA), actor=JANE, recursive=True),
+            lambda: shop.writes.restore("databaseSchema", shop.ids["public"], actor=JANE),
+        ):
+            with _statements(shop.engine) as statements:
+                work()
+            about = [one for one in statements if one.startswith("SELECT") or "attachment" in one]
+            counts.append(len(about))
+        return counts
+
+    few = read_for_both()
+    for number in range(9):
+        shop.writes.create("table", shop.table(f"more{number}"), actor=JANE)
+    assert read_for_both() == few
+
+
+@contextmanager
+def _statements(engine: Engine) -> Iterator[list[str]]:
+    """Note what is run on a store: on SQLite, also by its driver alone."""
+    statements = list[str]()
+
+    def note(_connection: object, _cursor: object, statement: str, *_more: object) -> None:
+        statements.append(statement)
+
+    def trace(connection: Any) -> None:
+        if is_sqlite(connection):
+            connection.connection.dbapi_connection.set_trace_callback(statements.append)
+
+    event.listen(engine, "before_cursor_execute", note)
+    event.listen(engine, "begin", trace)
+    yield statements
+    event.remove(engine, "begin", trace)
+    event.remove(engine, "before_cursor_execute", note)

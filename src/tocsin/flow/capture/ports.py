@@ -92,6 +92,12 @@ class Attachments(Protocol):
     def put(self, entity_id: str, kind: str, document: Document) -> None:
         """Attach a document in place of the one of this kind that was there."""
 
+    def get_all(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
+        """Return what of this kind is attached to each of these entities, by its id; secrets are not for many."""
+
+    def put_all(self, entity_ids: Sequence[str], kind: str, document: Document) -> None:
+        """Attach a document to each of these entities in place of what of this kind was there; no secrets."""
+
     def remove(self, entity_id: str, kind: str) -> bool:
         """Take away what of this kind is attached; False if nothing was."""
 

@@ -54,10 +54,11 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
         [one.id for one in (target, *descendants) if not one.is_deleted]
     )
     record.standing_requests = _requests_about(record, target, descendants)
-    deletion = record.ids.event()
+    soft_ids = [] if hard else [one.id for one in (*descendants, target) if _can_be_soft(one)]
+    record.transaction.attachments.put_all(soft_ids, _DELETION, {"id": record.ids.event()})
     for entity in reversed(descendants):
-        _delete_one(record, entity, also_gone, deletion, hard=hard)
-    result = _delete_one(record, target, also_gone, deletion, hard=hard)
+        _delete_one(record, entity, also_gone, hard=hard)
+    result = _delete_one(record, target, also_gone, hard=hard)
     return record.join(result, {entity.id for entity in descendants}, since=since)
 
 
@@ -119,9 +120,9 @@ def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
 
     One that lacks something else that is soft-deleted, as a test its definition, comes back with that.
     """
-    deletion = _deletion_of(record, target)
-    below = _descendants_of(record, target)
-    descendants = [one for one in below if one.is_deleted and _deletion_of(record, one) == deletion]
+    below = [one for one in _descendants_of(record, target) if one.is_deleted]
+    deletions = record.transaction.attachments.get_all([target.id, *(one.id for one in below)], _DELETION)
+    descendants = [one for one in below if deletions.get(one.id) == deletions.get(target.id)]
     present = {target.id, *(one.id for one in descendants)}
     lacking = {one.id: lacked for one in descendants if (lacked := _gone_above(record, one, present))}
     back = [one for one in descendants if one.id not in lacking]
@@ -146,9 +147,8 @@ def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) ->
     return entity
 
 
-def _delete_one(record: Record, entity: Stored, also_gone: frozenset[str], deletion: str, *, hard: bool) -> Written:
+def _delete_one(record: Record, entity: Stored, also_gone: frozenset[str], *, hard: bool) -> Written:
     if not hard and _can_be_soft(entity):
-        record.transaction.attachments.put(entity.id, _DELETION, {"id": deletion})
         return record.change(entity, entity.document | {"deleted": True}, EventType.ENTITY_SOFT_DELETED)
     record.rules.before_removal(record, entity, also_gone)
     return record.remove(entity)

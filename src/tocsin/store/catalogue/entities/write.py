@@ -211,10 +211,10 @@ class SqlTransaction:
         return self._hold_entities(_ENTITY.entity_type == entity_type, is_there)
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
-        """Return what an entity at this place inherits if it has nothing of its own."""
-        place = (entity_type, fqn)
+        """Return what an entity at this place inherits if it has nothing of its own: the same as its siblings do."""
+        place = (entity_type, names.parent(fqn) or "")
         if place not in self._inherited:
-            self._inherited[place] = self._heritage_now(place)
+            self._inherited[place] = self._heritage_now((entity_type, fqn))
         return self._inherited[place]
 
     def _heritage_now(self, place: Entry) -> Heritage:

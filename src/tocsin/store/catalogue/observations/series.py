@@ -11,10 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
+from tocsin.chunks import chunks_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.secrets import KIND as SECRETS
 from tocsin.model.entity import Document
 from tocsin.model.report import Line, StoredReport
+from tocsin.store.database.bulk import BulkInsert
 from tocsin.store.database.documents import from_text, to_text
 from tocsin.store.database.observation_tables import (
     attachment,
@@ -30,6 +32,7 @@ LONGEST_PART_BYTES = 1_000
 """Bytes that the name of a part may have, in UTF-8, so that an index can hold it."""
 
 _ROW = series.c
+_PUT = BulkInsert(attachment, ("entity_id", "kind", "document"))
 
 
 class SqlSeries:
@@ -99,6 +102,21 @@ class SqlAttachments:
         stored_document = vault_of(self._connection).seal(document) if kind == SECRETS else document
         self._run(insert(attachment), {"entity_id": entity_id, "kind": kind, "document": to_text(stored_document)})
 
+    def get_all(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
+        """Return what of this kind is attached to each of these entities, by its id; secrets are not for many."""
+        documents: dict[str, Document] = {}
+        for chunk in chunks_of(entity_ids):
+            query = select(attachment.c.entity_id, attachment.c.document).where(_is_among(chunk, kind))
+            documents |= {entity_id: from_text(text) for entity_id, text in self._run(query)}
+        return documents
+
+    def put_all(self, entity_ids: Sequence[str], kind: str, document: Document) -> None:
+        """Attach a document to each of these entities in place of what of this kind was there; no secrets."""
+        text = to_text(document)
+        for chunk in chunks_of(entity_ids):
+            self._run(delete(attachment).where(_is_among(chunk, kind)))
+            _PUT.run(self._connection, [(entity_id, kind, text) for entity_id in chunk])
+
     def remove(self, entity_id: str, kind: str) -> bool:
         """Take away what of this kind is attached; False if nothing was."""
         return self._run(delete(attachment).where(_is_attachment(entity_id, kind))).rowcount > 0
@@ -117,6 +135,10 @@ def erase(connection: Connection, entity_id: str) -> None:
 
 def _is_of_line(line: Line) -> Any:  # Any: SQLAlchemy's condition
     return and_(_ROW.entity_id == line.entity_id, _ROW.kind == line.kind, _ROW.part == line.part)
+
+
+def _is_among(entity_ids: Sequence[str], kind: str) -> Any:  # Any: SQLAlchemy's condition
+    return and_(attachment.c.entity_id.in_(entity_ids), attachment.c.kind == kind)
 
 
 def _is_attachment(entity_id: str, kind: str) -> Any:  # Any: SQLAlchemy's condition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import httpx
@@ -81,6 +82,56 @@ def test_no_view_of_a_table_shows_a_label_that_its_reader_may_not_view(
         assert "Takeover" not in answer.text, address
         assert "Secret words" not in answer.text, address
     assert [one["tagFQN"] for one in carla.get(f"{path}?fields=tags").json()["tags"]] == ["PII.Sensitive"]
+
+
+@pytest.mark.parametrize("label", ["Deal.Takeover", "deal.TAKEOVER"])
+def test_a_search_by_a_label_that_may_not_be_seen_finds_as_if_nothing_had_it(
+    administrator: httpx.Client, carla: httpx.Client, sqlite_engine: Engine, label: str
+) -> None:
+    column = [{"op": "add", "path": "/columns/0/tags", "value": [_HIDDEN]}]
+    orders = administrator.get("/tables/name/warehouse.shop.public.orders").json()
+    assert send_patch(administrator, f"/tables/{orders['id']}", *column).is_success
+    index_all(sqlite_engine)
+    term = json.dumps({"bool": {"must": [{"term": {"tags.tagFQN": label}}]}})
+    queries: tuple[dict[str, str], ...] = (
+        {"q": f"tag:{label}"},
+        {"q": f"columns.tags.tagFQN:{label}"},
+        {"q": f'orders AND tags.tagFQN.keyword:"{label}"'},
+        {"q": "*", "query_filter": term},
+        {"q": f"orders tag:(Deal.Other OR {label})"},
+    )
+    for query in queries:
+        assert _total(administrator, query) == 1, query
+        assert _total(carla, query) == 0, query
+        facets = carla.get("/search/aggregate", params={**query, "index": "table"}).json()
+        assert facets["hits"]["total"]["value"] == 0, query
+    by_field = {"fieldName": "tags.tagFQN", "fieldValue": label, "index": "table"}
+    assert carla.get("/search/fieldQuery", params=by_field).json()["hits"]["total"]["value"] == 0
+    assert _total(carla, {"q": f"orders NOT tag:{label}"}) == 1
+    assert _total(carla, {"q": "tag:pii.SENSITIVE"}) == _total(carla, {"q": "tag:PII.Sensitive"}) == 1
+
+
+def test_no_saved_search_selection_or_list_tells_what_has_a_label_that_may_not_be_seen(
+    administrator: httpx.Client, carla: httpx.Client, sqlite_engine: Engine
+) -> None:
+    index_all(sqlite_engine)
+    body = {"name": "deal", "query": "tag:Deal.Takeover", "index": "table"}
+    selection = {"query": "tag:Deal.Takeover", "index": "table", "dryRun": True}
+    for client, count in ((administrator, 1), (carla, 0)):
+        user_id = client.get("/users/loggedInUser").json()["id"]
+        saved = client.post(f"/users/{user_id}/searches", json=body)
+        assert saved.is_success, saved.text
+        assert saved.json()["found"] == count
+        follows = client.post(f"/users/{user_id}/follows", json=selection)
+        assert follows.is_success, follows.text
+        assert follows.json()["numberOfRowsProcessed"] == count
+        assert len(client.get("/tables?tags=Deal.Takeover").json()["data"]) == count
+
+
+def _total(client: httpx.Client, query: dict[str, str]) -> int:
+    answer = client.get("/search/query", params={**query, "index": "table"})
+    assert answer.is_success, answer.text
+    return int(answer.json()["hits"]["total"]["value"])
 
 
 def test_suggestions_and_tasks_name_no_label_that_their_reader_may_not_view(

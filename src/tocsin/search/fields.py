@@ -100,6 +100,9 @@ _WHOLE = {
 }
 _REFERENCE_FACTS = (f"{key}.{part}" for key in REFERENCES for part in REFERENCE_KEYS)
 _TAG_FACTS = ("tags.tagFQN", "columns.tags.tagFQN", "tier.tagFQN")
+_LABELS = frozenset({*_TAG_FACTS, "certification.tagLabel.tagFQN"})
+"""Fields whose values name tags and terms."""
+
 _FACTS = {name: SearchField(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS, *_REFERENCE_FACTS, *_TAG_FACTS)}
 _SHORT = {
     "fqn": "fullyQualifiedName",
@@ -197,7 +200,8 @@ def equals(name: str, value: str | int | bool) -> Node:
     if field.name == SERVICE_SHOWN:
         return OfService(text.lower())
     if field.has_facts:
-        return IndexedFact(token_of(field.name, text), _inherited_field(field.name.split(".")[0]))
+        label = text if field.name in _LABELS else None
+        return IndexedFact(token_of(field.name, text), _inherited_field(field.name.split(".")[0]), label)
     if field.column:
         return CompareColumn(field.column, "=", text)
     return has_words(field, text)

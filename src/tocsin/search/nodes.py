@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tocsin.logic import Formula
@@ -28,10 +28,12 @@ class IndexedFact(Formula["Leaf"]):
     """An exact value: ``token`` is what ``token_of`` makes of field and value.
 
     ``inherited_as`` is the key under which descendants without a value of their own inherit it: owners, domains.
+    ``label`` is the full name of the tag or term that the value names, as the query writes it; None for other facts.
     """
 
     token: str
     inherited_as: str | None = None
+    label: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tests.serving import Json, Served
 
 _SECRET = "Deal"
 _OPEN = {"tagFQN": "PII.Sensitive", "source": "Classification"}
+_BELL = {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["carla"]}}
 _HIDDEN = {"tagFQN": "Deal.Takeover", "source": "Classification"}
 
 
@@ -126,6 +127,26 @@ def test_no_saved_search_selection_or_list_tells_what_has_a_label_that_may_not_b
         assert follows.is_success, follows.text
         assert follows.json()["numberOfRowsProcessed"] == count
         assert len(client.get("/tables?tags=Deal.Takeover").json()["data"]) == count
+
+
+def test_no_condition_tells_its_author_what_has_a_label_that_they_may_not_see(
+    administrator: httpx.Client, carla: httpx.Client, labelled: Json, sqlite_engine: Engine
+) -> None:
+    counts = {}
+    for name, condition in (
+        ("has", "tags.contains('Deal.Takeover')"),
+        ("lacks", "!tags.contains('Deal.Takeover')"),
+        ("any", "matchAnyTag('Deal.Takeover')"),
+    ):
+        rules = {"resources": ["table"], "rules": [{"name": name, "effect": "include", "condition": condition}]}
+        alert = {"name": name, "alertType": "Notification", "filteringRules": rules, "destinations": [_BELL]}
+        counts[name] = create_entity(carla, "/events/subscriptions", **alert)["id"]
+    text = {"op": "add", "path": "/description", "value": "One row per order."}
+    assert send_patch(administrator, f"/tables/{labelled['id']}", text).is_success
+    notify_all(sqlite_engine)
+    for name, alert_id in counts.items():
+        record = carla.get(f"/events/subscriptions/{alert_id}/eventsRecord").json()
+        assert record["totalEventsCount"] == 0, name
 
 
 def _total(client: httpx.Client, query: dict[str, str]) -> int:

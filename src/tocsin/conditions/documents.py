@@ -17,7 +17,10 @@ from tocsin.model.entity_types import ENTITY_TYPES
 TIER_PREFIX = "Tier."
 _OBJECTS = frozenset({dict})
 _NESTED = ("columns", "children", "tasks", "schemaFields")
-_LABELLED = frozenset(("tags", *_NESTED))  # what a member without any of these carries: no label
+LABEL_KEYS = ("tags", *_NESTED)
+"""Keys of an asset or a member of it under which labels are: without any of them it carries none."""
+
+_LABELLED = frozenset(LABEL_KEYS)
 _TABLE_PARTS = 4
 _LINK = re.compile(r"<#E::table::(?P<fqn>.+?)(?:::(?:columns|description|tags)\b.*)?>\Z")
 

@@ -1,4 +1,4 @@
-"""Parts of an event that a condition reads and in which references to other entities can be.
+"""Parts of an event that a condition reads and in which references to other entities, or labels, can be.
 
 Who may view an event need not be allowed to view all that it refers to. Next: ``flow/resolve/withholding.py``.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES
+from tocsin.conditions.documents import LABEL_KEYS
 from tocsin.conditions.fields import CLOSURES, FIELDS, PLACE, Provenance
 from tocsin.conditions.nodes import FieldValue, Node, PathRoot, PathValue, Value, innermost, values_in
 from tocsin.logic import leaves
@@ -16,7 +17,10 @@ CHANGED = "changeDescription"
 """What an event says of its changes, where the other parts are keys of its document."""
 ANY_PART = "*"
 
+_LABELS = (*LABEL_KEYS, CHANGED)  # of an event without a document, its change says the labels
 _KEYS_OF_FIELD = {
+    "tags": _LABELS,
+    "tier": _LABELS,
     "owners": ("owners", "owner"),
     "domains": ("domains", "domain"),
     "service": ("service",),
@@ -24,7 +28,7 @@ _KEYS_OF_FIELD = {
 }
 _WITHOUT_REFERENCES = frozenset(
     (
-        "isBot isBreaking isAnnounced changeRequest openAnswers tags tier testStatus pipelineStatus testedEntityFqn "
+        "isBot isBreaking isAnnounced changeRequest openAnswers testStatus pipelineStatus testedEntityFqn "
         "threadType mentions unchangedFor reportedAt"
     ).split()
 ) | {PLACE}

@@ -5,20 +5,24 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import parse_and_check
+from tocsin.conditions.documents import LABEL_KEYS
 from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.nodes import FieldValue, Present
 from tocsin.conditions.references import ANY_PART, CHANGED, parts_read
+
+_LABELS = {*LABEL_KEYS, CHANGED}
 
 
 @pytest.mark.parametrize(
     ("condition", "parts"),
     [
         ("matchAnyDomain('Finance')", {"domains", "domain"}),
-        ("!(owners.size() > 1) && tags.contains('PII')", {"owners", "owner"}),
+        ("!(owners.size() > 1) && tags.contains('PII')", {"owners", "owner", *_LABELS}),
         ("entity.domains[0].name == 'x' || entity.description.contains('x')", {"domains", "description"}),
         ("oldValue('owners').name == 'x'", {CHANGED}),
         ("matchAnyFieldChange('domains')", {CHANGED}),
-        ("matchAnyTag('PII.Sensitive') && isBot", set()),
+        ("matchAnyTag('PII.Sensitive') && isBot", _LABELS),
+        ("tier == 'Tier.Tier1'", _LABELS),
         ("matchAnyEntityFqn('a.b.c')", {"testSuites"}),
         ("user.follows(entity)", set()),
     ],

@@ -5,7 +5,7 @@ import { MASK, sampleOf } from '../src/api/data';
 import { changesOf, daysOf } from '../src/pages/asset/activity';
 import { bytesOf, codeOf, detailsOf } from '../src/pages/asset/details';
 import { columnOf, labelsOf, linkTo, parseLabels } from '../src/pages/asset/discussion';
-import { differencesOf } from '../src/pages/asset/differences';
+import { differencesOf, eventOf } from '../src/pages/asset/differences';
 import { placeOf } from '../src/pages/asset/editing';
 import { valuesOf } from '../src/pages/asset/values';
 import { countedParts, partsOf, tracesOf } from '../src/pages/asset/shape';
@@ -216,4 +216,20 @@ describe('results', () => {
       ],
     ]);
   });
+});
+
+it('a version is told of by the event that made it, not by what happened to it later', () => {
+  const event = (id: string, eventType: string, previousVersion: number, currentVersion: number) => ({
+    event: { id, eventType, entityId: 'orders', previousVersion, currentVersion },
+  });
+  const entries = [
+    event('answer', 'changeRequestAnswered', 2.8, 2.8),
+    event('announcement', 'changeRequestUpdated', 2.8, 2.8),
+    event('change', 'entityUpdated', 1.8, 2.8),
+    event('result', 'entityUpdated', 0.1, 0.1),
+    event('creation', 'entityCreated', 0.1, 0.1),
+  ];
+  expect(eventOf(entries, 'orders', 2.8)?.id).toBe('change');
+  expect(eventOf(entries, 'orders', 0.1)?.id).toBe('creation');
+  expect(eventOf(entries, 'customers', 2.8)).toBeUndefined();
 });

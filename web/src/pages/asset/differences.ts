@@ -142,3 +142,29 @@ export function mayRestore(restore: Operation | null, may: (operation: string) =
 const ownOf = (labels: readonly Label[] = []) => labels.filter(({ labelType }) => labelType !== 'Derived');
 const ownReferencesOf = (list: readonly Reference[] = []) =>
   list.filter(({ inherited }) => !inherited).map(({ id, type }) => ({ id, type }));
+
+type Entry = {
+  event: {
+    id: string;
+    eventType: string;
+    entityId: string;
+    previousVersion?: number;
+    currentVersion?: number;
+  };
+};
+/** Return the event that made a version; answers, announcements and results about it happen to a version, but make none. */
+export function eventOf(
+  entries: readonly Entry[],
+  entityId: string,
+  version: number,
+): Entry['event'] | undefined {
+  return entries
+    .map(({ event }) => event)
+    .find(
+      (event) =>
+        event.entityId === entityId &&
+        event.currentVersion === version &&
+        (event.eventType === 'entityCreated' ||
+          (event.previousVersion !== undefined && event.previousVersion !== version)),
+    );
+}

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { initialsOf, nameOf, pathOf } from '../src/words/names';
+import { endingOf } from '../src/words/dates';
 import { ago } from '../src/words/times';
 
 const MINUTE = 60_000;
@@ -27,3 +28,12 @@ test.each([
   [25 * 60 * MINUTE, '1 day'],
   [49 * 60 * MINUTE, '2 days'],
 ])('what happened %d ms ago', (passed, words) => expect(ago(1e12 - passed, 1e12)).toBe(words));
+
+test.each([
+  [new Date(2026, 10, 30, 18, 30), '18:30'],
+  [new Date(2026, 11, 1, 9, 0), 'tomorrow 09:00'],
+  [new Date(2026, 11, 4, 9, 0), 'Fri 4 Dec 09:00'],
+  [new Date(2027, 2, 3, 9, 0), '3 Mar 2027'],
+])('what ends at %s is short', (end, words) =>
+  expect(endingOf(end.getTime(), new Date(2026, 10, 30, 14, 0).getTime())).toBe(words),
+);

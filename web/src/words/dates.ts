@@ -34,6 +34,15 @@ export function whenOf(atMs: number, nowMs = Date.now()): string {
   return dayOf(atMs, nowMs);
 }
 
+/** Return when something to come ends: `18:30`, `tomorrow 09:00`, `Fri 4 Dec 09:00`, `3 Mar 2027`. */
+export function endingOf(atMs: number, nowMs = Date.now()): string {
+  if (isSameDay(atMs, nowMs)) return clockOf(atMs);
+  if (untilOf(atMs, nowMs) === 'tomorrow') return `tomorrow ${clockOf(atMs)}`;
+  if (atMs - nowMs < 14 * DAY_MS)
+    return `${weekdayFormat.format(atMs)} ${dayOf(atMs, nowMs)} ${clockOf(atMs)}`;
+  return dayOf(atMs, nowMs);
+}
+
 /** Return the distance to a day to come: `today`, `tomorrow`, `in 7 days`; of one that passed `3 days ago`. */
 export function untilOf(atMs: number, nowMs = Date.now()): string {
   const startOf = (ms: number): number => new Date(ms).setHours(0, 0, 0, 0);

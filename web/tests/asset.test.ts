@@ -233,3 +233,26 @@ it('a version is told of by the event that made it, not by what happened to it l
   expect(eventOf(entries, 'orders', 0.1)?.id).toBe('creation');
   expect(eventOf(entries, 'customers', 2.8)).toBeUndefined();
 });
+
+it('is one difference that a column was renamed as announced', () => {
+  const column = (name: string) => [{ name, dataType: 'TEXT' }];
+  const change = {
+    fieldsDeleted: [{ name: 'columns', oldValue: [...column('mail'), ...column('fax')] }],
+    fieldsAdded: [{ name: 'columns', newValue: column('email') }],
+    breakingReasons: [{ field: 'columns.fax' }],
+    renames: [{ field: 'columns.mail', to: 'email', request: 'CR-1' }],
+  };
+  const rows = differencesOf(change, entity({ columns: column('email') }));
+  expect(rows.map(({ part, before, after, isBreaking }) => [part, before, after, isBreaking])).toEqual([
+    ['column removed', 'fax TEXT', '', true],
+    ['column renamed', 'mail', 'email', false],
+  ]);
+  const nested = {
+    fieldsDeleted: [{ name: 'columns.ship', oldValue: column('town') }],
+    fieldsAdded: [{ name: 'columns.ship', newValue: column('city') }],
+    renames: [{ field: 'columns.ship.town', to: 'city' }],
+  };
+  expect(differencesOf(nested, entity({})).map(({ before, after }) => [before, after])).toEqual([
+    ['town', 'city'],
+  ]);
+});

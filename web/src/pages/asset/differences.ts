@@ -1,6 +1,6 @@
 // The differences of two versions as rows: which field, what it was, what it is, and how one of them is brought back.
 import type { Entity, Label, Member, Operation } from '../../api/assets';
-import { stepsOf } from '../../words/names';
+import { quoted, stepsOf } from '../../words/names';
 import type { Reference } from '../../words/references';
 import { placeOf } from './editing';
 
@@ -20,6 +20,7 @@ type Description = {
   fieldsUpdated?: readonly Change[];
   fieldsDeleted?: readonly Change[];
   breakingReasons?: readonly { field?: string }[];
+  renames?: readonly { field: string; to: string }[]; // of columns, as announced
 };
 
 const parsed = (value: unknown): unknown => {
@@ -49,10 +50,26 @@ export function textOf(value: unknown): string {
 /** Return the differences to a version, one for each column that came or went and for each other field. */
 export function differencesOf(description: Description, now: Entity, from?: Entity): Difference[] {
   const breaking = new Set((description.breakingReasons ?? []).map(({ field }) => field));
-  const rows: Difference[] = [];
+  const renames = renamesOf(description);
+  const rows: Difference[] = renames.map(({ field, was, to }) => ({
+    key: `${field}.renamed`,
+    label: to,
+    part: 'column renamed',
+    before: was,
+    after: to,
+    isBreaking: breaking.has(field), // despite an objection, say
+    restore: null,
+  }));
   const add = (name: string, before: unknown, after: unknown) => {
     const { label, part } = wordsOf(name);
-    const members = listOf(name, before ?? after);
+    const isGone = (each: Member) =>
+      renames.some((one) => one.list === name && each.name === (before === undefined ? one.to : one.was));
+    const known = parsed(before ?? after);
+    const kept = Array.isArray(known) && renames.length ? known.filter((each) => !isGone(each)) : known;
+    if (Array.isArray(known) && known.length && !(kept as unknown[]).length) return;
+    if (before === undefined) after = kept;
+    else if (after === undefined) before = kept;
+    const members = listOf(name, kept);
     for (const member of members ?? [null]) {
       const old = member && before !== undefined ? member : member ? undefined : before;
       const field = member ? `columns.${member.name}` : name;
@@ -73,6 +90,13 @@ export function differencesOf(description: Description, now: Entity, from?: Enti
   for (const { name = '', newValue } of description.fieldsAdded ?? []) add(name, undefined, newValue);
   return rows.sort((one, other) => Number(other.isBreaking) - Number(one.isBreaking));
 }
+
+/** Return the columns that were renamed as announced: the list each is in, and both names. */
+const renamesOf = ({ renames = [] }: Description) =>
+  renames.map(({ field, to }) => {
+    const steps = stepsOf(field);
+    return { field, list: steps.slice(0, -1).map(quoted).join('.'), was: steps.at(-1)!, to };
+  });
 
 function listOf(name: string, value: unknown): Member[] | null {
   const known = parsed(value);

@@ -20,6 +20,7 @@ from tocsin.cli.alertfiles import SUFFIXES, FiledAlert, Variables, parse_alerts,
 from tocsin.cli.assets import find_alert
 from tocsin.cli.condition_errors import error_in_file
 from tocsin.cli.output import AsJson, console, moment_text, show_json
+from tocsin.cli.own_zone import own_zone
 from tocsin.cli.progress import ReportProgress, progress_bar
 from tocsin.client import Client
 from tocsin.clock import to_datetime
@@ -71,7 +72,7 @@ def backtest(
     Runs in the pipeline; Ctrl-C cancels the backtest.
     """
     with Client() as client:
-        chosen_alert = _alert(client, alert, env or ())
+        chosen_alert, zone = _alert(client, alert, env or ()), own_zone(client, is_shown=not as_json)
         try:
             document = chosen_alert.document if isinstance(chosen_alert, FiledAlert) else chosen_alert
             job = client.start_backtest(document, since=since, until=until)
@@ -86,7 +87,7 @@ def backtest(
     if as_json:
         show_json(ended_backtest)
     else:
-        draw(ended_backtest, console())
+        draw(ended_backtest, console(), zone)
 
 
 def _alert(client: Client, name_or_file: str, allowed_names: Sequence[str]) -> FiledAlert | Document:
@@ -102,8 +103,8 @@ def _alert(client: Client, name_or_file: str, allowed_names: Sequence[str]) -> F
     return alerts[0]
 
 
-def draw(ended: Document, screen: Console) -> None:
-    """Draw a backtest that is done: how it went, bars by day, and who and what it was mostly about."""
+def draw(ended: Document, screen: Console, zone: str) -> None:
+    """Draw a backtest that is done, times in a zone: how it went, bars by day, who and what it was mostly about."""
     result = ended["result"]
     screen.print(_summary(ended))
     if "states" in result:
@@ -119,7 +120,7 @@ def draw(ended: Document, screen: Console) -> None:
         ("People", _people(result)),
         ("Triggered alerts", _triggered_alerts(result)),
         ("Already sent by", _overlaps(result)),
-        ("Newest events", _samples(result)),
+        ("Newest events", _samples(result, zone)),
     )
     for title, records in tables:
         if records:
@@ -248,10 +249,10 @@ def _overlaps(result: Document) -> list[Document]:
     return [{"alert": alert["name"], heading: f"{alert['matched']:,}"} for alert in result.get("overlaps", ())[:_ROWS]]
 
 
-def _samples(result: Document) -> list[Document]:
+def _samples(result: Document, zone: str) -> list[Document]:
     return [
         {
-            "when": moment_text(sample["timestamp"]),
+            "when": moment_text(sample["timestamp"], zone),
             "event": _words_of(sample),
             "asset": sample.get("entityFullyQualifiedName", ""),
             "by": sample.get("userName", ""),

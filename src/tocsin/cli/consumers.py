@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.output import AsJson, moment_text, show_rows
+from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
 from tocsin.client.consume.api_source import Start, parse_start
 from tocsin.model.entity import Document
@@ -20,8 +21,8 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the consumer.
 def list_consumers(*, as_json: AsJson = False) -> None:
     """List the registered consumers: administrators see all, others their own."""
     with Client() as client:
-        answer = client.consumers()
-    show_rows(map(_row, answer["data"]), as_json=as_json, answer=answer)
+        answer, zone = client.consumers(), own_zone(client, is_shown=not as_json)
+    show_rows((_row(one, zone) for one in answer["data"]), as_json=as_json, answer=answer)
 
 
 @app.command()
@@ -42,8 +43,9 @@ def register(
     """
     begin: Start | None = None if start is None else parse_start(start)
     with Client() as client:
+        zone = own_zone(client, is_shown=not as_json)
         answer = client.register_consumer(name, user=user, start=begin)
-    show_rows([_row(answer)], as_json=as_json, answer=answer)
+    show_rows([_row(answer, zone)], as_json=as_json, answer=answer)
 
 
 @app.command()
@@ -54,11 +56,11 @@ def remove(name: Name) -> None:
     typer.echo(f"Removed the consumer {name}.")
 
 
-def _row(consumer: Document) -> Document:
+def _row(consumer: Document, zone: str) -> Document:
     committed_at = consumer["committedAt"]
     return {
         "CONSUMER": consumer["name"],
         "USER": consumer["user"] or "(deleted)",
         "OFFSET": consumer["offset"],
-        "COMMITTED": None if committed_at is None else moment_text(committed_at),
+        "COMMITTED": None if committed_at is None else moment_text(committed_at, zone),
     }

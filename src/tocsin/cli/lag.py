@@ -8,6 +8,7 @@ import typer
 
 from tocsin.cli.exit_codes import LAGGING
 from tocsin.cli.output import AsJson, moment_text, show_rows
+from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
 from tocsin.errors import NotFound
 from tocsin.model.entity import Document
@@ -38,9 +39,10 @@ def lag(
     tocsin lag --json | jq '.readers[] | select(.lagSeconds > 60)'
     """
     with Client() as client:
-        answer = client.event_lag()
+        answer, zone = client.event_lag(), own_zone(client, is_shown=not as_json)
     chosen_readers = _readers_of(answer["readers"], readers or [])
-    show_rows(map(_row, chosen_readers), as_json=as_json, answer={**answer, "readers": chosen_readers})
+    lag_rows = (_row(one, zone) for one in chosen_readers)
+    show_rows(lag_rows, as_json=as_json, answer={**answer, "readers": chosen_readers})
     for reason in answer["missing"]:
         typer.echo(reason, err=True)
     if fail_above is not None and any(one["lagEvents"] > fail_above for one in chosen_readers):
@@ -61,7 +63,7 @@ def _readers_of(all_readers: list[Document], names: list[str]) -> list[Document]
     return [by_name[name] for name in names] if names else all_readers
 
 
-def _row(reader: Document) -> Document:
+def _row(reader: Document, zone: str) -> Document:
     since, limit = reader.get("growingSince"), reader["limit"]
     return {
         "READER": reader["reader"],
@@ -69,7 +71,7 @@ def _row(reader: Document) -> Document:
         "OFFSET": reader["logOffset"],
         "EVENTS": f"{'~' if reader['isEstimate'] else ''}{reader['lagEvents']}",
         "SECONDS": round(reader["lagSeconds"]),
-        "GROWING SINCE": None if since is None else moment_text(since),
+        "GROWING SINCE": None if since is None else moment_text(since, zone),
         "LIMIT": "not watched" if limit is None else limit,
         "STATE": "exceeded" if "exceededSince" in reader else "ok",
     }

@@ -13,6 +13,7 @@ import typer
 from tocsin.cli.alertfiles import text_of
 from tocsin.cli.assets import find_alert
 from tocsin.cli.output import AsJson, moment_text, show_json, show_rows
+from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.model.entity import Document
@@ -54,6 +55,7 @@ def take(
     """
     with Client() as client:
         alert_id = find_alert(client, alert).id
+        zone = own_zone(client, is_shown=not as_json)
         claims = client.claim_events(alert_id, limit=limit, lease_seconds=seconds, group_by=group_by)
     if as_json:
         show_json(claims)
@@ -62,10 +64,10 @@ def take(
     if not items:
         typer.echo("Take again: there may be more." if claims["hasMore"] else "The queue has no free events.")
         return
-    show_rows([_row(one) for one in items], as_json=False)
+    show_rows([_row(one, zone) for one in items], as_json=False)
     first = items[0]
     typer.echo(
-        f"\nYours until {moment_text(first['leaseExpiresAt'])}. When done:\n"
+        f"\nYours until {moment_text(first['leaseExpiresAt'], zone)}. When done:\n"
         f"tocsin queue acknowledge {alert} --lease {first['lease']} ID…"
     )
 
@@ -117,8 +119,9 @@ def extend(
 def _handle(alert: str, events: list[Document], action: str, call: _Call, *, as_json: bool) -> None:
     """Show what became of each event; if some were no longer held, end with an error."""
     with Client() as client:
+        zone = own_zone(client, is_shown=action == "extend" and not as_json)
         answer = call(client, find_alert(client, alert).id, events)
-    show_rows((_outcome(one, action) for one in answer["data"]), answer=answer, as_json=as_json)
+    show_rows((_outcome(one, action, zone) for one in answer["data"]), answer=answer, as_json=as_json)
     states = Counter(one["state"] for one in answer["data"])
     if lost_count := states.total() - states[_DONE[action]]:
         raise Conflict(
@@ -149,18 +152,18 @@ def _parse_claims(text: str, file: str) -> list[Document]:
     return claims
 
 
-def _row(queued: Document) -> Document:
+def _row(queued: Document, zone: str) -> Document:
     event = queued["event"].get("data", queued["event"])  # CloudEvents have it one level below
     return {
         "id": queued["id"],
-        "when": moment_text(event["timestamp"]),
+        "when": moment_text(event["timestamp"], zone),
         "event": event["eventType"],
         "asset": event.get("entityFullyQualifiedName") or event.get("entityId"),
         "by": event.get("userName"),
     }
 
 
-def _outcome(event: Document, action: str) -> Document:
+def _outcome(event: Document, action: str, zone: str) -> Document:
     ends = event.get("leaseExpiresAt")
-    until = {"until": None if ends is None else moment_text(ends)} if action == "extend" else {}
+    until = {"until": None if ends is None else moment_text(ends, zone)} if action == "extend" else {}
     return {"id": event["id"], "state": event["state"], **until}

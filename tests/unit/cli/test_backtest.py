@@ -47,7 +47,8 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
     small_server.answer("GET", f"{PATH}/b0", WAITING, RUNNING, DONE)
     command = run("alerts", "backtest", file, "--since", "90d")
     assert command.code == 0, command.err
-    assert small_server.requests[0].body == {"name": "a", "resources": ["table"], "since": "90d"}
+    (start,) = (one for one in small_server.requests if one.method == "POST")
+    assert start.body == {"name": "a", "resources": ["table"], "since": "90d"}
     assert "30 of 1,200 events match" in command.out
     assert "1 asset; 4 of them notify nobody" in " ".join(command.out.split())
     assert "4 of them notify nobody; incidents hold back 3 of them" in " ".join(command.out.split())

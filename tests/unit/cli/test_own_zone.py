@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 from tests.commandline import Run
+from tests.unit.cli.test_backtest import DONE, PATH
 from tests.unit.cli.test_explain import ANSWER, EVENT
 from tests.unit.cli.test_history import API as TABLES
 from tests.unit.cli.test_history import ORDERS, VERSIONS, WORDS
 from tests.unit.cli.test_inbox import FAILURE, answer_inbox
+from tests.unit.cli.test_lag import ANSWER as LAG
+from tests.unit.cli.test_queue import ALERTS, HELD, QUEUE, TAKEN, outcomes
 from tests.unit.small_server import SmallServer
 
 API = "/api/v1"
@@ -65,3 +68,18 @@ def test_a_token_of_nobody_is_shown_utc(run: Run, small_server: SmallServer) -> 
     small_server.answer("GET", f"{API}/incidents", {"data": [], "paging": {}})
     ended = run("incidents", "list")
     assert (ended.code, ended.out) == (0, "Nothing to show.\n")
+
+
+def test_lags_queues_consumers_and_backtests_are_in_the_zone_of_who_asks(run: Run, small_server: SmallServer) -> None:
+    consumer = {"name": "warehouse", "user": "bot", "offset": 3, "committedAt": 1_760_000_000_000}
+    small_server.answer("GET", f"{ALERTS}/name/Words", {"id": "a1", "name": "Words"})
+    small_server.answer("GET", f"{API}/events/lag", LAG)
+    small_server.answer("POST", f"{QUEUE}/claim", TAKEN)
+    small_server.answer("POST", f"{QUEUE}/extend", outcomes("extended", leaseExpiresAt=1_760_000_000_000))
+    small_server.answer("GET", f"{API}/events/consumers", {"data": [consumer]})
+    small_server.answer("POST", PATH, DONE)
+    extend = ("queue", "extend", "Words", HELD[0]["id"], "--lease", HELD[0]["lease"])
+    commands = (("lag",), ("queue", "take", "Words"), extend, ("consumers", "list"), ("alerts", "backtest", "Words"))
+    for command in commands:
+        out = run(*command).out
+        assert " IST" in out and "UTC" not in out, out

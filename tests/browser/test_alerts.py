@@ -154,9 +154,14 @@ def test_from_nothing_to_a_slack_message_at_a_receiver(
 
 
 def _comes_back(page: Page) -> None:
-    """Leave the page of a draft as soon as the last word is written, and find it again as it was."""
-    page.get_by_label("What for").fill("Tells the shop.")
-    page.get_by_role("link", name="Incidents").first.click()
+    """Leave the page of a draft in the same moment as the last word is written, and find it again as it was."""
+    page.get_by_label("What for").evaluate(
+        """(field) => {
+            field.value = 'Tells the shop.';
+            field.dispatchEvent(new Event('input', { bubbles: true }));
+            document.querySelector('nav a[href="/incidents"]').click();
+        }"""
+    )
     expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
     page.goto("/alerts/new")
     expect(page.get_by_label("Name of the alert")).to_have_value("Described")

@@ -5,21 +5,22 @@ import type { Written } from './draft.svelte';
 /** What is written, and what was there before: only what differs is taken into a newer alert. */
 export type Kept = { at: number; written: Written; before: Written };
 
-const keyOf = (name: string | undefined) => `tocsin.draft.${session.userId}.${name ?? ''}`;
+/** Return where the draft of an alert, or of a new one, is kept for who is logged in now. */
+export const placeOf = (name: string | undefined): string => `tocsin.draft.${session.userId}.${name ?? ''}`;
 
-export function keptDraft(name: string | undefined): Kept | undefined {
+export function keptDraft(place: string): Kept | undefined {
   try {
-    const kept = JSON.parse(sessionStorage.getItem(keyOf(name)) ?? 'null') as Kept | null;
+    const kept = JSON.parse(sessionStorage.getItem(place) ?? 'null') as Kept | null;
     return kept?.before ? kept : undefined; // none of an older version of this page
   } catch {
     return undefined;
   }
 }
 
-export function keepDraft(name: string | undefined, written: Written, before: Written): Kept {
+export function keepDraft(place: string, written: Written, before: Written): Kept {
   const kept = { at: Date.now(), written, before };
-  sessionStorage.setItem(keyOf(name), JSON.stringify(kept));
+  sessionStorage.setItem(place, JSON.stringify(kept));
   return kept;
 }
 
-export const forgetDraft = (name: string | undefined): void => sessionStorage.removeItem(keyOf(name));
+export const forgetDraft = (place: string): void => sessionStorage.removeItem(place);

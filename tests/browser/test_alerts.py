@@ -133,6 +133,7 @@ def test_from_nothing_to_a_slack_message_at_a_receiver(
     page.get_by_role("button", name="Daily").click()
     page.get_by_label("Time zone").select_option("UTC")
     expect(page.get_by_text("Next:")).to_contain_text("09:00")
+    _asks_what_still_fails(page)
     page.get_by_role("button", name="At once").click()
     _comes_back(page)
     expect(page.get_by_text("When a table is changed, tell owners by bell and #shop by Slack")).to_be_visible()
@@ -151,6 +152,15 @@ def test_from_nothing_to_a_slack_message_at_a_receiver(
     page.get_by_role("link", name="Deliveries").click()
     page.reload()
     expect(page.get_by_role("listitem").filter(has_text="orders").filter(has_text="#shop")).to_contain_text("delivered")
+
+
+def _asks_what_still_fails(page: Page) -> None:
+    """Add what is still so at the time of the schedule, see it said and shown, and take it away again."""
+    page.get_by_role("button", name="what still fails").click()
+    expect(page.get_by_text("When a table is changed or still fails at that time")).to_be_visible()
+    expect(page.get_by_role("region", name="Preview")).to_contain_text("still failing")
+    page.get_by_role("button", name="Remove this condition").last.click()
+    expect(page.get_by_role("button", name="what still fails")).to_be_visible()
 
 
 def _comes_back(page: Page) -> None:

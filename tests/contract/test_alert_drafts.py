@@ -48,6 +48,13 @@ def test_bell_and_webhook_are_shown_too(administrator: httpx.Client, orders: Jso
     assert cloud_event["specversion"] == "1.0"
 
 
+@pytest.mark.parametrize(("resource", "says"), [("testCase", "still failing"), ("table", "still without an owner")])
+def test_what_a_scheduled_check_finds_is_shown(administrator: httpx.Client, resource: str, says: str) -> None:
+    mail = message_of(administrator, "Email", resource=resource, eventType="scheduledCheck")
+    assert says in mail["subject"]
+    assert "Sample Owner" not in mail["text"] or resource == "testCase"
+
+
 def test_a_template_words_the_preview(administrator: httpx.Client) -> None:
     texts = {"templateSubject": "Mine: {{entity.name}}", "templateBody": "<p>By hand</p>"}
     template = administrator.post("/notificationTemplates", json={"name": "Mine", **texts}).json()

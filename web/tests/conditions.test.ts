@@ -9,6 +9,7 @@ test.each([
   "breaking() && !announced() && (owners == 'Finance' || tags == {'PII.Sensitive', 'PII.None'})",
   "testStatus == 'Failed' || firstFailure()",
   "tags == 'it''s'",
+  "testStatus == 'Failed' || stillFailing() || stillStale('24h')",
   "noSuccessFor('6h') && !matchAnyEntityFqn('shop.sales') && user.owns(entity)",
 ])('%s is the same after the form', (condition) => expect(conditionOf(formOf(condition)!)).toBe(condition));
 

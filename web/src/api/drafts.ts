@@ -5,7 +5,7 @@ import type { components } from './schema';
 
 export type Trigger = components['schemas']['Trigger'];
 export type PreviewChannel = components['schemas']['MessagePreviewRequest']['channel'];
-export type PreviewOf = { eventId: string } | { resource: string };
+export type PreviewOf = { eventId: string } | { resource: string; eventType?: 'scheduledCheck' };
 
 /** Return the next three times at which a schedule sends, epoch milliseconds; none at once. */
 export const nextTimes = async (trigger: Trigger): Promise<number[]> =>

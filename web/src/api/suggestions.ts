@@ -1,5 +1,5 @@
 // Values that a field offers while one types: people, teams, tags, domains, services, assets. At most eight.
-import type { Choice, Lookup } from '../words/conditions/questions';
+import type { Choice, Lookup } from '../words/conditions/kinds';
 import { dataOf, api } from './client';
 
 const MOST = 8;

@@ -82,6 +82,10 @@ const needsBrackets = (condition: string): boolean => /\|\||\bor\b/i.test(condit
 export const bracketed = (condition: string): string =>
   needsBrackets(condition) ? `(${condition})` : condition.trim();
 
+/** Return whether a condition asks for the state at the times of a schedule: `stillFailing()`. */
+export const asksForState = (condition: string): boolean =>
+  /\bstill(Failing|Stale|WithoutOwner)\(/.test(condition);
+
 /** Return what an alert is about: `table or topic`. */
 export function sayResources(resources: readonly string[]): string {
   if (!resources.length) return 'nothing';

@@ -60,6 +60,12 @@ export const typeOfCollection = (collection: string): string | undefined =>
 export const labelOf = (type: string | null | undefined): string =>
   entityTypes[type ?? '']?.label ?? type ?? '';
 
+/** What an alert can be about, as choices. */
+export const resourceChoices: readonly { value: string; label: string }[] = [
+  { value: 'all', label: 'anything' },
+  ...Object.entries(entityTypes).map(([value, { label }]) => ({ value, label })),
+];
+
 /** Return what people call several of a type: `tables` of `table`, `people` of `user`. */
 export function pluralOf(type: string): string {
   const label = labelOf(type);

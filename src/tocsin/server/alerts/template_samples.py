@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from tocsin.model.change import SESSION_EVENTS, SUITE_SUMMARY, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import (
+    SESSION_EVENTS,
+    STILL_FAILING,
+    STILL_WITHOUT_OWNER,
+    SUITE_SUMMARY,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+)
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.people import Actor
 
@@ -29,6 +38,8 @@ _SUMMARY: Document = {
     "total": 10,
     "testCaseResultSummary": [_RESULT],
 }
+_STILL_FAILING: Document = {"since": 1_767_132_000_000, "failures": 3}
+_REPORTING = ("testCase", "pipeline", "ingestionPipeline")
 _OLD, _NEW = "Orders of the shop.", "Orders of the shop, one row per order."
 
 
@@ -48,7 +59,7 @@ def sample_event(resource: str, event_type: EventType | None, actor: Actor, now_
         user_id=actor.id,
         timestamp=now_ms,
         change_description=_changes(resource, kind),
-        entity=_entity(resource, name, fqn),
+        entity=_entity(resource, name, fqn, kind),
     )
 
 
@@ -61,6 +72,9 @@ def _changes(resource: str, kind: EventType) -> ChangeDescription | None:
         return ChangeDescription(fields_updated=(FieldChange(name="deleted", old_value=False, new_value=True),))
     if kind is EventType.TEST_SUITE_RUN_COMPLETED:
         return ChangeDescription(fields_added=(FieldChange(name=SUITE_SUMMARY, new_value=_SUMMARY),))
+    if kind is EventType.SCHEDULED_CHECK:
+        state = (STILL_FAILING, _STILL_FAILING) if resource in _REPORTING else (STILL_WITHOUT_OWNER, {})
+        return ChangeDescription(fields_added=(FieldChange(name=state[0], new_value=state[1]),))
     if resource == "testCase":
         result = {"timestamp": 1_767_225_600_000, "testCaseStatus": "Failed", "result": "3 of 100 rows are null"}
         return ChangeDescription(fields_added=(FieldChange(name="testCaseResult", new_value=result),))
@@ -71,9 +85,11 @@ def _changes(resource: str, kind: EventType) -> ChangeDescription | None:
     )
 
 
-def _entity(resource: str, name: str, fqn: str) -> Document:
+def _entity(resource: str, name: str, fqn: str, kind: EventType) -> Document:
     entity: Document = {"id": str(uuid4()), "name": name, "displayName": name.replace("_", " ").title()}
     entity |= {"fullyQualifiedName": fqn, "description": _NEW, "tags": [_TAG], "owners": [_OWNER]}
+    if kind is EventType.SCHEDULED_CHECK and resource not in _REPORTING:
+        entity["owners"] = []
     if resource == "table":
         entity["columns"] = [{"name": "order_id", "dataType": "BIGINT"}, {"name": "email", "dataType": "STRING"}]
     return entity

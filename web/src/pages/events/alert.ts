@@ -1,6 +1,6 @@
 // Alerts made of events: the builder's address, filled in with what the event, or the filters of the list, say.
 import type { ChangeEvent } from '../../api/events';
-import { quoted } from '../../words/conditions/questions';
+import { quoted } from '../../words/conditions/kinds';
 
 const listed = (values: readonly string[]): string =>
   values.length === 1 ? quoted(values[0]!) : `{${values.map(quoted).join(', ')}}`;

@@ -1,6 +1,7 @@
 // A condition as a form: clauses joined by "and", each a row or several rows joined by "or". Both ways, nothing lost.
 import { parseCondition, type Node } from './parse';
-import { questionOf, questions, type Question } from './questions';
+import type { Question } from './kinds';
+import { questionOf, questions } from './questions';
 
 export type Row = { question: string; isNot: boolean; values: string[] };
 export type Clause = Row[];

@@ -1,79 +1,16 @@
 // What a form of a condition can ask, in the words of people: how each question is written, read, and said.
-import type { Node, Value } from './parse';
-
-export type Choice = { value: string; label: string };
-/** What values are looked up in; a question without has its own choices, or takes what is typed. */
-export type Lookup = 'tags' | 'people' | 'owners' | 'domains' | 'services' | 'assets' | 'teams';
-
-export type Question = {
-  id: string;
-  label: string;
-  group: 'What happened' | 'The asset' | 'Quality and runs' | 'Who';
-  choices?: readonly Choice[];
-  lookup?: Lookup;
-  hint?: string;
-  hasValues: boolean;
-  write: (values: string[]) => string;
-  read: (node: Node) => string[] | null;
-  say: (values: string, isNot: boolean) => string;
-};
-
-/** Return a text as a condition writes it. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-
-const listed = (values: string[]): string =>
-  values.length === 1 ? quoted(values[0]!) : `{${values.map(quoted).join(', ')}}`;
-
-const texts = (values: readonly Value[] | undefined): string[] | null =>
-  values?.length && values.every((value) => typeof value === 'string') ? (values as string[]) : null;
-
-const choicesOf = (words: Record<string, string>): Choice[] =>
-  Object.entries(words).map(([value, label]) => ({ value, label }));
-
-const is = (isNot: boolean): string => (isNot ? 'is not' : 'is');
-
-/** A question about a field: `tier == 'Tier.Tier1'`; also read from the functions and methods that ask the same. */
-function ofField(field: string, functions: string[] = []) {
-  return {
-    hasValues: true,
-    write: (values: string[]) => `${field} == ${listed(values)}`,
-    read: (node: Node): string[] | null => {
-      if (node.kind === 'compare' && node.path === field && ['==', 'in'].includes(node.operator))
-        return texts(node.values);
-      if (node.kind !== 'call' || node.values.length !== 1) return null;
-      if (node.target === field && ['contains', 'containsAny'].includes(node.name))
-        return texts(node.values[0]);
-      return !node.target && functions.includes(node.name) ? texts(node.values[0]) : null;
-    },
-  };
-}
-
-/** A question that a function asks of texts: `matchAnySchema({'a', 'b'})`. */
-function ofFunction(name: string, others: string[] = []) {
-  return {
-    hasValues: true,
-    write: (values: string[]) => `${name}(${listed(values)})`,
-    read: (node: Node): string[] | null =>
-      node.kind === 'call' &&
-      !node.target &&
-      [name, ...others].includes(node.name) &&
-      node.values.length === 1
-        ? texts(node.values[0])
-        : null,
-  };
-}
-
-/** A question with yes and no: `breaking()`. */
-function ofFlag(text: string, target: string, name: string, others: string[] = []) {
-  return {
-    hasValues: false,
-    write: () => text,
-    read: (node: Node): string[] | null => {
-      if (node.kind === 'compare') return others.includes(node.path) && node.values[0] === true ? [] : null;
-      return node.kind === 'call' && node.target === target && node.name === name ? [] : null;
-    },
-  };
-}
+import {
+  AT_ITS_TIME,
+  choicesOf,
+  is,
+  listed,
+  ofField,
+  ofFlag,
+  ofFunction,
+  texts,
+  type Question,
+} from './kinds';
+import type { Node } from './parse';
 
 const operations = choicesOf({ add: 'added', remove: 'removed', modify: 'retyped' });
 const columnChange = {
@@ -279,6 +216,31 @@ export const questions: readonly Question[] = [
     group: 'Who',
     ...ofFlag('user.follows(entity)', 'user', 'follows'),
     say: (_, isNot) => `${is(isNot)} followed by the person told`,
+  },
+  {
+    id: 'stillFailing',
+    label: 'Still fails',
+    group: AT_ITS_TIME,
+    ...ofFlag('stillFailing()', '', 'stillFailing'),
+    say: (_, isNot) => (isNot ? 'does not fail at that time' : 'still fails at that time'),
+  },
+  {
+    id: 'stillStale',
+    label: 'Still without a success for',
+    group: AT_ITS_TIME,
+    choices: durations,
+    ...ofFunction('stillStale'),
+    say: (values, isNot) =>
+      isNot
+        ? `has had a success within ${values} at that time`
+        : `has had no success for ${values} at that time`,
+  },
+  {
+    id: 'stillWithoutOwner',
+    label: 'Still has no owner',
+    group: AT_ITS_TIME,
+    ...ofFlag('stillWithoutOwner()', '', 'stillWithoutOwner'),
+    say: (_, isNot) => (isNot ? 'has an owner at that time' : 'still has no owner at that time'),
   },
 ];
 

@@ -22,6 +22,18 @@ export function titleOf(change: ChangeRequest): string {
   }
 }
 
+export type Column = { name: string; dataTypeDisplay?: string; dataType?: string; children?: Column[] };
+const LONGEST_TYPE = 40;
+
+/** Return the columns of a table by their paths, each followed by those in it: `address`, `address.city`. */
+export const columnChoicesOf = (columns: readonly Column[], within = ''): { path: string; type: string }[] =>
+  columns.flatMap(({ name, dataTypeDisplay, dataType = '', children = [] }) => [
+    { path: within + name, type: shortOf(dataTypeDisplay || dataType) },
+    ...columnChoicesOf(children, `${within}${name}.`),
+  ]);
+const shortOf = (type: string): string =>
+  type.length > LONGEST_TYPE ? `${type.slice(0, LONGEST_TYPE - 1)}…` : type;
+
 /** Return what happens on the date, in one word: `removed`. */
 export const doneWordOf = (kind: ChangeRequest['kind']): string =>
   ({ removal: 'removed', type: 'new type', rename: 'renamed', deprecation: 'deprecated' })[kind];

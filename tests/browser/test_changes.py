@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.logged_in import log_in
-from tests.serving import Served, table, warehouse
+from tests.serving import Json, Served, table, warehouse
 
 from tocsin.server.bootstrap import ADMINISTRATOR
 
 pytestmark = pytest.mark.browser
+
+PATCH = {"Content-Type": "application/json-patch+json"}
 
 
 def test_a_removal_is_announced_answered_by_an_owner_below_and_moved(
@@ -37,6 +42,7 @@ def test_a_removal_is_announced_answered_by_an_owner_below_and_moved(
     expect(page.get_by_text("“The address belongs to the customer. <b>”")).to_be_visible()
     expect(page.get_by_role("button", name="We are ready")).to_have_count(0)
     assert page.url.endswith("/changes/CR-1")
+    expect(page).to_have_title(re.compile("CR-1 Remove email from orders"))
 
     _answer_as_bob(browser, served)
     page.reload()
@@ -51,6 +57,25 @@ def test_a_removal_is_announced_answered_by_an_owner_below_and_moved(
     expect(page.get_by_text("withdrawn", exact=True).first).to_be_visible()
     page.goto("/changes?status=withdrawn")
     expect(page.get_by_role("link", name="Remove email from orders")).to_be_visible()
+    _compares_what_came(page, served, orders)
+
+
+def _compares_what_came(page: Page, served: Served, orders: Json) -> None:
+    """Remove a column a month before its day, and see on the page that it is gone, earlier than announced."""
+    entity = {"type": "table", "fullyQualifiedName": orders["fullyQualifiedName"]}
+    day_ms = int(time.time() * 1_000) + 30 * 86_400_000
+    request = {"entity": entity, "kind": "removal", "column": "email", "date": day_ms, "why": "Nobody may read it."}
+    kept_columns = [column for column in orders["columns"] if column["name"] != "email"]
+    with served.administrator() as client:
+        assert client.post("/changes", json=request).is_success
+        operation = {"op": "replace", "path": "/columns", "value": kept_columns}
+        answer = client.patch(f"/tables/{orders['id']}", json=[operation], headers=PATCH)
+        assert answer.is_success, answer.text
+    page.goto("/changes/CR-2")
+    expect(page.get_by_text("done earlier than announced")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Announced for")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Came")).to_be_visible()
+    expect(page.get_by_role("row", name="email").get_by_text("gone", exact=True)).to_have_count(2)
 
 
 def _answer_as_bob(browser: Browser, served: Served) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import httpx
@@ -84,6 +85,29 @@ def test_until_it_is_enabled_nothing_is_made_and_preferences_say_so(
 def test_only_administrators_enable_it(alice: tuple[str, httpx.Client]) -> None:
     switch_on = {"op": "replace", "path": "/enabled", "value": True}
     assert send_patch(alice[1], f"/events/subscriptions/name/{ALERTS[0]}", switch_on).status_code == 403
+
+
+def test_preferences_say_that_a_channel_which_one_chose_has_no_verified_address(
+    alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json
+) -> None:
+    enable(administrator)
+    user_id, client = alice
+
+    def remarks(choices: Json) -> list[str]:
+        assert client.put(f"/users/{user_id}/preferences", json=choices).is_success
+        return list(client.get(f"/users/{user_id}/preferences/effective").json()["remarks"])
+
+    (without_server,) = remarks({})
+    about_server, about_slack = remarks({"kinds": {"columns": {"Slack": "daily", "MsTeams": "never"}}})
+    assert about_server == without_server
+    assert "in Slack" in about_slack
+    _, about_webhook = remarks({"roles": {"owned": {"columns": {"Webhook": "immediate"}}}})
+    assert "verified" in about_webhook
+    assert remarks({"frequency": "daily"}) == [without_server], "all alike"
+    path = f"/users/{user_id}/following/{orders['id']}/preferences"
+    (of_follow,) = json.loads(client.put(path, json={"channels": {"Slack": "daily"}}).headers["X-Tocsin-Remarks"])
+    assert (of_follow["kind"], of_follow["message"]) == ("notReached", about_slack)
+    assert "X-Tocsin-Remarks" not in client.put(path, json={}).headers
 
 
 def test_a_follow_over_a_channel_where_nothing_comes_says_so_at_once(

@@ -47,6 +47,12 @@ class PreferenceCell(WireModel):
     by: str | None = None
     team: EntityReference | None = None
 
+    @property
+    def is_chosen(self) -> bool:
+        """Return whether the person or a team has chosen that it comes, and not for everything."""
+        is_own = self.source in (ChoiceSource.OWN, ChoiceSource.TEAM) and self.by is not None
+        return is_own and self.frequency not in (None, Frequency.NEVER)
+
 
 class PreferenceRow(WireModel):
     """One kind of change, and its cells by channel; ``is_mandatory``: it is never off.
@@ -82,3 +88,9 @@ class EffectivePreferences(WireModel):
     teams: tuple[EntityReference, ...] = ()
     kinds: tuple[PreferenceRow, ...]
     remarks: tuple[str, ...] = ()
+
+    @property
+    def chosen_channels(self) -> frozenset[Channel]:
+        """Return the channels over which something comes by a choice of the person or of a team."""
+        tables = (table for row in self.kinds for table in (row.channels, *row.roles.values()))
+        return frozenset(channel for table in tables for channel, cell in table.items() if cell.is_chosen)

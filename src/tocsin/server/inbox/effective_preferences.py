@@ -44,7 +44,6 @@ def team_ids_of(layers: Layers) -> list[str]:
 def effective_preferences(
     layers: Layers,
     visible_teams: Iterable[Document],
-    remarks: Iterable[str] = (),
     channels: Collection[Channel] = PREFERRED_CHANNELS,
 ) -> EffectivePreferences:
     """Return what these layers mean for a person over ``channels``; of teams only those that the reader may see."""
@@ -61,7 +60,6 @@ def effective_preferences(
         health_summary=times.health_summary,
         teams=tuple(teams.values()),
         kinds=tuple(_row(kind, layers, teams, channels) for kind in CHANGE_KINDS.values()),
-        remarks=tuple(remarks),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from tocsin.alerts.events import MESSAGES_OF_ASSETS, MESSAGES_OF_CONVERSATIONS
 from tocsin.delivery.channels.table import phrase_of
 from tocsin.errors import NotFound
+from tocsin.model.effective_preferences import EffectivePreferences
 from tocsin.model.own_address import OWN_KEYS
 from tocsin.model.preferences import PREFERRED_CHANNELS
 from tocsin.model.stored import Key
@@ -24,7 +25,7 @@ _ABOUT = {
 }
 
 
-def message_remarks(catalogue: SqlCatalogue, *, has_mail_server: bool) -> Iterator[str]:
+def _message_remarks(catalogue: SqlCatalogue, *, has_mail_server: bool) -> Iterator[str]:
     """Yield a sentence for each reason why messages do not come as a person prefers."""
     if not has_mail_server:
         yield NO_MAIL_SERVER
@@ -48,14 +49,34 @@ def remarks_on_follow(
         return
     if Channel.EMAIL in chosen_channels and not has_mail_server:
         yield NO_MAIL_SERVER
-    unverified_channels = (set(OWN_KEYS) & set(chosen_channels)) - set(verified_channels)
+    yield from _remarks_on_addresses(chosen_channels, verified_channels)
+    if set(chosen_channels) - {Channel.ACTIVITY_FEED} and not _is_enabled(MESSAGES_OF_ASSETS, catalogue):
+        yield _disabled_text(MESSAGES_OF_ASSETS)
+
+
+def remarks_on_table(
+    preferences: EffectivePreferences,
+    verified_channels: Collection[Channel],
+    catalogue: SqlCatalogue,
+    *,
+    has_mail_server: bool,
+) -> Iterator[str]:
+    """Yield a sentence for each reason why messages do not come as a person's table of preferences says.
+
+    An address is missed only over channels that the person or their teams chose, where they did not choose all alike.
+    """
+    yield from _message_remarks(catalogue, has_mail_server=has_mail_server)
+    if not set(OWN_KEYS) <= preferences.chosen_channels:
+        yield from _remarks_on_addresses(preferences.chosen_channels, verified_channels)
+
+
+def _remarks_on_addresses(channels: Collection[Channel], verified_channels: Collection[Channel]) -> Iterator[str]:
+    unverified_channels = (set(OWN_KEYS) & set(channels)) - set(verified_channels)
     for channel in sorted(unverified_channels, key=PREFERRED_CHANNELS.index):
         yield (
             f"No own address is verified for messages {phrase_of(channel)}, so none come. "
             "`tocsin addresses` shows, sets and verifies it."
         )
-    if set(chosen_channels) - {Channel.ACTIVITY_FEED} and not _is_enabled(MESSAGES_OF_ASSETS, catalogue):
-        yield _disabled_text(MESSAGES_OF_ASSETS)
 
 
 def _disabled_text(name: str) -> str:

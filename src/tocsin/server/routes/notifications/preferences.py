@@ -29,9 +29,9 @@ from tocsin.server.alerts.next_digest import next_digests
 from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.effective_preferences import effective_preferences, team_ids_of
-from tocsin.server.inbox.message_remarks import message_remarks
+from tocsin.server.inbox.message_remarks import remarks_on_table
 from tocsin.server.openapi.operations import answers
-from tocsin.server.request import Asked, DocumentBody, PathId, answer, list_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
 
 _KINDS = (BREAKING, *KNOWN_CATEGORIES)
@@ -74,12 +74,17 @@ def read_effective_preferences(owner: Owner, caller: Asked) -> Response:
     """Return how often each kind of change comes to a user over each channel, when, and whose choice that is."""
     layers = caller.parts.alert_stores.preferences.layers_of(owner)
     teams = caller.parts.catalogue.references(team_ids_of(layers))
-    remarks = message_remarks(caller.parts.catalogue, has_mail_server=caller.parts.settings.smtp_host is not None)
     visible_teams = visible_references(caller, teams.values())
     is_on = caller.parts.settings.web_push
     channels = [one for one in PREFERRED_CHANNELS if is_on or one is not Channel.PUSH]
-    effective = effective_preferences(layers, visible_teams, remarks, channels)
-    return answer(effective.to_wire())
+    effective = effective_preferences(layers, visible_teams, channels)
+    remarks = remarks_on_table(
+        effective,
+        verified_channels_of(owner, caller),
+        caller.parts.catalogue,
+        has_mail_server=caller.parts.settings.smtp_host is not None,
+    )
+    return answer(effective.model_copy(update={"remarks": tuple(remarks)}).to_wire())
 
 
 @router.get("/users/{user_id}/preferences/month", openapi_extra=answers("PreferredMonth"))
@@ -159,6 +164,12 @@ def put_default_preferences(body: DocumentBody, caller: Asked) -> Response:
             _check_kind(name, f"mandatoryRoles.{role}")
     caller.parts.alert_stores.preferences.put_defaults(defaults, now_ms=caller.parts.clock.now_ms())
     return answer(defaults.to_wire())
+
+
+def verified_channels_of(user_id: str, caller: Caller) -> set[Channel]:
+    """Return the channels for which a person has an address of their own that is verified."""
+    states = caller.parts.alert_stores.address_codes.states(user_id, now_ms=caller.parts.clock.now_ms())
+    return {one.channel for one in states if one.verified_at_ms is not None}
 
 
 def _answer_of(owner: str, caller: Asked) -> Response:

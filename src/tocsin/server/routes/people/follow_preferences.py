@@ -19,14 +19,16 @@ from tocsin.model.notification import follow_key
 from tocsin.model.roles import AssetRole
 from tocsin.server.entities.followed_assets import places_of, uncounted_follows
 from tocsin.server.http.errors import parse_as
+from tocsin.server.http.remarks import remarks_header
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.message_remarks import remarks_on_follow
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.notifications.inbox import Owner
-from tocsin.server.routes.notifications.preferences import check_channels, check_table
+from tocsin.server.routes.notifications.preferences import check_channels, check_table, verified_channels_of
 
 _ALERT = "eventsubscription"
+_NOT_REACHED = "notReached"
 OfFollow = Annotated[
     str | None, Query(min_length=1, max_length=3000, description="The column, if it is one that is followed.")
 ]
@@ -43,7 +45,8 @@ def put_follow_preferences(
     """Replace what a user has chosen for one follow: of an asset, a column of it, or a saved search; `{}` ends it.
 
     `kinds` are as of preferences; `channels` count for all other kinds. It counts for what they are told of through
-    this follow, above their preferences; mandatory kinds, mutes and quiet hours stay.
+    this follow, above their preferences; mandatory kinds, mutes and quiet hours stay. `X-Tocsin-Remarks` says why
+    nothing comes over a channel that is chosen.
     """
     choices, key = parse_as(FollowChoices, body), follow_key(str(followed_id), column)
     check_choices(choices, caller)
@@ -51,7 +54,11 @@ def put_follow_preferences(
     if key not in {follow_key(*place) for place in places} and not _is_own_search(str(followed_id), owner, caller):
         raise NotFound(f"the user does not follow {followed_id}{f', column {column}' if column else ''}")
     choose_for_follows(owner, {key: choices}, caller)
-    return answer(choices.to_stored())
+    remarks = [
+        {"kind": _NOT_REACHED, "message": remark, "field": "channels"}
+        for remark in remarks_on_choices(owner, choices, caller)
+    ]
+    return answer(choices.to_stored(), headers=remarks_header(remarks))
 
 
 def choose_for_follows(user_id: str, choices: Mapping[str, FollowChoices], caller: Caller) -> None:
@@ -99,8 +106,7 @@ def parse_choices_for(user_id: str, request: Document, caller: Caller) -> Follow
 def remarks_on_choices(user_id: str, choices: FollowChoices, caller: Caller) -> list[str]:
     """Return why follows with these choices do not tell over what is chosen: a sentence each."""
     parts = caller.parts
-    states = parts.alert_stores.address_codes.states(user_id, now_ms=parts.clock.now_ms())
-    verified_channels = {one.channel for one in states if one.verified_at_ms is not None}
+    verified_channels = verified_channels_of(user_id, caller)
     has_mail_server = parts.settings.smtp_host is not None
     return list(
         remarks_on_follow(choices.heard_channels, verified_channels, parts.catalogue, has_mail_server=has_mail_server)

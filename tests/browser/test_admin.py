@@ -1,4 +1,4 @@
-"""Governance and administration in a browser: a domain made and undone, rights, health, a bot with its token."""
+"""Governance and administration in a browser: a domain made and undone, rights, health, a bot, an erasure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from tests.browser.logged_in import log_in
 from tests.entries import entry_of
 from tests.serving import Served
 
+from tocsin.model.entity import Document
 from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.catalogue.search.writes import SearchWrites
+from tocsin.store.upkeep.erasure.requests import Erasures
 
 pytestmark = pytest.mark.browser
 
 
-def test_an_administrator_makes_a_domain_and_a_bot_and_sees_rights_and_health(served: Served, page: Page) -> None:
+def test_an_administrator_makes_a_domain_and_a_bot_and_sees_rights_and_health(
+    served: Served, page: Page, sqlite_engine: Engine
+) -> None:
     log_in(page, ADMINISTRATOR["email"], served.password)
     page.goto("/governance")
     page.get_by_role("button", name="Make a domain").click()
@@ -50,6 +54,10 @@ def test_an_administrator_makes_a_domain_and_a_bot_and_sees_rights_and_health(se
         page.get_by_role("button", name="Revoke the token").click()
         expect(page.get_by_text("can no longer log in")).to_be_visible()
         assert client.get("/users/loggedInUser").status_code == 401
+    page.get_by_role("link", name="What it wrote today").click()
+    expect(page).to_have_url(f"{served.url}/events?by=dbt-ingestion&days=1")
+    expect(page.get_by_role("heading", name="Events", exact=True)).to_be_visible()
+    page.goto("/admin")
     page.get_by_role("link", name="People").click()
     page.get_by_role("button", name="Make a person").click()
     page.get_by_label("Log-in name").fill("erin")
@@ -64,6 +72,7 @@ def test_an_administrator_makes_a_domain_and_a_bot_and_sees_rights_and_health(se
         page.get_by_role("menuitem", name="Deactivate").click()
         expect(page.get_by_text("logged out everywhere")).to_be_visible()
         assert client.post("/users/login", json=body).status_code == 401
+    _erases_who_left(page, sqlite_engine)
     page.get_by_placeholder("Beginning of a name").fill("adm")
     expect(page.get_by_role("row", name="administrator")).to_have_count(1)
 
@@ -76,6 +85,35 @@ def test_an_administrator_makes_a_domain_and_a_bot_and_sees_rights_and_health(se
     expect(page.get_by_role("row", name="updated 1 day")).to_be_visible()
     page.keyboard.press("z")
     expect(page.get_by_text("Everything is kept: no rule removes events.")).to_be_visible()
+
+
+def _erases_who_left(page: Page, engine: Engine) -> None:
+    """Erase a person after the count of what would change, by the name, typed."""
+    page.get_by_role("button", name="Deactivated").click()
+    page.get_by_role("button", name="Acts for erin").click()
+    page.get_by_role("menuitem", name="Erase…").click()
+    dialog = page.get_by_role("dialog", name="Erase erin")
+    expect(dialog).to_contain_text("tocsin pipeline")
+    _finish_erasure(engine, {"rewritten": {"entities": 3, "events": 4}, "lake": {"events": 5}})
+    expect(dialog).to_contain_text("It would change 12 records.")
+    button = dialog.get_by_role("button", name="Erase for good")
+    dialog.get_by_label("Type erin to confirm").fill("eri")
+    expect(button).to_be_disabled()
+    dialog.get_by_label("Type erin to confirm").fill("erin")
+    button.click()
+    expect(dialog).to_contain_text("tocsin pipeline")
+    _finish_erasure(engine, {"rewritten": {"entities": 3}})
+    expect(dialog).to_contain_text("erin is erased: nothing that Tocsin stores names this person")
+    dialog.get_by_role("button", name="Done").click()
+    page.get_by_role("button", name="Active", exact=True).click()
+
+
+def _finish_erasure(engine: Engine, result: Document) -> None:
+    """Answer the erasure that waits, as the pipeline does."""
+    erasures = Erasures(engine)
+    erasure = erasures.claim("a pipeline", now_ms=1, lost_after_ms=1)
+    assert erasure is not None
+    assert erasures.finish(erasure, "a pipeline", result, now_ms=2)
 
 
 def test_a_steward_keeps_a_glossary_and_gives_a_right(served: Served, sqlite_engine: Engine, page: Page) -> None:

@@ -3,7 +3,8 @@
 Opens pages in Chromium with 50 kB/s, 400 ms and a fourth of the machine's speed, and prints a table: first contentful
 paint, when the frame and the page's heading are there, what was transferred, layout shift, the slowest interaction
 until its paint, and memory after an hour of live events, shortened. Starts the sample company of the pictures;
-``--server URL --password PASSWORD`` uses one that runs. Next: ``web_pictures.py``.
+``--server URL --password PASSWORD`` uses one that runs; ``--rows 10000`` instead scrolls through an inbox of so many
+rows. Next: ``web_scroll.py``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, sync_
 from tests.browser.conftest import CHROMIUM
 from tests.docs.web_day import API, ORDERS
 from tests.docs.web_pictures import DESK, PEOPLE, company
+from tests.docs.web_scroll import scroll_inbox
 
 READER = "dana.whitlock"
 PAGES = {
@@ -31,6 +33,7 @@ PAGES = {
     "lineage": f"/table/{ORDERS}/lineage",
     "alerts": "/alerts",
 }
+FLAGS = ["--no-sandbox", "--disable-gpu"]
 BYTES_PER_S, LATENCY_MS, SLOWER = 50_000, 400, 4
 MESSAGES, EVERY_MS = 600, 100
 """Live events of an hour, one in six seconds, and how soon they follow each other here."""
@@ -74,7 +77,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--server")
     parser.add_argument("--password")
+    parser.add_argument("--rows", type=int)
     options = parser.parse_args()
+    if options.rows:
+        _measure_rows(options.rows)
+        return
     if options.server:
         _measure(options.server, options.password)
         return
@@ -82,10 +89,21 @@ def main() -> None:
         _measure(url, passwords[READER])
 
 
+def _measure_rows(count: int) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        scrolled = scroll_inbox(browser, count)
+        browser.close()
+    sys.stdout.write(
+        f"{scrolled.rows} rows, at most {scrolled.most_elements} in the document; {scrolled.frames} frames, median "
+        f"{scrolled.median_ms:.1f} ms, 99th of a hundred {scrolled.slow_ms:.0f} ms; {scrolled.long_tasks} tasks of "
+        f"more than 50 ms, the longest {scrolled.longest_task_ms:.0f} ms; load {scrolled.load:.0f}\n"
+    )
+
+
 def _measure(url: str, password: str) -> None:
     with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         loads = [_load(browser, url, password, name) for name in PAGES]
         use = _use(browser, url, password)
         sys.stdout.write("\n".join(_lines(loads, use, browser.version)) + "\n")

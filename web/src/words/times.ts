@@ -13,18 +13,19 @@ export function ago(atMs: number, nowMs: number, zone?: string): string {
     const days = Math.floor(passedMs / DAY_MS);
     return days === 1 ? '1 day' : `${days} days`;
   }
-  return new Intl.DateTimeFormat('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    ...zoneOf(zone),
-  }).format(atMs);
+  return formatOf('day', { day: 'numeric', month: 'short', year: 'numeric' }, zone).format(atMs);
 }
 
 /** Return the exact time, with the zone. */
-export function exactly(atMs: number, zone?: string): string {
-  const parts: Intl.DateTimeFormatOptions = { dateStyle: 'full', timeStyle: 'long', ...zoneOf(zone) };
-  return new Intl.DateTimeFormat('en-GB', parts).format(atMs);
-}
+export const exactly = (atMs: number, zone?: string): string =>
+  formatOf('exact', { dateStyle: 'full', timeStyle: 'long' }, zone).format(atMs);
 
-const zoneOf = (zone?: string) => (zone ? { timeZone: zone } : {});
+// A format takes longer to make than a row of a list to draw: each is made once for a zone.
+const formats = new Map<string, Intl.DateTimeFormat>();
+function formatOf(name: string, parts: Intl.DateTimeFormatOptions, zone = ''): Intl.DateTimeFormat {
+  const key = `${name} ${zone}`;
+  const format =
+    formats.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...parts, ...(zone ? { timeZone: zone } : {}) });
+  formats.set(key, format);
+  return format;
+}

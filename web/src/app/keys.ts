@@ -21,6 +21,7 @@ export const keysOfPages: readonly { title: string; keys: readonly (readonly [st
       ['⌘K or /', 'Search, go, do'],
       ['?', 'These keys'],
       ['z', 'Undo what was done last'],
+      ['⌘↵ or Ctrl ↵', 'Save what is being written'],
       ['Esc', 'Close what lies over the page'],
     ],
   },
@@ -73,6 +74,14 @@ function typeEarly(event: KeyboardEvent): boolean {
   return true;
 }
 
+/** Press the button that saves the form in which a text is written; returns whether there is one. */
+function saveText({ target }: KeyboardEvent): boolean {
+  const form = target instanceof HTMLElement ? target.closest('form') : null;
+  const button = form?.querySelector<HTMLButtonElement>('button[type=submit]:not(:disabled)');
+  button?.click();
+  return !!button;
+}
+
 /** Listen to the keys; returns how to stop. */
 export function startKeys(): () => void {
   let goingUntilMs = 0;
@@ -80,6 +89,10 @@ export function startKeys(): () => void {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
       event.preventDefault();
       overlays.show('palette');
+      return;
+    }
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && isTyping(event)) {
+      if (saveText(event)) event.preventDefault();
       return;
     }
     if (overlays.open === 'palette' && typeEarly(event)) return;

@@ -56,3 +56,30 @@ def test_figures_count_by_day_by_whom_and_how_long_what_the_caller_may_see(
     assert sum(one["count"] for one in narrow_figures["perDay"]) == 0
     for days in ("0", "91", "x"):
         assert ann.get(f"/incidents/figures?days={days}").status_code == 400
+
+
+def test_incidents_are_found_by_who_owns_what_failed_or_the_table_that_the_test_checks(
+    administrator: httpx.Client, case: Json, person: Person
+) -> None:
+    ann_id, ann = person("ann")
+    address_of_own = "/incidents?owned=true&unattended=true"
+    assert ann.get(address_of_own).json()["data"] == ann.get("/incidents?owner=ann").json()["data"] == []
+
+    table = administrator.get("/tables/name/warehouse.shop.public.orders").json()
+    owners = [{"op": "add", "path": "/owners", "value": [{"id": ann_id, "type": "user"}]}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert administrator.patch(f"/tables/{table['id']}", json=owners, headers=headers).is_success
+    for client, address in (
+        (ann, address_of_own),
+        (administrator, "/incidents?owner=ann"),
+        (ann, f"/incidents?owner={ann_id}"),
+    ):
+        assert [one["name"] for one in client.get(address).json()["data"]] == ["INC-1"]
+    assert administrator.get(address_of_own).json()["data"] == []
+    assert administrator.get("/incidents?owned=true&owner=ann").json()["data"] == []
+
+    assert administrator.put("/incidents/INC-1/acknowledge").is_success
+    assert ann.get(address_of_own).json()["data"] == []
+    assert len(ann.get("/incidents?owned=true").json()["data"]) == 1
+    restrict(administrator, ann_id, {"effect": "deny", "resources": ["testCase"]})
+    assert ann.get("/incidents?owned=true").json()["data"] == []

@@ -80,7 +80,7 @@ async (step) => {
 class Scrolled(NamedTuple):
     """Frames of a way through a list: the median and the 99th of a hundred, and tasks of more than 50 ms."""
 
-    rows: int
+    row_count: int
     most_elements: int
     frames: int
     median_ms: float

@@ -107,6 +107,21 @@ def test_a_failure_opens_one_incident_and_the_next_success_resolves_it(company: 
     assert [one.number for one in incidents(company, unresolved=True, asset_id=company.ids["etl"])] == [3]
 
 
+def test_incidents_are_found_by_who_owns_what_failed_and_whether_anybody_is_on_them(company: SmallCompany) -> None:
+    for pipeline in ("etl", "loads"):
+        company.run(pipeline, "Failed")
+    notify_all(company.engine)
+    owners = [{"op": "add", "path": "/owners", "value": [{"id": company.ids["ben"], "type": "user"}]}]
+    company.writes.patch("pipeline", company.key("etl"), owners, actor=company.actor("ana"))
+    ben = {company.ids["ben"]}
+    assert [one.name for one in incidents(company, owner_ids=ben)] == ["INC-1"]
+    assert incidents(company, owner_ids=set()) == []
+    assert [one.name for one in incidents(company, unattended=True)] == ["INC-1", "INC-2"]
+    handle_incident(company, "INC-1", Handling(StepKind.ACKNOWLEDGED))
+    assert [one.name for one in incidents(company, unattended=True)] == ["INC-2"]
+    assert incidents(company, owner_ids=ben, unattended=True) == []
+
+
 def test_alerts_that_match_a_failure_watch_one_incident_acknowledged_and_resolved_for_all(
     company: SmallCompany,
 ) -> None:

@@ -61,6 +61,13 @@ class AlertIncidentQuery(QueryParameters):
     is_mine: bool = Field(
         default=False, alias="mine", description="Only those assigned to the caller or one of their teams."
     )
+    owner: _Name = Field(
+        default=None, description="Id or name of who owns what failed, or the table that a test checks."
+    )
+    is_owned: bool = Field(
+        default=False, alias="owned", description="Only those of what the caller or one of their teams owns."
+    )
+    unattended: bool = Field(default=False, description="Only open ones that nobody acknowledged or is assigned to.")
     severity: Severity | None = Field(default=None, description="How bad they are.")
     limit: int = Field(default=50, ge=1, le=500)
     after: str | None = Field(default=None, max_length=100)
@@ -72,18 +79,12 @@ class AlertIncidentQuery(QueryParameters):
             status=IncidentStatus(self.status) if is_status and self.status else None,
             subscription_id=self._alert_id(caller),
             asset_id=self.asset and named_id(self.asset, _FAILING, caller),
-            assignee_ids=self._assignee_ids(caller),
+            assignee_ids=_principals(self.assignee, caller, is_own=self.is_mine),
+            owner_ids=_principals(self.owner, caller, is_own=self.is_owned),
+            unattended=self.unattended,
             unresolved=self.status == "unresolved",
             severity=self.severity,
         )
-
-    def _assignee_ids(self, caller: Caller) -> set[str] | None:
-        """Return the ids of whom they are assigned to; None of anybody."""
-        chosen_ids = None if self.assignee is None else {named_id(self.assignee, ("user", "team"), caller)}
-        if not self.is_mine:
-            return chosen_ids
-        own_ids = own_assignees(caller)
-        return own_ids if chosen_ids is None else chosen_ids & own_ids
 
     def _alert_id(self, caller: Caller) -> str | None:
         """Return the id of the alert; that of none where the caller may not see it, as if it watched nothing."""
@@ -91,6 +92,15 @@ class AlertIncidentQuery(QueryParameters):
             return None
         alert_id = named_id(self.alert, ("eventsubscription",), caller)
         return alert_id if alert_id in caller.visibility.sees([alert_reference(alert_id)]) else ""
+
+
+def _principals(name: str | None, caller: Caller, *, is_own: bool) -> set[str] | None:
+    """Return the id of a user or team, and of ``is_own`` only where it is the caller's; None of no filter."""
+    chosen_ids = None if name is None else {named_id(name, ("user", "team"), caller)}
+    if not is_own:
+        return chosen_ids
+    own_ids = own_assignees(caller)
+    return own_ids if chosen_ids is None else chosen_ids & own_ids
 
 
 @router.get("", openapi_extra=answers("AlertIncidentPage", refuses="404"))

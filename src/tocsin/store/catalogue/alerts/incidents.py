@@ -41,7 +41,7 @@ from tocsin.store.database.engine import fetch_first, fetch_rows, insert_into, i
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
 from tocsin.store.database.page_bytes import BoundedList
-from tocsin.store.database.tables import change_event, entity
+from tocsin.store.database.tables import change_event, entity, ownership
 
 _ROW, _STEP, _WATCHER, _EVENT = alert_incident.c, alert_incident_step.c, incident_watcher.c, change_event.c
 _TURN = text("SELECT pg_advisory_xact_lock(hashtext('tocsin incidents'))")
@@ -346,11 +346,20 @@ def _is_test_of(table_id: str) -> ColumnElement[bool]:
     return exists(select(test.c.id).where(*is_test).correlate(alert_incident))
 
 
+def _is_owned_by(owner_ids: Collection[str]) -> ColumnElement[bool]:
+    """Return the condition that an incident is of what these people or teams own, or of a test of a table of theirs."""
+    owned_ids = select(ownership.c.entity_id).where(ownership.c.owner_id.in_(owner_ids))
+    test = entity.alias("owned_test")
+    is_test = (test.c.id == _ROW.entity_id, test.c.entity_type == TEST_CASE, tested_table(test.c).in_(owned_ids))
+    return or_(_ROW.entity_id.in_(owned_ids), exists(select(test.c.id).where(*is_test).correlate(alert_incident)))
+
+
 @dataclass(frozen=True)
 class AlertIncidentFilter:
     """Filters of incidents; None is no filter. ``unresolved`` leaves out those that are over.
 
-    ``subscription_id`` is an alert that watches them. ``asset_id`` is what failed, or the table that its test checks.
+    ``subscription_id`` is an alert that watches them. ``asset_id`` is what failed, or the table that its test checks;
+    ``owner_ids`` own one of these. ``unattended``: nobody acknowledged them or is assigned.
     """
 
     status: IncidentStatus | None = None
@@ -359,6 +368,8 @@ class AlertIncidentFilter:
     unresolved: bool = False
     severity: Severity | None = None
     asset_id: str | None = None
+    owner_ids: Collection[str] | None = None
+    unattended: bool = False
 
 
 class AlertIncidentLog:
@@ -421,6 +432,10 @@ class AlertIncidentLog:
             query = query.where(_ROW.assignee_id.in_(criteria.assignee_ids))
         if criteria.asset_id is not None:
             query = query.where(or_(_ROW.entity_id == criteria.asset_id, _is_test_of(criteria.asset_id)))
+        if criteria.owner_ids is not None:
+            query = query.where(_is_owned_by(criteria.owner_ids))
+        if criteria.unattended:
+            query = query.where(_ROW.status == IncidentStatus.OPEN.value, _ROW.assignee_id.is_(None))
         if criteria.unresolved:
             query = query.where(_ROW.status != IncidentStatus.RESOLVED.value)
         if before is not None:

@@ -95,9 +95,9 @@ def _measure_rows(count: int) -> None:
         scrolled = scroll_inbox(browser, count)
         browser.close()
     sys.stdout.write(
-        f"{scrolled.row_count} rows, at most {scrolled.most_elements} in the document; {scrolled.frames} frames, median "
-        f"{scrolled.median_ms:.1f} ms, 99th of a hundred {scrolled.slow_ms:.0f} ms; {scrolled.long_tasks} tasks of "
-        f"more than 50 ms, the longest {scrolled.longest_task_ms:.0f} ms; load {scrolled.load:.0f}\n"
+        f"{scrolled.row_count} rows, at most {scrolled.most_elements} in the document; {scrolled.frames} frames, "
+        f"median {scrolled.median_ms:.1f} ms, 99th of a hundred {scrolled.slow_ms:.0f} ms; {scrolled.long_tasks} "
+        f"tasks of more than 50 ms, the longest {scrolled.longest_task_ms:.0f} ms; load {scrolled.load:.0f}\n"
     )
 
 

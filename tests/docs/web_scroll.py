@@ -107,11 +107,11 @@ def scroll_inbox(browser: Browser, count: int) -> Scrolled:
 def _scroll(tab: Page) -> Scrolled:
     tab.set_default_timeout(0)
     tab.evaluate(_LOAD)
-    seen = tab.evaluate(_SCROLL, STEP_PX)
-    frames, tasks = sorted(seen["frames"]), seen["tasks"]
+    answer = tab.evaluate(_SCROLL, STEP_PX)
+    frames, tasks = sorted(answer["frames"]), answer["tasks"]
     median, slow = frames[len(frames) // 2], frames[int(len(frames) * 0.99)]
     figures = (len(frames), median, slow, len(tasks), max(tasks, default=0))
-    return Scrolled(seen["rows"], seen["most"], *figures, load=os.getloadavg()[0])
+    return Scrolled(answer["rows"], answer["most"], *figures, load=os.getloadavg()[0])
 
 
 @contextmanager

@@ -2,12 +2,47 @@ import { expect, test } from 'vitest';
 import { commandsFor } from '../src/app/commands';
 import { keysOfPages, startKeys } from '../src/app/keys';
 import { overlays } from '../src/app/overlays.svelte';
+import { failureTitle, pathOfFailure } from '../src/words/incidents';
 import { changeNumberOf, partsOfTitle, reasonWithoutAlert } from '../src/words/titles';
 
 test('the palette finds commands by the beginnings of their words, in any order', () => {
   expect(commandsFor('cha').map(({ label }) => label)).toContain('Change requests');
   expect(commandsFor('out log').map(({ label }) => label)).toEqual(['Log out']);
   expect(commandsFor('nothing of this')).toEqual([]);
+});
+
+test('Ctrl+Enter in a text presses the button that saves its form, unless it cannot be saved', () => {
+  const stop = startKeys();
+  document.body.innerHTML = '<form><textarea></textarea><button type="submit">Save</button></form>';
+  const [form, text, button] = ['form', 'textarea', 'button'].map((tag) => document.querySelector(tag)!);
+  let saved = 0;
+  form!.addEventListener('submit', (event) => {
+    event.preventDefault();
+    saved += 1;
+  });
+  const press = (keys: KeyboardEventInit) =>
+    text!.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, ...keys }));
+  press({});
+  expect(saved).toBe(0);
+  press({ ctrlKey: true });
+  press({ metaKey: true });
+  expect(saved).toBe(2);
+  button!.setAttribute('disabled', '');
+  press({ ctrlKey: true });
+  expect(saved).toBe(2);
+  stop();
+});
+
+test('what failed is said with its table, or as a run', () => {
+  const test = {
+    id: '1',
+    type: 'testCase',
+    name: 'unique',
+    fullyQualifiedName: 'pg.shop.public.orders.id.unique',
+  };
+  expect([failureTitle(test), pathOfFailure(test)]).toEqual(['orders: unique fails', 'pg / shop / public']);
+  const run = { id: '2', type: 'pipeline', name: 'build', fullyQualifiedName: 'airflow.build' };
+  expect([failureTitle(run), pathOfFailure(run)]).toEqual(['build: the run failed', 'airflow']);
 });
 
 test('no two places have the same key', () => {

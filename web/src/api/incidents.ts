@@ -4,6 +4,7 @@ import { tableOfLink, type ResolveReason } from '../words/incidents';
 import { readResults, readRuns, type Result } from './assets';
 import { api, dataOf } from './client';
 import { read } from './collections';
+import { needs } from './inbox';
 import type { components } from './schema';
 
 type Schemas = components['schemas'];
@@ -36,17 +37,31 @@ export type IncidentState = 'unresolved' | 'resolved' | 'all';
 export type Failure = { asset: Reference | null; says: string; results: readonly Result[] };
 
 const PAGE = 20;
+const MOST_UNTOLD = 50;
 
-/** Return a page of incidents, newest first; of those assigned to me or my teams where `isMine`. */
-export async function incidentsOf(state: IncidentState, { isMine = false, after = '' } = {}) {
+/** The owner of whom a person asks who means what they or their teams own. */
+export const ME = 'me';
+
+/** Return a page of incidents, newest first; of those assigned to me or my teams where `isMine`, or of an owner. */
+export async function incidentsOf(state: IncidentState, { isMine = false, owner = '', after = '' } = {}) {
   const query = {
     limit: PAGE,
     ...(state === 'all' ? {} : { status: state }),
     ...(isMine ? { mine: true } : {}),
+    ...(owner === ME ? { owned: true } : owner ? { owner } : {}),
     ...(after ? { after } : {}),
   };
   const page = await dataOf(api.GET('/api/v1/incidents', { params: { query: query as never } }));
   return page as unknown as { data: Incident[]; paging: { after?: string; total?: number } };
+}
+
+/** Return what I or my teams own, fails and nobody is on, apart from what already needs me by a message. */
+export async function readUntold(userId: string): Promise<readonly Incident[]> {
+  const query = { owned: true, unattended: true, limit: MOST_UNTOLD };
+  const page = await dataOf(api.GET('/api/v1/incidents', { params: { query } }));
+  if (!page.data.length) return [];
+  const told = new Set((await needs(userId)).data.map(({ incident }) => incident?.name));
+  return (page.data as unknown as Incident[]).filter(({ name }) => !told.has(name));
 }
 
 /** Return an incident by its number, with its timeline. */

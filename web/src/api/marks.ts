@@ -18,8 +18,6 @@ export type Mark = {
   name: string;
   text: string;
   dateMs?: number;
-  /** Whether a person is on it. */
-  isTaken?: boolean;
 };
 export type Marks = ReadonlyMap<string, readonly Mark[]>;
 
@@ -41,9 +39,8 @@ export async function readMarks(): Promise<Marks> {
     if (key !== undefined && !marked.some(({ name }) => name === mark.name))
       marks.set(key, [...marked, mark]);
   };
-  for (const { entity, name, openedAt, status, assignee } of incidents.data as unknown as Incident[]) {
-    const isTaken = status !== 'open' || assignee !== null;
-    const mark: Mark = { kind: 'incident', name, text: name, dateMs: openedAt, isTaken };
+  for (const { entity, name } of incidents.data as unknown as Incident[]) {
+    const mark: Mark = { kind: 'incident', name, text: name };
     add(entity.id, mark);
     add(tableOf(entity), mark);
   }

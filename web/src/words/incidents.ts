@@ -1,4 +1,6 @@
-// Incidents as people say them: severities, reasons and durations.
+// Incidents as people say them: severities, reasons and durations, what failed and where.
+import { stepsOf } from './names';
+import { calledOf, type Reference } from './references';
 import { capitalized } from './titles';
 
 export const severityWords: Readonly<Record<string, string>> = {
@@ -51,3 +53,17 @@ export const momentOf = ({ kind, timestamp, says }: TimelineStep) => ({
   text: capitalized(says),
   tone: tones[kind] ?? ('plain' as const),
 });
+
+const STEPS_OF_TABLE = 4;
+
+/** Return what fails: `orders: total_is_not_negative fails` of a test, `revenue_build: the run failed` of others. */
+export function failureTitle(entity: Reference): string {
+  if (entity.type !== 'testCase') return `${calledOf(entity)}: the run failed`;
+  return `${stepsOf(entity.fullyQualifiedName ?? '')[STEPS_OF_TABLE - 1]}: ${calledOf(entity)} fails`;
+}
+
+/** Return where what fails lies: of a test where its table lies. */
+export const pathOfFailure = ({ type, fullyQualifiedName = '' }: Reference): string =>
+  stepsOf(fullyQualifiedName)
+    .slice(0, type === 'testCase' ? STEPS_OF_TABLE - 1 : -1)
+    .join(' / ');

@@ -108,8 +108,8 @@ def company(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Run the sample company; yield its address and the passwords of its people."""
     port = any_free_port()
     url = f"http://127.0.0.1:{port}"
-    own = {"TOCSIN_DATA_DIR": str(folder), "TOCSIN_PORT": str(port), "TOCSIN_RECOMMENDATIONS_EVERY_S": "60"}
-    environment = {**os.environ, **own}
+    variables = {"TOCSIN_DATA_DIR": str(folder), "TOCSIN_PORT": str(port), "TOCSIN_RECOMMENDATIONS_EVERY_S": "60"}
+    environment = {**os.environ, **variables}
     tocsin = (sys.executable, "-m", "tocsin")
     log = (folder.parent / f"{folder.name}.log").open("wb")
     server = subprocess.Popen((*tocsin, "up"), env=environment, stdout=log, stderr=log, start_new_session=True)

@@ -87,12 +87,12 @@ def play_the_day(administrator: Person, people: Mapping[str, Person]) -> None:
     _report_failures(administrator.bot("quality-bot"))
 
 
-def take_up_incident(tomas: Person) -> None:
-    """Let a colleague acknowledge the failure of orders and say why the test fails."""
-    incidents = tomas.send("GET", f"/incidents?status=open&asset={TOTALS}")["data"]
+def take_up_incident(priya: Person) -> None:
+    """Let the owner of orders acknowledge its failure and say why the test fails."""
+    incidents = priya.send("GET", f"/incidents?status=open&asset={TOTALS}")["data"]
     assert isinstance(incidents, list)
-    comment = {"comment": "The tills write refunds as orders; Priya corrects it."}
-    tomas.send("PUT", f"/incidents/{incidents[0]['name']}/acknowledge", comment)
+    comment = {"comment": "The tills write refunds as orders; I correct it."}
+    priya.send("PUT", f"/incidents/{incidents[0]['name']}/acknowledge", comment)
 
 
 def _follow(person: Person, table: str) -> None:

@@ -98,7 +98,7 @@ def main() -> None:
         people = {name: Person.log_in(url, email, passwords[name]) for name, email in PEOPLE.items()}
         play_the_day(people[ADMINISTRATOR], people)
         _wait_for_incidents(people[ADMINISTRATOR])
-        take_up_incident(people["tomas.ferreira"])
+        take_up_incident(people["priya.raman"])
         _wait_for_offers(people[DEMO_PERSON])
         _photograph(url, passwords, names)
 

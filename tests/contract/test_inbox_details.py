@@ -96,6 +96,15 @@ def test_an_inbox_says_of_a_failure_what_mails_say_where_it_is_asked(failing: Fa
     assert short_entry == entry | {"runbooks": details["runbooks"]}
 
 
+def test_the_entry_that_leads_a_cause_has_what_is_asked_of_it(failing: Failing) -> None:
+    (entry,) = failing.entries()
+    path = f"/users/{failing.id}/notifications/causes"
+    leading_entries = [cause["leading"] for cause in failing.client.get(f"{path}?{_ASKED}").json()["data"]]
+    assert [one for one in leading_entries if one["id"] == entry["id"]] == [entry]
+    assert not any("failure" in cause["leading"] for cause in failing.client.get(path).json()["data"])
+    assert failing.client.get(f"{path}?fields=runbook").status_code == 400
+
+
 def test_the_live_stream_says_what_the_inbox_says_where_it_is_asked(failing: Failing) -> None:
     path = f"/users/{failing.id}/notifications/stream"
     for query in (_ASKED, "fields=runbooks", ""):

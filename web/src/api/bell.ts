@@ -25,7 +25,7 @@ export async function readBell(userId: string): Promise<BellContent> {
     ),
     dataOf(
       api.GET('/api/v1/users/{user_id}/notifications/causes', {
-        params: { path, query: { tab: 'unread', needsMe: false, limit: MOST_CAUSES } },
+        params: { path, query: { tab: 'unread', needsMe: false, limit: MOST_CAUSES, fields: DETAILS } },
       }),
     ),
   ]);

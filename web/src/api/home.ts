@@ -61,7 +61,13 @@ export async function readCauses(
   userId: string,
   sinceMs: number,
 ): Promise<{ causes: readonly Cause[]; count: number }> {
-  const query = { tab: 'all' as const, needsMe: false, startTs: sinceMs, limit: MOST_HAPPENINGS };
+  const query = {
+    tab: 'all' as const,
+    needsMe: false,
+    startTs: sinceMs,
+    limit: MOST_HAPPENINGS,
+    fields: 'failure',
+  };
   const params = { path: { user_id: userId }, query };
   const page = await dataOf(api.GET('/api/v1/users/{user_id}/notifications/causes', { params }));
   return { causes: page.data, count: page.counts.causes };

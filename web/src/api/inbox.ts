@@ -53,6 +53,7 @@ type CauseFilter = Filter & { after?: string; isInformation?: boolean };
 export function causes(userId: string, tab: Tab, { after, isInformation, ...filter }: CauseFilter) {
   const query = {
     tab,
+    fields: DETAILS,
     limit: PAGE,
     ...(after ? { after } : {}),
     ...(isInformation ? { needsMe: false } : {}),

@@ -26,6 +26,7 @@ from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, PartsHere, PathText, RequestActor, answer
 from tocsin.server.routes.notifications.inbox import (
+    AskedDetails,
     AskedKind,
     AskedTab,
     Owner,
@@ -79,6 +80,7 @@ def list_causes(
     owner: Owner,
     sender: RequestActor,
     parts: PartsHere,
+    detail_names: AskedDetails,
     page_of: AskedKind,
     *,
     limit: Annotated[int, Query(ge=0, le=100)] = 20,
@@ -88,7 +90,8 @@ def list_causes(
 
     A cause is one run (what one bot or person did and says to be one), one person's edits of neighbours without a pause
     of more than an hour, one failure with what fails below it, or a single event. ``leading`` is its most important
-    entry. Filters are those of the list; with ``cause``, the ``id`` of one, lists and marks have its entries.
+    entry, with the ``fields`` that a page of the list has. Filters are those of the list; with ``cause``, the ``id`` of
+    one, lists and marks have its entries.
     ``counts`` says how many causes there are, and how many have something unread; ``limit=0`` only counts.
     """
     parts.inbox.wake(parts.clock.now_ms(), [owner])
@@ -99,7 +102,7 @@ def list_causes(
     paging: Document = {"total": len(causes)}
     if page and len(following) > limit:
         paging["after"] = inbox_cursor(page[-1].place(page_of))
-    data = [json_of(_CAUSE, one) for one in _shown_causes(page, view, sender, parts)] if page else []
+    data = [json_of(_CAUSE, one) for one in _shown_causes(page, view, sender, parts, detail_names)] if page else []
     return answer({"data": data, "paging": paging, "counts": json_of(_COUNTS, causes)})
 
 
@@ -126,10 +129,13 @@ def audience_of_cause(
     return answer({"causeId": cause_id} | audience_of_events(offsets, caller, limit=limit, skip=after))
 
 
-def _shown_causes(causes: Sequence[CauseEntries], view: InboxView, sender: Actor, parts: Parts) -> list[_ShownCause]:
+def _shown_causes(
+    causes: Sequence[CauseEntries], view: InboxView, sender: Actor, parts: Parts, detail_names: frozenset[str]
+) -> list[_ShownCause]:
     """Return causes as a list shows them, but for those whose leading entry has gone meanwhile."""
     entries = leading_entries(view, causes)
-    documents = dict(zip(entries, shown_entries(list(entries.values()), view, sender, parts), strict=True))
+    shown = shown_entries(list(entries.values()), view, sender, parts, detail_names=detail_names)
+    documents = dict(zip(entries, shown, strict=True))
     names = view.inbox.actor_names({cause.group.key.actor for cause in causes} - {""}, view.visibility.sees)
     return [
         _ShownCause(cause, _actor_of(cause, names), documents[cause.leading_head.id])

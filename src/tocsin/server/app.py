@@ -161,13 +161,18 @@ def build_app(
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.parts = parts
-    install_errors(app, did_you_mean, refusal_page)
+    install_errors(app, did_you_mean, page_of_error)
     app.add_route(f"{API}/openapi.json", _description_route(lambda: openapi_document(app)), include_in_schema=False)
     app.add_route(
         f"{API}/asyncapi.json", _description_route(lambda: asyncapi_document(settings)), include_in_schema=False
     )
     app.router = IndexedRouter(app.router, _routes())
     return app
+
+
+def page_of_error(request: Request, status: int, message: str) -> Response | None:
+    """Return the page that says an error to a browser: of the link that it followed, or of an unknown address."""
+    return refusal_page(request, status, message) or page.page_of_unknown_address(request, status)
 
 
 def _description_route(document_of: Callable[[], Document]) -> Callable[[Request], Awaitable[Response]]:

@@ -76,7 +76,7 @@ def install_errors(app: FastAPI, suggest: Suggest, page: Page) -> None:
     """
     app.add_exception_handler(errors.TocsinError, partial(_tocsin_error, suggest, page))
     app.add_exception_handler(RequestValidationError, partial(_invalid, page))
-    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(HTTPException, partial(_http, page))
 
 
 class Boundary:
@@ -179,14 +179,16 @@ def _invalid(page: Page, request: Request, error: Exception) -> Response:
     return page(request, 400, message) or error_answer(400, message)
 
 
-def _http(request: Request, error: Exception) -> Response:
+def _http(page: Page, request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  as above
     message = str(error.detail)
     if error.status_code == HTTPStatus.NOT_FOUND:
         message = unserved_hint(request.url.path) or "Unknown path; see docs/api.md."
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         message = f"{request.method} is not allowed on this path; see docs/api.md."
-    return error_answer(error.status_code, message, dict(error.headers or {}))
+    return page(request, error.status_code, message) or error_answer(
+        error.status_code, message, dict(error.headers or {})
+    )
 
 
 def parse_as(model: type[Model], body: Document) -> Model:

@@ -10,9 +10,9 @@ import pytest
 from fastapi import FastAPI
 
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.app import page_of_error
 from tocsin.server.http.errors import install_errors
 from tocsin.server.http.routing import IndexedRouter, lay_out
-from tocsin.server.routes.notifications.refusals import refusal_page
 from tocsin.server.routes.system import page
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -24,7 +24,7 @@ STATIC = ROOT / "src/tocsin/ui/static"
 def client() -> httpx.AsyncClient:
     app = FastAPI(openapi_url=None)
     app.router = IndexedRouter(app.router, lay_out(page.router, ""))
-    install_errors(app, lambda _request, _said, _path: "", refusal_page)
+    install_errors(app, lambda _request, _said, _path: "", page_of_error)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
 
 
@@ -43,6 +43,19 @@ async def test_the_page_is_at_each_of_its_addresses_and_read_anew(client: httpx.
 async def test_other_addresses_are_not_the_page(client: httpx.AsyncClient, address: str) -> None:
     assert (await client.get(address)).status_code == 404
     assert (await client.post(address)).status_code == 404
+
+
+async def test_a_browser_is_told_of_an_unknown_address_by_the_page_and_a_program_by_json(
+    client: httpx.AsyncClient,
+) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    answer = await client.get("/change-requests", headers=browser)
+    assert (answer.status_code, answer.text) == (404, (STATIC / "index.html").read_text())
+    assert answer.headers["content-security-policy"].startswith("default-src 'self'")
+    for path in ("/change-requests", "/api/v1/nothing", "/v1/nothing"):
+        headers = browser if path.startswith(("/api", "/v1")) else {"Accept": "*/*"}
+        assert (await client.get(path, headers=headers)).json()["code"] == 404
+    assert (await client.post("/change-requests", headers=browser)).json()["code"] == 404
 
 
 @pytest.mark.parametrize(("accepted", "encoding"), [("gzip, br", "br"), ("gzip;q=1.0", "gzip"), ("identity", None)])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import mimetypes
 from functools import cache
+from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
 import fastapi
-from fastapi import Response
+from fastapi import Request, Response
 from fastapi.responses import FileResponse
 from starlette.convertors import Convertor, register_url_convertor
 
@@ -70,7 +71,15 @@ router = DeclaredRoutes(include_in_schema=False)
 @router.get("/{place:place}/{rest:path}")
 def page() -> Response:
     """Return the page of the application, which shows what its address names."""
-    return FileResponse(_FOLDER / "index.html", media_type="text/html", headers={**_GUARDS, **_ASKED_AGAIN})
+    return _page(HTTPStatus.OK)
+
+
+def page_of_unknown_address(request: Request, status: int) -> Response | None:
+    """Return the application, which says that it has no such page, to a browser; None for programs and for the API."""
+    is_address = request.method == "GET" and not request.url.path.startswith(("/api/", "/v1/"))
+    if status != HTTPStatus.NOT_FOUND or not is_address or "text/html" not in request.headers.get("accept", ""):
+        return None
+    return _page(status)
 
 
 @router.get("/static/{name}")
@@ -110,3 +119,8 @@ def embed_file(name: Annotated[str, fastapi.Path(max_length=100)], parts: PartsH
 def _built_names() -> frozenset[str]:
     """Return the names of all built files, compressed ones included."""
     return frozenset(path.name for path in (_FOLDER / "static").iterdir())
+
+
+def _page(status: int) -> Response:
+    headers = {**_GUARDS, **_ASKED_AGAIN}
+    return FileResponse(_FOLDER / "index.html", status, media_type="text/html", headers=headers)

@@ -134,8 +134,8 @@ def _shown_causes(
 ) -> list[_ShownCause]:
     """Return causes as a list shows them, but for those whose leading entry has gone meanwhile."""
     entries = leading_entries(view, causes)
-    shown = shown_entries(list(entries.values()), view, sender, parts, detail_names=detail_names)
-    documents = dict(zip(entries, shown, strict=True))
+    leading_documents = shown_entries(list(entries.values()), view, sender, parts, detail_names=detail_names)
+    documents = dict(zip(entries, leading_documents, strict=True))
     names = view.inbox.actor_names({cause.group.key.actor for cause in causes} - {""}, view.visibility.sees)
     return [
         _ShownCause(cause, _actor_of(cause, names), documents[cause.leading_head.id])

@@ -12,7 +12,7 @@ from tests.contract.test_access import create_entity, restrict, send_patch
 from tests.contract.test_feed import ORDERS
 from tests.contract.test_search import index_all
 from tests.notifying import notify_all
-from tests.serving import Json, Served
+from tests.serving import Json, Served, table
 
 _SECRET = "Deal"
 _OPEN = {"tagFQN": "PII.Sensitive", "source": "Classification"}
@@ -147,6 +147,40 @@ def test_no_condition_tells_its_author_what_has_a_label_that_they_may_not_see(
     for name, alert_id in counts.items():
         record = carla.get(f"/events/subscriptions/{alert_id}/eventsRecord").json()
         assert record["totalEventsCount"] == 0, name
+
+
+@pytest.mark.parametrize("label", ["PII.Open", "Deal.Spinoff"])
+@pytest.mark.parametrize("condition", ["!matchAnyTag('PII.Nothing')", "fieldChanged.size() >= 0"])
+@pytest.mark.parametrize("fate", ["renamed", "deleted"])
+def test_a_label_whose_tag_was_renamed_or_deleted_before_the_pipeline_came_is_as_visible_as_that_tag(
+    administrator: httpx.Client, carla: httpx.Client, sqlite_engine: Engine, fate: str, condition: str, label: str
+) -> None:
+    classification, name = label.split(".")
+    admin = administrator.get("/users/loggedInUser").json()
+    owners = [{"id": admin["id"], "type": "user"}] if classification == _SECRET else []
+    tag = create_entity(
+        administrator, "/tags", name=name, description="Words.", classification=classification, owners=owners
+    )
+    rules = {"resources": ["table"], "rules": [{"name": "x", "effect": "include", "condition": condition}]}
+    alert = create_entity(
+        carla,
+        "/events/subscriptions",
+        name="x",
+        alertType="Notification",
+        filteringRules=rules,
+        destinations=[_BELL],
+    )
+    notify_all(sqlite_engine)
+    table(administrator, "other", tags=[{"tagFQN": label, "source": "Classification"}])
+    if fate == "renamed":
+        renaming = {"op": "replace", "path": "/name", "value": "Renamed"}
+        assert send_patch(administrator, f"/tags/{tag['id']}", renaming).is_success
+    else:
+        assert administrator.delete(f"/tags/{tag['id']}?hardDelete=true").is_success
+    notify_all(sqlite_engine)
+    count = carla.get(f"/events/subscriptions/{alert['id']}/eventsRecord").json()["totalEventsCount"]
+    seen_count = 1 if fate == "renamed" else 2  # the table loses its label
+    assert count == (0 if owners else seen_count)
 
 
 def _total(client: httpx.Client, query: dict[str, str]) -> int:

@@ -41,6 +41,9 @@ class EntityStates(Protocol):
     def references_named(self, fqns: Collection[str]) -> Mapping[str, Sequence[Document]]:
         """Return references to all that have each of these full names."""
 
+    def labels_named(self, fqns: Collection[str]) -> Mapping[LabelName, str]:
+        """Return the ids of the tags and terms that have, or had, each of these full names, by type and name."""
+
     def of_incidents(self, names: Collection[str]) -> Mapping[str, Sequence[Document]]:
         """Return a reference to the asset of each of these incidents; an unknown one has no entry."""
 
@@ -189,7 +192,8 @@ class Visibility:
     def _hidden_labels_of(self, values: Sequence[Json]) -> list[set[str]]:
         """Return of each value the labels whose tag or term may not be seen, as ``hidden_label`` writes them.
 
-        A label of a tag that is gone is hidden from those who may not see every tag, as a name that nothing has.
+        A label of a tag that was renamed or deleted since is as visible as that tag; one that nothing ever was called
+        is hidden from those who may not see every tag.
         """
         if all(self._sees_all(kind) for kind in LABEL_TYPES):
             return [set() for _ in values]
@@ -200,11 +204,9 @@ class Visibility:
     def _sees_labels(self, names: Collection[LabelName]) -> set[LabelName]:
         unknown_names = [name for name in names if name not in self._labels]
         if unknown_names:
-            references_by_name = self._standing.references_named({name for _, name in unknown_names})
-            references = [one for many in references_by_name.values() for one in many if one["type"] in LABEL_TYPES]
-            visible_ids = self.sees(references)
-            bearers = {(one["type"], name): one["id"] for name, many in references_by_name.items() for one in many}
-            self._labels |= {name: bearers.get(name) in visible_ids for name in unknown_names}
+            ids = self._standing.labels_named({fqn for _, fqn in unknown_names})
+            visible_ids = self.sees({"type": kind, "id": label_id} for (kind, _), label_id in ids.items())
+            self._labels |= {name: ids.get(name) in visible_ids for name in unknown_names}
         return {name for name in names if self._labels[name]}
 
     def _sees_all(self, kind: str) -> bool:

@@ -23,18 +23,20 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, lacks, place_of, with_asked, with_inherited
+from tocsin.model.pointers import LABEL_TYPES
 from tocsin.store.catalogue.relations.inheritance import heritage_on
 from tocsin.store.catalogue.relations.past import ABOVE
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.documents import from_text
 from tocsin.store.database.engine import reading
+from tocsin.store.database.entity_tables import former_name
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.observation_tables import attachment
 from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, entity, past_relation
 
-_EVENT = change_event.c
+_EVENT, _FORMER = change_event.c, former_name.c
 Name = tuple[str, str]
 """Type and FQN."""
 
@@ -63,6 +65,18 @@ class SqlEntityStates:
             for row in rows_by_key(connection, query, entity.c.fqn, fqns):
                 references.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
         return references
+
+    def labels_named(self, fqns: Collection[str]) -> dict[Name, str]:
+        """Return the ids of the tags and terms that are called so now, else of the last that were, by type and FQN."""
+        former = select(_FORMER.entity_id.label("id"), _FORMER.entity_type, _FORMER.fqn)
+        current = select(entity.c.id, entity.c.entity_type, entity.c.fqn)
+        ids: dict[Name, str] = {}
+        with reading(self._engine) as connection:
+            for query, table in ((former, _FORMER), (current, entity.c)):
+                of_labels = query.where(table.entity_type.in_(LABEL_TYPES))
+                for row in rows_by_key(connection, of_labels, table.fqn, fqns):
+                    ids[row.entity_type, row.fqn] = row.id
+        return ids
 
     def tested_tables(self, subjects_by_id: Mapping[str, Subject]) -> dict[str, Subject]:
         """Return the table of each test among ``subjects_by_id``, by the test's id; one that is gone has no entry."""

@@ -323,7 +323,7 @@ def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notifi
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
     company = SmallCompany(sqlite_engine)
-    company.alert("good", [FOLLOWERS_BELL], "fieldChanged == 'description'")
+    good = company.alert("good", [FOLLOWERS_BELL], "fieldChanged == 'description'")
     bad = company.alert("bad", [FOLLOWERS_BELL], "fieldChanged == 'description'")
     for number in range(3):
         company.describe("orders", f"text {number}")
@@ -341,7 +341,7 @@ def test_an_alert_that_cannot_be_resolved_is_set_aside_and_nobody_else_is_notifi
     assert bad not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
     notifications = list(stored_notifications(sqlite_engine).values())
     assert len(notifications) == 4
-    assert all("good" in str(row[4]) and "bad" not in str(row[4]) for row in notifications)
+    assert all(good in str(row[4]) and bad not in str(row[4]) for row in notifications)
 
 
 class FailingWhereHidden(Notify):

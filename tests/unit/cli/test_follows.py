@@ -143,7 +143,7 @@ def test_the_list_shows_since_when_and_how_often_it_told(run: Run, small_server:
 def test_what_a_follow_tells_of_is_sent_with_it(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/users/loggedInUser", DANA)
     small_server.answer("POST", f"{API}/users/u/follows", result("orders"))
-    channels = ("ActivityFeed", "Email", "Slack", "MsTeams", "GChat", "Webhook")
+    channels = ("ActivityFeed", "Email", "Slack", "MsTeams", "GChat", "Webhook", "Push")
     mail = dict.fromkeys(channels, "never") | {"Email": "daily 08:30"}
     options = ("--kinds", "columns,testFailure", "--channel", "email", "--frequency", "daily 08:30")
     assert run("follow", "a.orders", *options).code == 0

@@ -57,7 +57,7 @@ class Shot(NamedTuple):
 PAGES = {
     "home": Shot(DEMO_PERSON, "/"),
     "inbox": Shot(DEMO_PERSON, "/inbox", "[role=group][aria-label*='gift_note_text'] > a", is_pressed_on_phone=False),
-    "failure": Shot(DEMO_PERSON, "/inbox", "[role=group][aria-label*='Total is not negative'] > a"),
+    "failure": Shot(DEMO_PERSON, "/inbox?tab=all", "[role=group][aria-label*='Total is not negative'] > a"),
     "bell": Shot(DEMO_PERSON, "/explore?q=orders", "header button[aria-label*='otifications']"),
     "search": Shot(DEMO_PERSON, "/", "header button:has-text('Search')"),
     "explore": Shot(DEMO_PERSON, "/explore?q=orders"),

@@ -336,8 +336,10 @@ def _recipients_of(
     logged_event, parts = question.logged, caller.parts
     candidates = [alert for alert in alerts if question.person or alert.id in matching]
     audience_rows = [row for alert in candidates for row in recipient_rules_with_disabled(alert)]
+    entity_id = logged_event.event.entity_id
     directory = parts.alert_stores.directory.with_rights(caller.policies)
-    audience = audience_of({logged_event.event.entity_id}, audience_rows, directory, everybody=True)
+    directory = directory.with_columns_of({logged_event.offset: entity_id})
+    audience = audience_of({entity_id}, audience_rows, directory, everybody=True)
     inputs = ExplanationInput(
         logged=logged_event,
         audience=audience,

@@ -78,10 +78,15 @@ class SqlDirectory:
 
         Who follows a column is told of these events alone.
         """
-        directory, first = copy(self), min(events, default=0)
+        directory, first = self.with_columns_of(events), min(events, default=0)
         directory._from, directory._subjects, directory._memory = first, KnownSubjects(), KnownRelations(first)
-        directory._event_columns = EventColumns(events)
         directory._belongings = KnownBelongings(directory._memory)
+        return directory
+
+    def with_columns_of(self, events: Mapping[int, str]) -> SqlDirectory:
+        """Return the directory that knows who follows the columns that these events are about, by offset the entity."""
+        directory = copy(self)
+        directory._event_columns = EventColumns(events)
         return directory
 
     def of(self, portion: Portion) -> SqlDirectory:

@@ -181,7 +181,7 @@ def _photograph_page(tab: Page, shot: Shot, picture: Path) -> None:
 
 
 def _settle(tab: Page) -> None:
-    tab.locator("main h1").first.wait_for()
+    tab.locator("main h1:visible").first.wait_for()
     tab.wait_for_function("() => !document.querySelector('[aria-busy=\"true\"]')")
     tab.wait_for_timeout(700)  # what opens later than the rest: graphs
 

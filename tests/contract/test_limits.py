@@ -377,6 +377,25 @@ def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
         assert alice.patch(path, json=patches[0], headers=headers).status_code == 200
 
 
+@with_limits(posts_per_hour=3)
+def test_one_person_accepts_so_many_suggestions_in_an_hour_also_all_at_once(small: Served) -> None:
+    small.stop_clock()
+    mallory_id, mallory = small.person("mallory")
+    with small.administrator() as administrator, mallory:
+        orders = warehouse(administrator)
+        owner_operations = [{"op": "add", "path": "/owners", "value": [{"type": "user", "id": mallory_id}]}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        assert administrator.patch(f"/tables/{orders['id']}", json=owner_operations, headers=headers).is_success
+        proposal = {"entityLink": "<#E::table::warehouse.shop.public.orders>", "type": "SuggestDescription"}
+        for number in range(5):
+            assert administrator.post("/suggestions", json={**proposal, "description": f"{number}"}).is_success
+        admin_id = administrator.get("/users/loggedInUser").json()["id"]
+        query = {"userId": admin_id, "entityFQN": orders["fullyQualifiedName"], "suggestionType": "SuggestDescription"}
+        assert mallory.put("/suggestions/accept-all", params=query).status_code == 429
+        open_suggestions = mallory.get("/suggestions", params={"status": "Open"}).json()["data"]
+        assert len(open_suggestions) == 5, "all, or none"
+
+
 @with_limits(posts_per_hour=5)
 def test_one_person_announces_moves_and_withdraws_changes_so_often_in_an_hour(small: Served) -> None:
     small.stop_clock()

@@ -45,7 +45,7 @@ class Redaction:
         References to the document's ancestors stay: its own FQN contains their names.
         """
         self._kept = {}
-        covered: Document = self._with_stubs(document, hidden, document) if hidden else document
+        covered: Document = self._with_stubs(document, frozenset(hidden), document) if hidden else document
         return covered
 
     def restore(self, value: Json) -> Json:
@@ -56,12 +56,12 @@ class Redaction:
         """Return what a stub stands for; any other object as it is."""
         return self._kept.get(str(stub.get("id")), stub) if len(stub) == 1 else stub
 
-    def _with_stubs(self, value: Json, hidden: Collection[str], document: Document, *, key: str = "") -> Json:
+    def _with_stubs(self, value: Json, hidden: frozenset[str], document: Document, *, key: str = "") -> Json:
         if isinstance(value, list):
             covered = [self._with_stubs(one, hidden, document) for one in value]
             return sorted(covered, key=self._is_stub) if key in REFERENCE_LISTS or key == "tags" else covered
         if isinstance(value, str):
-            is_seen = without_hidden(value, frozenset(hidden), document) == value
+            is_seen = without_hidden(value, hidden, document) == value
             return value if is_seen else self._stub(value)
         if not isinstance(value, dict):
             return value
@@ -111,7 +111,7 @@ def _unseen(
             yield entity_type, key
 
 
-def _is_hidden(value: Document, hidden: Collection[str], document: Document) -> bool:
+def _is_hidden(value: Document, hidden: frozenset[str], document: Document) -> bool:
     if is_reference(value):
         return value["id"] in hidden and not lies_in(value, document)
-    return is_hidden_label(value, frozenset(hidden)) or not set(hidden).isdisjoint(tables_named(value))
+    return is_hidden_label(value, hidden) or not hidden.isdisjoint(tables_named(value))

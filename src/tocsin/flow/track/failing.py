@@ -49,8 +49,7 @@ def failing_after(before: Failing, attempt: Attempt, channel: str, *, has_change
     """Return the streak after an attempt; ``has_changed``: the alert was changed since the attempt before.
 
     Mail does not count: its failures are those of the mail server or of a single recipient. Neither do those of the
-    browsers of a person, our own, nor
-    a recipient whom the receiver does not know.
+    browsers of a person, our own, nor a recipient whom the receiver does not know.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
     if isinstance(outcome, Delivered):

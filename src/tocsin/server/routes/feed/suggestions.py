@@ -146,6 +146,7 @@ def _decide_all(query: SuggestionsOfOne, transition: Transition, caller: Caller)
         except (Forbidden, NotFound) as refusal:
             refusals.append(refusal)
         else:
+            count_post((), caller)
             permitted_ids.append(suggestion_id)
     writes = caller.parts.discussion.task_writes
     decided_ids, later_refusals = writes.decide_all(permitted_ids, Decision(transition), actor=caller.actor)

@@ -91,8 +91,8 @@ def list_causes(
     A cause is one run (what one bot or person did and says to be one), one person's edits of neighbours without a pause
     of more than an hour, one failure with what fails below it, or a single event. ``leading`` is its most important
     entry, with the ``fields`` that a page of the list has. Filters are those of the list; with ``cause``, the ``id`` of
-    one, lists and marks have its entries.
-    ``counts`` says how many causes there are, and how many have something unread; ``limit=0`` only counts.
+    one, lists and marks have its entries. ``counts`` says how many causes there are, and how many have something
+    unread; ``limit=0`` only counts.
     """
     parts.inbox.wake(parts.clock.now_ms(), [owner])
     view, place = view_of(owner, sender, parts), parse_cursor(after) if after else None

@@ -139,3 +139,16 @@ const steps: Record<string, string> = {
 };
 /** Return what a step of the time line says. */
 export const stepWordOf = (kind: string): string => steps[kind] ?? kind;
+
+/** Return what I answered, as the end of a sentence: `: ready`, `: 2 ready, 1 objects`; nothing unless all are loaded. */
+export function ownAnswersOf(mine: readonly Pick<Consumer, 'answer'>[], count: number): string {
+  const answers = mine.flatMap(({ answer }) => answer ?? []);
+  if (!answers.length || answers.length < count) return '';
+  const counts = new Map<string, number>();
+  for (const { answer, until } of answers) {
+    const says = until ? `needs until ${dayOf(until)}` : answerWords[answer].says;
+    counts.set(says, (counts.get(says) ?? 0) + 1);
+  }
+  const parts = [...counts].map(([says, times]) => (counts.size === 1 ? says : `${times} ${says}`));
+  return `: ${parts.join(', ')}`;
+}

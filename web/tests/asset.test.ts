@@ -220,18 +220,21 @@ describe('results', () => {
 
 it('a version is told of by the event that made it, not by what happened to it later', () => {
   const event = (id: string, eventType: string, previousVersion: number, currentVersion: number) => ({
-    event: { id, eventType, entityId: 'orders', previousVersion, currentVersion },
+    id,
+    eventType,
+    previousVersion,
+    currentVersion,
   });
-  const entries = [
+  const events = [
     event('answer', 'changeRequestAnswered', 2.8, 2.8),
     event('announcement', 'changeRequestUpdated', 2.8, 2.8),
     event('change', 'entityUpdated', 1.8, 2.8),
     event('result', 'entityUpdated', 0.1, 0.1),
     event('creation', 'entityCreated', 0.1, 0.1),
   ];
-  expect(eventOf(entries, 'orders', 2.8)?.id).toBe('change');
-  expect(eventOf(entries, 'orders', 0.1)?.id).toBe('creation');
-  expect(eventOf(entries, 'customers', 2.8)).toBeUndefined();
+  expect(eventOf(events, 2.8)?.id).toBe('change');
+  expect(eventOf(events, 0.1)?.id).toBe('creation');
+  expect(eventOf(events, 3.1)).toBeUndefined();
 });
 
 it('is one difference that a column was renamed as announced', () => {

@@ -197,14 +197,6 @@ export async function readChangeRequests(type: string, fqn: string): Promise<rea
 export const readIncidents = async (id: string) =>
   (await dataOf(api.GET('/api/v1/incidents', { params: { query: { asset: id, limit: 5 } as never } }))).data;
 
-/** Return who was told of an event. */
-export const readAudience = (eventId: string) =>
-  dataOf(
-    api.GET('/api/v1/events/{event_id}/audience', {
-      params: { path: { event_id: eventId }, query: { limit: 20 } },
-    }),
-  );
-
 /** Return the tests of a table, those of its columns too, with their last results. */
 export async function readTests(type: string, fqn: string): Promise<readonly TestCase[]> {
   const query = {

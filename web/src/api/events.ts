@@ -116,6 +116,7 @@ export type Audience = {
 export const explanationOf = (id: string, user?: string, subscription?: string): Promise<Explanation> =>
   read(`events/${id}/explain`, { user, subscription, limit: 20 });
 
+const MINUTE_MS = 60_000;
 const MONTH_MS = 30 * 86_400_000;
 /** Return events of an asset, the newest of the last month first; without any, those before. */
 export async function eventsOf(entityId: string, most = 8): Promise<ChangeEvent[]> {
@@ -124,6 +125,17 @@ export async function eventsOf(entityId: string, most = 8): Promise<ChangeEvent[
   const page = recent.data.length ? recent : await read<LogPage>('events', query);
   return page.data.reverse().slice(0, most);
 }
+
+/** Return the events of an asset of about a time: a version is written together with its event. */
+export const eventsAround = async (entityId: string, atMs: number): Promise<ChangeEvent[]> =>
+  (
+    await read<LogPage>('events', {
+      entityId,
+      timestamp: atMs - MINUTE_MS,
+      endTs: atMs + MINUTE_MS,
+      limit: PAGE,
+    })
+  ).data;
 
 /** Return who was told of an event, and who has read it, as far as I may know. */
 export const audienceOf = (id: string): Promise<Audience> => read(`events/${id}/audience`, { limit: 100 });

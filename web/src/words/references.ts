@@ -1,4 +1,5 @@
 // References to entities, as the API names them: what they are called and where their pages are.
+import { displayNameOf } from '../api/people.svelte';
 import { nameOf } from './names';
 import { addressOf } from './types';
 
@@ -16,11 +17,15 @@ export type Reference = {
 /** Return what people call it: its display name, or `Priya Raman` of the person `priya.raman`. */
 export function calledOf(reference: Omit<Reference, 'id'>): string {
   const name = reference.displayName || reference.name || nameOf(reference.fullyQualifiedName) || '';
-  return reference.type === 'user' && !reference.displayName ? personCalled(name) : name;
+  if (reference.displayName) return name;
+  if (reference.type === 'team') return displayNameOf(name, 'team') ?? name;
+  return reference.type === 'user' ? personCalled(name) : name;
 }
 
-/** Return how a person is called of whom only the log-in name is known. */
+/** Return how a person is called of whom only the log-in name is known; what the server does itself, Tocsin does. */
 export const personCalled = (name: string): string =>
+  name === 'system' ? 'Tocsin' : (displayNameOf(name) ?? spelledOut(name));
+const spelledOut = (name: string): string =>
   /^[a-z]+([.][a-z]+)+$/.test(name)
     ? name
         .split('.')

@@ -1,4 +1,5 @@
 // The differences of two versions as rows: which field, what it was, what it is, and how one of them is brought back.
+import type { ChangeEvent } from '../../api/events';
 import type { Entity, Label, Member, Operation } from '../../api/assets';
 import { quoted, stepsOf } from '../../words/names';
 import type { Reference } from '../../words/references';
@@ -167,28 +168,11 @@ const ownOf = (labels: readonly Label[] = []) => labels.filter(({ labelType }) =
 const ownReferencesOf = (list: readonly Reference[] = []) =>
   list.filter(({ inherited }) => !inherited).map(({ id, type }) => ({ id, type }));
 
-type Entry = {
-  event: {
-    id: string;
-    eventType: string;
-    entityId: string;
-    previousVersion?: number;
-    currentVersion?: number;
-  };
-};
+type Made = Pick<ChangeEvent, 'id' | 'eventType' | 'previousVersion' | 'currentVersion'>;
 /** Return the event that made a version; answers, announcements and results about it happen to a version, but make none. */
-export function eventOf(
-  entries: readonly Entry[],
-  entityId: string,
-  version: number,
-): Entry['event'] | undefined {
-  return entries
-    .map(({ event }) => event)
-    .find(
-      (event) =>
-        event.entityId === entityId &&
-        event.currentVersion === version &&
-        (event.eventType === 'entityCreated' ||
-          (event.previousVersion !== undefined && event.previousVersion !== version)),
-    );
-}
+export const eventOf = (events: readonly Made[], version: number): Made | undefined =>
+  events.find(
+    ({ eventType, currentVersion, previousVersion }) =>
+      currentVersion === version &&
+      (eventType === 'entityCreated' || (previousVersion !== undefined && previousVersion !== version)),
+  );

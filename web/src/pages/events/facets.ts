@@ -1,4 +1,5 @@
 // The facets of the list of events: what is chosen, what it leaves, and how many events each value would leave.
+import { personCalled } from '../../words/references';
 import type { ChangeEvent } from '../../api/events';
 import type { FacetGroup } from '../../components/Facets.svelte';
 import { kindsOf } from '../../words/events';
@@ -40,7 +41,7 @@ export function groupsOf(loaded: readonly ChangeEvent[], narrowing: Narrowing): 
   const count = left('effect').filter((event) => event.breaking).length;
   return [
     { key: 'kind', title: 'Kind', items: itemsOf('kind', kindsOf) },
-    { key: 'by', title: 'By', items: itemsOf('by', (event) => [event.userName ?? '']) },
+    { key: 'by', title: 'By', items: itemsOf('by', (event) => [event.userName ?? ''], personCalled) },
     { key: 'type', title: 'Asset type', items: itemsOf('type', (event) => [event.entityType], labelOf) },
     {
       key: 'effect',

@@ -62,6 +62,11 @@ test('a title is parted into what it is about and what it says', () => {
     mark: '',
     text: 'Rosa Delgado asks you: why?',
   });
+  expect(partsOfTitle('Revenue build: the run failed', true).subject).toBe('Revenue build');
+  expect(partsOfTitle('orders: column a: INT', true)).toMatchObject({
+    subject: 'orders',
+    text: 'column a: INT',
+  });
   expect(reasonWithoutAlert('you follow it (alert ActivityFeedAlert)')).toBe('you follow it');
   expect(changeNumberOf('orders: CR-12 announced: column a goes')).toBe('CR-12');
 });

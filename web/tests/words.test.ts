@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { initialsOf, nameOf, pathOf } from '../src/words/names';
 import { endingOf } from '../src/words/dates';
-import { ago } from '../src/words/times';
+import { testTypeOf } from '../src/words/tests';
+import { ago, timeIn } from '../src/words/times';
 
 const MINUTE = 60_000;
 
@@ -37,3 +38,23 @@ test.each([
 ])('what ends at %s is short', (end, words) =>
   expect(endingOf(end.getTime(), new Date(2026, 10, 30, 14, 0).getTime())).toBe(words),
 );
+
+test.each([
+  ['columnValuesToBeNotNull', 'Column values to be not null', 'Values are not null'],
+  ['columnValuesToBeUnique', undefined, 'Values are unique'],
+  ['columnValuesToNotMatchRegex', undefined, 'Values do not match regex'],
+  ['columnValueMaxToBeBetween', 'Column value max to be between', 'Value max is between'],
+  ['tableRowCountToEqual', 'Table row count to equal', 'Row count equals'],
+  ['tableColumnToMatchSet', 'Table column names to match a set', 'Column names match a set'],
+  ['ordersMatchTheShop', 'Orders match the shop', 'Orders match the shop'],
+])('the type of test %s is said plainly', (name, displayName, said) => {
+  expect(testTypeOf(name, displayName)).toBe(said);
+});
+
+test('a time of the day names its zone where that is not the zone of this browser', () => {
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  expect(timeIn('09:00', here)).toBe('09:00');
+  const winterMs = Date.UTC(2026, 0, 15, 12);
+  expect(timeIn('09:00', 'Pacific/Kiritimati', winterMs)).toBe('09:00 Kiritimati time');
+  expect(timeIn('09:00', 'America/Argentina/Buenos_Aires', winterMs)).toBe('09:00 Buenos Aires time');
+});

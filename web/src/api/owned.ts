@@ -1,12 +1,22 @@
 // What a person and their teams own: what fails first, then what is stale, then what changed last, with its last results.
 import { readResults, readRuns, readTests, type Result } from './assets';
 import { api, dataOf } from './client';
+import { read } from './collections';
 import type { Me } from './home';
 import type { Marks } from './marks';
 import { either, type Condition, type Found } from './search';
 
-/** `assets` are those shown; `count` of all, `failing` and `stale` of all. */
-export type Owned = { assets: readonly Found[]; count: number; failing: number; stale: number };
+/**
+ * `assets` are those shown; `count` of all, `failing` and `stale` of all. `isIncomplete` where the search, which is
+ * built behind the catalogue, knows none of them yet.
+ */
+export type Owned = {
+  assets: readonly Found[];
+  count: number;
+  failing: number;
+  stale: number;
+  isIncomplete: boolean;
+};
 
 const SHOWN = 4;
 const FIELDS = ['id', 'entityType', 'name', 'displayName', 'fullyQualifiedName', 'updatedAt'];
@@ -27,7 +37,20 @@ export async function readOwned(me: Me, marks: Marks): Promise<Owned> {
     count: all.count,
     failing: failing.count,
     stale: stale.count,
+    isIncomplete: !all.count && (await ownsAssets(me)),
   };
+}
+
+/** Return whether the catalogue itself knows of assets that a person or their teams own. */
+async function ownsAssets(me: Me): Promise<boolean> {
+  type Owner = { owns?: { type: string }[] };
+  const readings = [
+    read<Owner>(`users/${me.id}`, { fields: 'owns' }),
+    ...me.teams.map(({ id }) => read<Owner>(`teams/${id}`, { fields: 'owns' })),
+  ];
+  const owners = await Promise.all(readings.map((each) => each.catch((): Owner => ({}))));
+  const isAsset = ({ type }: { type: string }) => type !== 'testSuite' && type !== 'testCase';
+  return owners.some(({ owns }) => owns?.some(isAsset));
 }
 
 async function ownedBy(me: Me, conditions: readonly Condition[]) {

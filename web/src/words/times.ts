@@ -20,6 +20,18 @@ export function ago(atMs: number, nowMs: number, zone?: string): string {
 export const exactly = (atMs: number, zone?: string): string =>
   formatOf('exact', { dateStyle: 'full', timeStyle: 'long' }, zone).format(atMs);
 
+/**
+ * Return a time of the day that holds in a zone: `09:00`, or `09:00 UTC`, `09:00 Lisbon time` where that is not the
+ * time here. All other times are those of this browser.
+ */
+export function timeIn(clock: string, zone: string, nowMs = Date.now()): string {
+  const zonedNow = (of?: string) =>
+    formatOf('minute', { day: 'numeric', hour: '2-digit', minute: '2-digit' }, of).format(nowMs);
+  if (zonedNow(zone) === zonedNow()) return clock;
+  const city = zone.split('/').at(-1)!.replaceAll('_', ' ');
+  return `${clock} ${zone.includes('/') ? `${city} time` : city}`;
+}
+
 // A format takes longer to make than a row of a list to draw: each is made once for a zone.
 const formats = new Map<string, Intl.DateTimeFormat>();
 function formatOf(name: string, parts: Intl.DateTimeFormatOptions, zone = ''): Intl.DateTimeFormat {

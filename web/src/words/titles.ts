@@ -2,11 +2,19 @@
 
 export type TitleParts = { subject: string; mark: string; text: string };
 
-/** Return what a title is about, a mark that a chip shows, and the rest: `orders`, `breaking`, `column email removed`. */
-export function partsOfTitle(title: string): TitleParts {
-  const [, subject, mark = '', text] = title.match(/^(\S+): (?:(breaking(?:, [^:]+)?): )?(.+)$/s) ?? [];
+/**
+ * Return what a title is about, a mark that a chip shows, and the rest: `orders`, `breaking`, `column email removed`.
+ * A title that begins with an asset may begin with a name of several words; any other may be a sentence of a person.
+ */
+export function partsOfTitle(title: string, beginsWithAsset = false): TitleParts {
+  const name = beginsWithAsset ? '.{1,120}?' : '\\S+';
+  const [, subject, mark = '', text] =
+    title.match(new RegExp(`^(${name}): (?:(breaking(?:, [^:]+)?): )?(.+)$`, 's')) ?? [];
   return subject && text ? { subject, mark, text } : { subject: '', mark: '', text: title };
 }
+
+/** Return whether the title of an entry begins with an asset: those of conversations and tasks begin with a person. */
+export const isAboutAsset = ({ entityType }: { entityType: string }): boolean => entityType !== 'thread';
 
 /** Return a sentence with a capital letter. */
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

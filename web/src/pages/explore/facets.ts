@@ -10,7 +10,9 @@ import {
   type Meanings,
   type SearchFilters,
 } from '../../api/search';
+import { displayNameOf } from '../../api/people.svelte';
 import type { FacetGroup, FacetItem } from '../../components/Facets.svelte';
+import { personCalled } from '../../words/references';
 import { pluralOf } from '../../words/types';
 
 const MOST_OWNERS = 6;
@@ -47,6 +49,9 @@ export function ownersOf(rows: readonly Found[], chosen: readonly string[]): rea
   const frequent = [...counts].sort((one, other) => other[1] - one[1]).map(([name]) => name);
   return [...new Set([...chosen.filter((name) => name !== NOBODY), ...frequent])].slice(0, MOST_OWNERS);
 }
+
+/** Return what an owner is called whose name is known: a person's or team's display name. */
+const ownerCalled = (name: string): string => displayNameOf(name, 'team') ?? personCalled(name);
 
 /** Return the counts of types, services and tiers, each as if nothing were chosen of it. */
 export async function readBuckets(filters: SearchFilters, meanings: Meanings) {
@@ -85,15 +90,17 @@ export function groupsOf(
   const counted = (key: FacetKey, items: readonly FacetItem[]) =>
     items.map((item) => ({ ...item, count: counts?.[`${key}:${item.value}`] }));
   const ownerItems = [
-    ...owners.map((value) => ({ value, label: value })),
-    { value: NOBODY, label: 'nobody' },
+    ...owners.map((value) => ({ value, label: ownerCalled(value) })),
+    { value: NOBODY, label: 'nobody', tone: 'warn' as const },
   ];
+  const most = (one: FacetItem, other: FacetItem) =>
+    Number(one.value === NOBODY) - Number(other.value === NOBODY) || (other.count ?? 0) - (one.count ?? 0);
   return [
     { key: 'type', title: 'Type', items: bucketItems(buckets?.type, filters.type, pluralOf) },
     { key: 'state', title: 'State', items: counted('state', states) },
     { key: 'mine', title: 'Mine', items: counted('mine', mine) },
     { key: 'service', title: 'Service', items: bucketItems(buckets?.service, filters.service, String) },
-    { key: 'owner', title: 'Owner', items: counted('owner', ownerItems) },
+    { key: 'owner', title: 'Owner', items: counted('owner', ownerItems).sort(most) },
     { key: 'tier', title: 'Tier', items: bucketItems(buckets?.tier, filters.tier, tierName) },
     { key: 'domain', title: 'Domain', items: filters.domain.map((value) => ({ value, label: value })) },
   ];

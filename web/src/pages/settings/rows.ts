@@ -2,6 +2,7 @@
 import type { Cell, Channel, Effective, Kind, Month, Preferences } from '../../api/preferences';
 import type { MatrixCell, MatrixGroup } from '../../components/Matrix.svelte';
 import { countOfRow } from './month';
+import { timeIn } from '../../words/times';
 
 type Role = 'owned' | 'followed' | 'aboveOwned' | 'aboveFollowed';
 export type Row = { key: string; label: string; kinds: readonly string[]; roles?: readonly Role[] };
@@ -102,7 +103,10 @@ export function cellOf(effective: Effective, row: Row, channel: Channel): Matrix
   const options = [
     { value: 'immediate', label: 'at once' },
     { value: 'hourly', label: 'hourly' },
-    { value: 'daily', label: `daily ${(value === 'daily' && at) || effective.digestAt}` },
+    {
+      value: 'daily',
+      label: `daily ${timeIn((value === 'daily' && at) || effective.digestAt, effective.timezone)}`,
+    },
     {
       value: 'weekly',
       label: `weekly ${effective.digestDay[0]!.toUpperCase()}${effective.digestDay.slice(1, 3)}`,

@@ -92,4 +92,20 @@ def _answer_as_bob(browser: Browser, served: Served) -> None:
     send.click()
     expect(tab.get_by_text("objects", exact=True)).to_be_visible()
     expect(tab.get_by_text("Your answer is open")).to_have_count(0)
+    _change_on_a_phone(tab)
     context.close()
+
+
+def _change_on_a_phone(tab: Page) -> None:
+    """Change the answer where it stands at the top, and in the row of the reader: each form opens in view."""
+    tab.set_viewport_size({"width": 390, "height": 700})
+    expect(tab.get_by_text("You have answered for 1 reader of yours: objects.")).to_be_visible()
+    tab.get_by_role("button", name="Change your answer").click()
+    expect(tab.get_by_role("radio", name="Object")).to_be_focused()
+    expect(tab.get_by_role("radio", name="Object")).to_be_in_viewport()
+    tab.keyboard.press("Escape")
+    expect(tab.get_by_role("button", name="Change your answer")).to_be_focused()
+    tab.get_by_role("row", name="report").get_by_role("button", name="Change").click()
+    expect(tab.get_by_role("group", name="Answer for report")).to_be_in_viewport()
+    tab.get_by_role("button", name="Cancel").click()
+    expect(tab.get_by_role("group", name="Answer for report")).to_have_count(0)

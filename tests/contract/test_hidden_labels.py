@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import httpx
@@ -17,7 +16,7 @@ from tests.serving import Json, Served, table
 _SECRET = "Deal"
 _OPEN = {"tagFQN": "PII.Sensitive", "source": "Classification"}
 _BELL = {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["carla"]}}
-_HIDDEN = {"tagFQN": "Deal.Takeover", "source": "Classification"}
+HIDDEN = {"tagFQN": "Deal.Takeover", "source": "Classification"}
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def labelled(administrator: httpx.Client, orders: Json) -> Json:
     """A table that carries a label of everybody's and one of a deal, of which only some may know."""
     create_entity(administrator, "/classifications", name=_SECRET, description="Of the deal.")
     create_entity(administrator, "/tags", name="Takeover", description="Secret words.", classification=_SECRET)
-    labels = [{"op": "add", "path": "/tags", "value": [_HIDDEN, _OPEN]}]
+    labels = [{"op": "add", "path": "/tags", "value": [HIDDEN, _OPEN]}]
     assert send_patch(administrator, f"/tables/{orders['id']}", *labels).is_success
     return orders
 
@@ -50,10 +49,10 @@ def carla(served: Served, administrator: httpx.Client, labelled: Json) -> Iterat
 
 def _suggest(administrator: httpx.Client) -> tuple[str, ...]:
     """Make a suggestion, and tasks as 2.0 and as 1.x have them, that name both labels; return their ids."""
-    suggestion = {"entityLink": ORDERS, "type": "SuggestTagLabel", "tagLabels": [_HIDDEN, _OPEN]}
+    suggestion = {"entityLink": ORDERS, "type": "SuggestTagLabel", "tagLabels": [HIDDEN, _OPEN]}
     payload = {"suggestionType": "Tag", "fieldPath": "tags", "suggestedValue": "Deal.Takeover"}
     task = {"about": ORDERS, "category": "MetadataUpdate", "type": "Suggestion", "payload": payload}
-    update = {"fieldPath": "tags", "tagsToAdd": [_HIDDEN, _OPEN], "currentTags": [_HIDDEN]}
+    update = {"fieldPath": "tags", "tagsToAdd": [HIDDEN, _OPEN], "currentTags": [HIDDEN]}
     of_2 = {"about": ORDERS, "category": "MetadataUpdate", "type": "TagUpdate", "payload": update}
     admin = administrator.get("/users/loggedInUser").json()
     assigned = {"assignees": [admin["name"]]}
@@ -83,50 +82,6 @@ def test_no_view_of_a_table_shows_a_label_that_its_reader_may_not_view(
         assert "Takeover" not in answer.text, address
         assert "Secret words" not in answer.text, address
     assert [one["tagFQN"] for one in carla.get(f"{path}?fields=tags").json()["tags"]] == ["PII.Sensitive"]
-
-
-@pytest.mark.parametrize("label", ["Deal.Takeover", "deal.TAKEOVER"])
-def test_a_search_by_a_label_that_may_not_be_seen_finds_as_if_nothing_had_it(
-    administrator: httpx.Client, carla: httpx.Client, sqlite_engine: Engine, label: str
-) -> None:
-    column = [{"op": "add", "path": "/columns/0/tags", "value": [_HIDDEN]}]
-    orders = administrator.get("/tables/name/warehouse.shop.public.orders").json()
-    assert send_patch(administrator, f"/tables/{orders['id']}", *column).is_success
-    index_all(sqlite_engine)
-    term = json.dumps({"bool": {"must": [{"term": {"tags.tagFQN": label}}]}})
-    queries: tuple[dict[str, str], ...] = (
-        {"q": f"tag:{label}"},
-        {"q": f"columns.tags.tagFQN:{label}"},
-        {"q": f'orders AND tags.tagFQN.keyword:"{label}"'},
-        {"q": "*", "query_filter": term},
-        {"q": f"orders tag:(Deal.Other OR {label})"},
-    )
-    for query in queries:
-        assert _total(administrator, query) == 1, query
-        assert _total(carla, query) == 0, query
-        facets = carla.get("/search/aggregate", params={**query, "index": "table"}).json()
-        assert facets["hits"]["total"]["value"] == 0, query
-    by_field = {"fieldName": "tags.tagFQN", "fieldValue": label, "index": "table"}
-    assert carla.get("/search/fieldQuery", params=by_field).json()["hits"]["total"]["value"] == 0
-    assert _total(carla, {"q": f"orders NOT tag:{label}"}) == 1
-    assert _total(carla, {"q": "tag:pii.SENSITIVE"}) == _total(carla, {"q": "tag:PII.Sensitive"}) == 1
-
-
-def test_no_saved_search_selection_or_list_tells_what_has_a_label_that_may_not_be_seen(
-    administrator: httpx.Client, carla: httpx.Client, sqlite_engine: Engine
-) -> None:
-    index_all(sqlite_engine)
-    body = {"name": "deal", "query": "tag:Deal.Takeover", "index": "table"}
-    selection = {"query": "tag:Deal.Takeover", "index": "table", "dryRun": True}
-    for client, count in ((administrator, 1), (carla, 0)):
-        user_id = client.get("/users/loggedInUser").json()["id"]
-        saved = client.post(f"/users/{user_id}/searches", json=body)
-        assert saved.is_success, saved.text
-        assert saved.json()["found"] == count
-        follows = client.post(f"/users/{user_id}/follows", json=selection)
-        assert follows.is_success, follows.text
-        assert follows.json()["numberOfRowsProcessed"] == count
-        assert len(client.get("/tables?tags=Deal.Takeover").json()["data"]) == count
 
 
 def test_no_condition_tells_its_author_what_has_a_label_that_they_may_not_see(
@@ -183,12 +138,6 @@ def test_a_label_whose_tag_was_renamed_or_deleted_before_the_pipeline_came_is_as
     assert count == (0 if owners else seen_count)
 
 
-def _total(client: httpx.Client, query: dict[str, str]) -> int:
-    answer = client.get("/search/query", params={**query, "index": "table"})
-    assert answer.is_success, answer.text
-    return int(answer.json()["hits"]["total"]["value"])
-
-
 def test_suggestions_and_tasks_name_no_label_that_their_reader_may_not_view(
     administrator: httpx.Client, carla: httpx.Client
 ) -> None:
@@ -210,7 +159,7 @@ def test_suggestions_and_tasks_name_no_label_that_their_reader_may_not_view(
 
 
 def test_news_name_no_label_that_their_reader_may_not_view(
-    administrator: httpx.Client, carla: httpx.Client, labelled: Json, store_engine: Engine
+    administrator: httpx.Client, carla: httpx.Client, labelled: Json, sqlite_engine: Engine
 ) -> None:
     suggestion_id, *task_ids = _suggest(administrator)
     labels = [{"op": "remove", "path": "/tags/0"}]
@@ -218,7 +167,7 @@ def test_news_name_no_label_that_their_reader_may_not_view(
     for task_id in task_ids:
         administrator.post(f"/tasks/{task_id}/resolve", json={"transitionId": "approve"})
     administrator.put(f"/suggestions/{suggestion_id}/accept")
-    notify_all(store_engine)
+    notify_all(sqlite_engine)
     user_id = carla.get("/users/loggedInUser").json()["id"]
     for address in (f"/users/{user_id}/notifications?limit=100", f"/users/{user_id}/activity"):
         answer = carla.get(address)

@@ -103,6 +103,9 @@ _TAG_FACTS = ("tags.tagFQN", "columns.tags.tagFQN", "tier.tagFQN")
 _LABELS = frozenset({*_TAG_FACTS, "certification.tagLabel.tagFQN"})
 """Fields whose values name tags and terms."""
 
+_LABELS_OF = {"tags": "tags.tagFQN", "tier": "tier.tagFQN"}
+"""Fields whose values name tags and terms, by what says that one holds any."""
+
 _FACTS = {name: SearchField(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS, *_REFERENCE_FACTS, *_TAG_FACTS)}
 _SHORT = {
     "fqn": "fullyQualifiedName",
@@ -173,7 +176,8 @@ def holds(name: str) -> Node:
     if key in _ALWAYS_THERE:
         return ALWAYS
     head = key.split(".")[0]
-    return IndexedFact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_field(head))
+    labels = _LABELS_OF.get(key, key if key in _LABELS else None)
+    return IndexedFact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_field(head), labels=labels)
 
 
 def has_words(field: SearchField, text: str, *, is_prefix: bool = False) -> Node:

@@ -29,11 +29,20 @@ class IndexedFact(Formula["Leaf"]):
 
     ``inherited_as`` is the key under which descendants without a value of their own inherit it: owners, domains.
     ``label`` is the full name of the tag or term that the value names, as the query writes it; None for other facts.
+    ``labels`` is the field of labels of which the fact says that it holds any; None for other facts.
     """
 
     token: str
     inherited_as: str | None = None
     label: str | None = field(default=None, compare=False)
+    labels: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyFact(Formula["Leaf"]):
+    """It has one of many facts: ``tokens`` are theirs, at least one."""
+
+    tokens: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,7 @@ class OfService(Formula["Leaf"]):
     display_key: str
 
 
-Leaf = Words | IndexedFact | Below | CompareColumn | OfService
+Leaf = Words | IndexedFact | AnyFact | Below | CompareColumn | OfService
 Node = Formula[Leaf]
 
 ANY_ENTRY = token_of("any", "entry")

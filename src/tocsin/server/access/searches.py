@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, NEVER, disjunction_of, leaves, replace_leaves
 from tocsin.model.pointers import LABEL_TYPES
 from tocsin.search.fields import equals
 from tocsin.search.indexes import SEARCHED
-from tocsin.search.nodes import IndexedFact, Leaf, Node
+from tocsin.search.nodes import AnyFact, IndexedFact, Leaf, Node
 from tocsin.search.parse import Query
+from tocsin.search.tokens import token_of
 from tocsin.server.access.permissions import scope_on
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.search.results import Search
 
 _MOST_BEARERS = 10_000
-"""Tags and terms that the labels of one query may name; a query is too short to name more."""
+"""Tags and terms that are looked up for one query; one that names them is too short to name more."""
 
 
 def narrowed_search(caller: Caller, search: Search) -> Search:
@@ -40,13 +42,27 @@ def narrowed_search(caller: Caller, search: Search) -> Search:
 def _without_hidden_labels(caller: Caller, node: Node) -> Node:
     """Return a query in which no entry has a label whose tag or term the caller may not see, or is gone.
 
-    The labels of a query are looked up together, in the index, which compares names as it compares labels.
+    The labels of a query are looked up together, in the index, which compares names as it compares labels. A query for
+    whatever has any label looks all up.
+
+    Raises
+    ------
+    InvalidInput : it is for any label, and there are too many of them to look up
     """
     labels = {label for leaf in leaves(node) if (label := _label_of(leaf))}
-    if not labels or all(scope_on(caller, kind) is ALWAYS for kind in LABEL_TYPES):
+    is_of_any = any(isinstance(leaf, IndexedFact) and leaf.labels for leaf in leaves(node))
+    if not (labels or is_of_any) or all(scope_on(caller, kind) is ALWAYS for kind in LABEL_TYPES):
         return node
-    hidden_labels = labels - _visible_labels(caller, labels)
-    return replace_leaves(node, lambda leaf: NEVER if _label_of(leaf) in hidden_labels else leaf)
+    visible_labels = _visible_labels(caller, None if is_of_any else labels)
+
+    def narrow(leaf: Leaf) -> Node:
+        if isinstance(leaf, IndexedFact) and leaf.labels is not None:
+            tokens = tuple(token_of(leaf.labels, label) for label in sorted(visible_labels))
+            return AnyFact(tokens) if tokens else NEVER
+        label = _label_of(leaf)
+        return leaf if label is None or label in visible_labels else NEVER
+
+    return replace_leaves(node, narrow)
 
 
 def _label_of(leaf: Leaf) -> str | None:
@@ -54,11 +70,17 @@ def _label_of(leaf: Leaf) -> str | None:
     return leaf.label.lower() if isinstance(leaf, IndexedFact) and leaf.label is not None else None
 
 
-def _visible_labels(caller: Caller, labels: Collection[str]) -> set[str]:
-    """Return those of these names, in lower case, that have a bearer and whose every bearer the caller may see."""
-    bearers = disjunction_of(*(equals("fullyQualifiedName", label) for label in sorted(labels)))
+def _visible_labels(caller: Caller, labels: Collection[str] | None) -> set[str]:
+    """Return those of these names, in lower case, that have a bearer and whose every bearer the caller may see.
+
+    None: of all names.
+    """
+    names = (equals("fullyQualifiedName", label) for label in sorted(labels or ()))
+    bearers = ALWAYS if labels is None else disjunction_of(*names)
     search = Search(Query(bearers), LABEL_TYPES, deleted=None, sort_column="fqn", size=_MOST_BEARERS)
     hits = caller.parts.entities.search.hits(search)
+    if labels is None and len(hits) == _MOST_BEARERS:
+        raise InvalidInput(f"ask for a label by its name: there are {_MOST_BEARERS:,} and more of them", field="q")
     visible_ids = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
     hidden_labels = {str(hit.sort[0]).lower() for hit in hits if hit.entity_id not in visible_ids}
     return {str(hit.sort[0]).lower() for hit in hits} - hidden_labels

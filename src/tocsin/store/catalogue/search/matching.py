@@ -32,7 +32,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import types_above
 from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
-from tocsin.search.nodes import ANY_ENTRY, Below, CompareColumn, IndexedFact, Leaf, Node, OfService, Words
+from tocsin.search.nodes import ANY_ENTRY, AnyFact, Below, CompareColumn, IndexedFact, Leaf, Node, OfService, Words
 from tocsin.search.tokens import token_of
 from tocsin.store.catalogue.relations.inheritance_filters import DOMAINS, OWNERS, below
 from tocsin.store.database.engine import is_sqlite
@@ -46,6 +46,7 @@ _ESCAPE = "\\"
 _MOST_SERVICES = 100
 _SERVICES = tuple(name for name, row in ENTITY_TYPES.items() if row.is_service)
 _COMPARISONS = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
+_OF_WORDS = (Words, IndexedFact, AnyFact)
 _LABELS = {"name": "A", "display_name": "B", "path": "A", "members": "B", "description": "C", "member_texts": "D"}
 
 
@@ -135,7 +136,7 @@ def match_of(connection: Connection, node: Node) -> Matching:
 
 def is_of_words(node: Node) -> bool:
     """Return whether the index of words alone can answer."""
-    return not isinstance(node, Constant) and all(isinstance(leaf, Words | IndexedFact) for leaf in leaves(node))
+    return not isinstance(node, Constant) and all(isinstance(leaf, _OF_WORDS) for leaf in leaves(node))
 
 
 def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
@@ -203,6 +204,8 @@ class _Fts5:
                 return f'{{{" ".join(columns)}}} : "{" ".join(words)}"{" *" if is_prefix else ""}'
             case IndexedFact(token=token):
                 return f'keys : "{token}"'
+            case AnyFact(tokens=tokens):
+                return f"keys : ({' OR '.join(map(_quote, tokens))})"
             case Or(operands=operands):
                 return f"({' OR '.join(map(self._expression, operands))})"
             case And() | Not():
@@ -230,6 +233,8 @@ class _Tsvector:
                 return or_(*self._columns(leaf))
             case IndexedFact(token=token):
                 return _asks(search_words.c["keys"], f"'{token}'")
+            case AnyFact(tokens=tokens):
+                return _asks(search_words.c["keys"], " | ".join(f"'{token}'" for token in tokens))
         raise AssertionError(leaf)
 
     def _columns(self, node: Words) -> list[Sql]:
@@ -244,6 +249,10 @@ class _Tsvector:
 
 
 ANY = IndexedFact(ANY_ENTRY)
+
+
+def _quote(token: str) -> str:
+    return f'"{token}"'
 
 
 def _asks(column: Sql, query: str) -> Sql:

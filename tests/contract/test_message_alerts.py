@@ -110,6 +110,22 @@ def test_preferences_say_that_a_channel_which_one_chose_has_no_verified_address(
     assert "X-Tocsin-Remarks" not in client.put(path, json={}).headers
 
 
+def test_preferences_name_the_channels_over_which_nothing_comes_though_nobody_chose_them(
+    alice: tuple[str, httpx.Client], administrator: httpx.Client
+) -> None:
+    enable(administrator)
+    user_id, client = alice
+    path = f"/users/{user_id}/preferences"
+    missing = dict.fromkeys(("Slack", "MsTeams", "GChat", "Webhook"), "no verified address")
+    assert client.get(f"{path}/effective").json()["unreached"] == {"Email": "no mail server"} | missing
+    for answer in (client.get(path), client.put(path, json={})):
+        remarks = json.loads(answer.headers["X-Tocsin-Remarks"])
+        assert [one["field"] for one in remarks] == ["Email", *missing]
+        assert {one["kind"] for one in remarks} == {"notReached"}
+        assert remarks[1]["message"] == "There is no verified address: nothing comes in Slack."
+    assert client.put(path, json=client.get(path).json()).is_success
+
+
 def test_a_follow_over_a_channel_where_nothing_comes_says_so_at_once(
     alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json
 ) -> None:

@@ -33,11 +33,12 @@ test('a matrix names each of its choices by row and column, and tells what is ch
   render(Matrix, {
     caption: 'What reaches me',
     subject: 'Kind',
-    columns: [{ key: 'Email', label: 'E-mail' }],
+    columns: [{ key: 'Email', label: 'E-mail', note: 'no mail server' }],
     groups: [{ title: 'Needs me', rows: [{ key: 'tags', label: 'Tags' }] }],
     cellOf: () => ({ value: 'immediate', options, tone: 'now' as const }),
     onchange,
   });
+  expect(screen.getByRole('columnheader', { name: 'E-mail no mail server' })).toBeTruthy();
   const choice = screen.getByLabelText('Tags: E-mail') as HTMLSelectElement;
   choice.value = 'never';
   choice.dispatchEvent(new Event('change', { bubbles: true }));

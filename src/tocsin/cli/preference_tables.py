@@ -135,21 +135,32 @@ def table_facts(preferences: Document) -> Iterator[tuple[str, str]]:
 
 
 def effective_rows(effective: Document) -> list[Document]:
-    """Return a row per kind, and per role of it; channels that are alike for all kinds share a column."""
+    """Return a row per kind, and per role of it; channels that are alike for all kinds share a column.
+
+    The title of a column says what is missing where nothing comes over its channels; what nobody chose there is "-".
+    """
+    missing_by_channel = effective.get("unreached", {})
     columns: dict[tuple[str, ...], list[str]] = {}
     for channel in SHOWN_CHANNELS:
-        texts = tuple(_cell_text(row["channels"][channel]) for row in effective["kinds"])
-        columns.setdefault(texts, []).append(SHOWN_CHANNELS[channel])
+        missing = missing_by_channel.get(channel, "")
+        texts = (_cell_text(row["channels"][channel], is_unreached=bool(missing)) for row in effective["kinds"])
+        columns.setdefault((missing, *texts), []).append(SHOWN_CHANNELS[channel])
     shown_rows: list[Document] = []
     for place, row in enumerate(effective["kinds"]):
         name = row["kind"] + ("!" if row["isMandatory"] else "")
-        texts_by_channel = {", ".join(channels): texts[place] for texts, channels in columns.items()}
+        texts_by_channel = {_title(channels, texts[0]): texts[place + 1] for texts, channels in columns.items()}
         shown_rows.append({"kind": name} | texts_by_channel)
         shown_rows += (
-            {"kind": f"  {role}"} | {", ".join(channels): _role_text(cells, channels) for channels in columns.values()}
+            {"kind": f"  {role}"}
+            | {_title(channels, texts[0]): _role_text(cells, channels) for texts, channels in columns.items()}
             for role, cells in row.get("roles", {}).items()
         )
     return shown_rows
+
+
+def _title(channels: list[str], missing: str) -> str:
+    """Return the title of a column: its channels, and what is missing where nothing comes over them."""
+    return ", ".join(channels) + (f" ({missing})" if missing else "")
 
 
 def _role_text(cells: Document, channels: list[str]) -> str:
@@ -161,11 +172,14 @@ def _role_text(cells: Document, channels: list[str]) -> str:
     return ", ".join(f"{SHOWN_CHANNELS[one]}: {_cell_text(cells[one])}" for one in names)
 
 
+_CHOSEN_BY = ("own", "team")
 _SOURCES = {"own": "you", "server": "server", "recommended": "recommended", "mandatory": "mandatory"}
 
 
-def _cell_text(cell: Document) -> str:
+def _cell_text(cell: Document, *, is_unreached: bool = False) -> str:
     """Return how often something comes, and whose choice that is: ``daily 09:00 (team shop)``."""
+    if is_unreached and cell["from"] not in _CHOSEN_BY:
+        return "-"
     if cell.get("frequency") is None:
         return "as its kinds"
     at, team = cell.get("at"), cell.get("team")

@@ -74,7 +74,8 @@ class PreferenceRow(WireModel):
 class EffectivePreferences(WireModel):
     """Everything that holds for a person; ``teams`` are those with defaults for them, without hidden ones.
 
-    ``remarks`` are sentences about what keeps messages from coming as the cells say.
+    ``remarks`` are sentences about what keeps messages from coming as the cells say. ``unreached`` are the channels
+    over which nothing comes to the person, whatever the cells say, each with what is missing: ``no verified address``.
     """
 
     timezone: str
@@ -88,6 +89,7 @@ class EffectivePreferences(WireModel):
     teams: tuple[EntityReference, ...] = ()
     kinds: tuple[PreferenceRow, ...]
     remarks: tuple[str, ...] = ()
+    unreached: Mapping[Channel, str] = Field(default_factory=dict)
 
     @property
     def chosen_channels(self) -> frozenset[Channel]:

@@ -63,6 +63,20 @@ def test_the_matrix_is_shown_with_whose_choice_each_cell_is(run: Run, small_serv
     assert json.loads(run("preferences", "--json").out) == EFFECTIVE | {"kinds": kinds}
 
 
+def test_the_matrix_says_where_nothing_comes_and_claims_nothing_there_that_nobody_chose(
+    run: Run, small_server: SmallServer
+) -> None:
+    kinds = [row_of("tag", cell("immediate"), cell("immediate")), row_of("owner", cell("daily", "own"), cell("never"))]
+    missing = {"Email": "no mail server"} | dict.fromkeys(("Slack", "MsTeams", "GChat"), "no verified address")
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u", "name": "ann"})
+    small_server.answer("GET", f"{PATH}/effective", EFFECTIVE | {"kinds": kinds, "unreached": missing})
+    assert [" ".join(line.split()) for line in run("preferences").out.splitlines()[3:]] == [
+        "kind in the app mail (no mail server) Slack, Teams, Chat (no verified address) webhook",
+        "tag at once - - at once",
+        "owner never daily (you) - at once",
+    ]
+
+
 TEAM_PATH = "/api/v1/teams/t/preferences"
 
 

@@ -54,6 +54,19 @@ def remarks_on_follow(
         yield _disabled_text(MESSAGES_OF_ASSETS)
 
 
+def unreached_channels(
+    channels: Collection[Channel], reached_channels: Collection[Channel], *, has_mail_server: bool
+) -> dict[Channel, str]:
+    """Return over which of these channels nothing comes to a person, each with what is missing, in a few words.
+
+    ``reached_channels`` are those of verified own addresses, and of pushes where the person has a browser for these.
+    """
+    missing = dict.fromkeys(OWN_KEYS, "no verified address") | {Channel.PUSH: "no browser"}
+    if not has_mail_server:
+        missing[Channel.EMAIL] = "no mail server"
+    return {one: missing[one] for one in channels if one in missing and one not in reached_channels}
+
+
 def remarks_on_table(
     preferences: EffectivePreferences,
     verified_channels: Collection[Channel],

@@ -12,6 +12,7 @@ from fastapi import Response
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.conditions.changes import KNOWN_CATEGORIES
+from tocsin.delivery.channels.table import phrase_of
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.flow.schedule.wall_clock import check_zone
 from tocsin.model.access import Operation
@@ -27,9 +28,10 @@ from tocsin.server.access.permissions import require, visible_document, visible_
 from tocsin.server.alerts.health_preview import health_preview
 from tocsin.server.alerts.next_digest import next_digests
 from tocsin.server.http.errors import parse_as
+from tocsin.server.http.remarks import remarks_header
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.inbox.effective_preferences import effective_preferences, team_ids_of
-from tocsin.server.inbox.message_remarks import remarks_on_table
+from tocsin.server.inbox.message_remarks import remarks_on_table, unreached_channels
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
@@ -52,7 +54,10 @@ def list_change_kinds(caller: Asked) -> Response:
 
 @router.get("/users/{user_id}/preferences", openapi_extra=answers("Preferences"))
 def read_preferences(owner: Owner, caller: Asked) -> Response:
-    """Return a user's notification preferences; the defaults if nothing is set, those of the server for times."""
+    """Return a user's notification preferences; the defaults if nothing is set, those of the server for times.
+
+    `X-Tocsin-Remarks` says over which channels nothing comes, and why.
+    """
     return _answer_of(owner, caller)
 
 
@@ -75,16 +80,15 @@ def read_effective_preferences(owner: Owner, caller: Asked) -> Response:
     layers = caller.parts.alert_stores.preferences.layers_of(owner)
     teams = caller.parts.catalogue.references(team_ids_of(layers))
     visible_teams = visible_references(caller, teams.values())
-    is_on = caller.parts.settings.web_push
-    channels = [one for one in PREFERRED_CHANNELS if is_on or one is not Channel.PUSH]
-    effective = effective_preferences(layers, visible_teams, channels)
+    effective = effective_preferences(layers, visible_teams, _offered_channels(caller))
     remarks = remarks_on_table(
         effective,
         verified_channels_of(owner, caller),
         caller.parts.catalogue,
         has_mail_server=caller.parts.settings.smtp_host is not None,
     )
-    return answer(effective.model_copy(update={"remarks": tuple(remarks)}).to_wire())
+    additions = {"remarks": tuple(remarks), "unreached": _unreached_channels_of(owner, caller)}
+    return answer(effective.model_copy(update=additions).to_wire())
 
 
 @router.get("/users/{user_id}/preferences/month", openapi_extra=answers("PreferredMonth"))
@@ -172,13 +176,34 @@ def verified_channels_of(user_id: str, caller: Caller) -> set[Channel]:
     return {one.channel for one in states if one.verified_at_ms is not None}
 
 
+def _offered_channels(caller: Caller) -> list[Channel]:
+    """Return the channels over which this server sends anything."""
+    is_on = caller.parts.settings.web_push
+    return [one for one in PREFERRED_CHANNELS if is_on or one is not Channel.PUSH]
+
+
+def _unreached_channels_of(owner: str, caller: Caller) -> dict[Channel, str]:
+    """Return over which channels nothing comes to a person, and what is missing."""
+    parts = caller.parts
+    reached_channels = verified_channels_of(owner, caller)
+    if parts.alert_stores.push_browsers.holders([owner], parts.clock.now_ms()):
+        reached_channels.add(Channel.PUSH)
+    has_mail_server = parts.settings.smtp_host is not None
+    return unreached_channels(_offered_channels(caller), reached_channels, has_mail_server=has_mail_server)
+
+
 def _answer_of(owner: str, caller: Asked) -> Response:
     """Return what a user prefers; quiet hours and working days are null where they want none, and the server some."""
+    sentences = {
+        channel: f"There is {missing}: nothing comes {phrase_of(channel)}."
+        for channel, missing in _unreached_channels_of(owner, caller).items()
+    }
+    remarks = [{"kind": "notReached", "message": text, "field": channel} for channel, text in sentences.items()]
     store = caller.parts.alert_stores.preferences
     document = store.of(owner).to_wire()
     beneath = [preferences.to_wire() for layer, preferences in store.layers_of(owner) if layer is not Layer.OWN]
     missing_keys = {key for key in _NULLABLE if key not in document and any(key in one for one in beneath)}
-    return answer(document | dict.fromkeys(missing_keys))
+    return answer(document | dict.fromkeys(missing_keys), headers=remarks_header(remarks))
 
 
 def _preset(body: Document) -> DefaultPreferences:

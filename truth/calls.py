@@ -25,6 +25,7 @@ from truth.steps import (
     Announce,
     Answer,
     Change,
+    Choose,
     DropAlert,
     Edge,
     EditPost,
@@ -263,6 +264,11 @@ class Caller:
         path = f"/{COLLECTIONS[step.key[0]]}/{self.ids[step.key]}/followers/{self.ids['user', step.user]}"
         params = {"column": step.column} if step.column else {}
         self.ask("PUT" if step.begins else "DELETE", path, step.actor, params=params)
+
+    @do.register
+    def _choose(self, step: Choose) -> None:
+        path = f"/users/{self.ids['user', step.user]}/following/{self.ids[step.key]}/preferences"
+        self.ask("PUT", path, json=step.choices, params={"column": step.column} if step.column else {})
 
     @do.register
     def _team_follow(self, step: TeamFollow) -> None:

@@ -19,16 +19,13 @@ from threading import Event, Thread
 
 from truth.processes import Failed
 from truth.script import OTHER, Script
-from truth.steps import ADMIN, NEEDS_PIPELINE, Make, MuteAlert, Step
+from truth.steps import ADMIN, Make, MuteAlert, Step, needs_pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOWS = ROOT / "tests" / "acceptance" / "official_client" / "flows"
 PYTHON = Path(os.environ.get("TOCSIN_TEST_OFFICIAL_CLIENT", ROOT / ".official-client-2.0")) / "bin" / "python"
 SERVICE = "till"
 """The database service that the flows write to."""
-
-NEEDS_QUIET = (*NEEDS_PIPELINE, MuteAlert)
-"""Steps that no event in the log stands for, or that count from when the pipeline sees them: others pause for them."""
 
 _SETTLED_S = 1.0
 _LAST_LINES = 30
@@ -160,8 +157,8 @@ def beside(clients: Clients | None) -> Iterator[None]:
 
 @contextmanager
 def quiet_for(step: Step, clients: Clients | None) -> Iterator[None]:
-    """Let a step be made while nobody else writes, if it needs that."""
-    if clients is None or not isinstance(step, NEEDS_QUIET):
+    """Let a step be made while nobody else writes, if no event stands for it or it counts once the pipeline sees it."""
+    if clients is None or not (needs_pipeline(step) or isinstance(step, MuteAlert)):
         yield
         return
     with clients.quiet():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
@@ -18,7 +18,9 @@ from truth.calls import CHECK_DAY, DAY_MS, address_of
 from truth.expected_state import ExpectedState
 from truth.facts import Event, Facts, facts_of
 from truth.failures import Incident, incidents_of
+from truth.frequencies import ABOVE_OWNED, OWNED, ChoicesByFollow, Frequencies, Tie, follow_tie
 from truth.history import Key
+from truth.kinds import kinds_of
 from truth.passing_time import Reminders, check_events, mute_events, request_events
 from truth.predicted import surprises as surprises_of
 from truth.predicted import unlike_requests
@@ -70,12 +72,14 @@ class Expectation:
     """What must be stored; ``firings`` holds the ids of the matching events of each alert.
 
     ``too_new`` are the alerts that were made after what a result or run was about, and so did not match its report.
+    ``frequencies`` say how often people want what they are told of where: ``weekly friday``.
     """
 
     notifications: Notifications
     firings: Mapping[str, set[str]]
     surprises: Sequence[str]
     too_new: frozenset[str] = frozenset()
+    frequencies: Mapping[Address, str] = field(default_factory=dict)
 
 
 class Alerts:
@@ -126,12 +130,18 @@ def _last_steps(steps: Sequence[Step]) -> dict[str, int]:
 
 
 def expectation_of(
-    script: Script, events: Sequence[Sequence[Event]], *, at_the_end: bool, started_ms: int = 0
+    script: Script,
+    events: Sequence[Sequence[Event]],
+    *,
+    at_the_end: bool,
+    started_ms: int = 0,
+    ids: Mapping[Key, str] | None = None,
 ) -> Expectation:
     """Return what must be stored when the events of each step are these.
 
     ``events`` holds those of the setup steps, then those of the others. ``at_the_end``: the pipeline knows the
-    alerts as they are after the last step. ``started_ms`` is the start, epoch milliseconds.
+    alerts and choices for follows as they are after the last step. ``started_ms`` is the start, epoch milliseconds.
+    ``ids`` are those of entities.
     """
     judging, surprises = _Judging(script, started_ms, at_the_end=at_the_end), list[str]()
     for step, step_events in zip((*script.setup, *script.steps), events, strict=True):
@@ -142,7 +152,8 @@ def expectation_of(
         judging.follow(step, own_events)
         surprises += unlike_requests(step, own_events, judging.world)
         judging.hear(after)
-    return Expectation(judging.notifications, judging.firings, surprises, frozenset(judging.too_new))
+    frequencies = judging.frequencies(Frequencies(script.preferences, ids or {}), at_the_end=at_the_end)
+    return Expectation(judging.notifications, judging.firings, surprises, frozenset(judging.too_new), frequencies)
 
 
 def _split_by_writer(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event], Sequence[Event]]:
@@ -164,6 +175,10 @@ class _Judging:
         if at_the_end:  # who is gone when the pipeline looks is not notified of anything
             self.world.gone |= {step.user for step in script.steps if isinstance(step, RemoveUser)}
         self.notifications: Notifications = {}
+        self._ties: dict[Address, dict[Reason, set[Tie]]] = defaultdict(lambda: defaultdict(set))
+        self._moments: dict[str, tuple[frozenset[str], ChoicesByFollow]] = {}
+        """The kinds of each event, and what was chosen for follows at its moment."""
+        self._people = {address_of(one): one for one in script.people} | {one: one for one in script.people}
         self.firings: dict[str, set[str]] = defaultdict(set)
         self.too_new: set[str] = set()
         self._alerts = Alerts(script, at_the_end=at_the_end)
@@ -228,6 +243,18 @@ class _Judging:
             if left_reasons:
                 self.notifications[at] = left_reasons
 
+    def frequencies(self, choosing: Frequencies, *, at_the_end: bool) -> dict[Address, str]:
+        """Return how often people want what they are told of; ``at_the_end``: by the choices of now for all of it."""
+        frequencies: dict[Address, str] = {}
+        for address, reasons in self.notifications.items():
+            event_id, channel, recipient = address
+            kinds, choices = self._moments[event_id]
+            ties = {one for reason in reasons for one in self._ties[address].get(reason, (Tie(),))}
+            if (person := self._people.get(recipient)) is not None and channel != HOOK:
+                choices_then = self.world.following.choices if at_the_end else choices
+                frequencies[address] = choosing.frequency((person, channel), kinds, ties, choices_then)
+        return frequencies
+
     def hear(self, events: Sequence[Event]) -> None:
         """Judge the events of another writer."""
         for event in events:
@@ -240,6 +267,7 @@ class _Judging:
         if event.status:
             self._reports.append(event)
             self._days[event.id] = self.world.day
+        self._moments[event.id] = kinds_of(event), self.world.following.choices
         audience = Audience(facts_of(event, step, self.world, self._bots), self.world, self._bots)
         critical, new = set[str](), dict[Address, frozenset[Reason]]()
         for alert in self._alerts.at(self._number):
@@ -250,8 +278,9 @@ class _Judging:
             else:
                 self.firings[alert.name].add(event.id)
                 critical |= {alert.name} if alert.is_critical else set()
-                for address, reason in audience.addressees(alert):
+                for address, reason, tie in audience.addressees(alert):
                     new[address] = new.get(address, frozenset()) | {reason}
+                    self._ties[address][reason].add(tie)
         muting = self._people_muting(event)
         for address, reasons in new.items():
             if address[2] not in muting or not critical.isdisjoint(reason.alert for reason in reasons):
@@ -281,8 +310,8 @@ def _wholes_of(step: Step, events: Sequence[Event]) -> Iterator[tuple[Event, set
 class Way:
     """One way to a person: by a relation to an asset so many hops downstream, through a team if it is named.
 
-    ``followed`` is what a follower follows that contains the asset; None where they follow the asset itself.
-    ``column`` is that of the asset which they follow, where it is one.
+    ``followed`` is what a follower follows that contains the asset; None where they follow the asset itself, which is
+    ``place``: a test, or the table that it tests. ``column`` is that of the asset which they follow, where it is one.
     """
 
     person: str
@@ -292,6 +321,7 @@ class Way:
     hops: int
     followed: Key | None = None
     column: str = ""
+    place: Key | None = None
 
     @property
     def through(self) -> str:
@@ -319,16 +349,28 @@ class Audience:
         """Return which of the relations that an alert asks about hold of a person."""
         return frozenset(one for one in alert.relations if person in self._holders(one))
 
-    def addressees(self, alert: Alert) -> Iterator[tuple[Address, Reason]]:
-        """Yield whom an alert notifies, with each reason."""
+    def addressees(self, alert: Alert) -> Iterator[tuple[Address, Reason, Tie]]:
+        """Yield whom an alert notifies, with each reason and what it says of what they own and follow."""
         for at, destination in enumerate(alert.destinations):
-            yield from self._outside(alert, at, destination)
+            yield from ((*outside, Tie()) for outside in self._outside(alert, at, destination))
             for way in self._inside(alert, destination) if destination.channel not in NO_ADDRESSES else ():
                 if self._is_notified(alert, destination, way):
                     recipient = way.person if destination.channel == BELL else address_of(way.person)
                     team, via = NAMES_NOW.get(way.team, way.team), way.node[1] if way.hops else ""
                     reason = Reason(way.kind, alert.name, at, team, via, way.hops, way.through)
-                    yield (self.facts.event.id, destination.channel, recipient), reason
+                    yield (self.facts.event.id, destination.channel, recipient), reason, self._tie(way, alert)
+
+    def _tie(self, way: Way, alert: Alert) -> Tie:
+        """Return what a way says of what its person owns and follows."""
+        if way.kind == "owner":
+            return Tie(ABOVE_OWNED if way.hops else OWNED)
+        key = way.followed or way.place
+        if way.kind != "follower" or key is None:
+            return Tie()
+        followed = self.world.following.follow_of(key, way.column)
+        is_around = way.followed is not None and not way.column
+        is_of_subject = (not way.hops and way.node != self.facts.event.key) or key == self._tested_table
+        return follow_tie(alert.name, way.hops, followed, is_around=is_around, is_of_subject=is_of_subject)
 
     def _outside(self, alert: Alert, at: int, destination: Destination) -> Iterator[tuple[Address, Reason]]:
         targets = [one.lower() for one in destination.receivers if "@" in one]
@@ -356,18 +398,22 @@ class Audience:
             goes_downstream = kind in ("owner", "follower")
             nodes = self._reach(depth) if goes_downstream else {self.facts.asset: 0}
             for node, hops in nodes.items():
+                if kind == "follower":
+                    yield from self._follower_ways(node, hops)
+                    continue
                 for principal in self._principals(kind, receiver, node):
                     yield from (Way(person, kind, team, node, hops) for person, team in self._expand(principal))
-                yield from self._follower_ways(node, hops) if kind == "follower" else ()
 
     def _follower_ways(self, node: Key, hops: int) -> Iterator[Way]:
-        """Yield the ways to who follows what contains an asset, to members of teams that follow, and of columns."""
+        """Yield the ways to who follows an asset, what contains it or a column, and to members of teams that follow."""
         places = {node, self._tested_table if node == self.facts.event.key and self._tested_table else node}
-        direct_names = {name for key in places if key in self.world for name in self.world.entities[key].followers}
+        direct = [(name, key) for key in places if key in self.world for name in self.world.entities[key].followers]
+        yield from (Way(name, "follower", "", node, hops, place=place) for name, place in sorted(direct))
+        direct_names = {name for name, _ in direct}
         for place in sorted(places):
             for person, team in self.world.default_followers(place).items():
                 if person not in direct_names:
-                    yield Way(person, "follower", team, node, hops)
+                    yield Way(person, "follower", team, node, hops, place=place)
         for container in self._containers(node):
             followers = self.world.entities[container].followers
             teams = dict.fromkeys(sorted(followers), "")

@@ -20,6 +20,7 @@ from truth.steps import (
     Acknowledge,
     Announce,
     Answer,
+    Choose,
     DropAlert,
     Edge,
     EditPost,
@@ -314,10 +315,13 @@ class ExpectedState:
 
     @apply.register
     def _follow(self, step: Follow) -> None:
+        followers = self.entities.setdefault(step.key, Entity({})).followers
+        is_by_team = step.begins and not step.column and bool(self.following.teams.get(step.key))
+        if self.following.has_choices(step) and not is_by_team:
+            self.following.end_choices(step)
         if step.column:
             self.following.follow_column(step)
             return
-        followers = self.entities.setdefault(step.key, Entity({})).followers
         followers.add(step.user) if step.begins else followers.discard(step.user)
         if not step.begins and step.user in self.default_followers(step.key):
             self.following.refuse(step.key, step.user)
@@ -326,6 +330,10 @@ class ExpectedState:
         """Return who follows an asset as a member of a team and has not refused it, with that team."""
         teams = {person: team for team in sorted(self.following.teams.get(key, ())) for person in self.people(team)}
         return {person: team for person, team in teams.items() if (key, person) not in self.following.refusals}
+
+    @apply.register
+    def _choose(self, step: Choose) -> None:
+        self.following.choose(step)
 
     @apply.register
     def _team_follow(self, step: TeamFollow) -> None:
@@ -417,7 +425,7 @@ class ExpectedState:
 
     @apply.register
     def _prefer(self, _step: Prefer) -> None:
-        """Do nothing: preferences decide when, not whether (``truth/schedule.py``)."""
+        """Do nothing: preferences decide when, not whether (``truth/frequencies.py``)."""
 
     @apply.register
     def _mute_asset(self, step: MuteAsset) -> None:

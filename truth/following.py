@@ -1,4 +1,4 @@
-"""What people follow beside whole assets of their own: columns, and what their teams let them follow.
+"""What people follow beside whole assets of their own, columns and what their teams follow, and what they chose for it.
 
 Written from ``docs/follows.md`` and ``docs/alerts.md``; it shares no code with Tocsin. Next: ``truth/expected.py``.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
+from truth.frequencies import ChoicesByFollow, Followed
 from truth.history import Key
-from truth.steps import Follow, TeamFollow
+from truth.steps import Choose, Follow, TeamFollow
 
 
 class Following:
@@ -21,6 +22,26 @@ class Following:
         self.refusals: set[tuple[Key, str]] = set()
         self.columns: dict[Key, set[tuple[str, str]]] = defaultdict(set)
         """Who follows which column of an asset."""
+        self.choices: ChoicesByFollow = {}
+        """What people have chosen for follows; replaced whole, so that events keep those of their moment."""
+        self._generations: dict[Key, int] = defaultdict(int)
+
+    def follow_of(self, key: Key, column: str = "") -> Followed:
+        """Return what is followed by following an entity that is there now, or a column of it."""
+        return Followed(key, self._generations[key], column)
+
+    def choose(self, step: Choose) -> None:
+        """Let a person choose what a follow tells of."""
+        self.choices = {**self.choices, (step.user, self.follow_of(step.key, step.column)): step.choices}
+
+    def has_choices(self, step: Follow) -> bool:
+        """Say whether a person has chosen something for a follow that begins or ends."""
+        return (step.user, self.follow_of(step.key, step.column)) in self.choices
+
+    def end_choices(self, step: Follow) -> None:
+        """Forget what a person chose for a follow that ends, or that is left of an earlier one as it begins."""
+        ended_follow = (step.user, self.follow_of(step.key, step.column))
+        self.choices = {follow: one for follow, one in self.choices.items() if follow != ended_follow}
 
     def follow_column(self, step: Follow) -> None:
         """Let a person follow a column, or no longer."""
@@ -45,6 +66,7 @@ class Following:
         """Forget an asset that is gone for good."""
         self.teams.pop(key, None)
         self.columns.pop(key, None)
+        self._generations[key] += 1
 
     def forget_person(self, user: str) -> None:
         """Forget a person who is gone for good."""

@@ -15,10 +15,9 @@ from truth.compare import Difference, Kind, differences, unlike_incidents
 from truth.expected import Expectation, Notifications, expectation_of
 from truth.facts import Event
 from truth.failures import incidents_of
-from truth.kinds import kinds_of
+from truth.history import Json
 from truth.schedule import Schedule
 from truth.script import Script
-from truth.steps import Prefer
 from truth.stored import Names, names_of, read_incidents, read_notifications, read_planned
 from truth.ways import Place, Progress, Replayed, Way, replay_script
 
@@ -49,8 +48,7 @@ def judge(
     """Replay a script one way and compare; without ``questions``, only the log and the notifications."""
     with replay_script(script, way, place, progress) as replay:
         names = names_of(replay.caller, script)
-        is_at_the_end = way is Way.AT_THE_END
-        due = expectation_of(script, replay.log.steps, at_the_end=is_at_the_end, started_ms=replay.started_ms)
+        due = _due_after(script, way, replay)
         stored, events = read_notifications(replay.engine, names), replay.log.everything()
         differences_found = [*differences(due, stored, events), *_planned_otherwise(script, replay, due, names)]
         if questions is not None:
@@ -61,12 +59,18 @@ def judge(
         return Judgement(events, due, stored, names, differences_found)
 
 
+def _due_after(script: Script, way: Way, replay: Replayed) -> Expectation:
+    """Return what must be stored after a replay."""
+    is_at_the_end, ids = way is Way.AT_THE_END, replay.caller.ids
+    log = replay.log.steps
+    return expectation_of(script, log, at_the_end=is_at_the_end, started_ms=replay.started_ms, ids=ids)
+
+
 def _planned_otherwise(script: Script, replay: Replayed, due: Expectation, names: Names) -> Iterator[Difference]:
     """Yield where times, messages or incidents are others than those of the second models."""
     alerts = {one.name: one for one in OWN_ALERTS} | {name: versions[-1] for name, versions in script.alerts.items()}
-    preferences = {step.user: step.preferences for step in script.steps if isinstance(step, Prefer)}
-    kinds = {event.id: kinds_of(event) for event in replay.log.everything()}
-    schedule = Schedule(alerts, preferences, replay.started_ms, kinds)
+    preferences: dict[str, Json] = {one: {} for one in script.people} | script.preferences
+    schedule = Schedule(alerts, preferences, replay.started_ms, due.frequencies)
     yield from schedule.differences(read_planned(replay.engine, names))
     opening = [name for name, one in alerts.items() if one.opens_incidents]
     expected_ones = incidents_of(replay.log.everything(), due.firings, opening)

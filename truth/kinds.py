@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from random import Random
 
 from truth.facts import Event
+from truth.frequencies import ROLES
 from truth.history import Json
 from truth.job_events import CHECK
 
@@ -41,6 +42,7 @@ _FREQUENCIES = (
     "weekly sunday 23:10",
     "never",
 )
+_CHANNELS = ("Email", "ActivityFeed")
 _ZONES = ("UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe")
 
 
@@ -66,11 +68,22 @@ def _kind_of_path(path: str) -> str:
 
 
 def random_preferences(people: Iterator[str], random: Random) -> Iterator[tuple[str, Json]]:
-    """Yield what people prefer: kinds by channel, a zone, for some quiet hours."""
+    """Yield what people prefer: kinds by channel, for some by role as well, a zone, for some quiet hours."""
     for person in people:
-        kinds = {
-            kind: {channel: random.choice(_FREQUENCIES) for channel in ("Email", "ActivityFeed")}
-            for kind in random.sample([*CHOSEN, "testFailure", "follower"], random.randrange(1, 6))
-        }
         quiet = {"quietHours": {"start": "21:30", "end": "06:15"}} if random.random() < 0.5 else {}
-        yield person, {"kinds": kinds, "timezone": random.choice(_ZONES), **quiet}
+        roles = {role: _random_kinds(random, 5) for role in random.sample(ROLES, random.randrange(0, 4))}
+        document = {"kinds": _random_kinds(random, 6), "timezone": random.choice(_ZONES), **quiet}
+        yield person, document | ({"roles": roles} if roles else {})
+
+
+def random_choices(random: Random) -> Json:
+    """Return what a person chooses for one follow: some kinds, or how often everything else comes, or both."""
+    channels = {channel: random.choice(_FREQUENCIES) for channel in random.sample(_CHANNELS, random.randrange(0, 3))}
+    kinds = _random_kinds(random, 4) if not channels or random.random() < 0.5 else {}
+    return {name: table for name, table in (("kinds", kinds), ("channels", channels)) if table}
+
+
+def _random_kinds(random: Random, end: int) -> Json:
+    """Return so many kinds less one at most, each with how often it comes over each channel."""
+    kinds = random.sample([*CHOSEN, "testFailure", "follower"], random.randrange(1, end))
+    return {kind: {channel: random.choice(_FREQUENCIES) for channel in _CHANNELS} for kind in kinds}

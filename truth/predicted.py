@@ -19,6 +19,7 @@ from truth.steps import (
     Announce,
     Answer,
     Change,
+    Choose,
     DropAlert,
     Edge,
     EditPost,
@@ -189,11 +190,14 @@ def _remove_user(step: RemoveUser, world: ExpectedState) -> Iterator[Made]:
 
 
 @events_of.register(Prefer)
+@events_of.register(Choose)
 @events_of.register(MuteAsset)
 @events_of.register(MuteAlert)
 @events_of.register(MuteBroadly)
 @events_of.register(TeamFollow)
-def _mute(_step: Prefer | MuteAsset | MuteAlert | MuteBroadly | TeamFollow, _world: ExpectedState) -> Iterator[Made]:
+def _choose(
+    _step: Prefer | Choose | MuteAsset | MuteAlert | MuteBroadly | TeamFollow, _world: ExpectedState
+) -> Iterator[Made]:
     yield from ()
 
 

@@ -15,9 +15,9 @@ from zoneinfo import ZoneInfo
 from truth.alerts import BELL, HOOK, Alert
 from truth.calls import DAY_MS, check_ms
 from truth.compare import Difference, Kind
-from truth.expected import Reason
+from truth.expected import Address, Reason
+from truth.frequencies import IMMEDIATE, NEVER
 from truth.history import Json
-from truth.kinds import OTHER
 
 _CHECK_WAIT_MS = 3_600_000
 """How long a digest waits at most for a check."""
@@ -29,7 +29,6 @@ NEVER_MS = 2**62
 """When what never comes in the app is due."""
 
 _HOUR_MS = 3_600_000
-_SOONEST = ("immediate", "hourly", "daily", "weekly", "never")
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _PACE_MS = 60_000
 """``pollInterval`` of the alerts of a replay: the default."""
@@ -37,7 +36,10 @@ _PACE_MS = 60_000
 
 @dataclass(frozen=True)
 class Planned:
-    """A stored notification with its times (epoch milliseconds); ``person`` is empty where it goes to an address."""
+    """A stored notification with its times (epoch milliseconds); ``person`` is empty where it goes to an address.
+
+    ``frequency`` is how often its person wants it, as is stored with it: ``daily``.
+    """
 
     event_id: str
     event_ms: int
@@ -49,24 +51,32 @@ class Planned:
     due_ms: int
     message_id: str
     grouping_key: str
+    frequency: str = IMMEDIATE
+
+    @property
+    def address(self) -> Address:
+        """Where it goes, in the words of an expectation."""
+        return self.event_id, self.channel, self.person if self.channel == BELL else self.recipient
 
 
 @dataclass(frozen=True)
 class Schedule:
     """What decides when something is due: the alerts by name, what people prefer, and when the replay started.
 
-    ``kinds`` are those of each event, by its id.
+    ``preferences`` has everybody. ``frequencies`` says how often people want what goes where
+    (``truth/frequencies.py``).
     """
 
     alerts: Mapping[str, Alert]
     preferences: Mapping[str, Json]
     started_ms: int = 0
-    kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    frequencies: Mapping[Address, str] = field(default_factory=dict)
 
     def differences(self, planned: Iterable[Planned]) -> Iterator[Difference]:
         """Yield notifications that are due at another time, and messages that should be one or are too many."""
         every_notification = list(planned)
         for notification in every_notification:
+            yield from self._chosen_otherwise(notification)
             if notification.channel == BELL:
                 yield from self._shown_otherwise(notification)
         notifications = [one for one in every_notification if one.channel not in (BELL, HOOK)]
@@ -103,24 +113,20 @@ class Schedule:
         if due_ms == base_ms and planned.due_ms == NEVER_MS:
             yield _unlike(planned, f"shown {_words(due_ms)}", "never")
 
-    def _chosen_ms(self, preferences: Json, base_ms: int, planned: Planned) -> int:
-        """Return when a person is told by the kinds that they have chosen: the soonest of those of an event.
+    def _chosen_otherwise(self, planned: Planned) -> Iterator[Difference]:
+        """Yield a notification that its person wants more or less often than is stored with it."""
+        right = self.frequencies.get(planned.address, IMMEDIATE)
+        is_asked = planned.person != "" and planned.channel != HOOK and not self._is_critical(planned)
+        if is_asked and right.split(" ")[0] != planned.frequency:
+            yield _unlike(planned, f"wanted {right}", planned.frequency)
 
-        What never comes by mail is due at once, and dropped then.
-        """
-        if "kinds" not in preferences:
-            return base_ms if planned.channel == BELL else preferred_ms(preferences, base_ms)
-        zone, by_kind = ZoneInfo(preferences.get("timezone", "UTC")), preferences["kinds"]
-        texts = [
-            by_kind.get(kind, {}).get(planned.channel, "immediate")
-            for kind in self.kinds.get(planned.event_id, frozenset({OTHER}))
-        ]
-        soonest = min(texts, key=lambda text: (_SOONEST.index(text.split(" ")[0]), " " not in text, text))
-        due_ms = _rhythm_ms(soonest, zone, base_ms)
-        quiet = preferences.get("quietHours") if planned.channel != BELL else None
-        if soonest == "never":
-            return NEVER_MS if planned.channel == BELL else base_ms
-        return due_ms if quiet is None else _after_quiet_ms(quiet, zone, due_ms)
+    def _chosen_ms(self, preferences: Json, base_ms: int, planned: Planned) -> int:
+        """Return when a person is told as often as they want it."""
+        frequency = self.frequencies.get(planned.address, IMMEDIATE)
+        if planned.channel != BELL:
+            return preferred_ms(preferences, base_ms, frequency)
+        shown_ms = _rhythm_ms(frequency, preferences, base_ms)
+        return NEVER_MS if frequency == NEVER else shown_ms
 
     def due(self, planned: Planned) -> tuple[int, int]:
         """Return between which moments a notification must be due."""
@@ -173,21 +179,21 @@ def _message_count(members: Sequence[Planned]) -> int:
     return len(other_ids) or len(waiting_ids)
 
 
-def preferred_ms(preferences: Json, at_ms: int) -> int:
-    """Return when somebody is notified of what is due at a moment: at their digest, and after their quiet hours."""
-    zone = ZoneInfo(preferences.get("timezone", "UTC"))
-    if (frequency := preferences.get("frequency", "immediate")) in ("daily", "weekly"):
-        digest = time.fromisoformat(preferences.get("digestAt", "09:00"))
-        at_ms = _next_ms(digest, zone, at_ms, weekdays=(0,) if frequency == "weekly" else range(7))
-    quiet = preferences.get("quietHours")
-    return at_ms if quiet is None else _after_quiet_ms(quiet, zone, at_ms)
+def preferred_ms(preferences: Json, at_ms: int, frequency: str) -> int:
+    """Return when somebody is notified of what is due at a moment: at their digest, and after their quiet hours.
+
+    What never comes is as what comes at once, and is dropped then.
+    """
+    due_ms, quiet = _rhythm_ms(frequency, preferences, at_ms), preferences.get("quietHours")
+    return due_ms if quiet is None else _after_quiet_ms(quiet, ZoneInfo(preferences.get("timezone", "UTC")), due_ms)
 
 
-def _rhythm_ms(text: str, zone: ZoneInfo, at_ms: int) -> int:
+def _rhythm_ms(text: str, preferences: Json, at_ms: int) -> int:
     """Return the next time of a frequency, such as ``weekly friday 08:30``, after a moment."""
+    zone, digest_at = ZoneInfo(preferences.get("timezone", "UTC")), preferences.get("digestAt", "09:00")
     frequency, *moment = text.split(" ")
     days = [word for word in moment if ":" not in word]
-    digest = time.fromisoformat(next((word for word in moment if ":" in word), "09:00"))
+    digest = time.fromisoformat(next((word for word in moment if ":" in word), digest_at))
     match frequency:
         case "hourly":
             return (at_ms // _HOUR_MS + 1) * _HOUR_MS
@@ -233,7 +239,7 @@ def _moment_ms(day: date, at: time, zone: ZoneInfo) -> int:
 
 
 def _words(at_ms: int) -> str:
-    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    return "never" if at_ms == NEVER_MS else f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def _unlike(planned: Planned, right: str, actual: str) -> Difference:

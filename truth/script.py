@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from truth.alert_list import alerts, midway
@@ -18,7 +18,7 @@ from truth.alerts import CRITICAL, Alert, AlertPeople
 from truth.epilogue import epilogue
 from truth.expected_state import ExpectedState
 from truth.history import Commit, EdgeChange, History, Json, Key, State
-from truth.kinds import random_preferences
+from truth.kinds import random_choices, random_preferences
 from truth.steps import (
     ADMIN,
     BULK,
@@ -27,6 +27,7 @@ from truth.steps import (
     Announce,
     Answer,
     Change,
+    Choose,
     DropAlert,
     Edge,
     EditPost,
@@ -84,6 +85,8 @@ NAMES_NOW = {GUILD: CIRCLE}
 DIVISION, DEPARTMENT, GROUP, VAULT_GROUP = "Data", "Platform", "core", "vault"
 _UNFOLLOWED = frozenset({CAMPAIGN, "Campaign.Summer", GUILD, CIRCLE, *LEAVERS})
 """Tags, teams and people whose name changes, or who go: what a reason calls them then depends on when it is read."""
+_CHOOSING = (30, 80)
+"""After so many hundredths of the history, people choose what their follows tell of."""
 _FOLLOWED = ("table", "pipeline", "databaseSchema", "storedProcedure")
 
 
@@ -98,6 +101,11 @@ class Script:
     setup: tuple[Step, ...]
     alerts: dict[str, list[Alert]]
     steps: tuple[Step, ...]
+
+    @property
+    def preferences(self) -> dict[str, Json]:
+        """What people prefer, from before the first event that an alert matches."""
+        return {step.user: step.preferences for step in self.setup if isinstance(step, Prefer)}
 
 
 def script_of(history: History, seed: int) -> Script:
@@ -134,12 +142,15 @@ class _Writer:
         self.campaign = CAMPAIGN
 
     def script(self) -> Script:
-        setup = tuple(self._note_steps(self._setup()))
+        choices = {**dict(random_preferences(self._people_who_choose(), self.random)), **preferences(self.cast)}
+        setup = (
+            *self._note_steps(self._setup()),
+            *self._note_steps(Prefer(*one) for one in choices.items()),
+            *self._note_steps(self._chosen_follows(sorted(choices))),
+        )
         definitions = {one.name: [one] for one in alerts(self.cast)}
         definitions |= {first.name: [first, second] for first, second in midway(self.cast)}
         steps: list[Step] = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
-        choices = {**dict(random_preferences(self._people_who_choose(), self.random)), **preferences(self.cast)}
-        steps += self._note_steps(Prefer(*one) for one in choices.items())
         steps += self._note_steps(self._all_steps())
         steps += self._note_steps(epilogue(self.world, self.cast, self._containers))
         people = (*self.history.users, *READERS, BOT, *LEAVERS)
@@ -151,8 +162,9 @@ class _Writer:
 
     def _note_steps(self, steps: Iterator[Step]) -> Iterator[Step]:
         for step in steps:
+            settles = isinstance(step, Follow) and self.world.following.has_choices(step)
             self.world.apply(step)
-            yield step
+            yield replace(step, settles=True) if isinstance(step, Follow) and settles else step
 
     def _cast(self, authors: list[str]) -> AlertPeople:
         first, second = [*authors, READERS[0], READERS[1]][:2]
@@ -190,17 +202,42 @@ class _Writer:
             document["users"] = [{"type": "user", "name": one} for one in sorted(users)]
         return Make(ADMIN, ("team", name), document)
 
+    def _chosen_follows(self, people: list[str]) -> Iterator[Step]:
+        """Yield what some people follow from the start that holds or labels or owns assets, and choose for it."""
+        types = ("databaseService", "pipelineService", "domain", "tag", "team")
+        places = [key for key in self.world.entities if key[0] in types and key[1] not in (*_UNFOLLOWED, HIDDEN, VAULT)]
+        places += [("user", one) for one in self.writers if not is_bot(one)]
+        for person in (one for one in people if one not in READERS):
+            for key in self.random.sample(sorted(places), self.random.randrange(0, 5)):
+                if key != ("user", person):
+                    yield Follow(ADMIN, person, key, begins=True)
+                    yield Choose(person, key, "", random_choices(self.random))
+
+    def _choose_for_follows(self, part: int) -> Iterator[Step]:
+        """Yield what half of those choose for their follows who prefer nothing: of nobody does a message wait then."""
+        choosing = {*self._people_who_choose(), self.cast.first, self.cast.second}
+        people = sorted(one for one in self.history.users if not is_bot(one) and one not in choosing)
+        for person in people[_CHOOSING.index(part) :: len(_CHOOSING)]:
+            follows = [(key, "") for key in sorted(self.world.all_live()) if self._is_followed_by(person, key)]
+            columns = self.world.following.columns
+            follows += [(key, name) for key in sorted(columns) for who, name in sorted(columns[key]) if who == person]
+            live_follows = [one for one in follows if self._are_there(one[0])]
+            for key, column in self.random.sample(live_follows, min(len(live_follows), self.random.randrange(1, 13))):
+                yield Choose(person, key, column, random_choices(self.random))
+
+    def _is_followed_by(self, person: str, key: Key) -> bool:
+        return person in self.world.entities[key].followers or person in self.world.default_followers(key)
+
     def _all_steps(self) -> Iterator[Step]:
         """Yield the steps of all commits, and others between them."""
         commits = self.history.commits
-        fixed = {
-            max(1, len(commits) * part // 100): part for part in (15, 20, 25, 35, 40, 45, 50, 55, 60, 65, 70, 75, 85)
-        }
+        fixed = {max(1, len(commits) * part // 100): part for part in range(15, 90, 5)}
         for number, commit in enumerate(commits):
             yield from self._commit(commit)
             yield from self._pause(commit.user)
             if number in fixed:
-                yield from self._milestone(fixed[number])
+                is_of_choices = fixed[number] in _CHOOSING
+                yield from (self._choose_for_follows if is_of_choices else self._milestone)(fixed[number])
 
     def _commit(self, commit: Commit) -> Iterator[Step]:
         new = [one for one in commit.states if one.document is not None and one.key not in self.world]

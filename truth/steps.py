@@ -78,13 +78,27 @@ class Restore:
 
 @dataclass(frozen=True)
 class Follow:
-    """Let somebody follow an asset, or one column of it, or no longer."""
+    """Let somebody follow an asset, or one column of it, or no longer.
+
+    ``settles``: something is chosen for this follow that ends with it, so the pipeline must have seen what was before.
+    """
 
     actor: str
     user: str
     key: Key
     begins: bool
     column: str = ""
+    settles: bool = False
+
+
+@dataclass(frozen=True)
+class Choose:
+    """Choose what one follow of somebody tells of (``docs/follows.md``)."""
+
+    user: str
+    key: Key
+    column: str
+    choices: Json
 
 
 @dataclass(frozen=True)
@@ -323,6 +337,7 @@ Step = (
     | Remove
     | Restore
     | Follow
+    | Choose
     | TeamFollow
     | Edge
     | Members
@@ -353,5 +368,9 @@ Step = (
 NEEDS_INCIDENTS = (Acknowledge, Wait)
 """Steps that build on what the pipeline has made of all events before, in every way of running it."""
 
-NEEDS_PIPELINE = (SwitchAlert, DropAlert, RemoveUser, *NEEDS_INCIDENTS)
-"""Steps that count from the moment when the pipeline sees them: it must have processed all events before."""
+_NEEDS_PIPELINE = (SwitchAlert, DropAlert, RemoveUser, Choose, *NEEDS_INCIDENTS)
+
+
+def needs_pipeline(step: Step) -> bool:
+    """Say whether a step counts from the moment when the pipeline sees it, which must have processed all before."""
+    return isinstance(step, _NEEDS_PIPELINE) or (isinstance(step, Follow) and step.settles)

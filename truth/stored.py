@@ -34,7 +34,7 @@ _NOTIFICATIONS = text(
 )
 _PLANNED = text(
     "SELECT n.event_id, e.timestamp_ms, n.channel, n.recipient, n.recipient_id, n.reasons, n.created_at_ms,"
-    " n.due_at_ms, n.message_id, m.grouping_key"
+    " n.due_at_ms, n.message_id, m.grouping_key, n.preferred"
     " FROM notification n JOIN change_event e ON e.id = n.event_id LEFT JOIN message m ON m.id = n.message_id"
     " WHERE e.event_type NOT IN ('alertNarrowed', 'lagExceeded', 'lagRecovered')"
     " AND substr(coalesce(n.preferred, ''), 1, 5) <> 'mute '"
@@ -192,6 +192,7 @@ def read_planned(engine: Engine, names: Names) -> Iterator[Planned]:
                 row.due_at_ms,
                 row.message_id or "",
                 row.grouping_key or "",
+                (row.preferred or "own immediate").split(" ")[1],
             )
 
 

@@ -23,7 +23,7 @@ from truth.clients import Clients, beside, quiet_for
 from truth.preparation import prepare
 from truth.processes import Failed, Product
 from truth.script import OTHER, Script
-from truth.steps import NEEDS_INCIDENTS, NEEDS_PIPELINE, Report, SetAlert, Step, Wait
+from truth.steps import NEEDS_INCIDENTS, Report, SetAlert, Step, Wait, needs_pipeline
 from truth.stored import Log, last_report_by, log_end, read_checks, read_job_times, read_log
 
 Progress = Callable[[str, int, int], None]
@@ -205,7 +205,7 @@ class _Replay:
         count = len(self.script.steps)
         if self.way is Way.AT_THE_END and not isinstance(step, NEEDS_INCIDENTS):
             return
-        if isinstance(step, NEEDS_PIPELINE) or (self.way is Way.KEEPING_UP and number % max(1, count // _WAITS) == 0):
+        if needs_pipeline(step) or (self.way is Way.KEEPING_UP and number % max(1, count // _WAITS) == 0):
             self._start_pipeline()
             self.drain(self.last_report)
         if self.way is Way.KILLED:

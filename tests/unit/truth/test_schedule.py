@@ -33,7 +33,8 @@ def ms_at(text: str, zone: ZoneInfo = BERLIN) -> int:
     ],
 )
 def test_a_person_is_notified_when_the_clock_says(preferences: dict[str, str], moment: str, expected: str) -> None:
-    assert preferred_ms({**NIGHT, **preferences}, ms_at(moment)) == ms_at(expected)
+    frequency = preferences.get("frequency", "immediate")
+    assert preferred_ms({**NIGHT, **preferences}, ms_at(moment), frequency) == ms_at(expected)
 
 
 def planned_message(*alerts: str, due: str, message: str = "m", channel: str = MAIL, person: str = "ann") -> Planned:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tocsin.delivery.dispatch import NOBODY, Dispatch, Route, Routes, Share, deciding_routes, selections
 from tocsin.delivery.templates.accounts import TemplateAccounts
@@ -51,8 +52,11 @@ def word_message(
     return worded_dispatch, problem or missing_template
 
 
-def along_route(dispatch: Dispatch, route: Route, routes: Routes, zone: str) -> Dispatch:
-    """Return a message as it goes along a route: how much it shows for each of its alerts, with their guidance."""
+def along_route(dispatch: Dispatch, route: Route, routes: Routes, zone: str, **current: Any) -> Dispatch:
+    """Return a message as it goes along a route: how much it shows for each of its alerts, with their guidance.
+
+    ``current`` are its other fields as they are now, so that the message is copied once.
+    """
     return replace(
         dispatch,
         batch_size=route.batch_size,
@@ -63,6 +67,7 @@ def along_route(dispatch: Dispatch, route: Route, routes: Routes, zone: str) -> 
         payer=route.payer,
         guidance=guidance_of(dispatch, routes),
         zone=zone,
+        **current,
     )
 
 

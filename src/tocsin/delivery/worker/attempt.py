@@ -283,8 +283,11 @@ class MessageAttempt:
         if speaking_dispatch is None:
             return _refusal(permitted, empty_notices)
         dispatch = await self._with_earlier(speaking_dispatch, route.destination)
-        whole_dispatch = replace(
-            along_route(dispatch, route, self._routes, zone),
+        whole_dispatch = along_route(
+            dispatch,
+            route,
+            self._routes,
+            zone,
             addresses=await self._addresses(dispatch, route.destination),
             answers=await self._answers(dispatch, route.destination),
             answerable=await self._answerable(dispatch),

@@ -54,7 +54,7 @@ class Judgements:
         """
         now_s = self._steady()
         dispatches = [replace(one, judged_at_s=now_s) for one in dispatches]
-        with_incidents = any(entry.incident for one in dispatches for entry in one.entries)
+        with_incidents = any(map(_has_incident, dispatches))
         with_surroundings = any(one.streaks or tells_of_surroundings(one) for one in dispatches)
         if not (with_incidents or with_surroundings) and self._are_certain(dispatches):
             return dispatches
@@ -113,9 +113,8 @@ class Judgements:
             whole_dispatches = parts.failure_messages.with_contexts_in_digests(
                 parts.failure_messages.with_contexts(current_dispatches, reporting)
             )
-            with_incidents = [one for one in whole_dispatches if any(entry.incident for entry in one.entries)]
-            read_only = parts.permitted.read_only(with_incidents)
-            return [replace(one, read_only=read_only) for one in whole_dispatches]
+            read_only = parts.permitted.read_only(list(filter(_has_incident, whole_dispatches)))
+            return [replace(one, read_only=read_only) if _has_incident(one) else one for one in whole_dispatches]
 
         return await _ask_together(ask, dispatches)
 
@@ -164,6 +163,10 @@ async def _ask_together(ask: Callable[[], T], otherwise: T) -> T:
     except Exception:  # noqa: BLE001  the worker loop's boundary: each message records what is wrong with it
         _log.exception("worker.look_ahead_failed")
         return otherwise
+
+
+def _has_incident(dispatch: Dispatch) -> bool:
+    return any(entry.incident for entry in dispatch.entries)
 
 
 def tells_of_surroundings(dispatch: Dispatch) -> bool:

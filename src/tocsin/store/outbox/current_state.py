@@ -49,7 +49,10 @@ class CurrentStates:
         """Return claimed messages with the incidents and answers of now; what depends on them is to be asked again."""
         with reading(self._engine) as connection:
             current_dispatches = with_incidents(connection, with_requests(connection, dispatches))
-        return [replace(one, failure=None, read_only=None) for one in current_dispatches]
+        return [
+            one if one.failure is None and one.read_only is None else replace(one, failure=None, read_only=None)
+            for one in current_dispatches
+        ]
 
 
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

@@ -27,7 +27,7 @@ from tocsin.clock import SystemClock
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.dispatch import Dispatch, leading_route
 from tocsin.delivery.templates.accounts import TemplateAccounts
-from tocsin.delivery.templates.choice import along_route, word_message
+from tocsin.delivery.templates.choice import with_route_settings, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.wording.folding import fold_repeated
 from tocsin.flow.schedule.messages import timings_of
@@ -94,7 +94,7 @@ class Composer:
             own_keys = {reason.destination_key for entry in dispatch.entries for reason in entry.reasons}
             routes = {key: every_route[key] for key in own_keys}
             route = leading_route(allowed_dispatch, routes)
-            whole_dispatch = along_route(allowed_dispatch, route, routes, route.zone)
+            whole_dispatch = with_route_settings(allowed_dispatch, route, routes, route.zone)
             worded_dispatch, _ = word_message(whole_dispatch, routes, {}, place, self._accounts)
             PREVIEWS[Channel.EMAIL](worded_dispatch, _BASE_URL)
 

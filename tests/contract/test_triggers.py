@@ -147,7 +147,7 @@ def test_who_is_held_back_reads_by_what(
     first, second = (describe(administrator, orders, text) for text in ("one", "two"))
     (passing,) = (log.offset for log in (EventLog(sqlite_engine).find(first),) if log)
     waiting = Waiting(passing, orders["id"], depending["id"], (upstream["id"],))
-    assert Holding(sqlite_engine).hold_back([waiting], is_new=True)
+    assert Holding(sqlite_engine).find_held_back([waiting], may_claim=True)
     (notifying,) = explanation_of(administrator, first, subscription="Depending")["alerts"]
     (prevented,) = explanation_of(administrator, second, subscription="Depending")["alerts"]
     says = "INC-1 of an alert that it depends on holds it back, upstream"

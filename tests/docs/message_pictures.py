@@ -18,7 +18,7 @@ from tests.browser.conftest import CHROMIUM
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.channels.kinds import message_about
 
-from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.email.render import render_texts
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.links.follow import unfollow_text
 from tocsin.delivery.links.mute import MUTE_TEXT
@@ -58,7 +58,7 @@ def message_of(kind: str, channel: Channel) -> Json:
     if channel is not Channel.EMAIL:
         return PREVIEWS[channel](message, samples.HOME)
     links = ((f"{samples.HOME}/mute", MUTE_TEXT), (f"{samples.HOME}/follow", unfollow_text(None)))
-    return preview(message, samples.HOME, f"{samples.HOME}/unsubscribe", links)
+    return render_texts(message, samples.HOME, f"{samples.HOME}/unsubscribe", links)
 
 
 def chat_page(channel: Channel) -> str:

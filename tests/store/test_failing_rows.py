@@ -23,7 +23,7 @@ from tocsin.catalogue.observations.failed_rows import (
     forget_failed_rows,
     put_failed_rows,
 )
-from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.email.render import render_texts
 from tocsin.delivery.dispatch import Dispatch, FailingRows, FailureContext
 from tocsin.delivery.wording.failing_rows import MOST_EXCERPT_CHARACTERS
 from tocsin.errors import Conflict
@@ -164,7 +164,7 @@ def test_a_mail_shows_few_short_rows_and_no_markup(store_engine: Engine) -> None
     row: list[object] = ["<b>x</b>\n" + "y" * 500, "", True, 1, {"a": 1}, "left out"]
     fail(company, {"columns": ["<i>id</i>", "b", "c", "d", "e", "f"], "rows": [row] * 9})
     mail = mails_of(store_engine)["cem"]
-    texts = preview(
+    texts = render_texts(
         replace(mail, failure=FailureContext(failing_rows=samples_of(store_engine, ()).of(mail))), "http://tocsin"
     )
     assert "<b>x" not in texts["html"]
@@ -173,7 +173,7 @@ def test_a_mail_shows_few_short_rows_and_no_markup(store_engine: Engine) -> None
     assert texts["text"].count("ailing row") == 3
     assert "left out" not in texts["text"]
     assert "the first of 9 rows of 6 columns that are kept" in texts["text"]
-    withheld = preview(replace(mail, failure=FailureContext(failing_rows=WITHHELD)), "http://tocsin")
+    withheld = render_texts(replace(mail, failure=FailureContext(failing_rows=WITHHELD)), "http://tocsin")
     assert "failing rows are kept; you may not see them" in withheld["text"]
 
 

@@ -162,10 +162,10 @@ def test_of_two_writers_at_once_one_event_passes(company: SmallCompany) -> None:
     waiting = [Waiting(one, company.ids["orders"], alert, (upstream,)) for one in offsets]
     holding = Holding(company.engine)
     with ThreadPoolExecutor(4) as pool:
-        held_by_pairs = list(pool.map(lambda one: holding.hold_back([one], is_new=True), waiting))
+        held_by_pairs = list(pool.map(lambda one: holding.find_held_back([one], may_claim=True), waiting))
     assert [len(one) for one in held_by_pairs] == [1] * 4
     assert sum(held.passes for one in held_by_pairs for held in one.values()) == 1
-    assert holding.hold_back(waiting, is_new=False) == dict(ChainMap(*held_by_pairs))
+    assert holding.find_held_back(waiting, may_claim=False) == dict(ChainMap(*held_by_pairs))
 
 
 def test_an_incident_of_what_an_editor_may_not_view_does_not_hold_the_alert_back(company: SmallCompany) -> None:

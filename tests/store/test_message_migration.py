@@ -15,7 +15,7 @@ from tests.unit.delivery.events import NOW_MS, change_event
 from tocsin.flow.schedule.decide import Slot
 from tocsin.flow.schedule.messages import ScheduledNotification
 from tocsin.model.message import MessageStatus
-from tocsin.model.notification import NotificationIds, Reason, message_id
+from tocsin.model.notification import NotificationIdScheme, Reason, message_id
 from tocsin.model.notification_draft import EventHead
 from tocsin.model.subscription import Channel
 from tocsin.store.database.engine import open_engine, writing
@@ -76,7 +76,7 @@ def _add_attempts(connection: object, table: Table, status: str, tries: int) -> 
 
 
 def _notification_id(status: str, channel: str = Channel.EMAIL) -> str:
-    return NotificationIds(hashed_through=1).of(1, EVENT.id, channel, f"{status}@example.org")
+    return NotificationIdScheme(hashed_through=1).of(1, EVENT.id, channel, f"{status}@example.org")
 
 
 def _message_id(status: str) -> str:

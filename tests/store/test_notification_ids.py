@@ -11,12 +11,12 @@ from tests.stores import drop_tables_after_0043
 
 from tocsin.flow.pipeline import Context
 from tocsin.jobs.resolving import Resolving
-from tocsin.model.notification import ORDERED_IDS, NotificationIds
+from tocsin.model.notification import ORDERED_IDS, NotificationIdScheme
 from tocsin.store.database.alert_tables import firing, match_result
 from tocsin.store.database.schema import migrate
 from tocsin.store.database.tables import notification
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.outbox.notification_ids import read_ids
+from tocsin.store.outbox.notification_ids import read_id_scheme
 
 BEFORE = "0042_source_links"
 EVERY_OFFSET = 2**60
@@ -27,7 +27,7 @@ class NotifyBefore(NotifyAlone):
 
     def context(self, resolving: Resolving) -> Context:
         context = super().context(resolving)
-        return replace(context, lookups=replace(context.lookups, ids=NotificationIds(EVERY_OFFSET)))
+        return replace(context, lookups=replace(context.lookups, ids=NotificationIdScheme(EVERY_OFFSET)))
 
 
 def forget_results(engine: Engine) -> None:
@@ -47,9 +47,9 @@ def upgrade(engine: Engine) -> None:
 
 
 def test_a_store_without_events_has_ordered_ids_only(store_engine: Engine) -> None:
-    assert read_ids(store_engine) == ORDERED_IDS
+    assert read_id_scheme(store_engine) == ORDERED_IDS
     upgrade(store_engine)
-    assert read_ids(store_engine) == ORDERED_IDS
+    assert read_id_scheme(store_engine) == ORDERED_IDS
 
 
 @pytest.mark.parametrize("are_events_removed", [False, True])
@@ -63,7 +63,7 @@ def test_what_was_told_before_the_upgrade_is_not_told_again(store_engine: Engine
             connection.exec_driver_sql(f"DELETE FROM change_event WHERE log_offset > {end}")
         end += 1
     upgrade(store_engine)
-    assert read_ids(store_engine) == NotificationIds(end)
+    assert read_id_scheme(store_engine) == NotificationIdScheme(end)
     assert stored_results(store_engine) == rows_before
 
     forget_results(store_engine)

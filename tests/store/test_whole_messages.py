@@ -10,7 +10,7 @@ from tests.company import SmallCompany
 from tests.notifying import notify_all
 from tests.store.test_failing_rows import all_mails, mails_of, permit
 
-from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.email.render import render_texts
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.content import REDUCED
@@ -47,7 +47,7 @@ def delete_schema(company: SmallCompany) -> None:
 
 def texts_of(message: Dispatch) -> tuple[str, list[str]]:
     """Return the subject of a mail, and what it says of parts."""
-    mail = preview(message, "https://t")
+    mail = render_texts(message, "https://t")
     return mail["subject"], [line for line in mail["text"].splitlines() if line.startswith(("With it", "Also"))]
 
 
@@ -73,7 +73,7 @@ def test_who_may_not_see_a_part_does_not_hear_its_name_nor_how_many_there_are(co
     subject, (line,) = texts_of(permitted)
     assert subject == "public: deleted"
     assert set(line.removeprefix("With it: ").partition("; ")[0].split(", ")) == set(TABLES) - {"secret"}
-    assert "secret" not in preview(permitted, "https://t")["text"]
+    assert "secret" not in render_texts(permitted, "https://t")["text"]
 
 
 def test_who_may_not_see_the_schema_reads_of_the_tables_as_one(company: SmallCompany) -> None:
@@ -84,7 +84,7 @@ def test_who_may_not_see_the_schema_reads_of_the_tables_as_one(company: SmallCom
     permitted, _ = Permitted(company.engine).permitted_part(digest, now_ms=0)
     assert permitted is not None
     subject, (line,) = texts_of(permitted)
-    assert [REDUCED in preview(one, "https://t")["text"] for one in (digest, permitted)] == [False, True]
+    assert [REDUCED in render_texts(one, "https://t")["text"] for one in (digest, permitted)] == [False, True]
     assert subject.startswith("5 deletions: ")
     assert line.startswith("Also deleted: ")
 

@@ -90,8 +90,8 @@ class Permissions:
             return scope is ALWAYS
         return holds(scope, Facts(resource, document))
 
-    def may_apart(self, operation: Operation, resource: str, document: Document) -> bool:
-        """Return whether they may by a rule that does not ask who owns the document."""
+    def may_without_ownership(self, operation: Operation, resource: str, document: Document) -> bool:
+        """Return whether they may do ``operation`` by a rule that does not depend on who owns the document."""
         if self.subject.is_admin:
             return True
         reach, facts = self.reach(resource, operation), Facts(resource, document)
@@ -110,7 +110,7 @@ class Permissions:
         )
 
     def conditional_denials(self, resource: str) -> tuple[Ruling, ...]:
-        """Return what denies them something on entities of this type, if these are of a kind."""
+        """Return the denials on this type that have a condition."""
         kept_denials = self._denials.get(resource)
         if kept_denials is None:
             denials = (one for operation in Operation for one in self.reach(resource, operation).denials)

@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tocsin.access.decide import Permissions
-from tocsin.access.visibility import Subject
+from tocsin.access.visibility import TypedDocument
 from tocsin.model.access import Operation
 from tocsin.model.alert_incident import OpenIncident
 
 _EDITING = (Operation.EDIT_ALL, Operation.EDIT_TESTS)
-_NOTHING: Subject = ("", {})
+_NOTHING: TypedDocument = ("", {})
 
 
-def may_change_incident(permissions: Permissions, assignee_id: str | None, asset: Subject | None) -> bool:
-    """Return whether a person is assigned to an incident, directly or by a team, or may edit its asset."""
+def may_change_incident(permissions: Permissions, assignee_id: str | None, asset: TypedDocument | None) -> bool:
+    """Return whether a person is assigned to an incident, directly or by a team, or may edit its asset.
+
+    Of a test that is the test itself; ``may_edit_table`` asks for its table.
+    """
     person = permissions.subject
     if person.is_admin or (assignee_id is not None and assignee_id in {person.id, *person.teams}):
         return True
@@ -26,10 +29,14 @@ def may_change_incident(permissions: Permissions, assignee_id: str | None, asset
 
 
 def may_acknowledge(
-    incident: OpenIncident, permissions: Permissions, assets: Mapping[str, Subject], tables: Mapping[str, Subject]
+    incident: OpenIncident,
+    permissions: Permissions,
+    assets: Mapping[str, TypedDocument],
+    tables: Mapping[str, TypedDocument],
 ) -> bool:
     """Return whether a person may acknowledge an incident, or the one that it is part of.
 
+    For buttons in messages; the API asks ``may_change`` of ``server/alerts/incidents.py``.
     ``assets`` are by id; ``tables`` are those that tests among them test, by the id of the test.
     """
     return any(
@@ -39,6 +46,6 @@ def may_acknowledge(
     )
 
 
-def may_edit_table(permissions: Permissions, table: Subject | None) -> bool:
+def may_edit_table(permissions: Permissions, table: TypedDocument | None) -> bool:
     """Return whether a person may change the incident of a test because they may edit the table that it tests."""
     return table is not None and may_change_incident(permissions, None, table)

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from tocsin.access.decide import Permissions
-from tocsin.access.visibility import Subject, subjects_of
+from tocsin.access.visibility import TypedDocument, subjects_of
 from tocsin.conditions.references import CHANGED
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
@@ -35,7 +35,7 @@ Json = Any  # Any: a JSON value
 class EntityStates(Protocol):
     """Looks up what entities are now, or were last."""
 
-    def of(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
+    def of(self, entity_ids: Collection[str]) -> Mapping[str, TypedDocument]:
         """Return the type and document of each entity, as policies are asked about it; what never was has no entry."""
 
     def references_named(self, fqns: Collection[str]) -> Mapping[str, Sequence[Document]]:
@@ -212,7 +212,7 @@ class Visibility:
     def _sees_all(self, kind: str) -> bool:
         return self._permissions.scope(kind, Operation.VIEW_BASIC) is ALWAYS
 
-    def _may_view(self, subject: Subject) -> bool:
+    def _may_view(self, subject: TypedDocument) -> bool:
         return self._permissions.may(Operation.VIEW_BASIC, *subject)
 
 

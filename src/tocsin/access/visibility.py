@@ -14,7 +14,7 @@ from tocsin.model.entity import Document
 from tocsin.model.people import Actor, Person
 from tocsin.model.thread import THREAD
 
-Subject = tuple[str, Document]
+TypedDocument = tuple[str, Document]
 """The type of an entity that an event is about, and its document as it is now, or was last."""
 
 _CONCERNED = {

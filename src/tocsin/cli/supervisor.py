@@ -138,13 +138,13 @@ class _ProcessWatch:
         while lines is not None and (line := await lines.readline()):
             text = line.decode(errors="replace").rstrip()
             if traceback or text.startswith((_TRACEBACK, _CHAINED)):
-                traceback = self._hold_back(traceback, text)
+                traceback = self._buffer_traceback(traceback, text)
             elif text and not text.startswith(self._part.chatter):
                 self._say(self._part.name, text)
         if traceback[1:] and not any(_DAEMON in line for line in traceback):  # else ended while it printed one
             self._say_all(traceback)
 
-    def _hold_back(self, traceback: list[str], text: str) -> list[str]:
+    def _buffer_traceback(self, traceback: list[str], text: str) -> list[str]:
         """Return a traceback that is still being printed, with its next line; show a whole one if it says something.
 
         PySpark's daemon prints one when its driver no longer reads a worker's answer; other processes do that have

@@ -118,7 +118,7 @@ def _reasons(entity_type: str, change: ChangeDescription, after: Document) -> It
     moves = _moves_of(change)
     for rule in rules:
         if rule[-1] in MEMBER_LISTS:
-            yield from _narrowed_members(rule, moves, after)
+            yield from _member_reasons(rule, moves, after)
         else:
             yield from _changed_value(rule, change)
     further = _FURTHER.get(entity_type)
@@ -184,7 +184,7 @@ def _removals(field: FieldChange, path: Path) -> Iterator[BreakingReason]:
         yield BreakingReason(kind=BreakingKind.FIELD_REMOVED, field=fqn.child(field.name, name), before=before)
 
 
-def _narrowed_members(rule: Path, moves: Mapping[Path, _Move], after: Document) -> Iterator[BreakingReason]:
+def _member_reasons(rule: Path, moves: Mapping[Path, _Move], after: Document) -> Iterator[BreakingReason]:
     by_member: dict[Path, dict[str, _Move]] = defaultdict(dict)
     for path, move in moves.items():
         if is_of_member(rule, path) and (path[-1] in TYPE_KEYS or path[-1] == "constraint"):

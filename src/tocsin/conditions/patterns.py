@@ -121,7 +121,7 @@ def steps_of(pattern: str) -> int:
 
 
 def tree_of(pattern: str) -> Pattern:
-    """Return ``backtracking(pattern)`` as a tree."""
+    """Return ``backtracking_pattern(pattern)`` as a tree."""
     return _PatternReader(pattern, _Dialect.JAVA).alternatives(depth=0).node
 
 

@@ -317,10 +317,10 @@ def _select_entries(dispatch: Dispatch, *, of_administrators: int, of_others: in
 
 
 def narrow_dispatch(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
-    """Return the dispatch without the reasons that ``objection`` is raised to, and these; None if no reason remains.
+    """Drop the reasons to which ``objection`` objects; return the rest, None if nothing remains, and these reasons.
 
-    A notification goes out for its reasons: without any it is left out. Without a reason that concerns a person, the
-    message goes to an address and to nobody in particular.
+    A notification without reasons is left out. Its ``recipient_id`` becomes None if no remaining reason concerns a
+    person: the message then goes to an address.
     """
     entries: list[Entry] = []
     drops: list[DroppedReason] = []

@@ -48,7 +48,7 @@ from tocsin.flow.schedule.roots import GroupedMatch, RootsOfAlerts, by_root, und
 from tocsin.flow.track.alert_incidents import NO_WORK, IncidentWork
 from tocsin.model.change import LoggedEvent
 from tocsin.model.match_result import Pair
-from tocsin.model.notification import NotificationIds
+from tocsin.model.notification import NotificationIdScheme
 from tocsin.model.notification_draft import NotificationDraft, head_of
 from tocsin.model.subscription import EventSubscription
 
@@ -142,7 +142,7 @@ class Lookups:
     find_roots: FindRoots
     find_wholes: FindWholes
     find_preferences: Callable[[Sequence[NotificationDraft]], Preferred]
-    ids: NotificationIds
+    ids: NotificationIdScheme
     find_decisions: Callable[[Mapping[int, Collection[str]]], Rights] | None = None
 
 
@@ -241,8 +241,8 @@ def leave_out_old(batch: Batch, context: Context) -> Batch:
     return replace(batch, events=recent_events(batch.events, context))
 
 
-def hold_back(batch: Batch, context: Context) -> Batch:
-    """Leave out matches of alerts that an incident of another alert holds back, but for the first of each."""
+def leave_out_held_back(batch: Batch, context: Context) -> Batch:
+    """Leave out matches that an incident of another alert holds back, except the first of each alert and incident."""
     depending = context.alerts.depending
     waiting_matches = [
         Waiting(event.head.offset, event.head.entity_id, alert, depending[alert])
@@ -250,14 +250,14 @@ def hold_back(batch: Batch, context: Context) -> Batch:
         for alert in depending.keys() & event.answers_by_alert.keys()
     ]
     held_back = context.lookups.find_held_back(waiting_matches, hidden=context.find_hidden) if waiting_matches else {}
-    stopped_pairs = {pair for pair, by in held_back.items() if not by.passes}
+    stopped_pairs = {pair for pair, held in held_back.items() if not held.passes}
     return replace(batch, events=events_without(batch.events, stopped_pairs), held_back=held_back)
 
 
 MATCHING: tuple[Stage, ...] = (withhold, note_incidents, trigger)
 """Which alerts match."""
 
-NOTIFYING: tuple[Stage, ...] = (leave_out_old, hold_back)
+NOTIFYING: tuple[Stage, ...] = (leave_out_old, leave_out_held_back)
 """Which of these notify. Then ``drafts_of`` resolves recipients, and ``schedule`` says when each is notified."""
 
 
@@ -336,13 +336,13 @@ def shows_everything(context: Context) -> bool:
     return limits_nobody(alerts.rules.keys() - alerts.of_tocsin, lookups.policies, lookups.events)
 
 
-def counted_drafts(
+def drafts_of_similar(
     similar: Sequence[SimilarEvents], context: Context
 ) -> Iterator[tuple[list[NotificationDraft], Sequence[int]]]:
-    """Yield whom these events notify, as ``drafts_of`` does for each, and the offsets of the events with these drafts.
+    """Yield pairs of drafts, as ``drafts_of`` yields them, and the offsets of all events that have just these.
 
-    Of each group of similar events the same matches must be held back. Needs ``shows_everything``, and neither alerts
-    that group by roots nor links that begin to hold at some offset: backtests have none.
+    For backtests. Incidents must hold back the same matches of all events of a group; ``shows_everything`` must be
+    true; there may be no alerts that group by roots, and no links that begin to hold at some offset.
     """
     alerts, by_offset = context.alerts, {events.first.head.offset: events for events in similar}
     batch = run((*MATCHING, *NOTIFYING), Batch([events.first for events in similar]), context)

@@ -183,7 +183,7 @@ class _Run:
         visible_matches = pa.concat_tables(visible_parts)
         held_back_rows = self._find_held_back(visible_matches)
         self.tally.match(visible_matches)
-        self.tally.hold_back(held_back_rows)
+        self.tally.count_held_back(held_back_rows)
         self.tally.add(self._count_recipients(visible_matches, held_back_rows))
         report()
 

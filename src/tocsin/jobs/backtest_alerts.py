@@ -50,10 +50,10 @@ class Involved(NamedTuple):
 class HoldsBack(Protocol):
     """Knows the incidents that hold alerts back (``store/recipients/holding.py``)."""
 
-    def hold_back(
-        self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden
+    def find_held_back(
+        self, waiting: Sequence[Waiting], *, may_claim: bool, hidden: Hidden = nothing_hidden
     ) -> Mapping[Pair, HeldBack]:
-        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass.
+        """Return which matches incidents hold back; ``may_claim``: the first of each alert and incident is stored.
 
         Incidents of assets that are ``hidden`` from an alert do not hold it back.
         """
@@ -79,7 +79,7 @@ class HeldBackMatches:
         return frozenset(pair for some in chunks_of(waiting, EVENTS_AT_ONCE) for pair in self._held_pairs(some))
 
     def _held_pairs(self, waiting: Sequence[Waiting]) -> Iterator[Pair]:
-        incidents_by_pair = self.holding.hold_back(waiting, is_new=False, hidden=self.hidden)
+        incidents_by_pair = self.holding.find_held_back(waiting, may_claim=False, hidden=self.hidden)
         for (offset, alert), by in sorted(incidents_by_pair.items()):
             if self._passed.setdefault((by.incident, alert), offset) != offset:
                 yield offset, alert

@@ -86,7 +86,7 @@ class BacktestTally:
         newest = matched["log_offset"].slice(max(0, matched.num_rows - MOST_COMPARED)).to_pylist()
         self.newest = sorted({*self.newest, *newest})[-MOST_COMPARED:]
 
-    def hold_back(self, pairs: Iterable[Pair]) -> None:
+    def count_held_back(self, pairs: Iterable[Pair]) -> None:
         """Count matches that incidents hold back, by alert."""
         self.held_back.update(alert for _, alert in pairs)
 

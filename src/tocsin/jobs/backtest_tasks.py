@@ -24,8 +24,8 @@ from tocsin.flow.pipeline import (
     AlertFacts,
     Batch,
     Context,
-    counted_drafts,
     drafts_of,
+    drafts_of_similar,
     run,
     shows_everything,
 )
@@ -91,7 +91,7 @@ class Count:
     ) -> Iterator[tuple[Sequence[NotificationDraft], Sequence[int]]]:
         """Yield notifications, and the offsets of the events that have them in common."""
         if shows_everything(context := self._context(resolving)):
-            yield from counted_drafts(similar, context)
+            yield from drafts_of_similar(similar, context)
             return
         for events in chunks_of(chain.from_iterable(each.events() for each in similar), EVENTS_AT_ONCE):
             context = self._context(resolving)

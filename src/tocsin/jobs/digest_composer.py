@@ -27,7 +27,7 @@ from tocsin.delivery.dispatch import (
 )
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
 from tocsin.delivery.links.answer import answer_buttons_of
-from tocsin.delivery.templates.choice import along_route, has_templates
+from tocsin.delivery.templates.choice import has_templates, with_route_settings
 from tocsin.delivery.wording.visible_contexts import names_in, visible_streaks
 from tocsin.model.message import Message
 from tocsin.model.notification import ReasonKind
@@ -119,7 +119,7 @@ class DigestComposer:
             return None
         zone = self._permitted.zone_of(permitted_dispatch.first.recipient_id) or route.zone
         whole_dispatch = replace(
-            along_route(permitted_dispatch, route, routes, zone),
+            with_route_settings(permitted_dispatch, route, routes, zone),
             requests={key: request.at(now_ms) for key, request in permitted_dispatch.requests.items()},
         )
         if any(map(names_in, whole_dispatch.streaks.values())):

@@ -2,7 +2,7 @@
 
 A task takes a share of the messages that are due soon, in order of their time, reads them from the store, and stores
 the words of each (``jobs/digest_composer.py``). Workers send them when they are due, and judge rights, mutes and
-preferences then as always: words that are no longer of what may be sent are written anew. So nothing is claimed here:
+preferences then as always: if one of them changed since, they compose the words anew. So nothing is claimed here:
 a task that runs twice stores the same rows, a run that was killed is resumed with what has none, and what is not
 composed in time, or while no pipeline runs, is composed by the worker. Why:
 docs/decisions/0235-digests-are-composed-on-spark.md. Next: ``store/outbox/composed_digests.py``.
@@ -89,7 +89,7 @@ def run(parts: DigestParts, stopping: threading.Event) -> None:
 
 
 def look(parts: DigestParts) -> int:
-    """Compose the digests that are due soon and were not looked at yet, in one Spark job; return how many that were.
+    """Compose the digests that are due soon and have no words yet, in one Spark job; return how many were stored.
 
     The more are due within an hour, the sooner it begins, as fast as it was last. What was composed of messages that
     are sent is removed.

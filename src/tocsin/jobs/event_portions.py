@@ -62,8 +62,8 @@ class NotifyPortions:
         return 0
 
 
-def store_portions(session: SparkSession, work: NotifyPortions) -> int:
-    """Store portions on all executors, a task for each; return how many notifications that is."""
+def notify_portions(session: SparkSession, work: NotifyPortions) -> int:
+    """Store the notifications of these portions of recipients, one Spark task each; return how many there are."""
     count = len(work.keys)
     counts = in_tasks(session.range(0, count, 1, count), work, COUNTS).toArrow()
     return sum(counts["notified"].to_pylist())

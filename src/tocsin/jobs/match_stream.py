@@ -27,7 +27,7 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.plan import RECOVERY
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.checkpoint import PlannedRanges
-from tocsin.jobs.event_portions import NotifyPortions, store_portions
+from tocsin.jobs.event_portions import NotifyPortions, notify_portions
 from tocsin.jobs.findings import finding_log
 from tocsin.jobs.heartbeat import take_back
 from tocsin.jobs.isolation import Processing, SetAside, evaluate, run_isolated
@@ -130,9 +130,9 @@ def notify(events: DataFrame, parts: MatchStreamParts, kept_range: KeptRange | N
     alerts = parts.alerts.read()
     batch = _MicroBatch(events, alerts, parts, _work(alerts, parts), kept_range)
     # Portions wait for no condition, so they have no time limit: those of earlier events first, then the batch's own.
-    earlier_count = batch.store_portions()
+    earlier_count = batch.notify_pending_portions()
     count, aside = run_isolated(batch.processing(), alerts.index, limit_s=parts.match_limit_s)
-    portion_count = batch.store_portions(left_out={one.subscription_id for one in aside})
+    portion_count = batch.notify_pending_portions(left_out={one.subscription_id for one in aside})
     _report(alerts, aside, events, parts)
     return earlier_count + count + portion_count
 
@@ -175,12 +175,12 @@ class _MicroBatch:
             return work(index)
         return _totals(kept_range.plans.counts(self.alerts, self.work, kept_range.offsets))["notified"]
 
-    def store_portions(self, left_out: Collection[str] = ()) -> int:
-        """Store the portions that are written down, without alerts that are ``left_out``; return how many rows."""
+    def notify_pending_portions(self, left_out: Collection[str] = ()) -> int:
+        """Store the notifications of pending portions, without alerts that are ``left_out``; return how many."""
         keys = [] if self.parts.portions is None else self.parts.portions.pending_keys()
         if not keys:
             return 0
-        return store_portions(self.events.sparkSession, NotifyPortions(self.work, keys, left_out))
+        return notify_portions(self.events.sparkSession, NotifyPortions(self.work, keys, left_out))
 
     def _narrow(self, index: Index, before: Collection[Pair]) -> Processing[int] | None:
         """Return the processing of what is withheld from nobody, and then of the rest; None if there is no rest."""

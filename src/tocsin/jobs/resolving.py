@@ -53,7 +53,7 @@ from tocsin.store.catalogue.access.subjects import SqlSubjects
 from tocsin.store.database.engine import open_engine
 from tocsin.store.database.group_commit import PATIENT
 from tocsin.store.outbox.event_portions import DividedEvent, EventPortions
-from tocsin.store.outbox.notification_ids import read_ids
+from tocsin.store.outbox.notification_ids import read_id_scheme
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
@@ -136,11 +136,11 @@ class Resolving:
             directory=self.directory,
             policies=self.permission_cache.current_policies(),
             events=RememberedEvents(self.events),
-            find_held_back=partial(self.holding.hold_back, is_new=may_claim),
+            find_held_back=partial(self.holding.find_held_back, may_claim=may_claim),
             find_roots=self.roots.of,
             find_wholes=self.wholes.of,
             find_preferences=self.preferences.of_recipients,
-            ids=read_ids(self.engine),
+            ids=read_id_scheme(self.engine),
         )
 
 

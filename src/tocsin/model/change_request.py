@@ -331,7 +331,7 @@ class ChangeReminder(WireModel):
 
 
 def is_request_reminder(event: ChangeEvent) -> bool:
-    """Say whether the event reminds of a change request that has not been answered."""
+    """Return whether the event reminds of a change request that has not been answered."""
     return event.event_type is EventType.CHANGE_REQUEST_REMINDER
 
 
@@ -398,7 +398,7 @@ class RequestNow(NamedTuple):
 
 
 def tells_author(event: ChangeEvent) -> bool:
-    """Say whether the event concerns only the author of a change request: an answer, or that its date has come."""
+    """Return whether the event concerns only the author of a change request: an answer, or that its date has come."""
     if event.event_type is EventType.CHANGE_REQUEST_ANSWERED:
         return True
     request = request_in(event) if event.event_type is EventType.CHANGE_REQUEST_UPDATED else None
@@ -406,7 +406,7 @@ def tells_author(event: ChangeEvent) -> bool:
 
 
 def is_past_reminder(event: ChangeEvent, at_ms: int) -> bool:
-    """Say whether the event reminds of a change request whose date, as it names it, has come at a time."""
+    """Return whether the event reminds of a change request whose date, as it names it, has come at a time."""
     request = request_in(event) if is_request_reminder(event) else None
     return request is not None and request["date"] <= at_ms
 

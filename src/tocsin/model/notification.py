@@ -334,8 +334,8 @@ def recipient_key(address: str, bot: str) -> str:
 
 
 @dataclass(frozen=True)
-class NotificationIds:
-    """The ids of a store's notifications: UUIDs of their causes, the same each time.
+class NotificationIdScheme:
+    """The ids of a store's notifications: UUIDs of event, channel and recipient, the same each time.
 
     Those of events above ``hashed_through``, a log offset, are UUIDv8 and begin with the offset in 12 hexadecimal
     digits, so that new rows are neighbours in an index. Earlier ones are UUIDv5: they were stored so.
@@ -352,7 +352,7 @@ class NotificationIds:
         return _uuid8(f"{digits[:8]}-{digits[8:]}-", name)
 
 
-ORDERED_IDS = NotificationIds()
+ORDERED_IDS = NotificationIdScheme()
 """Those of a store that has always had ids in the order of its log."""
 
 

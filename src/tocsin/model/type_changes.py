@@ -90,8 +90,8 @@ class TypeChange(Enum):
     """What a change of a type means for who reads it."""
 
     SAFE = "every value still fits"
-    NARROWED = "values of the old type are none of the new one"
-    CUT = "the type is the same or wider, and has room for less"
+    NARROWED = "some values of the old type may not fit the new one"
+    CUT = "the same or a wider type, with a smaller length or fewer digits"
 
 
 def type_change(before: ColumnType, after: ColumnType) -> TypeChange:

@@ -13,7 +13,7 @@ from tocsin.access.permission_cache import PolicySnapshot
 from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.flow.pipeline import Lookups
 from tocsin.model.change import LoggedEvent
-from tocsin.model.notification import NotificationIds
+from tocsin.model.notification import NotificationIdScheme
 from tocsin.store.catalogue.alerts.editors import StoredAlertEditors
 from tocsin.store.catalogue.alerts.history import AlertHistory
 from tocsin.store.catalogue.alerts.incidents import AlertIncidentLog
@@ -33,7 +33,7 @@ from tocsin.store.outbox.incident_messages import IncidentMessages
 from tocsin.store.outbox.match_results import MatchResults
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.next_digests import NextDigests
-from tocsin.store.outbox.notification_ids import read_ids
+from tocsin.store.outbox.notification_ids import read_id_scheme
 from tocsin.store.outbox.personal_notices import NoticeTexts
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.outbox.preferred_months import PreferredMonths
@@ -107,9 +107,9 @@ class AlertStores:
         self.unsubscribe_key = unsubscribe_key(People(engine))
         self._engine = engine
 
-    def notification_ids(self) -> NotificationIds:
+    def notification_ids(self) -> NotificationIdScheme:
         """Return the ids of the store's notifications."""
-        return read_ids(self._engine)
+        return read_id_scheme(self._engine)
 
     def lookups(self, policies: PolicySnapshot) -> Lookups:
         """Return what the stages of the pipeline look up; they change nothing."""
@@ -117,7 +117,7 @@ class AlertStores:
             directory=self.directory,
             policies=policies,
             events=self.events,
-            find_held_back=partial(self.holding.hold_back, is_new=False),
+            find_held_back=partial(self.holding.find_held_back, may_claim=False),
             find_roots=self.roots.of,
             find_wholes=self.wholes.of,
             find_preferences=self.preferences.of_recipients,

@@ -20,10 +20,10 @@ class Incidents:
     def __init__(self, **spans: tuple[int, int]) -> None:
         self.spans = spans
 
-    def hold_back(
-        self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden
+    def find_held_back(
+        self, waiting: Sequence[Waiting], *, may_claim: bool, hidden: Hidden = nothing_hidden
     ) -> Mapping[Pair, HeldBack]:
-        assert not is_new, "a backtest writes nothing down"
+        assert not may_claim, "a backtest writes nothing down"
         return {
             (match.log_offset, match.subscription_id): HeldBack(name, passes=False)
             for match in waiting

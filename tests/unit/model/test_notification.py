@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.model.notification import ORDERED_IDS, NotificationIds, Reason, ReasonKind, message_id
+from tocsin.model.notification import ORDERED_IDS, NotificationIdScheme, Reason, ReasonKind, message_id
 
 OF = {"subscription_id": "s", "subscription_name": "schema", "destination_id": "d"}
 
@@ -54,9 +54,9 @@ CAUSES = st.tuples(OFFSETS, st.uuids().map(str), st.sampled_from(["Email", "Acti
 BOUNDARY = 2**40
 
 
-@given(st.lists(CAUSES, min_size=2, unique=True), st.sampled_from([ORDERED_IDS, NotificationIds(BOUNDARY)]))
+@given(st.lists(CAUSES, min_size=2, unique=True), st.sampled_from([ORDERED_IDS, NotificationIdScheme(BOUNDARY)]))
 def test_the_same_causes_give_the_same_id_and_others_another(
-    causes: list[tuple[int, str, str, str]], ids: NotificationIds
+    causes: list[tuple[int, str, str, str]], ids: NotificationIdScheme
 ) -> None:
     ids_by_cause = {cause: ids.of(*cause) for cause in causes}
     all_ids = [*ids_by_cause.values(), *map(message_id, ids_by_cause.values())]
@@ -82,6 +82,8 @@ def test_events_before_the_upgrade_keep_their_ids() -> None:
     event = "0193e1a2-7c0f-7a5b-9a53-7f2f0d6c7a11"
     stored, stored_message = "1d2d7aa4-f55a-5cf1-a9f7-6d60eca9d67d", "fe9f5117-3f00-50dc-80b0-575d029809cc"
     for offset in (1, 41, 42):
-        assert NotificationIds(hashed_through=42).of(offset, event, "Email", "ana@example.com") == stored
+        assert NotificationIdScheme(hashed_through=42).of(offset, event, "Email", "ana@example.com") == stored
     assert message_id(stored) == stored_message
-    assert NotificationIds(hashed_through=42).of(43, event, "Email", "ana@example.com").startswith("00000000-002b-8")
+    assert (
+        NotificationIdScheme(hashed_through=42).of(43, event, "Email", "ana@example.com").startswith("00000000-002b-8")
+    )

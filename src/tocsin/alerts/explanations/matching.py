@@ -197,7 +197,7 @@ def lateness_text(logged: LoggedEvent, zone: str) -> str:
 
 
 def _naming_text(plan: Plan, event_type: str) -> str:
-    """Say whether the alert names the type of an event that alerts match only then."""
+    """Return whether the alert names the type of an event that alerts match only then."""
     if event_type in plan.unnamed:
         return f"the alert does not name {event_type}, and alerts match events of that type only by name"
     return f"the alert may match {event_type}"

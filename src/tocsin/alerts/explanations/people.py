@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tocsin.access.permission_cache import PolicySnapshot
-from tocsin.access.visibility import Subject
+from tocsin.access.visibility import TypedDocument
 from tocsin.alerts.explanations.reader import ANYBODY, ExplanationReader
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.syntax import literal_text
@@ -25,7 +25,7 @@ from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
-from tocsin.model.notification import NotificationIds, Reason
+from tocsin.model.notification import NotificationIdScheme, Reason
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.own_address import shown_target
 from tocsin.model.people import Person
@@ -119,11 +119,11 @@ class ExplanationInput:
 
     logged: LoggedEvent
     audience: Audience
-    subjects: Sequence[Subject]
+    subjects: Sequence[TypedDocument]
     policies: PolicySnapshot
     editors: Mapping[str, Sequence[str]]
     records: Mapping[str, NotificationRecord]
-    ids: NotificationIds
+    ids: NotificationIdScheme
     telling_alerts: Mapping[tuple[Channel, str], Collection[str]] = field(default_factory=dict)
     reader: ExplanationReader = ANYBODY
 

@@ -49,8 +49,9 @@ class Advance(NamedTuple):
 def open_incident(record: Record, case: Stored, was_well: Callable[[], bool]) -> tuple[str, FieldChange | None]:
     """Return the id of the test case's open incident; and, if that made a step, the change that says so.
 
-    One that outlasted a success is ``New`` again when the test fails after it: it was acknowledged for another failure.
-    Whom it is assigned to stays. ``was_well`` searches for that success; it is called for an acknowledged one alone.
+    An acknowledged incident that is still open after a success is ``New`` again when the test fails: it was
+    acknowledged for another failure. Its assignee stays. ``was_well`` searches for that success; it is called for an
+    acknowledged one alone.
     """
     latest = record.transaction.incidents.latest(case.id)
     if latest is not None and latest.is_open and not (latest.status == "Ack" and was_well()):

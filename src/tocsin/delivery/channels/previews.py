@@ -27,7 +27,7 @@ def _preview_of(render: Callable[..., bytes]) -> Preview:
 
 
 PREVIEWS: dict[Channel, Preview] = {
-    Channel.EMAIL: email.preview,
+    Channel.EMAIL: email.render_texts,
     Channel.SLACK: _preview_of(slack.render_message),
     Channel.MS_TEAMS: _preview_of(ms_teams.render_message),
     Channel.G_CHAT: _preview_of(google_chat.render_message),

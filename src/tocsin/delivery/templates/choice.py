@@ -52,8 +52,8 @@ def word_message(
     return worded_dispatch, problem or missing_template
 
 
-def along_route(dispatch: Dispatch, route: Route, routes: Routes, zone: str, **current: Any) -> Dispatch:
-    """Return a message as it goes along a route: how much it shows for each of its alerts, with their guidance.
+def with_route_settings(dispatch: Dispatch, route: Route, routes: Routes, zone: str, **current: Any) -> Dispatch:
+    """Return a message with the settings of its route: batch size, zone, payer, each alert's share and guidance.
 
     ``current`` are its other fields as they are now, so that the message is copied once.
     """

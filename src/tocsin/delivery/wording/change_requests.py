@@ -97,7 +97,7 @@ def _owned_clause(assets: Sequence[AskedAsset], event: ChangeEvent) -> str:
 
 
 def is_change_overdue(event: ChangeEvent) -> bool:
-    """Say whether the event tells that the date of a change request has come, and its change has not."""
+    """Return whether the event tells that the date of a change request has come, and its change has not."""
     described = event.change_description
     changes = described.fields_updated if described else ()
     requests = (change.new_value for change in changes if change.name == CHANGE_REQUEST)
@@ -105,14 +105,14 @@ def is_change_overdue(event: ChangeEvent) -> bool:
 
 
 def is_change_ahead(event: ChangeEvent) -> bool:
-    """Say whether the event announces or moves a change, or reminds of it."""
+    """Return whether the event announces or moves a change, or reminds of it."""
     if event.event_type not in (EventType.CHANGE_REQUEST_UPDATED, EventType.CHANGE_REQUEST_REMINDER):
         return False
     return (request_in(event) or {}).get("status") == RequestStatus.ANNOUNCED
 
 
 def is_objection(event: ChangeEvent) -> bool:
-    """Say whether the event tells that consumers object to a change request."""
+    """Return whether the event tells that consumers object to a change request."""
     answered = (request_in(event) or {}).get("answered")
     return isinstance(answered, dict) and answered.get("answer") == ConsumerVerdict.OBJECTS
 

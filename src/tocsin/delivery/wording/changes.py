@@ -202,7 +202,7 @@ def event_text(
 
 
 def _is_said_by_headline(event: ChangeEvent, headline: str, lines: Sequence[ChangeLine]) -> bool:
-    """Say whether the headline says the first line whole.
+    """Return whether the headline says the first line whole.
 
     It does so of a report, incident, deletion, import or change request, and of a message that it quotes to its end.
     """

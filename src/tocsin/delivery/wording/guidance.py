@@ -42,7 +42,7 @@ _TELL_ADMINISTRATOR = "tell an administrator: it has no owner"
 
 
 def needs_guidance(event: ChangeEvent) -> bool:
-    """Say whether the event tells what has to be looked into: a failure, a breaking change, what is late, a loss.
+    """Return whether the event tells what has to be looked into: a failure, a breaking change, what is late, a loss.
 
     Recoveries, other edits, the end of an incident and what becomes of an alert are none.
     """

@@ -37,14 +37,14 @@ _BY_ITSELF = "AutoResolved"
 
 
 def tells_of_incident(event: ChangeEvent) -> bool:
-    """Say whether the event tells what was done with an incident: the asset itself has not changed."""
+    """Return whether the event tells what was done with an incident: the asset itself has not changed."""
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
     return bool(changes) and all(change.name in _ACTS for change in changes)
 
 
 def tells_of_open_incident(event: ChangeEvent) -> bool:
-    """Say whether the event tells what was done with an incident that stays open."""
+    """Return whether the event tells what was done with an incident that stays open."""
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
     states = (object_in(change.new_value) for change in changes)
@@ -79,7 +79,7 @@ def _name_of(reference: Document) -> str:
 
 
 def names_in_assignment(described: ChangeDescription | None, person_id: str | None) -> bool:
-    """Say whether the changes assign an incident to a person, or to their substitute."""
+    """Return whether the changes assign an incident to a person, or to their substitute."""
     changes = (*described.fields_added, *described.fields_updated) if described and person_id else ()
     acts = [change for change in changes if change.name in _ACTS]
     return is_assigned_to(described, person_id) or any(_is_meant_for(one.new_value, person_id) for one in acts)
@@ -90,7 +90,7 @@ def _is_meant_for(step: Value, person_id: str | None) -> bool:
 
 
 def is_assigned_to(described: ChangeDescription | None, person_id: str | None) -> bool:
-    """Say whether the changes assign an incident to a person."""
+    """Return whether the changes assign an incident to a person."""
     changes = (*described.fields_added, *described.fields_updated) if described and person_id else ()
     return any(change.name in _ACTS and _assignee_in(change.new_value).get("id") == person_id for change in changes)
 

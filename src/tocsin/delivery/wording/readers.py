@@ -16,7 +16,7 @@ _PEOPLE = frozenset({"owners", "reviewers", "experts"})
 
 
 def names_reader(event: ChangeEvent, reader_id: str | None) -> bool:
-    """Say whether a message about the event names a person as owner, assignee or author, or in its changes."""
+    """Return whether a message about the event names a person as owner, assignee or author, or in its changes."""
     if reader_id is None:
         return False
     is_owner = any(one.get("id") == reader_id for one in _objects_in((event.entity or {}).get("owners")))
@@ -49,7 +49,7 @@ def _all_changes(described: ChangeDescription | None) -> tuple[FieldChange, ...]
 
 
 def _names(change: FieldChange, reader_id: str) -> bool:
-    """Say whether a change of people names this one."""
+    """Return whether a change of people names this one."""
     values = (change.old_value, change.new_value)
     return change.name in _PEOPLE and any(one.get("id") == reader_id for value in values for one in _objects_in(value))
 

@@ -107,7 +107,7 @@ _WAITS = "messages wait until it is resumed"
 
 
 def is_recovery(event: ChangeEvent) -> bool:
-    """Say whether the event reports a success after something else than that."""
+    """Return whether the event reports a success after something else than that."""
     described = event.change_description
     changes = described.fields_updated if described else ()
     return any(
@@ -121,7 +121,7 @@ def is_recovery(event: ChangeEvent) -> bool:
 
 
 def is_report(event: ChangeEvent) -> bool:
-    """Say whether the event reports what was found, such as a result or a refusal: nobody has changed anything."""
+    """Return whether the event reports what was found, such as a result or a refusal: nobody has changed anything."""
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
     return event.event_type in _REPORTING or any(change.name in _FOUND for change in changes)
@@ -136,7 +136,7 @@ def reported_at_ms(event: ChangeEvent) -> int:
 
 
 def is_failure_report(event: ChangeEvent) -> bool:
-    """Say whether the event reports a failed test or run."""
+    """Return whether the event reports a failed test or run."""
     described = event.change_description
     changes = (*described.fields_updated, *described.fields_added) if described else ()
     return any(
@@ -238,7 +238,7 @@ def _reminder_lines(_old: Document, reminder: Document, entity: Document, zone: 
 
 
 def belongs_to_incident(event: ChangeEvent) -> bool:
-    """Say whether the event tells of an incident, or of what it may be open for: a failure, or a silence."""
+    """Return whether the event tells of an incident, or of what it may be open for: a failure, or a silence."""
     if is_failure_report(event) or tells_of_incident(event) or event.event_type in _OF_INCIDENTS:
         return True
     paths = event.change_description.paths() if event.change_description else ()
@@ -246,7 +246,7 @@ def belongs_to_incident(event: ChangeEvent) -> bool:
 
 
 def is_reminder(event: ChangeEvent) -> bool:
-    """Say whether the event reminds of an incident that nobody has acknowledged."""
+    """Return whether the event reminds of an incident that nobody has acknowledged."""
     return event.event_type is EventType.INCIDENT_REMINDER
 
 
@@ -318,7 +318,7 @@ def _suite_lines(old: Document, new: Document, _suite: Document, zone: str) -> I
 
 
 def _is_new(since_ms: int, result: Document, before: Document) -> bool:
-    """Say whether a test that fails did not at the end of the run ``before``, or, without one, before this result."""
+    """Return whether a failing test did not fail at the end of the run ``before``; without one, before this result."""
     ended_ms = before.get("timestamp")
     return since_ms > ended_ms if isinstance(ended_ms, int) else since_ms == result.get("timestamp")
 

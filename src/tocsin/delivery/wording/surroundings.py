@@ -80,24 +80,24 @@ _FATES = {
 
 
 def is_deletion(event: ChangeEvent) -> bool:
-    """Say whether the event tells that an asset was deleted."""
+    """Return whether the event tells that an asset was deleted."""
     return event.event_type in _DELETIONS
 
 
 def is_deprecation(event: ChangeEvent) -> bool:
-    """Say whether the event tells that an asset was deprecated."""
+    """Return whether the event tells that an asset was deprecated."""
     described = event.change_description
     changes = (*described.fields_added, *described.fields_updated) if described else ()
     return any(says_deprecated(change.new_value) for change in changes if change.name in STANDINGS)
 
 
 def tells_of_failure(event: ChangeEvent) -> bool:
-    """Say whether the event tells of a failure, of its end, or reminds of it."""
+    """Return whether the event tells of a failure, of its end, or reminds of it."""
     return is_failure_report(event) or is_recovery(event) or is_reminder(event)
 
 
 def has_surroundings(event: ChangeEvent) -> bool:
-    """Say whether a message about the event says what surrounds it: an incident, what lies downstream."""
+    """Return whether a message about the event says what surrounds it: an incident, what lies downstream."""
     if event.breaking_reasons or is_deletion(event) or tells_of_failure(event):
         return True
     return is_deprecation(event) or tells_of_incident(event) or not _paths_of(event).isdisjoint({*_STATES, INCIDENT})

@@ -39,7 +39,7 @@ _TONES = {
 
 
 def is_still_failing(event: ChangeEvent) -> bool:
-    """Say whether the event says that a test or run fails at a time of a schedule, or reminds of an incident."""
+    """Return whether the event says that a test or run fails at a time of a schedule, or reminds of an incident."""
     described = event.change_description
     return described is not None and any(change.name in _STILL for change in described.fields_added)
 

@@ -34,7 +34,7 @@ from tocsin.delivery.dispatch import (
 from tocsin.delivery.links.acknowledge import LinkSigner, buttons_of
 from tocsin.delivery.links.answer import answer_buttons_of
 from tocsin.delivery.links.pages import page_link_of
-from tocsin.delivery.templates.choice import along_route, has_templates, word_message
+from tocsin.delivery.templates.choice import has_templates, with_route_settings, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.transport.outcome import of_reason
 from tocsin.delivery.transport.retry import wait_s
@@ -283,7 +283,7 @@ class MessageAttempt:
         if speaking_dispatch is None:
             return _refusal(permitted, empty_notices)
         dispatch = await self._with_earlier(speaking_dispatch, route.destination)
-        whole_dispatch = along_route(
+        whole_dispatch = with_route_settings(
             dispatch,
             route,
             self._routes,

@@ -41,7 +41,7 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.database.engine import reading
 from tocsin.store.database.tables import notification
-from tocsin.store.outbox.notification_ids import read_ids
+from tocsin.store.outbox.notification_ids import read_id_scheme
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
@@ -140,11 +140,11 @@ class HiddenWholes:
             directory=SqlDirectory(engine),
             policies=self._permission_cache.current_policies(),
             events=RememberedEvents(SqlEvents(engine)),
-            find_held_back=partial(Holding(engine).hold_back, is_new=False),
+            find_held_back=partial(Holding(engine).find_held_back, may_claim=False),
             find_roots=Roots(engine).of,
             find_wholes=self._wholes.of,
             find_preferences=SqlPreferences(engine).of_recipients,
-            ids=read_ids(engine),
+            ids=read_id_scheme(engine),
         )
 
 

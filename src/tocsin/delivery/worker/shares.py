@@ -45,7 +45,7 @@ class ProcessTable:
     def remove(self, number: int) -> None:
         """Remove a process that has ended."""
         self.keep(number, 0)
-        self.hold_back(number, ())
+        self.reserve(number, ())
         self._cells[0] -= 1
 
     def keep(self, number: int, count: int) -> None:
@@ -56,7 +56,7 @@ class ProcessTable:
         """Return the number of processes for which a process keeps to its share; 0 where there is none."""
         return self._cells[1 + number * (1 + _SLOTS)]
 
-    def hold_back(self, number: int, destinations: Collection[str]) -> bool:
+    def reserve(self, number: int, destinations: Collection[str]) -> bool:
         """Hold others back from these destinations, and from no more; return whether there is room to say so.
 
         An entry stays where it is until it goes: who reads meanwhile misses none.
@@ -119,7 +119,7 @@ class Place:
         """
         count, share = self._table.count, self.share(limit)
         busy_lanes = [name for name, busy_count in busy_counts.items() if busy_count > share]
-        has_said = self._table.hold_back(self._number, busy_lanes)
+        has_said = self._table.reserve(self._number, busy_lanes)
         has_own_addresses = any(" " in name for name in busy_lanes)  # they are not claimed by the names of their lanes
         if has_said and not has_own_addresses and self._table.share_count_of(self._number) < count:
             self._table.keep(self._number, count)

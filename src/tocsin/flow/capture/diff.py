@@ -1,8 +1,8 @@
-"""Difference between two states of an entity, as field changes named by path.
+"""StateDifference between two states of an entity, as field changes named by path.
 
 An absent field, null, "", [] and {} are the same: no value. Lists are compared by identity, as
 ``model/list_identity.py`` says; members added to (or dropped from) one list make one field change that
-holds them all. Source: seeds/002 "Change Comparison". Next: ``flow/capture/version.py``.
+holds them all. Source: seeds/002 "Change StateDifference". Next: ``flow/capture/version.py``.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class _Collector:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Difference between two states.
+class StateDifference:
+    """StateDifference between two states.
 
     ``order`` is the order of a list that differs from the old one with new members at its end: what the change itself
     does not have, and ``flow/capture/rebuild.py`` needs. ``is_stored``: the new state must be stored even if the change
@@ -80,10 +80,10 @@ def diff(entity_type: str, old: Document, new: Document) -> ChangeDescription:
     return compare(entity_type, old, new).change
 
 
-def compare(entity_type: str, old: Document, new: Document) -> Difference:
+def compare(entity_type: str, old: Document, new: Document) -> StateDifference:
     """Return the difference between ``new`` and ``old``, as ``diff`` does, and what else has to be stored."""
     if not old:
-        return Difference(ChangeDescription(fields_added=tuple(_all_added(entity_type, new))))
+        return StateDifference(ChangeDescription(fields_added=tuple(_all_added(entity_type, new))))
     collector = _Collector()
     server_keys, nesting_keys = _server_keys(entity_type), _nesting_keys(entity_type)
     for key in _keys(old, new):
@@ -106,7 +106,7 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
         fields_updated=tuple(collector.updated),
         fields_deleted=tuple(collector.deleted),
     )
-    return Difference(change, collector.order, collector.is_stored or bool(collector.order))
+    return StateDifference(change, collector.order, collector.is_stored or bool(collector.order))
 
 
 def _all_added(entity_type: str, new: Document) -> Iterator[FieldChange]:

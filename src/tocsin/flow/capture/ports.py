@@ -382,7 +382,7 @@ class Transaction(Protocol):
         """Replace an entity; a new version is kept when the version number differs."""
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
-        """Look up who has to do with these entities, which are about to be erased together."""
+        """Load owners, followers, downstream assets and ancestors of these entities, which are erased together."""
 
     def erase(self, entity: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""

@@ -2,7 +2,8 @@
 
 Major is every change that breaks who reads the entity (``conditions/breaking.py``), and what OpenMetadata counts as
 such: the table of types (``breaking``) names lists of which a member is removed, gets another data type or a smaller
-size, and keys whose value changes or is removed. So a wider type raises a version by 1.0 and breaks nobody. Source:
+size, and keys whose value changes or is removed. So a wider type raises a version by 1.0 and breaks nobody. The soft
+deletion of an asset that something reads is major, too, where ``MAJOR_DELETIONS`` names its type. Source:
 OpenMetadata's ``EntityUtil.nextVersion`` and ``nextMajorVersion`` (0.2 becomes 0.3 or 1.2) and its repositories'
 ``majorVersionChange``.
 """

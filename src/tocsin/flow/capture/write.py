@@ -19,7 +19,7 @@ from tocsin.flow.capture.announced import NOTHING_ANNOUNCED, Judgement, WrittenC
 from tocsin.flow.capture.authorization import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_keys
 from tocsin.flow.capture.curation import curated_paths_after
-from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
+from tocsin.flow.capture.diff import ORDER, StateDifference, compare, with_place
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hide_secrets
@@ -227,7 +227,7 @@ class Record:
             old.id, old.entity_type, new_fqn, version, document, self.actor.id, curated_paths, self.actor.reason
         )
         self.transaction.update(old, new)
-        difference = Difference(description, difference.order)
+        difference = StateDifference(description, difference.order)
         return Written(document, self._event(event_type, old, new, difference, verdict))
 
     def _rearrange(self, old: Stored, fields: Document) -> Stored:
@@ -265,7 +265,7 @@ class Record:
             self.transaction.change_requests.add_steps([step])
 
     def _extend(
-        self, old: Stored, fields: Document, since: Stored, difference: Difference, verdict: Judgement
+        self, old: Stored, fields: Document, since: Stored, difference: StateDifference, verdict: Judgement
     ) -> Written:
         """Make a change part of the present version; one that takes everything back takes the version back."""
         increment = difference.change.since(old.version)
@@ -295,7 +295,7 @@ class Record:
         stamped = self._with_stamps(fields, version, changeDescription=description.to_wire())
         new = replace(old, version=version, document=stamped, updated_by_id=self.actor.id, reason=self.actor.reason)
         self.transaction.update(old, new)
-        return Written(stamped, self._event(EventType.ENTITY_UPDATED, old, new, Difference(description)))
+        return Written(stamped, self._event(EventType.ENTITY_UPDATED, old, new, StateDifference(description)))
 
     def remove(self, old: Stored) -> Written:
         """Erase an entity for good."""
@@ -304,7 +304,9 @@ class Record:
         description = ChangeDescription(fields_deleted=(field_change,), previous_version=old.version)
         reasons = (DELETED_WHILE_READ,) if old.id in self.read_ids else ()
         verdict = self._judge(old, None, description, reasons)
-        return Written(old.document, self._event(EventType.ENTITY_DELETED, old, None, Difference(description), verdict))
+        return Written(
+            old.document, self._event(EventType.ENTITY_DELETED, old, None, StateDifference(description), verdict)
+        )
 
     def note(
         self,
@@ -319,7 +321,7 @@ class Record:
         if document is not None:
             self.transaction.update(old, new)
         description = description.since(old.version)
-        return Written(new.document, self._event(event_type, old, new, Difference(description)))
+        return Written(new.document, self._event(event_type, old, new, StateDifference(description)))
 
     def join(self, whole_change: Written, parts: Collection[str], *, since: int) -> Written:
         """Note which of the events from number ``since`` on are parts of one change; return it with all others.
@@ -358,7 +360,7 @@ class Record:
         event_type: EventType,
         old: Stored | None,
         new: Stored | None,
-        difference: Difference,
+        difference: StateDifference,
         verdict: Judgement = NOTHING_ANNOUNCED,
     ) -> ChangeEvent:
         subject = new or old

@@ -60,7 +60,7 @@ def audience_of(
 
 
 def may_be_notified(person: Person) -> bool:
-    """Say whether ``person`` may be notified at all: deleted users and bots may not."""
+    """Return whether ``person`` may be notified at all: deleted users and bots may not."""
     return not person.is_bot and not person.deleted
 
 

@@ -39,7 +39,11 @@ _Span = TypeVar("_Span", Principal, Member)
 
 
 class Stop(StrEnum):
-    """Reason why a candidate is not notified."""
+    """Reason why a candidate is not notified.
+
+    ``NOT_THEN``: the relation, such as to follow, began after the event; ``NO_LONGER``: it had ended before.
+    ``NOT_MEANT``: the alert's condition on people does not hold. ``NO_SUCH_WAY``: this channel cannot reach them.
+    """
 
     SELF = "self"
     BOT = "bot"

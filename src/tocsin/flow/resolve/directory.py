@@ -96,7 +96,7 @@ class Portion:
     only: frozenset[str] | None = None
 
     def holds(self, user_id: str) -> bool:
-        """Say whether a person is one of these."""
+        """Return whether a person is one of these."""
         if self.only is not None:
             return user_id in self.only
         return self.after < user_id and (self.through is None or user_id <= self.through) and user_id not in self.apart

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from tocsin.access.decide import Permissions
 from tocsin.access.permission_cache import PolicySnapshot
-from tocsin.access.visibility import Subject
+from tocsin.access.visibility import TypedDocument
 from tocsin.model.access import Operation
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.notification_draft import NotificationDraft, reasons_of
@@ -28,10 +28,10 @@ class Addressee(NamedTuple):
 class Events(Protocol):
     """Finds what events are about, by their places in the log."""
 
-    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
+    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[TypedDocument]]:
         """Return the subjects of each of these events: a recipient must be able to see all of them."""
 
-    def entities(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
+    def entities(self, entity_ids: Collection[str]) -> Mapping[str, TypedDocument]:
         """Return these entities as they are now, or were last; what never was has no entry."""
 
     def parts_hidden(self, offsets: Collection[int], permissions: Permissions) -> Mapping[int, frozenset[str]]:
@@ -50,10 +50,10 @@ class RememberedEvents:
     def __init__(self, events: Events, default_editors: Sequence[str] = ()) -> None:
         self._events, self._default_editors = events, default_editors
         self.entities, self.parts_hidden = events.entities, events.parts_hidden
-        self._subjects: dict[int, Sequence[Subject]] = {}
+        self._subjects: dict[int, Sequence[TypedDocument]] = {}
         self._editors: dict[str, Sequence[str]] = {}
 
-    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
+    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[TypedDocument]]:
         """Return the subjects of each of these events."""
         if unknown := set(offsets) - self._subjects.keys():
             self._subjects |= self._events.subjects(unknown)
@@ -70,7 +70,7 @@ class RememberedEvents:
 class Sight:
     """What people may view of some events; ``about`` holds the subjects of each, every decision is made once."""
 
-    def __init__(self, policies: PolicySnapshot, about: Mapping[int, Sequence[Subject]]) -> None:
+    def __init__(self, policies: PolicySnapshot, about: Mapping[int, Sequence[TypedDocument]]) -> None:
         self._policies, self._about = policies, about
         self._known: dict[tuple[str, int], bool] = {}
 

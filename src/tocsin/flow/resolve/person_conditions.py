@@ -45,7 +45,7 @@ class PersonFacts:
         return min(facts, default=None, key=lambda fact: (questions.index(fact.question), directness(fact.through)))
 
     def anybody(self, accepted: int, questions: Sequence[str], entity_id: str, offset: int) -> bool:
-        """Say whether any person's answers are among ``accepted``; for most people no question holds."""
+        """Return whether any person's answers are among ``accepted``; for most people no question holds."""
         people = {*self._by_place.get(ANYWHERE, ()), *self._by_place.get(entity_id, ())}
         return is_asked(accepted, 0) or any(
             is_asked(accepted, self.answers(questions, user_id, entity_id, offset)) for user_id in people

@@ -1,7 +1,7 @@
 """Notifications with their due times, ids, and the messages that carry them.
 
 A function over plain values: it runs for every recipient of every event, a million for one event at times. Ids are
-UUIDs of their causes, so that writing a row twice has no effect.
+UUIDs of event, channel and recipient, so that writing a row twice has no effect.
 Next: ``delivery/worker`` for messages; in-app notifications are in the inbox once they are stored.
 """
 
@@ -15,7 +15,7 @@ from tocsin.flow.schedule.decide import IMMEDIATE, Slot, Timing, decide, timing_
 from tocsin.flow.schedule.preferences import NEVER_MS, NO_PREFERENCES, PREFERRED, Preferred, PreferredWait
 from tocsin.model.change_kinds import Frequency
 from tocsin.model.channels import GATHERINGS
-from tocsin.model.notification import ORDERED_IDS, NotificationIds, gathered_message_id, message_id
+from tocsin.model.notification import ORDERED_IDS, NotificationIdScheme, gathered_message_id, message_id
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.preferences import DEFAULT, IN_APP, PREFERRED_CHANNELS, FrequencyChoice, Layer
 from tocsin.model.subscription import Channel, EventSubscription, Gathering
@@ -194,7 +194,7 @@ def scheduled_notifications(
     *,
     now_ms: int,
     preferred: Preferred = NO_PREFERENCES,
-    ids: NotificationIds = ORDERED_IDS,
+    ids: NotificationIdScheme = ORDERED_IDS,
 ) -> Iterator[ScheduledNotification]:
     """Yield the drafts with their times, each in the slot of the alert that sends it first, under ids of ``ids``."""
     schedule = Schedule(timings, preferred, now_ms)

@@ -55,8 +55,9 @@ class Finished:
 def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> NextStep:
     """Return what follows ``attempt``: the end, or another attempt ``wait_s`` after it ended.
 
-    ``retries`` counts the attempts after the first, so a message is tried ``1 + retries`` times at most. What was sent
-    to a receiver that is gone waits until its destination is resumed.
+    ``retries`` counts the attempts after the first, so a message is tried ``1 + retries`` times at most. ``FAILED`` and
+    ``RETRY_LIMIT_REACHED`` make it a dead letter. What was sent to a receiver that is gone waits until its destination
+    is resumed.
     """
     match attempt.outcome:
         case Delivered():

@@ -57,7 +57,7 @@ class _Span:
         return to_datetime(at_ms).astimezone(self.zone).date()
 
     def has(self, incident: AlertIncident) -> bool:
-        """Say whether an incident began in these days."""
+        """Return whether an incident began in these days."""
         return self.day_of(incident.opened_at_ms) >= self.days[0]
 
 

@@ -13,7 +13,7 @@ import orjson
 from tocsin.alerts.request import parse_alert
 from tocsin.delivery.dispatch import Route
 from tocsin.delivery.templates.accounts import TemplateAccounts
-from tocsin.delivery.templates.choice import along_route, word_message
+from tocsin.delivery.templates.choice import with_route_settings, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.wording.changes import event_text
 from tocsin.delivery.wording.event_formats import EVENT_FORMATS, render_event
@@ -98,7 +98,7 @@ def _readable_message(entry: Entry, route: Route, caller: Caller) -> Document:
     base_url, channel = caller.parts.settings.base_url(), route.destination.type
     routes = {(NOBODY, route.destination.id): route}
     dispatch = trial_dispatch(route.destination, "", entry.event, caller.parts.clock.now_ms())
-    routed_dispatch = along_route(replace(dispatch, entries=(entry,)), route, routes, route.zone)
+    routed_dispatch = with_route_settings(replace(dispatch, entries=(entry,)), route, routes, route.zone)
     system_templates = caller.parts.alert_stores.routes.system_templates()
     place = MessagePlace(channel.value, base_url, zone=route.zone)
     worded_dispatch, problem = word_message(routed_dispatch, routes, system_templates, place, _ACCOUNTS)

@@ -11,7 +11,7 @@ from threading import BoundedSemaphore
 
 from tocsin.delivery.dispatch import Dispatch, Routes, leading_route, narrow_dispatch, route_objection
 from tocsin.delivery.templates.accounts import TemplateAccounts
-from tocsin.delivery.templates.choice import along_route, word_message
+from tocsin.delivery.templates.choice import with_route_settings, word_message
 from tocsin.delivery.templates.message_text import MessagePlace
 from tocsin.delivery.wording.notices import notice_objection, with_notices
 from tocsin.model.next_digest import NextDigest
@@ -63,7 +63,7 @@ def _composed_digest(dispatch: Dispatch, routes: Routes, zone: str | None, calle
     said_dispatch, _ = narrow_dispatch(permitted_dispatch, notice_objection(notice_texts))
     if said_dispatch is None:
         return None
-    whole_dispatch = along_route(said_dispatch, route, own_routes, zone or route.zone)
+    whole_dispatch = with_route_settings(said_dispatch, route, own_routes, zone or route.zone)
     place = MessagePlace(dispatch.message.channel, base_url, zone=zone or route.zone)
     worded_dispatch, _ = word_message(whole_dispatch, own_routes, stores.routes.system_templates(), place, _ACCOUNTS)
     channel = Channel(dispatch.message.channel)

@@ -46,7 +46,7 @@ class _Permit:
     def check_apart(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
         self.check(entity_type, operations, document)
         for operation in operations:
-            if not self._permissions.may_apart(operation, entity_type, document):
+            if not self._permissions.may_without_ownership(operation, entity_type, document):
                 self._refusals.note(self._actor, operation, entity_type, document, Verdict(False))
                 raise Forbidden(
                     f"You may not do this: {operation} on {entity_type} is not granted by ownership alone; another"

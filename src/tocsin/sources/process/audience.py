@@ -14,7 +14,7 @@ from itertools import chain
 from sqlalchemy import Engine
 
 from tocsin.access.permission_cache import PermissionCache
-from tocsin.access.visibility import Subject
+from tocsin.access.visibility import TypedDocument
 from tocsin.chunks import chunks_of
 from tocsin.clock import Clock
 from tocsin.flow.match.local import accepted_answers
@@ -42,7 +42,7 @@ from tocsin.store.catalogue.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.people.identities import People
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.outbox.notification_ids import read_ids
+from tocsin.store.outbox.notification_ids import read_id_scheme
 from tocsin.store.outbox.preferences import SqlPreferences
 from tocsin.store.recipients.directory import SqlDirectory
 from tocsin.store.recipients.event_subjects import SqlEvents
@@ -71,14 +71,14 @@ class RehearsedEvents(SqlEvents):
         super().__init__(engine)
         self.by_offset: dict[int, ChangeEvent] = {}
 
-    def subjects(self, offsets: Collection[int]) -> dict[int, list[Subject]]:
+    def subjects(self, offsets: Collection[int]) -> dict[int, list[TypedDocument]]:
         """Return what each of these events is about: its entity as it would be, others as they are."""
         return {
             offset: [self._as_rehearsed(subject, self.by_offset[offset]) for subject in subjects]
             for offset, subjects in super().subjects(offsets).items()
         }
 
-    def _as_rehearsed(self, subject: Subject, event: ChangeEvent) -> Subject:
+    def _as_rehearsed(self, subject: TypedDocument, event: ChangeEvent) -> TypedDocument:
         is_entity = subject[1].get("id") == event.entity_id and event.entity is not None
         return (subject[0], event.entity or {}) if is_entity else subject
 
@@ -140,11 +140,11 @@ class RehearsalAudience:
             directory=SqlDirectory(self._engine),
             policies=PermissionCache(SqlSubjects(self._engine)).current_policies(),
             events=self._events,
-            find_held_back=partial(Holding(self._engine).hold_back, is_new=False),
+            find_held_back=partial(Holding(self._engine).find_held_back, may_claim=False),
             find_roots=Roots(self._engine).of,
             find_wholes=self._find_wholes,
             find_preferences=SqlPreferences(self._engine).of_recipients,
-            ids=read_ids(self._engine),
+            ids=read_id_scheme(self._engine),
         )
 
     def _resolve(self) -> None:

@@ -46,7 +46,10 @@ def rows_by_key(
     column: ColumnElement[Any],  # Any: whatever its keys are
     keys: Iterable[Any],
 ) -> Iterator[Row[*Columns]]:
-    """Yield the rows of ``query`` whose ``column`` is one of ``keys``, in one statement per portion of the keys."""
+    """Yield the rows of ``query`` whose ``column`` is one of ``keys``, in one statement per portion of the keys.
+
+    Keys are sorted and taken ``KEYS_PER_STATEMENT`` at a time: an ``ORDER BY`` of ``query`` holds within a portion.
+    """
     for chunk in chunks_of(sorted(keys), KEYS_PER_STATEMENT):
         yield from connection.execute(query.where(_is_among(connection, column, chunk))).all()
 

@@ -33,7 +33,7 @@ def cut_page(
     return page, has_more and bool(page), after is not None and bool(page)
 
 
-def portion(
+def bounded_list(
     connection: Connection,
     query: Select[Any],  # Any: whatever it selects, a ``document`` among it, perhaps with ``document_bytes``
     made_of: Callable[[Row[Any]], T],  # Any: as above

@@ -32,7 +32,7 @@ from tocsin.store.database.engine import reading
 from tocsin.store.database.entity_tables import entity_reference
 from tocsin.store.database.feed_tables import thread
 from tocsin.store.database.keys import is_one_of
-from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.page_bytes import BoundedList, bounded_list
 from tocsin.store.database.snapshots import Texts
 from tocsin.store.database.tables import change_event, entity, follow, membership, notification, ownership
 from tocsin.store.eventlog.log import LOGGED, logged_event_of
@@ -132,7 +132,7 @@ class Activity:
             of_page = replace(page, from_offset=from_offset).conditions()
             query = select(*LOGGED).where(*conditions, *below, *of_page).order_by(_EVENT.log_offset.desc())
             texts = Texts(connection)
-            return portion(
+            return bounded_list(
                 connection, query.limit(page.limit), lambda row: logged_event_of(row, texts), self._page_bytes
             )
 
@@ -150,7 +150,7 @@ class Activity:
             query = select(*LOGGED).where(is_one_of(connection, _EVENT.log_offset, newest))
             texts = Texts(connection)
             ordered_query = query.order_by(_EVENT.log_offset.desc())
-            return portion(connection, ordered_query, lambda row: logged_event_of(row, texts), self._page_bytes)
+            return bounded_list(connection, ordered_query, lambda row: logged_event_of(row, texts), self._page_bytes)
 
 
 def _first_offset(connection: Connection, since_ms: int) -> int:

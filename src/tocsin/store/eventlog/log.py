@@ -40,7 +40,7 @@ from tocsin.store.database.bulk import PreparedInsert
 from tocsin.store.database.documents import Row, from_text, to_text
 from tocsin.store.database.engine import is_sqlite, reading
 from tocsin.store.database.keys import is_listed, listed_keys, rows_by_key
-from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.page_bytes import BoundedList, bounded_list
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts, rows_to_store
 from tocsin.store.database.statements import Prepared
 from tocsin.store.eventlog.removed import removed_through
@@ -48,10 +48,10 @@ from tocsin.store.eventlog.reports import add_reports
 
 _EVENT, _ENTITY = tables.change_event.c, tables.entity.c
 LOGGED = (_EVENT.log_offset, *EVENT_TEXT, _EVENT.derived)
-_JUDGED = ('%"isBreaking":true%', '%"isAnnounced":true%')
-"""What capture derives from events that change requests may announce, as store/database/documents.py writes it."""
 """The columns of which ``logged_event_of`` makes an event."""
 
+_JUDGED = ('%"isBreaking":true%', '%"isAnnounced":true%')
+"""What capture derives from events that change requests may announce, as store/database/documents.py writes it."""
 
 _TAKE = Prepared(text(POSTGRESQL_TAKE))
 _ANNOUNCE = text(POSTGRESQL_ANNOUNCE)
@@ -102,7 +102,7 @@ class Appended(NamedTuple):
 
 
 def append(connection: Connection, events: Sequence[CapturedEvent]) -> Appended:
-    """Add events to the log inside the write transaction."""
+    """Append events to the log inside the write transaction, and return the offset that each got."""
     if not events:
         return Appended([], {})
     event_rows = rows_to_store(connection, [_row(captured) for captured in events])
@@ -110,7 +110,7 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> Appended:
         offsets = _append_sqlite(connection, event_rows)
         result = Appended(offsets, _deletedness(connection, events[0].event) if len(events) == 1 else {})
     elif len(events) == 1:
-        result = _append_taking(connection, event_rows[0], direct_targets(events[0].event.entity or {}))
+        result = _append_one_postgresql(connection, event_rows[0], direct_targets(events[0].event.entity or {}))
     else:
         result = Appended(_append_postgresql(connection, event_rows), {})
     add_reports(connection, list(zip(result.offsets, events, strict=True)))
@@ -203,7 +203,7 @@ class EventLog:
         with reading(self._engine) as connection:
             end = readable_end(connection) if through is None else through
             query, texts = _selection_query(select(*LOGGED), selection, after, end).limit(limit), Texts(connection)
-            return portion(connection, query, lambda row: logged_event_of(row, texts), self._page_bytes)
+            return bounded_list(connection, query, lambda row: logged_event_of(row, texts), self._page_bytes)
 
     def list_documents(
         self, selection: EventSelection, *, after: int, through: int, limit: int
@@ -212,7 +212,7 @@ class EventLog:
         with reading(self._engine) as connection:
             query = _selection_query(select(_EVENT.log_offset, *EVENT_TEXT), selection, after, through).limit(limit)
             text_of = Texts(connection).of
-            return portion(
+            return bounded_list(
                 connection,
                 query,
                 lambda row: LoggedDocument(row.log_offset, orjson.loads(text_of(row))),
@@ -225,7 +225,7 @@ class EventLog:
         query = select(_EVENT.log_offset, *EVENT_TEXT).where(_EVENT.entity_id == entity_id, is_judged)
         with reading(self._engine) as connection:
             text_of, ordered_query = Texts(connection).of, query.order_by(_EVENT.log_offset.desc())
-            return portion(
+            return bounded_list(
                 connection,
                 ordered_query,
                 lambda row: ChangeEvent.model_validate_json(text_of(row)),
@@ -281,7 +281,7 @@ def _append_sqlite(connection: Connection, event_rows: list[Row]) -> list[int]:
     return list(range(last - len(event_rows) + 1, last + 1))
 
 
-def _append_taking(connection: Connection, event_row: Row, target_ids: set[str]) -> Appended:
+def _append_one_postgresql(connection: Connection, event_row: Row, target_ids: set[str]) -> Appended:
     values = event_row | {"count": 1, "targets": listed_keys(target_ids)}
     offset, deleted_ids = _INSERT_TAKING.run(connection, values).fetchone()
     return Appended([int(offset)], dict.fromkeys(target_ids, False) | dict.fromkeys(deleted_ids or (), True))

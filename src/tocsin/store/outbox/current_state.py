@@ -49,10 +49,13 @@ class CurrentStates:
         """Return claimed messages with the incidents and answers of now; what depends on them is to be asked again."""
         with reading(self._engine) as connection:
             current_dispatches = with_incidents(connection, with_requests(connection, dispatches))
-        return [
-            one if one.failure is None and one.read_only is None else replace(one, failure=None, read_only=None)
-            for one in current_dispatches
-        ]
+        return list(map(_without_answers, current_dispatches))
+
+
+def _without_answers(dispatch: Dispatch) -> Dispatch:
+    """Return a message without what was asked about it: a copy only if anything was."""
+    is_new = dispatch.failure is None and dispatch.read_only is None
+    return dispatch if is_new else replace(dispatch, failure=None, read_only=None)
 
 
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

@@ -39,7 +39,7 @@ from tocsin.store.database.engine import STORE_FAILURES, reading, writing
 from tocsin.store.database.faults import Fault, fault_of
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.log_tables import status_report
-from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.page_bytes import BoundedList, bounded_list
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import change_event, notification, pipeline_progress
 from tocsin.store.outbox import inbox_marks
@@ -454,7 +454,7 @@ class Inbox:
     def _entries(self, query: Select[tuple[object, ...]]) -> BoundedList[InboxEntry]:
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            return portion(connection, query, lambda row: _notified_entry(row, texts), self._page_bytes)
+            return bounded_list(connection, query, lambda row: _notified_entry(row, texts), self._page_bytes)
 
 
 def _select_entries() -> Select[tuple[object, ...]]:

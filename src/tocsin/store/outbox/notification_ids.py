@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from sqlalchemy import Engine, select
 
-from tocsin.model.notification import NotificationIds
+from tocsin.model.notification import NotificationIdScheme
 from tocsin.store.database.engine import fetch_value
 from tocsin.store.database.tables import notification_ids
 
 
-def read_ids(engine: Engine) -> NotificationIds:
-    """Return the ids of a store's notifications."""
-    return NotificationIds(fetch_value(engine, select(notification_ids.c.hashed_through)) or 0)
+def read_id_scheme(engine: Engine) -> NotificationIdScheme:
+    """Return how the ids of this store's notifications are made."""
+    return NotificationIdScheme(fetch_value(engine, select(notification_ids.c.hashed_through)) or 0)

@@ -71,15 +71,15 @@ class Storing:
     def add(self, notifications: Sequence[ScheduledNotification]) -> None:
         """Store notifications and their messages.
 
-        One that another query has written before takes the new reasons, as long as it is not sent.
+        One that another streaming query or an earlier run has written takes the new reasons, as long as it is not sent.
         """
         self._note_waiting(notifications)
         new = notifications
         if self.resolved:
-            new = [one for one in notifications if self._is_new(one)]
+            new = [one for one in notifications if self._has_new_match(one)]
         single_notifications, stored_notifications = new, list[ScheduledNotification]()
         if any(one.gathers for one in new):
-            unknown_notifications = self._unknown(new)
+            unknown_notifications = self._not_stored_yet(new)
             stored_notifications = (
                 [] if len(unknown_notifications) == len(new) else _notifications_without(new, unknown_notifications)
             )
@@ -130,7 +130,7 @@ class Storing:
 
     def _store(self, notifications: Sequence[ScheduledNotification], message_rows: Sequence[Row]) -> int:
         """Store those that are not there yet, with these messages; return how many that are."""
-        unknown_notifications = self._unknown(notifications)
+        unknown_notifications = self._not_stored_yet(notifications)
         self._find_wholes(notifications)
         self._needs.read_events(notifications)
         notification_rows = sorted(map(self._notification_row, notifications), key=_id)
@@ -168,11 +168,11 @@ class Storing:
             self._needs.of(scheduled),
         )
 
-    def _is_new(self, scheduled: ScheduledNotification) -> bool:
+    def _has_new_match(self, scheduled: ScheduledNotification) -> bool:
         event, reasons = scheduled.draft.event, scheduled.draft.reasons
         return any((event.offset, alert) not in self.resolved for alert in reasons.destination_ids)
 
-    def _unknown(self, notifications: Sequence[ScheduledNotification]) -> Sequence[ScheduledNotification]:
+    def _not_stored_yet(self, notifications: Sequence[ScheduledNotification]) -> Sequence[ScheduledNotification]:
         """Return the notifications that were not there when this transaction began."""
         new = {one.draft.event.offset for one in notifications}.difference(self._known)
         self._known |= {offset: set() for offset in new}

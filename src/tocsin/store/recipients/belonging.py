@@ -83,7 +83,7 @@ def _find_belongings(
     types = governance.targets()
     chains_of_named = memory.chains_of(connection, governance.targets(AROUND).keys())
     every_chain = [*chains.values(), *chains_of_named.values()]
-    container_ids = {*types, *(ancestor.id for some in every_chain for ancestor in some.everybody())}
+    container_ids = {*types, *(ancestor.id for some in every_chain for ancestor in some.past_and_present())}
     followed_ids = _find_followed(connection, container_ids, memory.from_offset)
     if not followed_ids:
         return belongings
@@ -92,7 +92,7 @@ def _find_belongings(
         for ancestor_id, span in _spans_above(asset_chain, followed_ids):
             spans[asset_chain.entity_id, ancestor_id, None].append(span)
     is_governance_followed = any(followed_ids.intersection(_with_ancestors(one)) for one in chains_of_named.values())
-    for asset_id, (target_id, _), named_span in governance.spans() if is_governance_followed else ():
+    for asset_id, (target_id, _), named_span in governance.domain_and_product_spans() if is_governance_followed else ():
         if target_id in followed_ids:
             spans[asset_id, target_id, None].append(named_span)
         for ancestor_id, span in _spans_above(chains_of_named[target_id], followed_ids):
@@ -181,7 +181,7 @@ def _is_asset(asset_chain: AncestorChain) -> bool:
 def _with_ancestors(chain: AncestorChain) -> Iterator[str]:
     """Yield the ids of an entity and of everything that is or was above it."""
     yield chain.entity_id
-    yield from (ancestor.id for ancestor in chain.everybody())
+    yield from (ancestor.id for ancestor in chain.past_and_present())
 
 
 def _spans_above(asset_chain: AncestorChain, followed_ids: Collection[str]) -> Iterator[tuple[str, Span]]:
@@ -217,7 +217,7 @@ def _containers(
 ) -> dict[str, Followed]:
     """Return what is named, given by its type, and what is above others, with its name of now, or else its last one."""
     targets = {target_id: Ancestor(target_id, kind, None) for target_id, kind in types.items() if target_id in ids}
-    ancestors = {one.id: one for some in chains for one in some.everybody() if one.id in ids}
+    ancestors = {one.id: one for some in chains for one in some.past_and_present() if one.id in ids}
     now = {one.id: one for some in chains for one in some.now if one.id in ids}
     query = select(entity.c.id, entity.c.entity_type, entity.c.fqn)
     missing_ids = {*targets, *ancestors} - now.keys()

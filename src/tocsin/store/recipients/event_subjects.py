@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from tocsin.access.decide import Permissions
 from tocsin.access.person_visibility import Visibility
-from tocsin.access.visibility import Subject, subjects_of
+from tocsin.access.visibility import TypedDocument, subjects_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.thread import THREAD
@@ -29,7 +29,7 @@ class SqlEvents:
         self._engine = engine
         self._standing = SqlEntityStates(engine)
 
-    def subjects(self, offsets: Collection[int]) -> dict[int, list[Subject]]:
+    def subjects(self, offsets: Collection[int]) -> dict[int, list[TypedDocument]]:
         """Return what each of these events is about, as it is now or was last."""
         references = {offset: subjects_of(event) for offset, event in self._read(offsets).items()}
         standing = self._standing.of({str(one.get("id")) for many in references.values() for one in many})
@@ -67,7 +67,7 @@ class SqlEvents:
         with reading(self._engine) as connection:
             return editors.creators(connection, subscription_ids)
 
-    def entities(self, entity_ids: Collection[str]) -> dict[str, Subject]:
+    def entities(self, entity_ids: Collection[str]) -> dict[str, TypedDocument]:
         """Return these entities as they are now, or were last; what never was has no entry."""
         return self._standing.of(entity_ids)
 

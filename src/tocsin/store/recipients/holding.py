@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, func, or_, select
@@ -50,11 +51,13 @@ class Holding:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def hold_back(
-        self, waiting: Sequence[Waiting], *, is_new: bool, hidden: Hidden = nothing_hidden
+    def find_held_back(
+        self, waiting: Sequence[Waiting], *, may_claim: bool, hidden: Hidden = nothing_hidden
     ) -> dict[Pair, HeldBack]:
-        """Return those of these that are held back; ``is_new``: the first of each alert and incident may pass.
+        """Return which matches incidents hold back.
 
+        With ``may_claim``, the first match of each alert and incident is stored as the one that passes; without it,
+        the stored ones are only read.
         Incidents of assets that are ``hidden`` from an alert do not hold it back.
         """
         with reading(self._engine) as connection:
@@ -64,7 +67,7 @@ class Holding:
             )
         if not roots_by_pair:
             return {}
-        if is_new:
+        if may_claim:
             with writing(self._engine) as connection:
                 first = _claim_first(connection, roots_by_pair)
         else:
@@ -77,7 +80,7 @@ class Holding:
 
 
 def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Incident]:
-    """Return the incidents of the alerts that these depend on, if they hold at the place of any of them, or may."""
+    """Return the incidents of the alerts that these depend on, if they may hold at any of them; the oldest first."""
     upstream = {one for each in waiting for one in each.depends_on}
     offsets = [one.log_offset for one in waiting]
     first, last = min(offsets, default=0), max(offsets, default=0)
@@ -86,8 +89,8 @@ def incidents_of(connection: Connection, waiting: Sequence[Waiting]) -> list[Inc
     query = select(_ROW.id, _ROW.number, _WATCHER.subscription_id, _ROW.entity_id, since, until)
     query = query.join(incident_watcher, _WATCHER.incident_id == _ROW.id)
     query = query.where(since < last, or_(_ROW.status != IncidentStatus.RESOLVED.value, ended > first))
-    ordered = rows_by_key(connection, query.order_by(since, _ROW.number), _WATCHER.subscription_id, upstream)
-    return [Incident(*row) for row in ordered]
+    incidents = (Incident(*row) for row in rows_by_key(connection, query, _WATCHER.subscription_id, upstream))
+    return sorted(incidents, key=attrgetter("since", "number"))
 
 
 def _hidden_assets(waiting: Sequence[Waiting], roots: Sequence[Incident], hidden: Hidden) -> AlertAssets:

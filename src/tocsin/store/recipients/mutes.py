@@ -1,4 +1,7 @@
-"""Mutes in the store: set and removed by their owner, looked up by key when recipients are resolved.
+"""Mutes in the store: set and removed by their owner.
+
+Those of alerts and assets (``mutes_in``) are looked up by key when recipients are resolved, broad ones
+(``broad_mutes_of``) when a notification is scheduled, and all of them again when it is sent.
 
 Next: ``flow/resolve/candidates.py``.
 """

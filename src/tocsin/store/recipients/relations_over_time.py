@@ -1,4 +1,4 @@
-"""Owners, domains, members and lineage with the offsets between which they held, looked up by key.
+"""Owners, domains, products, labels, members and lineage with the offsets between which they held, by key.
 
 Relations that ended before ``from_offset`` are left out: they ended before the first event in question.
 Next: ``store/recipients/directory.py``.
@@ -103,10 +103,10 @@ def owners(
             return _of_types(memory.relations_of(connection, ids), OWNING)
         return relations_held(connection, _OWNERS, (OWNER,), ids, from_offset)
 
-    def find_chains(ids: Collection[str]) -> Mapping[str, AncestorChain]:
+    def find_ancestors(ids: Collection[str]) -> Mapping[str, AncestorChain]:
         return _chains_of(connection, ids, from_offset) if memory is None else memory.chains_of(connection, ids)
 
-    owner_spans = _inheritable(connection, find_owners, node_ids, from_offset, find_chains)
+    owner_spans = _own_or_inherited(connection, find_owners, node_ids, from_offset, find_ancestors)
     for node, (owner_id, owner_type), (since, until) in owner_spans:
         yield Principal(ReasonKind.OWNER, owner_id, owner_type, node, since_offset=since, until_offset=until)
 
@@ -117,7 +117,7 @@ class Governance:
     def __init__(self, connection: Connection, node_ids: Collection[str], memory: KnownRelations) -> None:
         self._connection, self._node_ids, self._memory = connection, node_ids, memory
         chains = memory.chains_of(connection, node_ids)
-        ids = {*node_ids, *(ancestor.id for chain in chains.values() for ancestor in chain.everybody())}
+        ids = {*node_ids, *(ancestor.id for chain in chains.values() for ancestor in chain.past_and_present())}
         self._relations = memory.relations_of(connection, ids)
 
     def targets(self, types: Collection[str] | None = None) -> dict[str, str]:
@@ -125,7 +125,7 @@ class Governance:
         targets = dict(relation.target for relations in self._relations.values() for relation in relations)
         return {one: kind for one, kind in targets.items() if types is None or kind in types}
 
-    def spans(self) -> Iterator[tuple[str, Target, Span]]:
+    def domain_and_product_spans(self) -> Iterator[tuple[str, Target, Span]]:
         """Yield the domains and data products of each of the entities: (entity, id and type, span of offsets).
 
         Domains are its own or those it inherits, as owners are.
@@ -134,11 +134,11 @@ class Governance:
         yield from self._own_targets({"dataProduct"})
 
     def owner_spans(self) -> Iterator[tuple[str, Target, Span]]:
-        """Yield the owners of each of the entities, its own or those it inherits, as ``spans`` does."""
+        """Yield the owners of each of the entities, its own or inherited: (entity, id and type, span of offsets)."""
         yield from self._inherited_targets(OWNING)
 
     def label_spans(self) -> Iterator[tuple[str, Target, Span]]:
-        """Yield the tags and glossary terms that each of the entities or a member carries, as ``spans`` does."""
+        """Yield the tags and terms that each of the entities or a member carries: (entity, id and type, offsets)."""
         yield from self._own_targets(SOURCES)
 
     def _own_targets(self, types: Collection[str]) -> Iterator[tuple[str, Target, Span]]:
@@ -150,27 +150,27 @@ class Governance:
         def find_relations(ids: Collection[str]) -> _Relations:
             return _of_types({one: self._relations[one] for one in ids}, types)
 
-        find_chains = partial(self._memory.chains_of, self._connection)
+        find_ancestors = partial(self._memory.chains_of, self._connection)
         offset = self._memory.from_offset
-        yield from _inheritable(self._connection, find_relations, self._node_ids, offset, find_chains)
+        yield from _own_or_inherited(self._connection, find_relations, self._node_ids, offset, find_ancestors)
 
 
 def _of_types(relations: Mapping[str, Sequence[_Held]], types: Collection[str]) -> _Relations:
     return {one: [held for held in many if held.target[1] in types] for one, many in relations.items()}
 
 
-def _inheritable(
+def _own_or_inherited(
     connection: Connection,
     find_relations: Callable[[Collection[str]], _Relations],
     node_ids: Collection[str],
     from_offset: int,
-    find_chains: Callable[[Collection[str]], Mapping[str, AncestorChain]],
+    find_ancestors: Callable[[Collection[str]], Mapping[str, AncestorChain]],
 ) -> Iterator[tuple[str, Target, Span]]:
     """Yield what each entity has in a relation, its own or what the nearest ancestor had that had some, and when."""
     own_relations = find_relations(node_ids)
     inheriting_nodes = {node for node in node_ids if not _lasts(own_relations.get(node, ()), from_offset)}
-    chains = find_chains(inheriting_nodes)
-    ancestors = {one.id for node in inheriting_nodes for one in chains[node].everybody()}
+    chains = find_ancestors(inheriting_nodes)
+    ancestors = {one.id for node in inheriting_nodes for one in chains[node].past_and_present()}
     held_above = {one: own_relations.get(one, []) for one in ancestors.intersection(node_ids)}
     held_above |= find_relations(ancestors.difference(node_ids))
     relations_above = _live(connection, held_above) if held_above else {}
@@ -264,7 +264,7 @@ class AncestorChain(NamedTuple):
     now: Sequence[Ancestor]
     before: Mapping[str, Sequence[tuple[int, Sequence[Ancestor]]]]
 
-    def everybody(self) -> Iterator[Ancestor]:
+    def past_and_present(self) -> Iterator[Ancestor]:
         """Yield every entity that is or was an ancestor."""
         yield from self.now
         for node_id in self._ids_now():
@@ -297,13 +297,13 @@ def _lasts(relations: Sequence[_Held], from_offset: int) -> bool:
 
 def _effective(
     chain: AncestorChain,
-    owners_by_entity: Mapping[str, Sequence[_Held]],
+    own_by_entity: Mapping[str, Sequence[_Held]],
     inherited: Mapping[str, Sequence[_Held]],
     from_offset: int,
 ) -> Iterator[tuple[Target, Span]]:
     """Yield what an entity had: its own or, while it had none, that of the nearest ancestor with some."""
-    own_relations = owners_by_entity.get(chain.entity_id, ())
-    relations = [*own_relations, *(row for one in chain.everybody() for row in inherited.get(one.id, ()))]
+    own_relations = own_by_entity.get(chain.entity_id, ())
+    relations = [*own_relations, *(row for one in chain.past_and_present() for row in inherited.get(one.id, ()))]
     turns = {
         from_offset,
         NO_END + 1,

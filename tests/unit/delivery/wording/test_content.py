@@ -10,7 +10,7 @@ from tests.unit.delivery.channels.samples import EVENTS
 from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatch
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ
-from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.email.render import render_texts
 from tocsin.delivery.dispatch import Advice, Button, Dispatch, FailureContext, FailureIncident, Guidance
 from tocsin.delivery.lines import ChangeLine
 from tocsin.delivery.wording.content import message_content, sort_by_importance
@@ -99,7 +99,7 @@ def test_mails_show_commands_below_their_buttons() -> None:
     event = change_event(addition_of(CHANGE_REQUEST, request), event_type=EventType.CHANGE_REQUEST_UPDATED)
     message = dispatch(event, reasons=(OWNER.model_copy(update={"kind": ReasonKind.ASKED}),))
     message = replace(message, buttons={message.first.notification_id: (Button("Answer CR-12", "https://x", "t"),)})
-    texts = preview(message, "https://t")
+    texts = render_texts(message, "https://t")
     for text in (texts["text"], texts["html"]):
         assert -1 < text.index("unused") < text.index("Answer CR-12") < text.index("tocsin changes answer CR-12")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatch, update_of
 
-from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.email.render import render_texts
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.wording.content import message_content
 from tocsin.delivery.wording.folding import fold_repeated
@@ -73,14 +73,16 @@ def test_what_holds_at_the_end_stands_with_what_happened(events: tuple[ChangeEve
     message = message_of(*events)
     (entry,) = fold_repeated(message).entries
     assert (entry.notification_id, entry.told_count) == (f"n{len(events) - 1}", 1)
-    text = preview(message, "https://t")["text"]
+    text = render_texts(message, "https://t")["text"]
     assert text.count("CR-12") == text.count(line) + text.count("tocsin changes answer CR-12")
     assert text.count(line) > 0
 
 
 def test_what_people_said_meanwhile_is_kept() -> None:
     reasoned = ANNOUNCED.model_copy(update={"reason": "ticket 7"})
-    text = preview(message_of(reasoned, move(1, comment="until the audit is over"), WITHDRAWN), "https://t")["text"]
+    text = render_texts(message_of(reasoned, move(1, comment="until the audit is over"), WITHDRAWN), "https://t")[
+        "text"
+    ]
     told_lines = ["Reason: ticket 7", "Comment: until the audit is over", "Comment: you are right"]
     assert [line for line in text.splitlines() if line.startswith(("- Reason", "- Comment"))] == [
         f"- {line}" for line in told_lines
@@ -93,12 +95,12 @@ def test_requests_that_differ_and_the_question_to_the_author_stay_apart() -> Non
     message = message_of(ANNOUNCED, second_request, WITHDRAWN, DUE)
     entries = fold_repeated(message).entries
     assert [entry.notification_id for entry in entries] == ["n2", "n1", "n3"]
-    assert preview(message, "https://t")["subject"].startswith("1 announced change, 1 warning, 1 change: orders")
+    assert render_texts(message, "https://t")["subject"].startswith("1 announced change, 1 warning, 1 change: orders")
 
 
 def test_an_event_of_another_system_cannot_say_what_happened() -> None:
     forged = of_request(addition_of(CHANGE_REQUEST, REQUEST | {"acts": "never announced", "texts": [["reason", "x"]]}))
-    assert "never announced" not in preview(message_of(forged), "https://t")["text"]
+    assert "never announced" not in render_texts(message_of(forged), "https://t")["text"]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +127,6 @@ def test_a_message_that_waited_says_what_has_become_of_the_request(now: RequestN
 
 def test_nobody_asks_the_author_of_what_is_due() -> None:
     due = DUE.model_copy(update={"user_name": "system"})
-    text = preview(message_of(due), "https://t")["text"]
+    text = render_texts(message_of(due), "https://t")["text"]
     assert "(table), reported 2025-10-09 08:53 UTC" in text
     assert "system" not in text

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.delivery.channels import samples
 from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatch, update_of
 
-from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.email.render import render_texts
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
 from tocsin.delivery.wording.changes import event_text
@@ -28,7 +28,9 @@ def new_description(old: Any, new: Any, **fields: Any) -> ChangeEvent:
 
 
 def lines_of(message: Dispatch) -> list[str]:
-    return [line for line in preview(message, "https://t")["text"].splitlines() if "was: " in line or "now: " in line]
+    return [
+        line for line in render_texts(message, "https://t")["text"].splitlines() if "was: " in line or "now: " in line
+    ]
 
 
 def test_repeated_changes_of_a_field_become_one_from_the_first_value_to_the_last() -> None:
@@ -39,7 +41,7 @@ def test_repeated_changes_of_a_field_become_one_from_the_first_value_to_the_last
     )
     (entry,) = fold_repeated(message).entries
     assert (entry.notification_id, entry.log_offset, entry.told_count) == ("n2", 2, 3)
-    text = preview(message, "https://t")
+    text = render_texts(message, "https://t")
     assert lines_of(message) == ["    was: a", "    now: c"]
     assert "- owner Shop added" in text["text"]
     assert "- description changed 2 times" in text["text"]
@@ -48,7 +50,7 @@ def test_repeated_changes_of_a_field_become_one_from_the_first_value_to_the_last
 
 def test_what_of_another_asset_changed_is_told_beside_it() -> None:
     unrelated = change_event(update_of("displayName", "A", "B"), entity_id="another")
-    text = preview(message_of(new_description("a", "b"), unrelated, new_description("b", "c")), "https://t")
+    text = render_texts(message_of(new_description("a", "b"), unrelated, new_description("b", "c")), "https://t")
     assert text["text"].count("description changed") == 2  # in the headline and in the line
     assert text["subject"] == "3 changes: orders"
 
@@ -80,7 +82,7 @@ def test_a_field_that_came_or_went_is_told_by_what_became_of_it(
     values: tuple[tuple[Any, Any], ...], lines: list[str]
 ) -> None:
     events = [change_event(ChangeDescription().with_changes(change_of(*one))) for one in values]
-    text = preview(message_of(*events), "https://t")["text"].splitlines()
+    text = render_texts(message_of(*events), "https://t")["text"].splitlines()
     assert [one for one in text if one.startswith(("- ", "    "))] == lines
 
 
@@ -92,7 +94,7 @@ def test_a_short_value_that_changed_several_times_stands_in_its_line() -> None:
     types = [("INT", "TEXT"), ("TEXT", "BIGINT")]
     events = [change_event(update_of("columns.email.dataType", *one)) for one in types]
     events += [change_event(update_of("displayName", *one)) for one in (("A", "B"), ("B", "C"), ("C", "D"))]
-    text = preview(message_of(*events), "https://t")["text"]
+    text = render_texts(message_of(*events), "https://t")["text"]
     assert "- column email changed 2 times: INT → BIGINT" in text
     assert "- display name changed 3 times: A → D" in text
 
@@ -159,13 +161,13 @@ def exchange(key: str, old: Any, new: Any) -> ChangeEvent:
     ],
 )
 def test_members_that_come_and_go_are_told_by_what_became_of_each(events: list[ChangeEvent], lines: list[str]) -> None:
-    text = preview(message_of(*events), "https://t")["text"].splitlines()
+    text = render_texts(message_of(*events), "https://t")["text"].splitlines()
     assert [one for one in text if one.startswith("- ")] == lines
 
 
 def test_an_asset_that_was_renamed_repeatedly_was_renamed_from_its_first_name_to_its_last() -> None:
     names = (("A", "B"), ("B", "C"))
-    text = preview(message_of(*(change_event(update_of("name", *one)) for one in names)), "https://t")["text"]
+    text = render_texts(message_of(*(change_event(update_of("name", *one)) for one in names)), "https://t")["text"]
     assert "- renamed 2 times: A → C" in text
 
 
@@ -175,7 +177,7 @@ def test_of_repeated_results_of_a_test_the_last_is_told_with_their_number() -> N
     (entry,) = fold_repeated(message_of(*failures)).entries
     assert (entry.notification_id, entry.told_count) == ("n23", 24)
     unrelated = change_event(entity_id="another")
-    text = preview(message_of(*failures, unrelated), "https://t")
+    text = render_texts(message_of(*failures, unrelated), "https://t")
     assert text["subject"].startswith("24 failures, 1 change: ")
     assert "reported 24 times, last 2025-10-09" in text["text"]
 

@@ -12,7 +12,7 @@ from tests.unit.delivery.channels.kinds import PUBLIC, table_deleted
 from tests.unit.delivery.events import OWNER, addition_of, change_event, dispatch, update_of
 
 from tocsin.conditions.breaking import DELETED_WHILE_READ
-from tocsin.delivery.channels.email.render import CHANGES_LIMIT, preview
+from tocsin.delivery.channels.email.render import CHANGES_LIMIT, render_texts
 from tocsin.delivery.channels.previews import PREVIEWS
 from tocsin.delivery.dispatch import Button, Dispatch, Guidance
 from tocsin.delivery.rich_text import BlockKind, RichBlock, RichText, Span
@@ -48,7 +48,7 @@ def leads_of(message: Dispatch) -> list[tuple[str, list[str]]]:
 
 
 def text_of(message: Dispatch) -> str:
-    return str(preview(message, "https://t")["text"])
+    return str(render_texts(message, "https://t")["text"])
 
 
 def test_a_whole_is_told_with_its_parts_wherever_it_stands() -> None:
@@ -56,7 +56,7 @@ def test_a_whole_is_told_with_its_parts_wherever_it_stands() -> None:
     for entries in ((*parts, WHOLE), (WHOLE, *parts)):
         message = message_of(*entries)
         assert leads_of(message) == [(PUBLIC.entity_id, [f"t{at}" for at in range(12)])]
-        assert preview(message, "https://t")["subject"] == "public: deleted, and 50 below it"
+        assert render_texts(message, "https://t")["subject"] == "public: deleted, and 50 below it"
         expected = ", ".join(f"t{at}" for at in range(10))
         assert f"With it: {expected} and 2 more; you hear of each because you follow it (alert Watch)\n" in text_of(
             message
@@ -66,11 +66,11 @@ def test_a_whole_is_told_with_its_parts_wherever_it_stands() -> None:
 def test_without_the_whole_the_first_part_is_told_with_those_of_the_same_reasons() -> None:
     message = message_of(part("a"), part("b", reason=OWNER), part("c"), part("d", reason=OWNER), part("e"))
     assert leads_of(message) == [("a", ["c", "e"]), ("b", ["d"])]
-    text = preview(message, "https://t")
+    text = render_texts(message, "https://t")
     assert text["subject"] == "5 deletions: a, c, e and 2 more"
     assert "Also deleted: c, e\n" in text["text"]
     alone = message_of(part("a"), part("c"))
-    assert preview(alone, "https://t")["subject"] == "2 deletions: a, c"
+    assert render_texts(alone, "https://t")["subject"] == "2 deletions: a, c"
 
 
 def test_each_reason_of_parts_is_said_and_those_beyond_the_third_are_counted() -> None:

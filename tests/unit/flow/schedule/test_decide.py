@@ -19,7 +19,7 @@ from tocsin.flow.schedule.messages import (
     scheduled_notifications,
     timings_of,
 )
-from tocsin.model.notification import NAMESPACE, ORDERED_IDS, NotificationIds, message_id
+from tocsin.model.notification import NAMESPACE, ORDERED_IDS, NotificationIdScheme, message_id
 from tocsin.model.notification_draft import NotificationDraft
 from tocsin.model.subscription import EventSubscription, Gathering, ScheduleFrequency, Trigger, TriggerType
 
@@ -162,7 +162,7 @@ def test_what_the_pipeline_reads_after_its_due_time_is_caught_up_once() -> None:
 @given(event=st.text(), channel=st.sampled_from(["Email", "Webhook"]), key=st.text())
 def test_ids_of_events_before_the_upgrade_stay_hashes_of_their_causes(event: str, channel: str, key: str) -> None:
     unscheduled = draft(channel, "a", event=EVENT._replace(event_id=event, offset=7), key=key)
-    (notification,) = scheduled_notifications([unscheduled], {}, now_ms=5, ids=NotificationIds(hashed_through=7))
+    (notification,) = scheduled_notifications([unscheduled], {}, now_ms=5, ids=NotificationIdScheme(hashed_through=7))
     assert notification.id == str(uuid5(NAMESPACE, f"notification|{event}|{channel}|{key}"))
     assert notification.message_id == str(uuid5(NAMESPACE, f"delivery|{notification.id}"))
     slot = notification.slot

@@ -14,7 +14,7 @@ from yarl import URL
 
 from tocsin.delivery.channels.email.composed import composed_texts
 from tocsin.delivery.channels.email.composition import PLAIN_ADDRESS, compose_mail, parse_address
-from tocsin.delivery.channels.email.render import preview
+from tocsin.delivery.channels.email.render import render_texts
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.delivery.links import follow as follow_links
 from tocsin.delivery.links import mute as mute_links
@@ -62,7 +62,7 @@ def render_mail(dispatch: Dispatch, settings: MailSettings, *, now_ms: int) -> M
     is_to_reader = first.recipient_id and dispatch.reaches_recipient and len(dispatch.entries) == 1
     links = _reader_links(first, settings, now_ms) if settings.unsubscribe_key and is_to_reader else ()
     texts = composed_texts(dispatch, settings.base_url, unsubscribe) if dispatch.composed else None
-    texts = texts or preview(dispatch, settings.base_url, unsubscribe, links)
+    texts = texts or render_texts(dispatch, settings.base_url, unsubscribe, links)
     headers = [
         ("From", settings.address),
         ("To", recipient),

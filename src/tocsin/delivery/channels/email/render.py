@@ -40,7 +40,7 @@ _PLACE_OF_LINK = "\x00"
 """Where the link stands in a text that readers share: nothing that people write has this character there."""
 
 
-def preview(
+def render_texts(
     dispatch: Dispatch, base_url: str, unsubscribe: str = "", links: tuple[tuple[str, str], ...] = ()
 ) -> Document:
     """Return the subject, the text and the HTML of the mail for ``dispatch``; the links in it lead to ``base_url``.
@@ -74,7 +74,7 @@ def preview(
 def compose_ahead(dispatch: Dispatch, base_url: str) -> ComposedContent:
     """Return the words of a digest as they are stored ahead of its time, with marks in place of signed links."""
     key = composition_key(dispatch, base_url)
-    return content_of(key, preview(with_marked_buttons(dispatch, key), base_url, mark_of(key)))
+    return content_of(key, render_texts(with_marked_buttons(dispatch, key), base_url, mark_of(key)))
 
 
 def _shortened_body(text: RichText, *, is_single: bool) -> tuple[RichBlock, ...]:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, select
 
 from tocsin.access.decide import Permissions
 from tocsin.access.nodes import asks_about
-from tocsin.access.visibility import Subject
+from tocsin.access.visibility import TypedDocument
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, subject_references, with_found
 from tocsin.conditions.documents import tested_table
 from tocsin.conditions.test_results import TEST_CASE
@@ -47,7 +47,7 @@ class SqlEntityStates:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, entity_ids: Collection[str]) -> dict[str, Subject]:
+    def of(self, entity_ids: Collection[str]) -> dict[str, TypedDocument]:
         """Return the type and document of each entity, with what it inherits and its subjects.
 
         A hard-deleted entity has the state in its deletion event; one that never existed has no entry.
@@ -78,7 +78,7 @@ class SqlEntityStates:
                     ids[row.entity_type, row.fqn] = row.id
         return ids
 
-    def tested_tables(self, subjects_by_id: Mapping[str, Subject]) -> dict[str, Subject]:
+    def tested_tables(self, subjects_by_id: Mapping[str, TypedDocument]) -> dict[str, TypedDocument]:
         """Return the table of each test among ``subjects_by_id``, by the test's id; one that is gone has no entry."""
         fqns = {
             test_id: fqn
@@ -125,14 +125,14 @@ def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
     return heritage_on(connection, [entry]).get(entry, {})
 
 
-def _subjects_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
+def _subjects_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, TypedDocument]:
     query = select(entity.c.id, entity.c.entity_type, entity.c.document)
     entities = rows_by_key(connection, query, entity.c.id, entity_ids)
     subjects = _with_heritage(connection, {row.id: (row.entity_type, from_text(row.document)) for row in entities})
     return subjects | _deleted_subjects(connection, [one for one in entity_ids if one not in subjects])
 
 
-def _deleted_subjects(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subject]:
+def _deleted_subjects(connection: Connection, entity_ids: Sequence[str]) -> dict[str, TypedDocument]:
     """Return what was deleted for good as the last event of it has it, with all that it inherited then.
 
     Where retention has removed that event, it has left the state.
@@ -147,7 +147,7 @@ def _deleted_subjects(connection: Connection, entity_ids: Sequence[str]) -> dict
     return subjects | {row.entity_id: (row.entity_type, from_text(row.document)) for row in states}
 
 
-def _with_heritage(connection: Connection, subjects: dict[str, Subject]) -> dict[str, Subject]:
+def _with_heritage(connection: Connection, subjects: dict[str, TypedDocument]) -> dict[str, TypedDocument]:
     places = {
         entity_id: place_of(entity_type, document)
         for entity_id, (entity_type, document) in subjects.items()
@@ -161,7 +161,7 @@ def _with_heritage(connection: Connection, subjects: dict[str, Subject]) -> dict
     return subjects | inherited
 
 
-def _with_about(connection: Connection, subjects_by_id: dict[str, Subject]) -> dict[str, Subject]:
+def _with_about(connection: Connection, subjects_by_id: dict[str, TypedDocument]) -> dict[str, TypedDocument]:
     """Return tests, suites and queries with what they are about; one of which something is not known stays as it is."""
     references_by_id = {
         entity_id: subject_references(*subject) for entity_id, subject in subjects_by_id.items() if subject[0] in ABOUT
@@ -177,7 +177,7 @@ def _with_about(connection: Connection, subjects_by_id: dict[str, Subject]) -> d
     targets = _subjects_of(
         connection, {*ids.values(), *(reference["id"] for reference in references if "id" in reference)}
     )
-    complete_subjects: dict[str, Subject] = {}
+    complete_subjects: dict[str, TypedDocument] = {}
     for entity_id, many in references_by_id.items():
         subjects = [targets.get(reference.get("id") or ids.get(_name(reference), "")) for reference in many]
         existing = [subject for subject in subjects if subject is not None]

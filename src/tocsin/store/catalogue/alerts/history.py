@@ -20,7 +20,7 @@ from tocsin.model.change import OF_ALERTS, ChangeEvent
 from tocsin.store.database.alert_tables import firing
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
-from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.page_bytes import BoundedList, bounded_list
 from tocsin.store.database.snapshots import Texts
 from tocsin.store.database.tables import attempt, change_event, notification
 from tocsin.store.eventlog.log import LOGGED, logged_event_of, readable_end
@@ -105,7 +105,7 @@ class AlertHistory:
             texts = Texts(connection)
             query = select(*LOGGED).where(_EVENT.log_offset.in_({one.log_offset for one in places}))
             newest = query.order_by(_EVENT.log_offset.desc())
-            events = portion(connection, newest, lambda row: logged_event_of(row, texts), self._page_bytes)
+            events = bounded_list(connection, newest, lambda row: logged_event_of(row, texts), self._page_bytes)
             at = {one.offset: one.event for one in events}
             shown_places = [one for one in places if one.log_offset in at]
             counts = {one: counts_by_place[one] for one in shown_places}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any, Literal
 
 from sqlalchemy import Connection, Engine, select
@@ -46,7 +47,7 @@ from tocsin.store.database.documents import (
 from tocsin.store.database.engine import asking, fetch_rows, reading, writing
 from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.near_texts import near_texts
-from tocsin.store.database.page_bytes import BoundedList, portion
+from tocsin.store.database.page_bytes import BoundedList, bounded_list
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
 from tocsin.store.eventlog.log import deleted_ids_on
 
@@ -204,7 +205,7 @@ class SqlCatalogue:
         query = select(*VERSION_TEXT).where(version.entity_id == entity_id).order_by(version.version_tenths.desc())
         with reading(self._engine) as connection:
             texts = Texts(connection)
-            page = portion(connection, query, lambda row: from_text(texts.of(row)), self._page_bytes)
+            page = bounded_list(connection, query, lambda row: from_text(texts.of(row)), self._page_bytes)
         if not page:
             raise NotFound(f"entity {entity_id} not found")
         return page
@@ -241,7 +242,8 @@ class SqlCatalogue:
     def live(self, ids: Sequence[str]) -> list[Document]:
         """Return references to the entities of these ids that are not deleted, by FQN."""
         with reading(self._engine) as connection:
-            return [reference_of(*row) for row in rows_by_key(connection, _LIVE.order_by(_ENTITY.fqn), _ENTITY.id, ids)]
+            references = [reference_of(*row) for row in rows_by_key(connection, _LIVE, _ENTITY.id, ids)]
+        return sorted(references, key=itemgetter("fullyQualifiedName"))
 
     def deleted_ids_among(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids of those of these entities that are deleted softly."""

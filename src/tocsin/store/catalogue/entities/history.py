@@ -24,7 +24,7 @@ from tocsin.store.database import tables
 from tocsin.store.database.cursors import DocumentPage, not_a_cursor, place_of, place_text
 from tocsin.store.database.documents import from_text, tenths_of
 from tocsin.store.database.engine import reading
-from tocsin.store.database.page_bytes import cut_page, portion
+from tocsin.store.database.page_bytes import bounded_list, cut_page
 from tocsin.store.database.retention_tables import deleted_entity
 from tocsin.store.database.snapshots import VERSION_TEXT, Texts, newest_version
 
@@ -162,7 +162,7 @@ def _versions_in(
     question = (entity_type, selection.start_ms, selection.end_ms, selection.visible)
     total = totals.of(question, lambda: int(connection.execute(count_query).scalar_one()))
     query = select(*_PLACE, *VERSION_TEXT).where(*conditions)
-    page = portion(
+    page = bounded_list(
         connection, _continue_in_order(query, selection).limit(selection.limit + 1), lambda row: row, most_bytes
     )
     versions, has_next, has_previous = cut_page(page, selection.limit, after=selection.after, before=selection.before)

@@ -21,7 +21,7 @@ from tocsin.store.catalogue.relations import projections
 from tocsin.store.database import tables
 from tocsin.store.database.cursors import DocumentPage, cursor_of, text_of
 from tocsin.store.database.documents import from_text
-from tocsin.store.database.page_bytes import cut_page, portion
+from tocsin.store.database.page_bytes import bounded_list, cut_page
 
 _ENTITY = tables.entity.c
 
@@ -86,7 +86,7 @@ def page_of(
         query = query.where(_ENTITY.fqn > text_of(listing.after))
     order = _ENTITY.fqn if listing.before is None else _ENTITY.fqn.desc()
     page_query = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
-    page = portion(connection, page_query, lambda row: row, most_bytes)
+    page = bounded_list(connection, page_query, lambda row: row, most_bytes)
     if page.is_cut and not listing.has_cursors:
         raise TooLarge(f"this page would exceed {most_bytes} bytes; use a smaller limit")
     entities, has_next, has_previous = cut_page(page, listing.limit, after=listing.after, before=listing.before)

@@ -106,8 +106,8 @@ def version_rewritten(connection: Connection, entity_id: str, tenths: int) -> No
     connection.execute(update(relabelling).where(*is_it).values(version_tenths=tenths - 1))
 
 
-def relabelled_ids(connection: Connection, after: int, through: int) -> list[str]:
-    """Return the ids of what events after an offset, up to and including another, gave new names of labels."""
+def ids_with_renamed_labels(connection: Connection, after: int, through: int) -> list[str]:
+    """Return the ids of the entities that carry a label renamed by an event in (after, through], in their order."""
     between = _RELABELLING.log_offset > after, _RELABELLING.log_offset <= through
     query = select(_RELABELLING.entity_id).where(*between).distinct().order_by(_RELABELLING.entity_id)
     return list(connection.execute(query).scalars())

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, bindparam, delete, func, insert, or_,
 
 from tocsin.chunks import chunks_of
 from tocsin.search.fields import WORD_COLUMNS
-from tocsin.store.catalogue.relations.label_names import relabelled_ids
+from tocsin.store.catalogue.relations.label_names import ids_with_renamed_labels
 from tocsin.store.database import tables
 from tocsin.store.database.engine import fetch_value, fetch_values, is_sqlite, reading, writing
 from tocsin.store.database.keys import rows_by_key
@@ -79,7 +79,7 @@ class SearchWrites:
             connection.execute(delete(search_gone).where(search_gone.c.log_offset <= through_offset))
 
     def id_cuts(self, stride: int) -> list[str]:
-        """Return every so-manieth id of the catalogue in their order, and the last one: where a rebuild cuts it."""
+        """Return every ``stride``-th id of the catalogue in their order, and the last one: where a rebuild cuts it."""
         numbered = select(
             tables.entity.c.id, func.row_number().over(order_by=tables.entity.c.id).label("place")
         ).subquery()
@@ -88,9 +88,9 @@ class SearchWrites:
         return list(fetch_values(self._engine, select(numbered.c.id).where(at_cut).order_by(numbered.c.id)))
 
     def relabelled_cuts(self, after: int, through: int, stride: int) -> list[str]:
-        """Return every so-manieth id, and the last one, of what events between two offsets gave new names of labels."""
+        """Return every ``stride``-th id, and the last one, of entities with a label renamed in (after, through]."""
         with reading(self._engine) as connection:
-            ids = relabelled_ids(connection, after, through)
+            ids = ids_with_renamed_labels(connection, after, through)
         return [*ids[stride - 1 : -1 : stride], *ids[-1:]]
 
     def count(self) -> int:

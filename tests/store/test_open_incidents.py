@@ -53,8 +53,8 @@ def test_each_failure_names_the_incident_of_its_alert_until_somebody_has_acknowl
     notify_all(store_engine)
     dispatches = claimed_dispatches(store_engine)
     assert incidents(dispatches) == [(1,), (1,)]
-    watchers, place = frozenset({company.ids["failed"]}), HandledAt(company.ids["etl"], None)
-    assert dispatches[0].first.incident == OpenIncident(1, watchers, place)
+    place = HandledAt(company.ids["etl"], None)
+    assert dispatches[0].first.incident == OpenIncident(1, place)
     with_id = AlertIncidentLog(store_engine).find("INC-1")
     assert with_id is not None
     acknowledging = Handling(StepKind.ACKNOWLEDGED)

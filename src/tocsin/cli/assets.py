@@ -22,6 +22,7 @@ _ASSET_TYPES = tuple(dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in E
 EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 """Tells the id of an event from the name of an asset."""
 
+_HOLDERS = ("user", "team")
 _MEANT = "did you mean"
 _MOST_SEARCHED = 50
 _MOST_OFFERED = 5
@@ -122,6 +123,13 @@ def find_user(client: Client, name: str | None) -> Entity:
         if _MEANT in error.message:
             raise
         raise NotFound(f"user {name} not found{_similar(client, name, ('user',), index='user')}") from error
+
+
+def find_holder(client: Client, name: str) -> Entity:
+    """Return the user or team of that name; ``NotFound`` if there is none."""
+    reads = (partial(client.get_by_name, one, name) for one in _HOLDERS)
+    similar_names = (_similar(client, name, (one,), index=one) for one in _HOLDERS)
+    return _first(reads, f"user or team {name}", name, lambda: next(filter(None, similar_names), ""))
 
 
 def find_alert(client: Client, name: str) -> Entity:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.assets import OfType, find_asset
+from tocsin.cli.assets import OfType, find_asset, find_entity, find_holder
 from tocsin.cli.output import AsJson, moment_text, names_of, show_facts, show_rows, show_text
 from tocsin.cli.own_zone import own_zone
 from tocsin.client import Client
@@ -42,6 +42,10 @@ def list_tasks(
         view, group = "assigned" if is_mine else None, None if status == "all" else status
         filters = {"status_group": group, "assignee": assignee, "about_entity": about}
         tasks = list(islice(client.list_tasks(view, **filters), limit))
+        if not tasks and assignee:
+            find_holder(client, assignee)
+        if not tasks and about:
+            find_entity(client, about, None)
     show_rows((_row(one) for one in tasks), answer=tasks, as_json=as_json)
 
 

@@ -348,12 +348,9 @@ def without_dropped(dispatch: Dispatch, dropped: Collection[DroppedReason]) -> D
 def _with_reasons(entry: Entry, reasons: tuple[Reason, ...]) -> Entry:
     """Return a notification with some of its reasons only: mostly it is the same."""
     recipient_id = entry.recipient_id if any(reason.is_personal for reason in reasons) else None
-    alerts = {reason.subscription_id for reason in reasons}
-    incident = entry.incident if entry.incident and not alerts.isdisjoint(entry.incident.watchers) else None
-    remaining = (reasons, recipient_id, incident)
-    if remaining == (entry.reasons, entry.recipient_id, entry.incident):
+    if (reasons, recipient_id) == (entry.reasons, entry.recipient_id):
         return entry
-    remaining_entry = replace(entry, reasons=reasons, recipient_id=recipient_id, incident=incident)
+    remaining_entry = replace(entry, reasons=reasons, recipient_id=recipient_id)
     return remaining_entry.with_event(with_own_states(entry.event, reasons))
 
 

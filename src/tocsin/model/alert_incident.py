@@ -125,13 +125,12 @@ class HandledAt(NamedTuple):
 
 
 class OpenIncident(NamedTuple):
-    """An incident that nobody has acknowledged yet: its number, and the alerts that watch it.
+    """An incident that nobody has acknowledged yet: its number, and where a right to change it comes from.
 
     Who may change the one that it is part of (``of_lead``) acknowledges that one, others this one (``place``).
     """
 
     number: int
-    watchers: frozenset[str]
     place: HandledAt | None = None
     of_lead: HandledAt | None = None
 

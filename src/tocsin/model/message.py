@@ -252,7 +252,7 @@ class Entry:
     """A notification as its message carries it: its event, at its offset in the log, and its reasons.
 
     ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
-    ``incident`` is the one that its failure belongs to, if one of its alerts watches it and nobody has acknowledged it.
+    ``incident`` is the one that its failure belongs to, if nobody has acknowledged it.
     ``answered_reasons`` are those for which it reminds of a change request that no longer asks for an answer.
     ``in_brief``: the event is without the large values of its entity.
     ``whole_id`` is the event of the whole that its event is part of, None if of none: the event itself says so only

@@ -187,6 +187,17 @@ def test_all_that_a_filter_finds_is_marked_request_by_request(run: Run, small_se
     assert "3 entries of ann would be marked as done; nothing has changed." in " ".join(output.split())
 
 
+@pytest.mark.parametrize("command", [("inbox",), ("inbox", "--by-cause"), ("mark", "done")])
+def test_a_filter_that_names_nobody_is_an_error(run: Run, small_server: SmallServer, command: tuple[str, ...]) -> None:
+    answer_inbox(small_server)
+    small_server.answer("GET", f"{API}/users/u/notifications/causes", {"data": [], "paging": {"total": 0}})
+    answer_marks(small_server, MARKED | {"marked": 0, "matched": 0})
+    answer = run(*command, "--by", "nope")
+    assert (answer.code, "user nope not found" in answer.err) == (3, True), answer
+    small_server.answer("GET", f"{API}/users/name/ben", {"id": "b", "name": "ben"})
+    assert run(*command, "--by", "ben").code == 0
+
+
 def test_an_undo_of_more_than_a_request_takes_is_sent_in_portions(
     run: Run, small_server: SmallServer, tmp_path: Path
 ) -> None:

@@ -35,6 +35,15 @@ def test_tasks_are_listed_open_ones_by_default(run: Run, small_server: SmallServ
     assert run("tasks", "list", "--mine", "--assignee", "ben").code != 0
 
 
+def test_a_filter_that_names_nobody_and_nothing_is_an_error(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", API, {"data": [], "paging": {"total": 0}})
+    for option, noun in (("--assignee", "user or team"), ("--about", "entity")):
+        answer = run("tasks", "list", option, "nope")
+        assert (answer.code, f"{noun} nope not found" in answer.err) == (3, True), answer
+    small_server.answer("GET", "/api/v1/teams/name/ben", {"id": "b", "name": "ben"})
+    assert run("tasks", "list", "--assignee", "ben").code == 0
+
+
 def test_tasks_of_ones_teams_are_ones_own(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/assigned", {"data": [TASK], "paging": {"total": 1}})
     assert "TASK-00007" in run("tasks", "list", "--mine").out

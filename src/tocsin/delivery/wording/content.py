@@ -383,7 +383,7 @@ def _worded_section(entry: Entry, text: EventText, template_text: RichText | Non
         at_ms=event.timestamp,
         tone=tone_of(event),
         at="",
-        versions=f"{before} to {after}" if before and after and before != after else "",
+        versions=f"{before:.1f} to {after:.1f}" if before and after and before != after else "",
         why="",
         link="",
         body=body[:lines_each],

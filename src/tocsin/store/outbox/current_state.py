@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, select
 
 from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
 from tocsin.delivery.wording.incidents import tells_of_incident
-from tocsin.delivery.wording.reports import belongs_to_incident, is_recovery, is_reminder
+from tocsin.delivery.wording.reports import belongs_to_incident, is_recovery
 from tocsin.delivery.wording.surroundings import tells_of_failure
 from tocsin.model.alert_incident import HandledAt, IncidentStatus, OpenIncident
 from tocsin.model.change import OF_CHANGE_REQUESTS, ChangeEvent, EventType
@@ -24,7 +24,7 @@ from tocsin.model.change_request import request_in
 from tocsin.model.channels import WORDED
 from tocsin.model.message import Entry
 from tocsin.model.notification import ReasonKind
-from tocsin.store.database.alert_tables import alert_incident, incident_watcher
+from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.engine import reading
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.outbox.failure_incidents import ReportPlace, incidents_at
@@ -34,7 +34,7 @@ from tocsin.store.recipients.asked import people_who_answered, requests_now, req
 _MOST_STREAKS = 100
 """Of so many failures a digest says since when: chats show fewer."""
 
-_ROW, _WATCHER = alert_incident.c, incident_watcher.c
+_ROW = alert_incident.c
 Opened = tuple[int, OpenIncident]
 """An incident, and the place of its first failure in the log."""
 
@@ -147,34 +147,22 @@ def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str
     lead = alert_incident.alias()
     of_lead = (lead.c.entity_id.label("lead_entity_id"), lead.c.assignee_id.label("lead_assignee_id"))
     columns = (_ROW.entity_id, _ROW.opened_offset, _ROW.number, _ROW.assignee_id)
-    query = select(*columns, _WATCHER.subscription_id, *of_lead)
-    query = query.join(incident_watcher, _WATCHER.incident_id == _ROW.id).outerjoin(lead, lead.c.id == _ROW.part_of)
+    query = select(*columns, *of_lead).outerjoin(lead, lead.c.id == _ROW.part_of)
     query = query.where(_ROW.status == IncidentStatus.OPEN.value)
-    incidents: dict[tuple[str, int, int], OpenIncident] = {}
+    incidents_by_entity: dict[str, list[Opened]] = defaultdict(list)
     for row in rows_by_key(connection, query, _ROW.entity_id, entity_ids):
         lead_place = HandledAt(row.lead_entity_id, row.lead_assignee_id) if row.lead_entity_id else None
-        new_incident = OpenIncident(row.number, frozenset(), HandledAt(row.entity_id, row.assignee_id), lead_place)
-        place = (row.entity_id, row.opened_offset, row.number)
-        incident = incidents.get(place, new_incident)
-        incidents[place] = incident._replace(watchers=incident.watchers | {row.subscription_id})
-    incidents_by_entity: dict[str, list[Opened]] = defaultdict(list)
-    for (entity_id, offset, _), incident in sorted(incidents.items()):
-        incidents_by_entity[entity_id].append((offset, incident))
+        incident = OpenIncident(row.number, HandledAt(row.entity_id, row.assignee_id), lead_place)
+        incidents_by_entity[row.entity_id].append((row.opened_offset, incident))
+    for incidents in incidents_by_entity.values():
+        incidents.sort(key=lambda one: (one[0], one[1].number))
     return incidents_by_entity
 
 
 def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIncident | None:
-    """Return the incident that the failure of a notification belongs to, if one of its alerts watches it.
-
-    A reminder is of an incident, whichever alerts tell of it, and so is what still fails at a time of a schedule.
-    """
-    alerts = frozenset(reason.subscription_id for reason in entry.reasons)
-    event = entry.event
-    is_of_any_alert = is_reminder(event) or tells_of_incident(event) or event.event_type is EventType.SCHEDULED_CHECK
-    for offset, incident in opened.get(event.entity_id, ()):
-        if offset <= entry.log_offset and (is_of_any_alert or not incident.watchers.isdisjoint(alerts)):
-            return incident._replace(watchers=incident.watchers | alerts) if is_of_any_alert else incident
-    return None
+    """Return the incident that the failure of a notification belongs to, whichever alerts watch it."""
+    incidents = opened.get(entry.event.entity_id, ())
+    return next((incident for offset, incident in incidents if offset <= entry.log_offset), None)
 
 
 def with_requests(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

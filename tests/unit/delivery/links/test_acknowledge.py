@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.delivery.events import NOW_MS, OWNER, dispatch
@@ -34,10 +33,6 @@ def failing(recipient_id: str | None, *incidents: OpenIncident | None) -> Dispat
         for number, incident in enumerate(incidents, start=1)
     ]
     return replace(message, entries=tuple(entries))
-
-
-def incident_of(number: int, *watchers: str) -> OpenIncident:
-    return OpenIncident(number, frozenset(watchers))
 
 
 def test_a_token_says_what_is_asked_until_it_is_over() -> None:
@@ -72,7 +67,7 @@ def test_no_other_text_is_a_token(text: str) -> None:
 
 
 def test_a_persons_button_knows_them_and_that_of_a_channel_leads_to_the_page() -> None:
-    incident = incident_of(7, "s")
+    incident = OpenIncident(7)
     ((button,),) = buttons_of(failing("u", incident), LINKS, now_ms=NOW_MS).values()
     assert button.text == "Acknowledge INC-7"
     assert button.address == f"https://t.example/api/v1/acknowledge/{button.token}"
@@ -82,7 +77,7 @@ def test_a_persons_button_knows_them_and_that_of_a_channel_leads_to_the_page() -
 
 
 def test_a_message_has_one_button_for_each_open_incident() -> None:
-    first, second = incident_of(7, "s", "t"), incident_of(8, "s")
+    first, second = OpenIncident(7), OpenIncident(8)
     buttons = buttons_of(failing("u", None, first, first, second), LINKS, now_ms=0)
     assert {entry: [one.text for one in many] for entry, many in buttons.items()} == {
         "nn": ["Acknowledge INC-7"],
@@ -91,21 +86,18 @@ def test_a_message_has_one_button_for_each_open_incident() -> None:
     assert buttons_of(failing("u", None), LINKS, now_ms=0) == {}
 
 
-@pytest.mark.parametrize(("watchers", "is_offered"), [(("s",), False), (("s", "t"), True), (("t",), True)])
-def test_an_incident_goes_with_the_reasons_of_the_alerts_that_watch_it(
-    watchers: tuple[str, ...], is_offered: bool
-) -> None:
+def test_an_incident_stays_with_whatever_reason_remains() -> None:
     other_reason = OWNER.model_copy(update={"subscription_id": "t"})
-    message = failing("u", incident_of(7, *watchers))
+    message = failing("u", OpenIncident(7))
     both = replace(message, entries=(replace(message.first, reasons=(OWNER, other_reason)),))
 
     narrowed, _ = narrow_dispatch(both, lambda _, reason: (OutcomeReason.DISABLED, "off") if reason is OWNER else None)
     assert narrowed is not None
-    assert (narrowed.first.incident is not None) is is_offered
+    assert narrowed.first.incident == OpenIncident(7)
 
 
 def test_who_may_not_acknowledge_gets_a_link_to_the_incident() -> None:
-    incidents = incident_of(7, "s"), incident_of(8, "s")
+    incidents = OpenIncident(7), OpenIncident(8)
     message = replace(failing("u", *incidents), read_only=frozenset({"n"}))
     buttons = buttons_of(message, LINKS, now_ms=NOW_MS)
     assert buttons["n"] == (Button("Open INC-7", "https://t.example/#/incidents/INC-7", ""),)

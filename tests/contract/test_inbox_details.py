@@ -96,6 +96,18 @@ def test_an_inbox_says_of_a_failure_what_mails_say_where_it_is_asked(failing: Fa
     assert short_entry == entry | {"runbooks": details["runbooks"]}
 
 
+def test_who_may_not_acknowledge_an_incident_is_told_what_they_can_do(failing: Failing) -> None:
+    assert [one["advice"] for one in failing.entries("fields=incident", failing.administrator)] == ["repair it"]
+    restrict(failing.administrator, failing.id, {"effect": "deny", "resources": ["all"], "operations": ["EditAll"]})
+    restrict(failing.administrator, failing.id, {"effect": "deny", "resources": ["all"], "operations": ["EditTests"]})
+    (entry,) = failing.entries("fields=incident")
+    assert entry["advice"] == "tell an administrator: it has no owner"
+    assert f"what to do: {entry['advice']}" in entry["changes"]
+    assert failing.client.put("/incidents/INC-1/acknowledge").status_code == 403
+    assert failing.administrator.put("/incidents/INC-1/acknowledge").is_success
+    assert [one["advice"] for one in failing.entries("fields=incident")] == ["repair it"]
+
+
 def test_the_entry_that_leads_a_cause_has_what_is_asked_of_it(failing: Failing) -> None:
     (entry,) = failing.entries()
     path = f"/users/{failing.id}/notifications/causes"

@@ -62,6 +62,17 @@ def test_each_failure_names_the_incident_of_its_alert_until_somebody_has_acknowl
     assert incidents(Messages(store_engine).dispatches([one.message for one in dispatches])) == [(), ()]
 
 
+def test_a_message_of_an_alert_that_watches_nothing_names_the_incident_too(
+    company: SmallCompany, store_engine: Engine
+) -> None:
+    company.alert("messages", [FOLLOWERS], resources=("pipeline",), alertType="Notification", poll_interval_s=0)
+    company.writes.follow("pipeline", company.ids["etl"], company.ids["ana"], actor=company.actor("ana"))
+    company.run("etl", "Failed")
+    notify_all(store_engine)
+    naming = [one for one in claimed_dispatches(store_engine) if one.first.incident]
+    assert {one.message.target.partition("@")[0] for one in naming} == {"dia", "ana"}
+
+
 def test_a_silence_names_its_incident(company: SmallCompany, store_engine: Engine) -> None:
     company.alert("late", [MAIL], "noSuccessFor('1h')", resources=("pipeline",), poll_interval_s=0)
     company.run("etl", "Successful")

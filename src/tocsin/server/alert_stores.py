@@ -24,6 +24,7 @@ from tocsin.store.catalogue.people.substitutes import Substitutes
 from tocsin.store.catalogue.relations.names import Names
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.current_state import CurrentStates
 from tocsin.store.outbox.dead_letters import DeadLetters
 from tocsin.store.outbox.deliveries import AlertDeliveries
 from tocsin.store.outbox.failure_messages import FailureMessages
@@ -94,6 +95,7 @@ class AlertStores:
         self.next_digests = NextDigests(engine, self.messages)
         self.routes = Routes(engine)
         self.failure_messages = FailureMessages(engine)
+        self.current_states = CurrentStates(engine)
         self.asked_consumers = AskedConsumers(engine)
         self.deliveries = AlertDeliveries(engine)
         self.dead_letters = DeadLetters(engine)

@@ -36,7 +36,7 @@ from tocsin.model.runbook import link_of
 
 _OF_ALERTS = frozenset({EventType.ALERT_NARROWED, EventType.ALERT_EXPIRING, EventType.ALERT_EXPIRED})
 _MOST_ADVICE = 3
-_TELL_OWNER = "tell its owner what it means to you"
+_TELL_OWNER = "tell its owner what it means to you; only its editors, or the assignee, can acknowledge the incident"
 _TELL_ADMINISTRATOR = "tell an administrator: it has no owner"
 """What a person can do about a failure who may look at its incident but not change it."""
 
@@ -89,10 +89,15 @@ def failure_advice(entry: Entry, dispatch: Dispatch, failure: FailureContext | N
     if (guidance and guidance.advice) or (failure and failure.runbook):
         return ""
     if entry.notification_id in (dispatch.read_only or ()):
-        return _TELL_OWNER if _has_owner(entry.event) else _TELL_ADMINISTRATOR
+        return advice_to_onlooker(entry.event)
     if dispatch.buttons.get(entry.notification_id):
         return ""
     return FAILURE_ADVICE if entry.recipient_id is None else REPAIR_ADVICE
+
+
+def advice_to_onlooker(event: ChangeEvent) -> str:
+    """Return what a person can do about a failure whose incident they may look at but not change."""
+    return _TELL_OWNER if _has_owner(event) else _TELL_ADMINISTRATOR
 
 
 def _has_owner(event: ChangeEvent) -> bool:

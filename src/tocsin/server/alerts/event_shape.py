@@ -16,6 +16,7 @@ from tocsin.delivery.wording.change_requests import objection_line
 from tocsin.delivery.wording.changes import EventText, event_text
 from tocsin.delivery.wording.meanings import semantic_changes
 from tocsin.delivery.wording.reasons import reason_context
+from tocsin.delivery.wording.surroundings import with_failure_advice
 from tocsin.model.change import ANNOUNCEMENTS, BREAKING_REASONS, ChangeEvent, EventType
 from tocsin.model.change_request import NOT_ASKED, AskedFor
 from tocsin.model.entity import Document
@@ -282,6 +283,8 @@ def entry_json(
     ``event`` is its event with display names, which its words have; all other keys are as stored.
     """
     text = event_text(event, entry.reasons, zone=zone, reader_id=entry.recipient_id)
+    if details.advice is not None:
+        text = text._replace(lines=list(with_failure_advice(text.lines, details.advice)))
     if answerable.objection:
         text = text._replace(lines=[objection_line(answerable.objection), *text.lines])
     return json_of(INBOX_ENTRY, ListedEntry(entry, text, details, answerable))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tocsin.access.decide import Permissions
+from tocsin.access.incident_rights import may_acknowledge
 from tocsin.access.person_visibility import Visibility
 from tocsin.delivery.dispatch import (
     NO_GUIDANCE,
@@ -19,14 +21,16 @@ from tocsin.delivery.dispatch import (
     Guidance,
     Routes,
 )
-from tocsin.delivery.wording.guidance import guidance_of_notification, needs_guidance
+from tocsin.delivery.wording.guidance import advice_to_onlooker, guidance_of_notification, needs_guidance
 from tocsin.delivery.wording.reports import reported_at_ms
 from tocsin.errors import InvalidInput
+from tocsin.model.change import ChangeEvent
 from tocsin.model.change_request import AskedFor
 from tocsin.model.message import CarriedEvent, Entry
 from tocsin.model.phrases import suggestion_for
 from tocsin.model.severity import Severity
 from tocsin.server.alert_stores import AlertStores
+from tocsin.store.catalogue.access.entity_states import SqlEntityStates
 from tocsin.store.catalogue.alerts.subscriptions import UNREADABLE
 from tocsin.store.outbox.failing_rows import FailedRowSamples, ResultPlace, is_failed_test
 from tocsin.store.outbox.failure_incidents import ReportPlace
@@ -45,6 +49,7 @@ class EntryDetails:
     """What was asked for of an entry: how bad it is, what is to be done, rows that failed the test.
 
     ``failure`` says since when and how often its asset fails, or did; ``incident`` which one its failure belongs to.
+    ``advice`` is what its reader can do who may not acknowledge that incident; None for all others.
     """
 
     severity: Severity | None = None
@@ -52,6 +57,7 @@ class EntryDetails:
     failing_rows: FailingRows | None = None
     failure: FailureContext | None = None
     incident: FailureIncident | None = None
+    advice: str | None = None
 
 
 NO_DETAILS = EntryDetails()
@@ -72,7 +78,8 @@ class DetailReader:
     inbox: Inbox
     stores: AlertStores
     samples: FailedRowSamples
-    reader_id: str
+    standing: SqlEntityStates
+    permissions: Permissions = field(repr=False)
     visibility: Visibility = field(repr=False)
 
     def of(self, entries: Sequence[InboxEntry], names: frozenset[str]) -> dict[str, EntryDetails]:
@@ -83,6 +90,7 @@ class DetailReader:
         guidance = self._guidance(entries, incidents, runbooks) if names & {SEVERITY, RUNBOOKS} else {}
         failing_rows = self._failing_rows(entries) if FAILING_ROWS in names else {}
         streaks = messages.streaks(events) if FAILURE in names else {}
+        advice = self._advice_to_onlookers(events, incidents) if INCIDENT in names else {}
         return {
             entry.id: EntryDetails(
                 guidance[entry.id].severity if SEVERITY in names else None,
@@ -90,8 +98,23 @@ class DetailReader:
                 failing_rows.get(entry.id),
                 _failure_of(entry, streaks.get(_place_of(entry))),
                 incidents.get(_place_of(entry)) if INCIDENT in names else None,
+                advice.get(_place_of(entry)),
             )
             for entry in entries
+        }
+
+    def _advice_to_onlookers(
+        self, events: Mapping[ReportPlace, ChangeEvent], incidents: Mapping[ReportPlace, FailureIncident]
+    ) -> dict[ReportPlace, str]:
+        """Return what the reader can do about each failure whose incident is open and theirs to look at only."""
+        places = [place for place, incident in incidents.items() if not incident.is_handled]
+        open_incidents = self.stores.current_states.open_incidents(places)
+        assets = self.standing.of({one.entity_id for incident in open_incidents.values() for one in incident.places})
+        tables = self.standing.tested_tables(assets)
+        return {
+            place: advice_to_onlooker(events[place])
+            for place, incident in open_incidents.items()
+            if not may_acknowledge(incident, self.permissions, assets, tables)
         }
 
     def _guidance(
@@ -130,7 +153,7 @@ class DetailReader:
             for entry in entries
             if is_failed_test(entry.event)
         }
-        failing_rows = self.samples.visible_to(self.reader_id, results.values())
+        failing_rows = self.samples.visible_to(self.permissions.subject.id, results.values())
         return {identity: failing_rows[place] for identity, place in results.items() if place in failing_rows}
 
 

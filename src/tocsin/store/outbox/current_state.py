@@ -8,7 +8,7 @@ Next: ``delivery/links/acknowledge.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -57,6 +57,13 @@ def _without_answers(dispatch: Dispatch) -> Dispatch:
     is_new = dispatch.failure is None and dispatch.read_only is None
     return dispatch if is_new else replace(dispatch, failure=None, read_only=None)
 
+    def open_incidents(self, places: Collection[ReportPlace]) -> dict[ReportPlace, OpenIncident]:
+        """Return the incidents that nobody has acknowledged yet, by the failures that belong to them."""
+        with reading(self._engine) as connection:
+            opened = _open_incidents(connection, {place.entity_id for place in places}) if places else {}
+        incidents = ((place, _incident_at(place.entity_id, place.log_offset, opened)) for place in places)
+        return {place: incident for place, incident in incidents if incident is not None}
+
 
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:
     """Return these messages, those about failures and silences with the incidents that nobody has acknowledged yet.
@@ -75,7 +82,10 @@ def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> li
     if not (failing or named_incidents or streaks):
         return list(dispatches)
     open_incidents = _open_incidents(connection, {entry.event.entity_id for entry in failing})
-    incident_by_notification = {entry.notification_id: _incident_of(entry, open_incidents) for entry in failing}
+    incident_by_notification = {
+        entry.notification_id: _incident_at(entry.event.entity_id, entry.log_offset, open_incidents)
+        for entry in failing
+    }
 
     def with_own_incident(entry: Entry) -> Entry:
         incident = incident_by_notification.get(entry.notification_id)
@@ -159,10 +169,9 @@ def _open_incidents(connection: Connection, entity_ids: set[str]) -> Mapping[str
     return incidents_by_entity
 
 
-def _incident_of(entry: Entry, opened: Mapping[str, Sequence[Opened]]) -> OpenIncident | None:
-    """Return the incident that the failure of a notification belongs to, whichever alerts watch it."""
-    incidents = opened.get(entry.event.entity_id, ())
-    return next((incident for offset, incident in incidents if offset <= entry.log_offset), None)
+def _incident_at(entity_id: str, offset: int, opened: Mapping[str, Sequence[Opened]]) -> OpenIncident | None:
+    """Return the incident that a failure at a place in the log belongs to, whichever alerts watch it."""
+    return next((incident for opening, incident in opened.get(entity_id, ()) if opening <= offset), None)
 
 
 def with_requests(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

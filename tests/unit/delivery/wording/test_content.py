@@ -73,7 +73,10 @@ def test_a_person_without_a_button_is_not_advised_to_acknowledge(recipient_id: s
 @pytest.mark.parametrize(
     ("owners", "advice"),
     [
-        ([{"id": "o", "type": "user", "name": "ann"}], "tell its owner what it means to you"),
+        (
+            [{"id": "o", "type": "user", "name": "ann"}],
+            "tell its owner what it means to you; only its editors, or the assignee, can acknowledge the incident",
+        ),
         ([{"id": "o", "type": "user", "name": "ann", "deleted": True}], "tell an administrator: it has no owner"),
         ([], "tell an administrator: it has no owner"),
     ],

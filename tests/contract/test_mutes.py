@@ -19,6 +19,16 @@ from tocsin.delivery.links.tokens import UNSUBSCRIBE, sign_token
 MAIL = [{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}]
 
 
+def test_the_mute_of_a_container_says_what_it_covers(served: Served, orders: Json) -> None:
+    ann, client = served.person("ann")
+    with client:
+        for kind, is_container in (("databaseSchema", True), ("table", False)):
+            subject = orders if kind == "table" else orders[kind]
+            mute = client.put(f"/users/{ann}/mutes", json={"kind": "asset", "type": kind, "id": subject["id"]}).json()
+            assert mute.get("covers") == ("all that is in it" if is_container else None)
+            assert mute in client.get(f"/users/{ann}/mutes").json()["data"]
+
+
 def test_an_asset_is_muted_listed_and_heard_again(
     served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
 ) -> None:

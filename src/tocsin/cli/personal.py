@@ -70,6 +70,7 @@ def mute(  # noqa: PLR0913  # each option of the command is a parameter
 ) -> None:
     """Mute an asset, an alert, a kind of change, a person or bot, or everything, for a time or permanently.
 
+    A mute of a service, database, schema or domain covers all that is in it.
     Mandatory kinds come all the same; what alerts tagged Critical send is muted by asset or alert only. With --for and
     --until-change or --until-resolved, it ends with whichever is first.
 
@@ -89,7 +90,8 @@ def mute(  # noqa: PLR0913  # each option of the command is a parameter
         answer = client.mute(who.id, about, until=until, channel=channel, ends=ends, incident=incident)
     until_ms = round(until.timestamp() * 1_000) if until else None
     end = _end_of({**answer, "ends": ends, "until": until_ms}, zone)
-    text = f"{who.name} has muted {_name_of(about)}{' for mail' if only_mail else ''} {end}."
+    covered_text = f", with {answer['covers']}," if "covers" in answer else ""
+    text = f"{who.name} has muted {_name_of(about)}{covered_text}{' for mail' if only_mail else ''} {end}."
     show_text(text, answer=answer, as_json=as_json)
 
 

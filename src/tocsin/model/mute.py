@@ -8,7 +8,7 @@ choices of never (``flow/schedule/preferences.py``).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 from uuid import UUID
@@ -47,7 +47,7 @@ class MuteEnd(StrEnum):
 
 EVERYTHING_ID = "everything"
 _OF_KIND, _OF_ACTOR = "kind:", "act:"
-_BY_LINK = "link"
+_BY_LINK, _WITHIN = "link", "within"
 
 
 def kind_key(name: str) -> str:
@@ -80,6 +80,7 @@ class Mute:
     ends_of : id of the asset or alert that has to change, or of the incident
     ends_after : the first event that may end it
     until_offset : the event that has ended it, and is notified again; None while there is none
+    within : id of what lies in the muted asset, where the mute stands for that; never stored
     """
 
     who: str
@@ -94,10 +95,23 @@ class Mute:
     ends_of: str = ""
     ends_after: int = 0
     until_offset: int | None = None
+    within: str = ""
+
+    def for_part(self, place_id: str, span: tuple[int, int], end: int) -> Mute:
+        """Return it for what is in the muted asset over a ``span`` of offsets, which may last to the ``end``."""
+        since, until = span
+        ends = [one for one in (self.until_offset, until + 1 if until < end else None) if one is not None]
+        since_offset = max(self.since_offset, since)
+        return replace(self, within=place_id, since_offset=since_offset, until_offset=min(ends, default=None))
+
+    @property
+    def place_id(self) -> str:
+        """Return the id of what it keeps quiet: the muted, or what lies in that."""
+        return self.within or self.about_id
 
     def silences(self, about_ids: tuple[str, ...], channel: str, at: tuple[int, int]) -> bool:
         """Return whether it keeps quiet what happened to one of these, over this channel: at an offset and a moment."""
-        return self.about_id in about_ids and self.holds(channel, at)
+        return self.place_id in about_ids and self.holds(channel, at)
 
     @property
     def subject(self) -> str:
@@ -115,15 +129,17 @@ class Mute:
     def to_text(self) -> str:
         """Return a mute as notifications keep it that it has suppressed, without a space."""
         end = _BY_LINK if self.unsubscribed else self.ends_by
-        return "|".join((self.kind, self.about_id, str(self.until_ms), *([end] if end else [])))
+        marks = (*([end] if end else []), *([_WITHIN] if self.within else []))
+        return "|".join((self.kind, self.about_id, str(self.until_ms), *marks))
 
     @classmethod
     def from_text(cls, text: str) -> Mute:
         """Return the mute that a notification keeps, as far as it says; nobody's."""
-        kind, about_id, until_ms, *ends = text.split("|")
-        is_by_link = _BY_LINK in ends
-        ends_by = MuteEnd(ends[0]) if ends and not is_by_link else None
-        return cls("", MuteKind(kind), about_id, until_ms=int(until_ms), unsubscribed=is_by_link, ends_by=ends_by)
+        kind, about_id, until_ms, *marks = text.split("|")
+        ends_by = next((MuteEnd(one) for one in marks if one not in (_BY_LINK, _WITHIN)), None)
+        within = _WITHIN if _WITHIN in marks else ""
+        mute = cls("", MuteKind(kind), about_id, until_ms=int(until_ms), ends_by=ends_by, within=within)
+        return replace(mute, unsubscribed=_BY_LINK in marks)
 
     def in_words(self, moment: Callable[[int], str]) -> str:
         """Return what it says: ``muted this alert until …``; ``moment`` words a time, epoch milliseconds."""
@@ -146,7 +162,7 @@ class Mute:
             case MuteKind.ALERT:
                 return "this alert"
             case MuteKind.ASSET:
-                return "the asset"
+                return "what contains the asset" if self.within else "the asset"
             case MuteKind.KIND:
                 return subject_text(self.subject)
             case MuteKind.ACTOR:

@@ -28,6 +28,8 @@ def test_an_asset_is_muted_for_a_while(run: Run, small_server: SmallServer) -> N
     assert {**body, "until": 0} == {"kind": "asset", "type": "table", "id": "t", "channel": None, "until": 0}
     assert 0 < body["until"] - time.time() * 1000 <= 7_200_000
     assert json.loads(run("mute", "orders", "--json").out) == MUTED
+    small_server.answer("PUT", f"{API}/users/u/mutes", MUTED | {"covers": "all that is in it"})
+    assert run("mute", "orders").out == "ann has muted orders, with all that is in it, permanently.\n"
     for wrong in ("0d", "soon", "3y"):
         assert run("mute", "orders", "--for", wrong).code == 2
     assert run("mute").code == 2

@@ -125,7 +125,7 @@ class _Changes:
     def _add_mutes(self, audience: IndexedAudience, about_ids: set[str], rules: Sequence[RecipientRule]) -> None:
         for who in {*self.people, *(rule.receiver for rule in rules)} if audience.mutes else ():
             for mute in audience.mutes.get(who, ()):
-                if mute.about_id in about_ids:
+                if mute.place_id in about_ids:
                     self.log_offsets.add(mute.since_offset)
                     self.times_ms.add(mute.until_ms)
                     self.log_offsets.add(mute.since_offset if mute.until_offset is None else mute.until_offset)

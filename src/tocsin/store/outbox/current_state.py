@@ -51,18 +51,18 @@ class CurrentStates:
             current_dispatches = with_incidents(connection, with_requests(connection, dispatches))
         return list(map(_without_answers, current_dispatches))
 
+    def open_incidents(self, places: Collection[ReportPlace]) -> dict[ReportPlace, OpenIncident]:
+        """Return the incidents that nobody has acknowledged yet, by the failures that belong to them."""
+        with reading(self._engine) as connection:
+            opened = _open_incidents(connection, {place.entity_id for place in places}) if places else {}
+        incidents = ((place, _incident_at(place.entity_id, place.offset, opened)) for place in places)
+        return {place: incident for place, incident in incidents if incident is not None}
+
 
 def _without_answers(dispatch: Dispatch) -> Dispatch:
     """Return a message without what was asked about it: a copy only if anything was."""
     is_new = dispatch.failure is None and dispatch.read_only is None
     return dispatch if is_new else replace(dispatch, failure=None, read_only=None)
-
-    def open_incidents(self, places: Collection[ReportPlace]) -> dict[ReportPlace, OpenIncident]:
-        """Return the incidents that nobody has acknowledged yet, by the failures that belong to them."""
-        with reading(self._engine) as connection:
-            opened = _open_incidents(connection, {place.entity_id for place in places}) if places else {}
-        incidents = ((place, _incident_at(place.entity_id, place.log_offset, opened)) for place in places)
-        return {place: incident for place, incident in incidents if incident is not None}
 
 
 def with_incidents(connection: Connection, dispatches: Sequence[Dispatch]) -> list[Dispatch]:

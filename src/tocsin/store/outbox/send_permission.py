@@ -42,6 +42,7 @@ from tocsin.store.outbox.inbox_marks import READ_AT
 from tocsin.store.outbox.preferences import RecentPreferences, find_preferences, kinds_of_events
 from tocsin.store.recipients.event_subjects import SqlEvents
 from tocsin.store.recipients.mutes import broad_mutes_of, mutes_in, people_muting
+from tocsin.store.recipients.relations_over_time import KnownRelations
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FOLLOWED = "a policy hides from the recipient what they follow, to which the asset belongs"
@@ -232,7 +233,8 @@ class Permitted:
         followed_ids = {reason.through.id for reason in reasons if reason.through and reason.through.id}
         about = {entry.event.entity_id for entry in dispatch.entries} | {reason.subscription_id for reason in reasons}
         with reading(self._engine) as connection:
-            mutes = list(mutes_in(connection, people, about | followed_ids | set(ids.values())))
+            memory = KnownRelations(min(entry.log_offset for entry in dispatch.entries))
+            mutes = list(mutes_in(connection, people, about | followed_ids | set(ids.values()), memory))
             choices = find_preferences(connection, people) if mutes else NO_PREFERENCES
             events = {entry.event.id for entry in dispatch.entries} if choices.layers or choices.beneath else set()
             choices = replace(choices, kinds=kinds_of_events(connection, events))

@@ -87,22 +87,49 @@ def _find_belongings(
     followed_ids = _find_followed(connection, container_ids, memory.from_offset)
     if not followed_ids:
         return belongings
-    spans: _Spans = defaultdict(list)
-    for asset_chain in chains.values():
-        for ancestor_id, span in _spans_above(asset_chain, followed_ids):
-            spans[asset_chain.entity_id, ancestor_id, None].append(span)
-    is_governance_followed = any(followed_ids.intersection(_with_ancestors(one)) for one in chains_of_named.values())
-    for asset_id, (target_id, _), named_span in governance.domain_and_product_spans() if is_governance_followed else ():
-        if target_id in followed_ids:
-            spans[asset_id, target_id, None].append(named_span)
-        for ancestor_id, span in _spans_above(chains_of_named[target_id], followed_ids):
-            spans[asset_id, ancestor_id, None].append(overlap_of(named_span, span))
+    spans = _spans_inside(governance, chains, chains_of_named, followed_ids)
     spans |= _owner_spans(connection, governance, chains, followed_ids.intersection(governance.targets(OWNING)))
     spans |= _label_spans(governance, followed_ids.intersection(governance.targets(SOURCES)))
     containers = _containers(connection, followed_ids, types, every_chain)
     for asset_id, belonging in _belongings_in(connection, spans, containers):
         belongings[asset_id].append(belonging)
     return belongings
+
+
+def find_spans_inside(
+    connection: Connection, asset_ids: Collection[str], container_ids: Collection[str], memory: KnownRelations
+) -> Iterator[tuple[str, str, Span]]:
+    """Yield when assets were in these: below them, in their domains or data products (asset, container, offsets).
+
+    The event by which an asset leaves is the last.
+    """
+    chains = memory.chains_of(connection, asset_ids)
+    governance = Governance(connection, [one for one in asset_ids if _is_asset(chains[one])], memory)
+    chains_of_named = memory.chains_of(connection, governance.targets(AROUND).keys())
+    spans = _spans_inside(governance, chains, chains_of_named, container_ids)
+    for (asset_id, container_id, _), container_spans in spans.items():
+        for span in _with_last_events(container_spans, 0):
+            yield asset_id, container_id, span
+
+
+def _spans_inside(
+    governance: Governance,
+    chains: Mapping[str, AncestorChain],
+    chains_of_named: Mapping[str, AncestorChain],
+    container_ids: Collection[str],
+) -> _Spans:
+    """Return when each of these assets was below one of these containers, or in it as in a domain."""
+    spans: _Spans = defaultdict(list)
+    for asset_chain in chains.values():
+        for ancestor_id, span in _spans_above(asset_chain, container_ids):
+            spans[asset_chain.entity_id, ancestor_id, None].append(span)
+    is_named = any(not one.isdisjoint(container_ids) for one in map(_with_ancestors, chains_of_named.values()))
+    for asset_id, (target_id, _), named_span in governance.domain_and_product_spans() if is_named else ():
+        if target_id in container_ids:
+            spans[asset_id, target_id, None].append(named_span)
+        for ancestor_id, span in _spans_above(chains_of_named[target_id], container_ids):
+            spans[asset_id, ancestor_id, None].append(overlap_of(named_span, span))
+    return spans
 
 
 def _find_shown(
@@ -178,10 +205,9 @@ def _is_asset(asset_chain: AncestorChain) -> bool:
     return asset_chain.entity_type is None or (kind is not None and kind.is_asset)
 
 
-def _with_ancestors(chain: AncestorChain) -> Iterator[str]:
-    """Yield the ids of an entity and of everything that is or was above it."""
-    yield chain.entity_id
-    yield from (ancestor.id for ancestor in chain.past_and_present())
+def _with_ancestors(chain: AncestorChain) -> set[str]:
+    """Return the ids of an entity and of everything that is or was above it."""
+    return {chain.entity_id, *(ancestor.id for ancestor in chain.past_and_present())}
 
 
 def _spans_above(asset_chain: AncestorChain, followed_ids: Collection[str]) -> Iterator[tuple[str, Span]]:

@@ -332,9 +332,10 @@ class SqlDirectory:
         return PushBrowsers(self._engine).holders(user_ids, SystemClock().now_ms())
 
     def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
-        """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""
+        """Return what these have muted of these alerts, assets, what contains them, and threads about assets."""
         with reading(self._engine) as connection:
-            yield from mutes_in(connection, who, about_ids, self._subject_assets)
+            memory = self._memory or KnownRelations(self._from)
+            yield from mutes_in(connection, who, about_ids, memory, find_subjects=self._subject_assets)
 
     def _subject_assets(self, connection: Connection, ids: Collection[str]) -> SubjectAssets:
         if self._subjects is None:

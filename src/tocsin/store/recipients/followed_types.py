@@ -1,4 +1,4 @@
-"""Types of what people follow: what assets belong to is looked up only if somewhere such a thing is followed.
+"""Types of what people follow, or mute around assets: what assets belong to is looked up only for such a thing.
 
 Next: ``store/recipients/belonging.py``.
 """
@@ -11,8 +11,9 @@ from tocsin.model.entity_type import OWNING
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.labels import SOURCES
 from tocsin.model.notification import ReasonKind
+from tocsin.store.database.alert_tables import mute
 from tocsin.store.database.follow_tables import team_follow
-from tocsin.store.database.tables import follow, past_relation
+from tocsin.store.database.tables import entity, follow, past_relation
 
 AROUND = ("domain", "dataProduct")
 """Types of what assets name and are in, with all above it."""
@@ -22,23 +23,34 @@ TOLD_AS_ITSELF = "table"
 
 _PARENTS = {parent for row in ENTITY_TYPES.values() for place in row.places for parent in place.types}
 
-GATHERING = frozenset({*_PARENTS, *AROUND, *OWNING, *SOURCES} - {TOLD_AS_ITSELF})
+CONTAINING = frozenset({*_PARENTS, *AROUND} - {TOLD_AS_ITSELF})
+"""Types of what assets are below or in."""
+
+GATHERING = frozenset({*CONTAINING, *OWNING, *SOURCES} - {TOLD_AS_ITSELF})
 """Types of what assets belong to."""
 
 SHOWING = "dashboard"
 """The type of what covers what its page shows and uses (``dashboard_parts.py``)."""
+
+_MUTED_AROUND = (
+    select(entity.c.entity_type)
+    .where(entity.c.entity_type.in_(AROUND), entity.c.id.in_(select(mute.c.about_id)))
+    .distinct()
+)
+"""Types of domains and data products that people mute, which covers what is in them (``mutes.py``)."""
 
 _MOST_ENDED = 1_000
 """Ended relations that are looked at: beyond, a follow is taken to be among them."""
 
 
 def find_followed_types(connection: Connection, from_offset: int) -> frozenset[str]:
-    """Return the types of what people follow: all types if a follow may have ended at this offset or later.
+    """Return the types of what people follow, or mute: all types if a follow may have ended at this offset or later.
 
     It is one statement that takes a look-up per type, however many follows there are; a row has no type. What members
     of teams once followed by default counts as well.
     """
-    types = union(select(_types_in(follow).c.entity_type), select(_types_in(team_follow).c.entity_type)).subquery()
+    followed = (select(_types_in(follow).c.entity_type), select(_types_in(team_follow).c.entity_type))
+    types = union(*followed, _MUTED_AROUND).subquery()
     type_rows = connection.execute(select(types.c.entity_type, _may_have_ended(from_offset))).all()
     has_ended = any(may_have_ended for _, may_have_ended in type_rows)
     return frozenset(ENTITY_TYPES) if has_ended else frozenset({row.entity_type for row in type_rows} - {None})

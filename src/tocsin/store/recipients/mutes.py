@@ -9,12 +9,14 @@ Next: ``flow/resolve/candidates.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, delete, func, or_, select, update
 
+from tocsin.flow.resolve.directory import NO_END
 from tocsin.model.entity import Document
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteEnd, MuteKind
 from tocsin.store.database.alert_tables import IS_BROAD, mute
@@ -22,7 +24,10 @@ from tocsin.store.database.engine import insert_into, reading, writing
 from tocsin.store.database.keys import present_keys, rows_by_key
 from tocsin.store.database.tables import change_event, entity, person
 from tocsin.store.eventlog.log import announce_write
+from tocsin.store.recipients.belonging import find_spans_inside
+from tocsin.store.recipients.followed_types import CONTAINING
 from tocsin.store.recipients.mute_ends import key_of, open_incidents, resolved_incidents, with_ends
+from tocsin.store.recipients.relations_over_time import KnownRelations, Span
 from tocsin.store.recipients.subject_assets import SubjectAssets, find_subject_assets
 
 _END_COLUMNS = ("until_ms", "unsubscribed", "ends_by", "ends_of", "ends_after", "until_offset", "told_ms")
@@ -48,6 +53,7 @@ _NOTE_TOLD = (
     update(mute).where(_IS_SAME, mute.c.until_ms == bindparam("earlier_until_ms")).values(told_ms=bindparam("at_ms"))
 )
 
+_IS_CONTAINER = entity.c.entity_type.in_(sorted(CONTAINING))
 _FindSubjects = Callable[[Connection, Collection[str]], SubjectAssets]
 
 
@@ -67,7 +73,7 @@ class Mutes:
 
     def put(self, new_mute: Mute) -> None:
         """Mute; what was muted before, and has not ended, keeps its start and takes the new end."""
-        row = asdict(new_mute)
+        row = {name: value for name, value in asdict(new_mute).items() if name != "within"}
         with writing(self._engine) as connection:
             row["told_ms"] = None
             row["since_offset"] = row["ends_after"] = announce_write(connection) + 1
@@ -185,25 +191,53 @@ def mutes_in(
     connection: Connection,
     user_ids: Collection[str],
     about_ids: Collection[str],
+    memory: KnownRelations | None = None,
     find_subjects: _FindSubjects = find_subject_assets,
 ) -> Iterator[Mute]:
     """Yield what these have muted of these alerts, assets, and threads and tests of assets; asks by the fewer keys.
 
-    Most people have muted nothing, and are asked for it by themselves first.
+    A mute of what contains an asset, or of its domain, covers the asset while it is in that. Most people have muted
+    nothing, and are asked for it by themselves first. ``memory`` holds what is above the assets of some events.
     """
     own_mutes = _mutes_by(connection, mute.c.who, user_ids) if len(user_ids) <= len(about_ids) else None
     if own_mutes == []:
         return
     about: dict[str, list[str]] = {}
-    for part_id, asset_id in find_subjects(connection, about_ids).items():
+    subjects = find_subjects(connection, about_ids)
+    for part_id, asset_id in subjects.items():
         about.setdefault(asset_id, []).append(part_id)
     ids = {*about_ids, *about}
-    for asset_mute in _mutes_by(connection, mute.c.about_id, ids) if own_mutes is None else own_mutes:
-        if asset_mute.who in user_ids and asset_mute.about_id in ids:
-            yield from (
-                replace(asset_mute, about_id=muted_id)
-                for muted_id in (asset_mute.about_id, *about.get(asset_mute.about_id, ()))
-            )
+    asset_ids = ids - dict(subjects.items()).keys()
+    containers = _muted_containers(connection, own_mutes)
+    spans: dict[str, list[tuple[str, Span]]] = defaultdict(list)
+    for asset_id, container_id, span in (
+        find_spans_inside(connection, asset_ids, containers, memory or KnownRelations(0)) if containers else ()
+    ):
+        spans[container_id].append((asset_id, span))
+    for own_mute in _mutes_by(connection, mute.c.about_id, {*ids, *spans}) if own_mutes is None else own_mutes:
+        if own_mute.who in user_ids:
+            covered_places = spans.get(own_mute.about_id, ())
+            part_mutes = (own_mute.for_part(asset_id, span, NO_END) for asset_id, span in covered_places)
+            yield from _with_parts(chain([own_mute] if own_mute.about_id in ids else [], part_mutes), about)
+
+
+def _with_parts(mutes: Iterable[Mute], parts: Mapping[str, Collection[str]]) -> Iterator[Mute]:
+    """Yield these mutes, and each for the threads and tests of what it keeps quiet."""
+    for asset_mute in mutes:
+        yield asset_mute
+        for part_id in parts.get(asset_mute.place_id, ()):
+            is_within = bool(asset_mute.within)
+            yield replace(asset_mute, within=part_id) if is_within else replace(asset_mute, about_id=part_id)
+
+
+def _muted_containers(connection: Connection, mutes: Sequence[Mute] | None) -> set[str]:
+    """Return the ids of what these mutes keep quiet that may contain an asset; None: all that there are."""
+    if mutes is not None:
+        ids = {one.about_id for one in mutes if one.kind is MuteKind.ASSET}
+        query = select(entity.c.id).where(_IS_CONTAINER)
+        return {row.id for row in rows_by_key(connection, query, entity.c.id, ids)} if ids else set()
+    all_muted = select(mute.c.about_id).where(mute.c.kind == MuteKind.ASSET.value).distinct()
+    return set(connection.scalars(all_muted.where(mute.c.about_id.in_(select(entity.c.id).where(_IS_CONTAINER)))))
 
 
 def broad_mutes_of(connection: Connection, user_ids: Collection[str]) -> dict[str, list[Mute]]:

@@ -260,8 +260,8 @@ def _entries_json(
 
 def _detail_reader(view: InboxView, sender: Actor, parts: Parts) -> DetailReader:
     permissions = parts.access.permission_cache.current_policies().of(sender.id)
-    rows, standing = parts.reports.failed_rows, parts.access.standing
-    return DetailReader(parts.inbox, parts.alert_stores, rows, standing, permissions, view.visibility)
+    samples, standing = parts.reports.failed_rows, parts.access.standing
+    return DetailReader(parts.inbox, parts.alert_stores, samples, standing, permissions, view.visibility)
 
 
 def view_of(owner: str, sender: Actor, parts: Parts) -> InboxView:

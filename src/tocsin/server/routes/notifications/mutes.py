@@ -29,7 +29,9 @@ from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, answer, list_answer
 from tocsin.server.routes.notifications.inbox import Owner
+from tocsin.store.recipients.followed_types import CONTAINING
 
+_COVERED = "all that is in it"
 _TYPES = {MuteKind.ALERT: "eventsubscription", MuteKind.ACTOR: "user"}
 Subject = Annotated[str, Path(max_length=40)]
 
@@ -55,6 +57,7 @@ MUTE: Shape[NamedMute] = {
     "ends": (nullable(either(*MuteEnd)), lambda named: named.mute.ends_by and named.mute.ends_by.value),
     "incident": (nullable(TEXT), lambda named: named.incident),
     "unsubscribed": (FLAG, lambda named: named.mute.unsubscribed),
+    "covers?": (TEXT, lambda named: _COVERED if named.document.get("type") in CONTAINING else None),
 }
 
 
@@ -71,8 +74,9 @@ def list_mutes(owner: Owner, caller: Asked) -> Response:
 def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     """Mute an alert, an asset, a kind of change (`name`), a person or bot, or everything, until a time or forever.
 
-    No mute suppresses kinds of change that are mandatory; the last three neither what critical alerts send. `ends` ends
-    it before that time: `changed` with the next change of the asset or alert, `resolved` with an incident.
+    A mute of a service, database, schema, domain and the like `covers` all that is in it. No mute suppresses kinds of
+    change that are mandatory; the last three neither what critical alerts send. `ends` ends it before that time:
+    `changed` with the next change of the asset or alert, `resolved` with an incident.
     """
     request = parse_as(MuteRequest, body)
     now_ms = caller.parts.clock.now_ms()
@@ -112,7 +116,9 @@ def _subject_of(request: MuteRequest, caller: Caller) -> tuple[str, Document]:
     if type_name not in ENTITY_TYPES:
         raise InvalidInput(f"{type_name!r} is not a type of asset", field="type")
     document = visible_document(ENTITY_TYPES[type_name], Key.by_id(str(request.id)), caller)
-    return actor_key(document["id"]) if request.kind is MuteKind.ACTOR else document["id"], document
+    if request.kind is MuteKind.ACTOR:
+        return actor_key(document["id"]), document
+    return document["id"], {**document, "type": type_name}
 
 
 def _incident_of(request: MuteRequest, about_id: str, caller: Caller) -> AlertIncident | None:

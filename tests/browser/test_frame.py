@@ -54,7 +54,7 @@ def test_the_palette_finds_people_and_assets_and_keys_lead_everywhere(
     with served.administrator() as client:
         SearchWrites(sqlite_engine).put([entry_of("table", warehouse(client))])
     alice(served, page)
-    expect(page.get_by_label("Problems").get_by_role("listitem").first).to_contain_text("No pipeline runs")
+    expect(page.get_by_label("Problems").get_by_role("listitem").first).to_contain_text("Notifications are late")
     page.keyboard.press("Control+k")
     page.get_by_role("combobox").fill("orde")
     expect(page.get_by_role("option", name="orders")).to_contain_text("table · warehouse / shop / public")

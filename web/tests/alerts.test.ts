@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { conditionOfRules, plain, sentenceOf } from '../src/words/alerts';
+import { healthOf } from '../src/words/health';
 import { documentOf } from '../src/words/yaml';
 
 const alert = {
@@ -41,3 +42,19 @@ test('YAML is as the command reads it', () =>
   expect(
     documentOf({ name: 'A', rules: [{ condition: "a == 'b'", effect: 'include' }], off: 'no', none: null }),
   ).toBe('name: A\nrules:\n  - condition: "a == \'b\'"\n    effect: include\noff: "no"\n'));
+
+test('an alert is silent only once it is there for the thirty days that are counted', () => {
+  const nowMs = Date.UTC(2026, 10, 30);
+  const bornAt = (ms: number) => {
+    const hex = ms.toString(16).padStart(12, '0');
+    return { ...alert, id: `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000` } as never;
+  };
+  expect(healthOf(bornAt(Date.UTC(2026, 9, 1)), undefined, nowMs)).toMatchObject({
+    ills: ['silent'],
+    text: 'silent for 30 days',
+  });
+  expect(healthOf(bornAt(Date.UTC(2026, 10, 29, 12)), undefined, nowMs)).toMatchObject({
+    ills: [],
+    text: expect.stringMatching(/^nothing to tell since it was made, 29 Nov/),
+  });
+});

@@ -145,6 +145,11 @@ test('messages of the other channels are read as well; what is odd is empty, nev
     title: 'S',
     lines: [[{ text: 'one' }]],
   });
+  const linked = seenOf('Email', {
+    subject: 'S',
+    text: 'S\none\nhttps://tocsin.example.org/#/pipelines/1\n',
+  });
+  expect([texts(linked), linked.buttons]).toEqual([['one'], ['Open in Tocsin']]);
   for (const channel of ['Slack', 'MsTeams', 'GChat', 'Email', 'ActivityFeed'])
     expect(seenOf(channel, { blocks: 7, cardsV2: [null], attachments: [{}] }).title).toBe('');
 });

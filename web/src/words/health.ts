@@ -1,6 +1,7 @@
 // How an alert fares: whether it delivers, is noisy, silent, or ends soon; the first that holds is what is said.
 import type { Alert, NoiseRow } from '../api/alerts';
 import { sayReason, sayWhom } from './alerts';
+import { dayOf } from './dates';
 
 export type Ill = 'failing' | 'noisy' | 'silent' | 'ending' | 'off';
 export type Health = { ills: Ill[]; text: string; more?: string };
@@ -12,6 +13,7 @@ type Status = {
 };
 
 const DAY_MS = 86_400_000;
+const COUNTED_MS = 30 * DAY_MS;
 const SOON_MS = 31 * DAY_MS;
 const NOISY_FROM = 50;
 const NOISY_SHARE = 0.05;
@@ -36,6 +38,10 @@ export const brokenOf = (alert: Alert) =>
 export const openedShare = (noise: NoiseRow | undefined): number | null =>
   noise?.notifiedInApp ? (noise.opened ?? 0) / noise.notifiedInApp : null;
 
+/** Return since when an alert is there, which its id tells; 0 where it does not. Source: RFC 9562, 5.7. */
+export const bornAt = ({ id }: Pick<Alert, 'id'>): number =>
+  id[14] === '7' ? Number.parseInt(id.replace('-', '').slice(0, 12), 16) : 0;
+
 export function healthOf(alert: Alert, noise: NoiseRow | undefined, nowMs: number): Health {
   const ills: Ill[] = [];
   const broken = brokenOf(alert);
@@ -43,15 +49,17 @@ export function healthOf(alert: Alert, noise: NoiseRow | undefined, nowMs: numbe
   if (alert.enabled === false) ills.push('off');
   if (broken.length) ills.push('failing');
   if ((noise?.notifiedInApp ?? 0) >= NOISY_FROM && (share ?? 1) < NOISY_SHARE) ills.push('noisy');
-  if (!noise?.fired && alert.enabled !== false) ills.push('silent');
+  const countedFrom = nowMs - COUNTED_MS;
+  if (!noise?.fired && alert.enabled !== false && bornAt(alert) <= countedFrom) ills.push('silent');
   if (alert.expires && alert.expires - nowMs < SOON_MS) ills.push('ending');
-  return { ills, ...said(ills, broken, noise) };
+  return { ills, ...said(ills, broken, noise, bornAt(alert)) };
 }
 
 function said(
   ills: Ill[],
   broken: ReturnType<typeof brokenOf>,
   noise: NoiseRow | undefined,
+  bornMs: number,
 ): { text: string; more?: string } {
   if (ills.includes('off')) return { text: 'off', more: 'tells nobody' };
   if (ills.includes('failing')) {
@@ -62,6 +70,7 @@ function said(
   if (ills.includes('noisy'))
     return { text: `noisy: ${noise?.opened ?? 0} of ${noise?.notifiedInApp} opened` };
   if (ills.includes('silent')) return { text: 'silent for 30 days' };
+  if (!noise?.fired) return { text: `nothing to tell since it was made, ${dayOf(bornMs)}` };
   return { text: 'delivers' };
 }
 

@@ -146,13 +146,15 @@ const unescaped = (text: string): string =>
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&');
 
+const PAGE_OF_OURS = /^https?:\/\/\S+\/#\/\S*$/; // in the text for readers without HTML
+
 function seenInMail(message: Json): Seen {
   const subject = textOf(message.subject);
   const [first = '', ...rest] = textOf(message.text).trim().split('\n');
-  const lines = first.trim() === subject ? rest : [first, ...rest];
+  const lines = (first.trim() === subject ? rest : [first, ...rest]).filter((line) => line.trim());
   return {
     title: subject,
-    lines: lines.filter((line) => line.trim()).map((line) => [{ text: line }]),
-    buttons: [],
+    lines: lines.filter((line) => !PAGE_OF_OURS.test(line.trim())).map((line) => [{ text: line }]),
+    buttons: lines.some((line) => PAGE_OF_OURS.test(line.trim())) ? ['Open in Tocsin'] : [],
   };
 }

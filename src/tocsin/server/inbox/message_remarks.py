@@ -88,14 +88,14 @@ def _remarks_on_addresses(channels: Collection[Channel], verified_channels: Coll
     for channel in sorted(unverified_channels, key=PREFERRED_CHANNELS.index):
         yield (
             f"No own address is verified for messages {phrase_of(channel)}, so none come. "
-            "`tocsin addresses` shows, sets and verifies it."
+            "You can set and verify one in your settings, under Channels."
         )
 
 
 def _disabled_text(name: str) -> str:
     return (
-        f"Of {_ABOUT[name]} you hear in the app; mails, chats and your webhook come only where another alert sends "
-        f"them, for the alert {name} is disabled. An administrator enables it: tocsin alerts enable {name}"
+        f"Of {_ABOUT[name]} you hear in the app only; mails, chats and your webhook come where another alert sends "
+        f"them. The alert {name} would send them all, and is off: an administrator can switch it on."
     )
 
 

@@ -1,6 +1,9 @@
 // Passwords that are made in the browser.
 import { describe, expect, it } from 'vitest';
+import type { ServerSetting } from '../src/api/admin';
 import { freshPassword } from '../src/pages/admin/passwords';
+import { isChosen, labelOf, valueText } from '../src/pages/admin/settings';
+import { sickOf } from '../src/pages/admin/sick';
 
 describe('a fresh password', () => {
   it('has 20 letters and digits in groups, and is never the same', () => {
@@ -9,4 +12,46 @@ describe('a fresh password', () => {
       expect(password).toMatch(/^([A-HJ-NP-Za-km-z2-9]{5}-){3}[A-HJ-NP-Za-km-z2-9]{5}$/);
     expect(new Set(made).size).toBe(50);
   });
+});
+
+describe('settings of the server', () => {
+  const setting: ServerSetting = {
+    name: 'egress_allow',
+    variable: 'TOCSIN_EGRESS_ALLOW',
+    value: ['10.0.0.0/8'],
+    origin: 'file',
+    default: [],
+    description: 'Private ranges webhooks may reach.',
+    isSecret: false,
+  };
+  it('are words, and found by all words of a search', () => {
+    expect(labelOf('worker_poll_s')).toBe('Worker poll (s)');
+    expect([null, true, [], ['a', 'b'], { a: 1 }, '', 0].map(valueText)).toEqual([
+      'not set',
+      'yes',
+      'none',
+      'a, b',
+      'a = 1',
+      'empty',
+      '0',
+    ]);
+    expect(isChosen(setting, 'WEBHOOKS 10.0', true)).toBe(true);
+    expect(isChosen(setting, 'webhooks mail', false)).toBe(false);
+    expect(isChosen({ ...setting, origin: 'default' }, '', true)).toBe(false);
+  });
+});
+
+it('destinations that do not deliver stand once, with why the newest message failed', () => {
+  const letter = (recipient: string, reason: string, updatedAt: number) => ({
+    id: `${recipient} ${updatedAt}`,
+    alert: { name: 'A' },
+    destination: { type: 'Email', category: 'Owners' },
+    recipient,
+    reason,
+    updatedAt,
+  });
+  expect(sickOf([letter('b', 'refused', 3), letter('a', 'x', 2), letter('b', 'y', 1)])).toMatchObject([
+    { name: 'b', reason: 'refused', count: 2 },
+    { name: 'a', count: 1 },
+  ]);
 });

@@ -112,6 +112,7 @@ from tocsin.server.routes.system import (
     rdf,
     retention,
     schemas,
+    server_settings,
     version,
 )
 from tocsin.settings import Settings
@@ -328,7 +329,7 @@ class StreamingServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-_OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention)
+_OF_THE_SYSTEM = (lag, consumers, connectors, catalogue_settings, retention, server_settings)
 _OF_FOLLOWERS = (followers, follows, follow_preferences, recommendations, team_follows, searches)
 _BY_LINK = (unsubscribe, mute_links, follow_links, acknowledge_links, answer_links, slack_interactions)
 _OF_EVERY_COLLECTION = (bulk, sheets, listing, history, context, watching, assets, crud, votes)

@@ -5,6 +5,7 @@ Next: ``server/app.py``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -65,6 +66,7 @@ from tocsin.store.eventlog.ingested import EventOrigins
 from tocsin.store.eventlog.lag_states import LagStates
 from tocsin.store.eventlog.lake_queries import RequestedQueries
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.delay_history import DelayHistory
 from tocsin.store.outbox.failing_rows import FailedRowSamples
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.status import DestinationStatuses
@@ -72,6 +74,7 @@ from tocsin.store.recipients.impact import Impact
 from tocsin.store.upkeep.erasure.requests import Erasures
 from tocsin.store.upkeep.health import Health
 from tocsin.store.upkeep.lag import ReaderLags, lag_limits
+from tocsin.store.upkeep.stored_settings import stored_names
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,7 @@ class LagParts:
     lags: ReaderLags
     states: LagStates
     limits: LagLimits
+    delays: DelayHistory
 
 
 @dataclass(frozen=True)
@@ -207,6 +211,8 @@ class Parts:
     lake_queries: RequestedQueries
     erasures: Erasures
     quotas: Quotas
+    read_stored_names: Callable[[], set[str]]
+    """Reads which settings the store keeps."""
 
 
 def build_parts(
@@ -256,6 +262,7 @@ def build_parts(
         lake_queries=RequestedQueries(engine),
         erasures=Erasures(engine),
         quotas=Quotas(engine),
+        read_stored_names=partial(stored_names, engine),
     )
 
 
@@ -316,7 +323,7 @@ def _lag_parts(engine: Engine, settings: Settings) -> LagParts:
         has_relay=settings.kafka_servers is not None or settings.pulsar_admin_url is not None,
         every_s=settings.event_lag_every_s,
     )
-    return LagParts(lags, LagStates(engine), _limits_of(settings))
+    return LagParts(lags, LagStates(engine), _limits_of(settings), DelayHistory(engine))
 
 
 def _limits_of(settings: Settings) -> LagLimits:

@@ -1,10 +1,11 @@
 // What administrators read and write: health, lag of the readers, dead letters, people, bots, retention, settings.
 import type { Reference } from '../words/references';
 import { read, write, type Page } from './collections';
+import type { components } from './schema';
 
 export type Health = {
   status: string;
-  problems: (string | { problem?: string; name?: string; text?: string; message?: string })[];
+  problems: { name: string; message: string }[];
   alertsWithFindings: number;
   logOffset: number;
 };
@@ -25,8 +26,13 @@ export type Lag = {
   logOffset: number;
   measuredAt: number;
   readers: Reader[];
-  missing: { reader: string; reason: string }[];
+  missing: string[];
 };
+export const SPANS = ['1h', '24h', '7d'] as const;
+export type Span = (typeof SPANS)[number];
+export type LagHistory = components['schemas']['LagHistory'];
+export type ServerSetting = components['schemas']['ServerSetting'];
+export type Quota = components['schemas']['Quotas']['quotas'][number];
 export type DeadLetter = {
   id: string;
   alert: { name: string };
@@ -83,6 +89,9 @@ export type Setting = { config_type: string; config_value: unknown };
 
 export const healthOf = (): Promise<Health> => read('healthcheck');
 export const lagOf = (): Promise<Lag> => read('events/lag');
+export const historyOf = (span: Span): Promise<LagHistory> => read('events/lag/history', { span });
+export const serverSettingsOf = (): Promise<Page<ServerSetting>> => read('system/server/settings');
+export const quotasOf = (): Promise<{ renewedAt: number; quotas: Quota[] }> => read('system/server/quotas');
 export const deadLettersOf = (): Promise<Page<DeadLetter>> => read('events/deliveries', { limit: 100 });
 export const peopleOf = (after: string, namePrefix: string, isGone = false): Promise<Page<Person>> =>
   read('users', {

@@ -46,6 +46,7 @@ from tocsin.server.http.json_schema import (
 from tocsin.server.http.retention_shapes import HOLD, READER
 from tocsin.server.lag import READER_LAG
 from tocsin.server.openapi.activity_schemas import ACTIVITY_ANSWERS
+from tocsin.server.openapi.administration_schemas import ADMINISTRATION_ANSWERS
 from tocsin.server.openapi.conversation_schemas import CONVERSATION_ANSWERS
 from tocsin.server.openapi.draft_schemas import DRAFT_ANSWERS
 from tocsin.server.openapi.suggestion_schemas import SUGGESTION_ANSWERS
@@ -459,6 +460,7 @@ ANSWERS: dict[str, Document] = {
     **SUGGESTION_ANSWERS,
     **DRAFT_ANSWERS,
     **ACTIVITY_ANSWERS,
+    **ADMINISTRATION_ANSWERS,
     "AlertIncidentWithTimeline": exact_object(
         {
             **schema_of(INCIDENT)["properties"],

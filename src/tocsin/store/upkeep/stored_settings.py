@@ -13,7 +13,7 @@ from sqlalchemy import Delete, Engine, delete, insert, select
 
 from tocsin.errors import WrongKey
 from tocsin.settings import Settings
-from tocsin.store.database.engine import reading, writing
+from tocsin.store.database.engine import fetch_rows, reading, writing
 from tocsin.store.database.tables import server_secret
 from tocsin.store.database.vault import SETTING_PREFIX, Vault, use_vault, vault_of
 
@@ -35,6 +35,13 @@ def remove_secret(engine: Engine, setting: str) -> bool:
     """Remove the stored value of a setting; return whether there was one."""
     with writing(engine) as connection:
         return bool(connection.execute(_removal_of(setting)).rowcount)
+
+
+def stored_names(engine: Engine) -> set[str]:
+    """Return the settings whose values are stored."""
+    names = {SETTING_PREFIX + name: name for name in STORED_SETTINGS}
+    query = select(server_secret.c.name).where(server_secret.c.name.in_(names))
+    return {names[name] for (name,) in fetch_rows(engine, query)}
 
 
 def with_stored_secrets(engine: Engine, settings: Settings) -> Settings:

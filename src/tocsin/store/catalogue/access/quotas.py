@@ -5,13 +5,31 @@ Next: ``server/alerts/hourly_counts.py``.
 
 from __future__ import annotations
 
-from sqlalchemy import Engine, and_, delete
+from typing import Any, NamedTuple
 
-from tocsin.store.database.engine import insert_into, writing
-from tocsin.store.database.tables import quota_use
+from sqlalchemy import Engine, Select, and_, delete, func, select
+
+from tocsin.store.database.alert_tables import alert_editor
+from tocsin.store.database.engine import fetch_rows, insert_into, writing
+from tocsin.store.database.tables import entity, quota_use
+
+ALERTS = "alerts"
+"""The quota of the alerts that there are of a person, whenever they were made."""
+
+MOST_PEOPLE = 20
+"""People who are named of one quota: those who used most."""
 
 _HOUR_MS = 3_600_000
 _AT = quota_use.c
+
+
+class QuotaUse(NamedTuple):
+    """How much of a quota a person has used, by FQN; ``user_fqn`` is None where they are gone."""
+
+    kind: str
+    user_id: str
+    user_fqn: str | None
+    used: int
 
 
 class Quotas:
@@ -43,3 +61,23 @@ class Quotas:
         was_taken = and_(_AT.user_id == user_id, _AT.kind == kind, _AT.hour == hour, _AT.used >= amount)
         with writing(self._engine) as connection:
             connection.execute(quota_use.update().where(was_taken).values(used=_AT.used - amount))
+
+    def uses(self, kind: str, *, now_ms: int) -> list[QuotaUse]:
+        """Return who has used most of a quota, in this hour or (``ALERTS``) in all; most first."""
+        query = _alerts_by_person() if kind == ALERTS else _used_in_hour(kind, now_ms // _HOUR_MS)
+        return [QuotaUse(kind, user_id, fqn, used) for user_id, fqn, used in fetch_rows(self._engine, query)]
+
+
+def _used_in_hour(kind: str, hour: int) -> Select[Any]:  # Any: the columns of a use
+    query = select(_AT.user_id, entity.c.fqn, _AT.used).outerjoin(entity, entity.c.id == _AT.user_id)
+    query = query.where(_AT.kind == kind, _AT.hour == hour, _AT.used > 0)
+    return query.order_by(_AT.used.desc(), _AT.user_id).limit(MOST_PEOPLE)
+
+
+def _alerts_by_person() -> Select[Any]:  # Any: the columns of a use
+    alert, of_creator, count = entity.alias("alert"), alert_editor.c, func.count()
+    counts = select(of_creator.user_id, count.label("used")).where(of_creator.is_creator)
+    counts = counts.join_from(alert_editor, alert, alert.c.id == of_creator.subscription_id).where(~alert.c.deleted)
+    most = counts.group_by(of_creator.user_id).order_by(count.desc(), of_creator.user_id).limit(MOST_PEOPLE).subquery()
+    query = select(most.c.user_id, entity.c.fqn, most.c.used).outerjoin(entity, entity.c.id == most.c.user_id)
+    return query.order_by(most.c.used.desc(), most.c.user_id)

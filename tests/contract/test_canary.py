@@ -184,6 +184,7 @@ WRITES = frozenset(
     PUT /tasks/{task_id}/suggestion/apply
     POST /dataQuality/testCases/testCaseResults/{fqn}
     POST /dataQuality/testSuites/basic
+    POST /events/deliveries/forget
     POST /events/deliveries/replays
     POST /events/subscriptions
     POST /events/subscriptions/backtest
@@ -470,6 +471,9 @@ _SHOWS: dict[str, Probe] = {
     "GET /events/subscriptions/{subscription_id}/logs": _alerts("/events/subscriptions/{id}/logs?limit=500"),
     "GET /events/subscriptions/listAllFailedEvents": _always("/events/subscriptions/listAllFailedEvents?limit=100"),
     "GET /events/subscriptions/noise": _always("/events/subscriptions/noise?limit=1000"),
+    "GET /events/subscriptions/{subscription_id}/destinationFigures": lambda aviary: (
+        f"/events/subscriptions/{one['id']}/destinationFigures" for one in aviary.open["events/subscriptions"]
+    ),
     "GET /events/subscriptions/{subscription_id}/noise": lambda aviary: (
         f"/events/subscriptions/{one['id']}/noise" for one in aviary.open["events/subscriptions"]
     ),

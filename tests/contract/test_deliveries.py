@@ -279,3 +279,44 @@ def test_messages_about_what_may_not_be_seen_are_not_there(
         assert ana.get(f"{PATH}/{letter_of_ana['id']}").status_code == 404
         assert ana.post(f"{PATH}/replays", json={"message": letter_of_ana["id"]}).status_code == 404
         assert [one["id"] for one in messages_of(administrator)] == [letter_of_ana["id"]]
+
+
+def test_forgotten_letters_are_none_and_say_who_wanted_that(
+    administrator: httpx.Client, ana: httpx.Client, letters: list[Json], outbox: Outbox
+) -> None:
+    first, second, third = (one["id"] for one in letters)
+    body = {"messages": [first, second], "reason": " the old hook is gone "}
+    assert ana.post(f"{PATH}/forget", json=body).status_code == 403
+    for wrong in ({**body, "reason": "  "}, {"reason": "x", "messages": []}, {**body, "messages": ["x"]}):
+        assert administrator.post(f"{PATH}/forget", json=wrong).status_code == 400
+    assert administrator.post(f"{PATH}/forget", json={**body, "messages": [str(uuid4())]}).status_code == 404
+    assert administrator.post(f"{PATH}/forget", json=body).json() == {"forgotten": 2}
+    assert administrator.post(f"{PATH}/forget", json=body).json() == {"forgotten": 0}
+    assert [one["id"] for one in messages_of(administrator)] == [third]
+    assert {one["id"] for one in messages_of(administrator, reason="forgotten")} == {first, second}
+    last = administrator.get(f"{PATH}/{first}").json()["attempts"][-1]
+    assert last["reason"] == "forgotten"
+    assert last["detail"].endswith(": the old hook is gone")
+    start_replay(administrator, message=first)
+    assert outbox.end(Delivered()) == 1
+    assert administrator.get(f"{PATH}/{first}").json()["status"] == "delivered"
+    answer = administrator.post(f"{PATH}/forget", json={**body, "messages": [first]})
+    assert (answer.status_code, "not given up" in answer.json()["message"]) == (409, True)
+
+
+def test_a_destination_says_what_it_sent_and_how_long_that_took(
+    administrator: httpx.Client, ana: httpx.Client, letters: list[Json], outbox: Outbox, sqlite_engine: Engine
+) -> None:
+    path = f"/events/subscriptions/{letters[0]['alert']['id']}/destinationFigures"
+    (figures,) = administrator.get(path).json()["data"]
+    assert (figures["sent"], figures["waiting"], figures["p95Seconds"]) == (0, 0, None)
+    table(administrator, "four")
+    table(administrator, "five")
+    notify_all(sqlite_engine)
+    assert administrator.get(path).json()["data"][0]["waiting"] == 2
+    assert outbox.end(Delivered()) == 2
+    (figures,) = administrator.get(path).json()["data"]
+    assert figures["destinationId"] == letters[0]["destination"]["id"]
+    assert (figures["sent"], figures["waiting"]) == (2, 0)
+    assert figures["p95Seconds"] > 1_000_000, "the worker of this test lives in the far future"
+    assert ana.get(path).status_code == 403

@@ -12,7 +12,7 @@ from tests.contract.test_inbox import CatalogueWriter
 from tests.serving import Json, Served
 
 from tocsin.model.address import MASK
-from tocsin.model.shown_settings import ShownSetting, names_in_file, shown_settings
+from tocsin.model.shown_settings import ShownSetting, names_in_file, settings_to_show
 from tocsin.settings import Settings
 from tocsin.store.upkeep.stored_settings import store_secret
 
@@ -48,21 +48,21 @@ def test_the_environment_wins_over_the_file_and_secrets_stay_hidden(
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    shown = _by_name(Settings(host="::1"), environment, names_in_file(tmp_path / "tocsin.toml"))
-    values = {name: (one.value, one.origin.value) for name, one in shown.items()}
+    by_name = _by_name(Settings(host="::1"), environment, names_in_file(tmp_path / "tocsin.toml"))
+    values = {name: (one.value, one.origin.value) for name, one in by_name.items()}
     assert values["port"] == (2, "environment")
     assert values["smtp_host"] == ("mail.example", "file")
     assert values["host"] == ("::1", "start")
     assert values["database_url"] == (f"postgresql+psycopg://ann:{MASK}@db/tocsin", "environment")
-    assert "opensesame" not in str(shown)
+    assert "opensesame" not in str(by_name)
     (tmp_path / "tocsin.toml").write_text("no TOML [")
     assert names_in_file(tmp_path / "tocsin.toml") == set()
     assert _by_name(Settings.model_construct(secrets_key=SecretStr("k")), {}, set())["secrets_key"].is_secret
 
 
 def _by_name(settings: Settings, environment: dict[str, str], in_file: set[str]) -> dict[str, ShownSetting]:
-    shown = shown_settings(settings, environment=environment, in_file=in_file, in_store=())
-    return {one.name: one for one in shown}
+    shown_list = settings_to_show(settings, environment=environment, in_file=in_file, in_store=())
+    return {one.name: one for one in shown_list}
 
 
 def test_quotas_say_who_has_used_how_much(served: Served, administrator: httpx.Client) -> None:

@@ -460,6 +460,7 @@ NO_ASSET: frozenset[str] = frozenset(
         "POST /notificationTemplates/render",
         "POST /notificationTemplates/send",
         "POST /notificationTemplates/validate",
+        "POST /events/deliveries/forget",
         "POST /events/deliveries/replays",
         "DELETE /events/deliveries/replays/{replay_id}",
         "PUT /notificationTemplates/name/{fqn}/reset",

@@ -78,6 +78,23 @@ def show(message: MessageId, *, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def forget(
+    messages: Annotated[list[str], typer.Argument(help="Ids of the messages, as tocsin deliveries list shows them.")],
+    *,
+    reason: Annotated[str, typer.Option(help="Why nobody needs them; their histories show it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Let dead letters be none any more: they are listed only for --reason forgotten, and can still be replayed.
+
+    Examples
+    tocsin deliveries forget 68c0dd82-2638-5189-aa4f-9e2d38289c83 --reason "the old hook is gone"
+    """
+    with Client() as client:
+        result = client.forget_dead_letters(messages, reason)
+    show_text(f"{count_text(result['forgotten'], 'message')} forgotten.", answer=result, as_json=as_json)
+
+
+@app.command()
 def replay(
     message: Annotated[
         str | None, typer.Argument(help="Id of one message. Default: those that the options say.")

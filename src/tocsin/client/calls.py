@@ -278,6 +278,12 @@ def delivery(message_id: str) -> ApiCall[Document]:
     return ApiCall("GET", f"{_DELIVERIES}/{_quote(message_id)}", read_document)
 
 
+def forget_dead_letters(message_ids: Sequence[str], reason: str) -> ApiCall[Document]:
+    """Let dead letters be none any more; the reason stands in their histories, and they can still be replayed."""
+    body = {"messages": list(message_ids), "reason": reason}
+    return ApiCall("POST", f"{_DELIVERIES}/forget", read_document, body=body)
+
+
 def start_replay(**selection: str | bool) -> ApiCall[Document]:
     """Send dead letters again; return the replay, whose ``progress`` ``get_replay`` tells.
 

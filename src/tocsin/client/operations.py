@@ -271,6 +271,7 @@ class _Operations:
     dead_letters = _listing(calls.dead_letters)
     delivery = _operation(calls.delivery)
     render_template = _operation(calls.render_template)
+    forget_dead_letters = _operation(calls.forget_dead_letters)
     start_replay = _operation(calls.start_replay)
     get_replay = _operation(calls.get_replay)
     cancel_replay = _operation(calls.cancel_replay)

@@ -61,16 +61,18 @@ class OutcomeReason(StrEnum):
     MUTED = "muted"
     HANDLED = "handled"
     HELD = "held"
+    FORGOTTEN = "forgotten"
     INTERNAL_ERROR = "internalError"
 
 
 SUPPRESSED = frozenset(
     {OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW, OutcomeReason.MUTED}
-    | {OutcomeReason.HANDLED, OutcomeReason.HELD}
+    | {OutcomeReason.HANDLED, OutcomeReason.HELD, OutcomeReason.FORGOTTEN}
 )
 """Reasons for which nothing is sent on purpose: they say nothing about the destination, and make no dead letter.
 
-What is ``held`` is sent later; that is no attempt, and not recorded as one.
+What is ``held`` is sent later; that is no attempt, and not recorded as one. A dead letter that a person has
+``forgotten`` is none any more; the attempt of that reason says who, and why.
 """
 
 

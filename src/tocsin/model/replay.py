@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
 
+from pydantic import Field, StringConstraints
+
+from tocsin.model.entity import WireModel
 from tocsin.model.message import Entry, MessageStatus
 
 
@@ -57,6 +62,13 @@ class DeadLetter:
     detail: str | None
     notification_count: int = 0
     entries: tuple[Entry, ...] = ()
+
+
+class ForgetRequest(WireModel):
+    """Which dead letters are to be none any more, and why."""
+
+    messages: Annotated[list[UUID], Field(min_length=1, max_length=100)]
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 
 @dataclass(frozen=True)

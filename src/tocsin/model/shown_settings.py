@@ -53,7 +53,7 @@ class ShownSetting:
         return f"{PREFIX}{self.name.upper()}"
 
 
-def shown_settings(
+def settings_to_show(
     settings: Settings, *, environment: Mapping[str, str], in_file: Collection[str], in_store: Collection[str]
 ) -> list[ShownSetting]:
     """Return all settings as they are shown, in the order of the settings.
@@ -61,7 +61,7 @@ def shown_settings(
     ``in_file``: names in the TOML file; ``in_store``: names of secrets that the store keeps.
     """
     variables = {name.upper() for name in environment}
-    shown: list[ShownSetting] = []
+    answer: list[ShownSetting] = []
     for name, field in Settings.model_fields.items():
         value = getattr(settings, name)
         default = field.get_default(call_default_factory=True, validated_data={})
@@ -75,8 +75,8 @@ def shown_settings(
             origin = SettingOrigin.START if name in settings.model_fields_set else SettingOrigin.DEFAULT
         is_secret = "SecretStr" in str(field.annotation)
         shown_value, shown_default = masked_value(value), masked_value(default)
-        shown.append(ShownSetting(name, shown_value, origin, shown_default, field.description or "", is_secret))
-    return shown
+        answer.append(ShownSetting(name, shown_value, origin, shown_default, field.description or "", is_secret))
+    return answer
 
 
 def names_in_file(path: Path) -> set[str]:

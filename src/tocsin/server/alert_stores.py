@@ -27,6 +27,7 @@ from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.current_state import CurrentStates
 from tocsin.store.outbox.dead_letters import DeadLetters
 from tocsin.store.outbox.deliveries import AlertDeliveries
+from tocsin.store.outbox.destination_figures import FiguresOfDestinations
 from tocsin.store.outbox.failure_messages import FailureMessages
 from tocsin.store.outbox.firings import Firings
 from tocsin.store.outbox.health_summaries import HealthSummaries
@@ -105,6 +106,7 @@ class AlertStores:
         self.idle_follows = IdleFollows(engine)
         self.health_summaries = HealthSummaries(engine, self.permitted.permission_cache)
         self.notice_texts = NoticeTexts(engine, self.permitted.permission_cache, base_url=base_url)
+        self.figures_of_destinations = FiguresOfDestinations(engine)
         self.retention = RetentionOverview(engine)
         self.unsubscribe_key = unsubscribe_key(People(engine))
         self._engine = engine

@@ -63,6 +63,16 @@ export const destinationsOf = async (id: string): Promise<DestinationStatus[]> =
   return (page?.data ?? []) as DestinationStatus[];
 };
 
+export type DestinationFigures = components['schemas']['DestinationFigures']['data'][number];
+export const figuresOf = async (id: string): Promise<DestinationFigures[]> =>
+  (
+    await dataOf(
+      api.GET('/api/v1/events/subscriptions/{subscription_id}/destinationFigures', {
+        params: { path: { subscription_id: id } },
+      }),
+    )
+  ).data;
+
 /** Send what waits for a destination that is paused or stopped. */
 export const resume = (id: string, destinationId: string) =>
   api.PUT('/api/v1/events/subscriptions/{subscription_id}/status/{destination_id}', {

@@ -42,10 +42,22 @@ export type Delivery = DeadLetter & {
 type Page = { data: DeadLetter[]; paging: { after?: string } };
 
 /** Return a page of dead letters, the newest first; of one alert, by its name, or of all. */
-export const deadLetters = (alert: string | undefined, after = '', limit = 30): Promise<Page> =>
+export const deadLetters = (
+  alert: string | undefined,
+  after = '',
+  limit = 30,
+  reason?: 'forgotten',
+): Promise<Page> =>
   dataOf(
     api.GET('/api/v1/events/deliveries', {
-      params: { query: { limit, ...(alert ? { alert } : {}), ...(after ? { after } : {}) } },
+      params: {
+        query: {
+          limit,
+          ...(alert ? { alert } : {}),
+          ...(after ? { after } : {}),
+          ...(reason ? { reason } : {}),
+        },
+      },
     }),
   ) as unknown as Promise<Page>;
 
@@ -57,6 +69,10 @@ export const read = (id: string): Promise<Delivery> =>
 /** Send a dead letter again, behind what is due. */
 export const replay = (message: string): Promise<Replay> =>
   dataOf(api.POST('/api/v1/events/deliveries/replays', { body: { message } })) as Promise<Replay>;
+
+/** Let dead letters be none any more; their histories say who wanted that, and why. */
+export const forget = (messages: string[], reason: string) =>
+  dataOf(api.POST('/api/v1/events/deliveries/forget', { body: { messages, reason } }));
 
 export const replayOf = (id: string): Promise<Replay> =>
   dataOf(

@@ -55,6 +55,7 @@ const REASONS: Readonly<Record<string, string>> = {
   mayNotView: 'may not be viewed',
   muted: 'muted',
   handled: 'was handled meanwhile',
+  forgotten: 'was forgotten',
   held: 'waits for the end of quiet hours',
   internalError: 'Tocsin failed',
 };

@@ -203,9 +203,9 @@ def letters_json(letters: Sequence[DeadLetter], caller: Caller) -> list[Document
 
 
 def attempts_json(message_id: str, caller: Caller) -> list[Document]:
-    """Return all attempts at a message; receivers' answers are for administrators."""
-    is_admin = caller.actor.is_admin
-    return [attempt_json(one, shows_answers=is_admin) for one in caller.parts.alert_stores.records.attempts(message_id)]
+    """Return all attempts at a message; receivers' answers are for administrators, why it was forgotten for all."""
+    is_admin, attempts = caller.actor.is_admin, caller.parts.alert_stores.records.attempts(message_id)
+    return [attempt_json(one, shows_answers=is_admin or one.reason == OutcomeReason.FORGOTTEN) for one in attempts]
 
 
 def rehearsed_dispatch(letter: DeadLetter, caller: Caller) -> tuple[Dispatch, Destination] | str:

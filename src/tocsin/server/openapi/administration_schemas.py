@@ -22,6 +22,7 @@ from tocsin.server.http.json_schema import (
 )
 from tocsin.store.catalogue.access.quotas import QuotaUse
 from tocsin.store.outbox.delay_history import DelayPeriod
+from tocsin.store.outbox.destination_figures import DestinationFigures
 
 SERVER_SETTING: Shape[ShownSetting] = {
     "name": (TEXT, lambda setting: setting.name),
@@ -57,6 +58,14 @@ DELAY_PERIOD: Shape[DelayPeriod] = {
 }
 """A period, and how long its notifications took from the event to the bell."""
 
+DESTINATION_FIGURES: Shape[DestinationFigures] = {
+    "destinationId": (ID, lambda figures: figures.destination_id),
+    "sent": (COUNT, lambda figures: figures.sent_count),
+    "waiting": (COUNT, lambda figures: figures.waiting_count),
+    "p95Seconds": (nullable(NUMBER), lambda figures: figures.p95_s),
+}
+"""How a destination of an alert fares; the seconds count from the event, or from when it was planned to go."""
+
 ADMINISTRATION_ANSWERS: dict[str, Document] = {
     "ServerSetting": schema_of(SERVER_SETTING),
     "Quotas": exact_object(
@@ -67,6 +76,8 @@ ADMINISTRATION_ANSWERS: dict[str, Document] = {
             ),
         }
     ),
+    "DestinationFigures": exact_object({"data": array(schema_of(DESTINATION_FIGURES))}),
+    "ForgottenMessages": exact_object({"forgotten": COUNT}),
     "LagHistory": exact_object({"measuredAt": TIME, "lengthMs": COUNT, "periods": array(schema_of(DELAY_PERIOD))}),
 }
 """What administrators are answered."""

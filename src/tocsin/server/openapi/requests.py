@@ -29,6 +29,7 @@ from tocsin.model.next_digest import NextDigest
 from tocsin.model.own_address import AddressCode, OwnAddressRequest
 from tocsin.model.preferences import DefaultPreferences, Preferences
 from tocsin.model.preferred_month import PreferredMonth
+from tocsin.model.replay import ForgetRequest
 from tocsin.model.retention import PRESETS, LegalHoldRequest, RetentionSettings
 from tocsin.model.saved_search import SearchFollow, SearchRequest
 from tocsin.model.subscription import BATCH_BY_ENTITY_TYPE, AlertType, Channel
@@ -104,6 +105,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     EffectivePreferences,
     PreferredMonth,
     RetentionSettings,
+    ForgetRequest,
     LegalHoldRequest,
     ConsumerRequest,
     PositionRequest,

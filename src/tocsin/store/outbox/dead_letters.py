@@ -6,16 +6,17 @@ Their order is that in which they were given up, newest first. Next: ``store/out
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, insert, select, tuple_
 
-from tocsin.model.message import SUPPRESSED, CarriedEvent, Entry, Message, MessageStatus
+from tocsin.errors import Conflict
+from tocsin.model.message import SUPPRESSED, CarriedEvent, Entry, Message, MessageStatus, OutcomeReason
 from tocsin.model.notification import parse_reasons
 from tocsin.model.replay import DeadLetter, Selection
-from tocsin.store.database.engine import reading
+from tocsin.store.database.engine import reading, writing
 from tocsin.store.database.page_bytes import BoundedList
 from tocsin.store.database.snapshots import EVENT_TEXT, Texts
 from tocsin.store.database.tables import GIVEN_UP_MESSAGE, attempt, change_event, message, notification
@@ -23,6 +24,7 @@ from tocsin.store.database.tables import GIVEN_UP_MESSAGE, attempt, change_event
 SHOWN_ENTRIES = 5
 """Notifications that are read of each dead letter of a page."""
 
+_GIVEN_UP = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 _OWN = "id subscription_id destination_id channel target status attempt_count created_at_ms updated_at_ms".split()
 IS_LAST = and_(attempt.c.message_id == message.c.id, attempt.c.number == message.c.attempt_count)
 """Whether an attempt is the last one at its message."""
@@ -52,6 +54,31 @@ class DeadLetters:
             letter_rows = connection.execute(query.order_by(*(one.desc() for one in order)).limit(limit)).all()
             return BoundedList(_with_notifications(connection, [_letter(row) for row in letter_rows]))
 
+    def forget(self, message_ids: Collection[str], *, because: str, now_ms: int) -> int:
+        """Let these be dead letters no more; ``because`` says who wants that, and why. Return how many were some.
+
+        Each gets an attempt that was none, so that their histories say it; a replay can still send them.
+
+        Raises
+        ------
+        Conflict : a message is not given up; nothing is forgotten then
+        """
+        row = message.c
+        query = select(row.id, row.attempt_count, row.status, attempt.c.reason).select_from(message)
+        query = query.outerjoin(attempt, IS_LAST).where(row.id.in_(sorted(set(message_ids))))
+        with writing(self._engine) as connection:
+            letter_rows = connection.execute(query.with_for_update(of=message)).all()
+            for letter in letter_rows:
+                if letter.status not in _GIVEN_UP:
+                    raise Conflict(f"Message {letter.id} is not given up: its status is {letter.status}.")
+            dead_rows = [letter for letter in letter_rows if letter.reason not in SUPPRESSED]
+            if dead_rows:
+                connection.execute(insert(attempt), [_last_attempt_of(letter, because, now_ms) for letter in dead_rows])
+                ids = [letter.id for letter in dead_rows]
+                addition = message.update().where(row.id.in_(ids)).values(attempt_count=row.attempt_count + 1)
+                connection.execute(addition)
+        return len(dead_rows)
+
     def find(self, message_id: str) -> DeadLetter | None:
         """Return the message of that id, whatever its status."""
         with reading(self._engine) as connection:
@@ -64,6 +91,18 @@ class DeadLetters:
         with reading(self._engine) as connection:
             row = connection.execute(select(*columns).where(message.c.id == message_id)).first()
             return None if row is None else Message(**row._mapping)
+
+
+def _last_attempt_of(letter: Any, because: str, now_ms: int) -> dict[str, object]:  # Any: SQLAlchemy's row
+    return {
+        "message_id": letter.id,
+        "number": letter.attempt_count + 1,
+        "started_at_ms": now_ms,
+        "duration_ms": 0,
+        "outcome": "rejected",
+        "reason": OutcomeReason.FORGOTTEN.value,
+        "detail": because,
+    }
 
 
 def conditions_of(selection: Selection) -> list[ColumnElement[bool]]:

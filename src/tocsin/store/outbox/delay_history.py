@@ -61,9 +61,9 @@ class DelayHistory:
     def _period(self, connection: Connection, times: tuple[int, int], offsets: tuple[int, int]) -> DelayPeriod:
         start, stop = offsets
         delays = self._delays(connection, start, stop) if stop > start else []
-        given_up = select(message.c.id).where(GIVEN_UP_MESSAGE, message.c.updated_at_ms >= times[0])
-        given_up = given_up.where(message.c.updated_at_ms < times[1]).limit(MOST_GIVEN_UP)
-        given_up_count = int(connection.execute(select(func.count()).select_from(given_up.subquery())).scalar_one())
+        dead_query = select(message.c.id).where(GIVEN_UP_MESSAGE, message.c.updated_at_ms >= times[0])
+        dead_query = dead_query.where(message.c.updated_at_ms < times[1]).limit(MOST_GIVEN_UP)
+        given_up_count = int(connection.execute(select(func.count()).select_from(dead_query.subquery())).scalar_one())
         median_s, p95_s = quantile(delays, 0.5), quantile(delays, 0.95)
         return DelayPeriod(times[0], stop - start, len(delays), median_s, p95_s, given_up_count)
 

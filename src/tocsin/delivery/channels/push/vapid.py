@@ -7,6 +7,7 @@ subscribe, so a new key ends all subscriptions. Source: RFC 8292. Next: ``delive
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from cryptography.hazmat.primitives.asymmetric.ec import (
     SECP256R1,
@@ -59,9 +60,13 @@ class Vapid:
     def authorization(self, endpoint: URL, *, now_ms: int) -> str:
         """Return the header ``Authorization`` of a request to an endpoint; it holds for its push service alone."""
         claims = {"aud": str(endpoint.origin()), "exp": now_ms // 1000 + _LIFETIME_S, "sub": self.contact}
-        pem = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        token = jwt.encode({"alg": _ALGORITHM, "typ": "JWT"}, claims, ECKey.import_key(pem), [_ALGORITHM])
+        token = jwt.encode({"alg": _ALGORITHM, "typ": "JWT"}, claims, self._signing_key, [_ALGORITHM])
         return f"vapid t={token}, k={self.public_key}"
+
+    @cached_property
+    def _signing_key(self) -> ECKey:
+        """The key as the library of tokens has it, imported once for all messages."""
+        return ECKey.import_key(self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
 def new_vapid_key() -> str:

@@ -17,13 +17,14 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import MessageStatus
-from tocsin.model.replay import DeadLetter, Replay, ReplayState, Selection
+from tocsin.model.replay import DeadLetter, ForgetRequest, Replay, ReplayState, Selection
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts import dead_letters
 from tocsin.server.alerts.hourly_counts import count_repeated
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.body_values import parse_id, value_in
+from tocsin.server.http.errors import parse_as
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer, list_answer
@@ -91,6 +92,21 @@ def start_replay(body: DocumentBody, caller: Asked) -> Response:
         202,
         {"Location": f"{caller.root}/api/v1{router.prefix}/replays/{started.id}"},
     )
+
+
+@router.post("/forget", openapi_extra=answers("ForgottenMessages", reads="ForgetRequest"))
+def forget_dead_letters(body: DocumentBody, caller: Asked) -> Response:
+    """Let dead letters be none any more (``messages``, at most 100 ids), for a ``reason`` that their histories show.
+
+    They are listed by the reason `forgotten` from then on, and can still be replayed.
+    """
+    require(caller, Operation.VIEW_BASIC, ROW)
+    request = parse_as(ForgetRequest, body)
+    letters = [dead_letters.found_letter(str(one), caller) for one in request.messages]
+    because = f"{caller.actor.name}: {request.reason}"
+    now_ms = caller.parts.clock.now_ms()
+    count = caller.parts.alert_stores.dead_letters.forget([one.id for one in letters], because=because, now_ms=now_ms)
+    return answer({"forgotten": count})
 
 
 @router.get("/replays", openapi_extra=answers("ReplayPage"))

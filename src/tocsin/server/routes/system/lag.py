@@ -51,8 +51,8 @@ def read_lag_history(
     count, length_ms = _SPANS[span]
     now_ms = caller.parts.clock.now_ms()
     periods = caller.parts.lag.delays.periods(count, length_ms=length_ms, now_ms=now_ms)
-    shown = [json_of(DELAY_PERIOD, period) for period in periods]
-    return answer({"measuredAt": now_ms, "lengthMs": length_ms, "periods": shown})
+    history = [json_of(DELAY_PERIOD, period) for period in periods]
+    return answer({"measuredAt": now_ms, "lengthMs": length_ms, "periods": history})
 
 
 @metrics_router.get("/metrics")

@@ -13,7 +13,7 @@ from fastapi import Response
 
 from tocsin.errors import Forbidden
 from tocsin.model.entity import Document
-from tocsin.model.shown_settings import names_in_file, shown_settings
+from tocsin.model.shown_settings import names_in_file, settings_to_show
 from tocsin.server.http.answer_shapes import json_of
 from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.administration_schemas import QUOTA_USE, SERVER_SETTING
@@ -42,13 +42,13 @@ def read_server_settings(caller: Asked) -> Response:
     or `start`, which the command that started the process sets.
     """
     _check_administrator(caller)
-    shown = shown_settings(
+    settings = settings_to_show(
         caller.parts.settings,
         environment=os.environ,
         in_file=names_in_file(Path(str(Settings.model_config["toml_file"]))),
         in_store=caller.parts.read_stored_names(),
     )
-    return list_answer([json_of(SERVER_SETTING, setting) for setting in shown])
+    return list_answer([json_of(SERVER_SETTING, setting) for setting in settings])
 
 
 @router.get("/quotas", openapi_extra=answers("Quotas"))

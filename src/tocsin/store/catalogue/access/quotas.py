@@ -5,7 +5,7 @@ Next: ``server/alerts/hourly_counts.py``.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Engine, Select, and_, delete, func, select
 
@@ -68,16 +68,20 @@ class Quotas:
         return [QuotaUse(kind, user_id, fqn, used) for user_id, fqn, used in fetch_rows(self._engine, query)]
 
 
-def _used_in_hour(kind: str, hour: int) -> Select[Any]:  # Any: the columns of a use
+def _used_in_hour(kind: str, hour: int) -> Select[str, str | None, int]:
     query = select(_AT.user_id, entity.c.fqn, _AT.used).outerjoin(entity, entity.c.id == _AT.user_id)
     query = query.where(_AT.kind == kind, _AT.hour == hour, _AT.used > 0)
     return query.order_by(_AT.used.desc(), _AT.user_id).limit(MOST_PEOPLE)
 
 
-def _alerts_by_person() -> Select[Any]:  # Any: the columns of a use
+def _alerts_by_person() -> Select[str, str | None, int]:
     alert, of_creator, count = entity.alias("alert"), alert_editor.c, func.count()
     counts = select(of_creator.user_id, count.label("used")).where(of_creator.is_creator)
     counts = counts.join_from(alert_editor, alert, alert.c.id == of_creator.subscription_id).where(~alert.c.deleted)
-    most = counts.group_by(of_creator.user_id).order_by(count.desc(), of_creator.user_id).limit(MOST_PEOPLE).subquery()
-    query = select(most.c.user_id, entity.c.fqn, most.c.used).outerjoin(entity, entity.c.id == most.c.user_id)
-    return query.order_by(most.c.used.desc(), most.c.user_id)
+    top_counts = (
+        counts.group_by(of_creator.user_id).order_by(count.desc(), of_creator.user_id).limit(MOST_PEOPLE).subquery()
+    )
+    query = select(top_counts.c.user_id, entity.c.fqn, top_counts.c.used).outerjoin(
+        entity, entity.c.id == top_counts.c.user_id
+    )
+    return query.order_by(top_counts.c.used.desc(), top_counts.c.user_id)

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine, select, text, update
+from sqlalchemy import Engine, delete, insert, select, text, update
 from tests.company import SmallCompany
 from tests.conftest import KEY
 from tests.drafts import draft, notification_due_at_once
@@ -25,6 +25,7 @@ from tocsin.model.notification_draft import head_of
 from tocsin.settings import Settings
 from tocsin.store.catalogue.entities.catalogue import SqlCatalogue
 from tocsin.store.database.engine import open_engine
+from tocsin.store.database.people_tables import issued_token, push_browser
 from tocsin.store.database.tables import message
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
@@ -172,6 +173,28 @@ def test_messages_that_were_claimed_are_free_again(store_engine: Engine, setting
         claimed = connection.execute(select(message.c.status, message.c.lease_owner)).all()
     assert [tuple(one) for one in claimed] == [("pending", None)]
     assert Sessions(store_engine).all() == []
+
+
+def test_no_session_and_no_browser_comes_back_and_tokens_of_programs_stay(
+    store_engine: Engine, settings: Settings, folder: Path
+) -> None:
+    kinds = ["session", "browser", "embed", "logIn", "personal", "bot", "feed"]
+    tokens = [
+        {"id": f"00000000-0000-0000-0000-00000000000{index}", "user_id": "u", "kind": kind, "issued_at_ms": 1}
+        for index, kind in enumerate(kinds)
+    ]
+    browser = {"session_id": tokens[1]["id"], "user_id": "u", "sealed": "{}", "since_ms": 1}
+    with store_engine.begin() as connection:
+        connection.execute(insert(issued_token), tokens)
+        connection.execute(insert(push_browser), browser)
+    make_backup(store_engine, settings, folder)
+    with store_engine.begin() as connection:  # logged out, and off, after the backup
+        connection.execute(delete(issued_token))
+        connection.execute(delete(push_browser))
+    put_back(store_engine, settings, folder)
+    with store_engine.connect() as connection:
+        assert set(connection.execute(select(issued_token.c.kind)).scalars()) == {"personal", "bot", "feed"}
+        assert connection.execute(select(push_browser.c.session_id)).all() == []
 
 
 @pytest.mark.soak_on_postgresql

@@ -1,8 +1,8 @@
 """Restore of a backup: it is verified as a whole, replaces the store, and resets what depends on the store.
 
 Events that had no notifications yet get them afterwards; what was sent after the backup may be sent again, with the
-same ids. Claimed messages are released. Checkpoints are removed: the pipeline starts after the progress recorded in
-the store.
+same ids. Claimed messages are released, sessions ended. Checkpoints are removed: the pipeline starts after the
+progress recorded in the store.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Engine, delete, update
+from sqlalchemy import Connection, Engine, delete, update
 
 from tocsin.clock import Clock, to_datetime
 from tocsin.errors import Conflict, InvalidInput
@@ -19,7 +19,9 @@ from tocsin.lake_files.address import copy_segment, lake_files_of
 from tocsin.lake_files.folder import FolderFiles
 from tocsin.private_files import private_folder
 from tocsin.settings import Settings
+from tocsin.store.catalogue.people.tokens import LOG_IN_KINDS, TokenKind
 from tocsin.store.database.engine import open_engine, reading, writing
+from tocsin.store.database.people_tables import issued_token, push_browser
 from tocsin.store.database.schema import is_known, migrate
 from tocsin.store.database.tables import message, worker_session
 from tocsin.store.database.vault import KEY_FILE
@@ -127,11 +129,22 @@ def _put_lake(folder: Path, settings: Settings) -> None:
             copy_segment(segment_id, copy, lake)
 
 
+def _end_sessions(connection: Connection) -> None:
+    """End all sessions, and let no browser take push messages: which of them had ended since, nobody knows any more.
+
+    Tokens that people and bots made for programs stay, as those of the backup.
+    """
+    kinds = [kind.value for kind in (*LOG_IN_KINDS, TokenKind.EMBED, TokenKind.LOG_IN)]
+    connection.execute(delete(issued_token).where(issued_token.c.kind.in_(kinds)))
+    connection.execute(delete(push_browser))
+
+
 def _settle(engine: Engine, settings: Settings) -> None:
     """Remove from the store, and from the files next to it, all traces of the time after the backup."""
     with writing(engine) as connection:
         connection.execute(delete(worker_session))  # what they had claimed is free again
         connection.execute(update(message).where(message.c.lease_owner.is_not(None)).values(lease_owner=None))
+        _end_sessions(connection)
         keep_only(connection, lake_files_of(settings).is_complete)
     for checkpoint in settings.checkpoint_dir().glob("*/"):
         shutil.rmtree(checkpoint)

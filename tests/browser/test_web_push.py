@@ -7,13 +7,14 @@ worker is the real one, and gets its message through the protocol of the browser
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from playwright.sync_api import Browser, Page, Worker, expect
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 from tests.browser.stories import alice, tell
 from tests.push_reader import push_browser
 from tests.serving import Served, running_server, server_settings, warehouse
@@ -23,6 +24,7 @@ from tests.unit.delivery.events import dispatch
 from tocsin.delivery.channels.push.render import render_push
 from tocsin.delivery.dispatch import Dispatch
 from tocsin.store.catalogue.people.push_browsers import PushBrowsers
+from tocsin.store.database.tables import notification
 
 pytestmark = pytest.mark.browser
 
@@ -89,6 +91,15 @@ def test_a_browser_takes_messages_and_a_click_on_one_opens_what_it_tells_of(
     worker.evaluate(_CLICK)
     expect(page.get_by_role("heading", name="shipments").first).to_be_visible()
     assert "/inbox/" in page.url and len(page.context.pages) == 1, "the tab that was open"
+
+    expect(page).not_to_have_url(re.compile("event="))
+    with sqlite_engine.begin() as connection:
+        connection.execute(delete(notification))
+    event_id = newest_of(server, user_id).entries[0].event.id
+    deliver(page, render_push(newest_of(server, user_id), base_url=server.url))
+    expect_shown(worker, "shipments: 1 change")
+    worker.evaluate(_CLICK)
+    expect(page).to_have_url(f"{server.url}/events/{event_id}")
 
     page.goto("/alerts/new")
     channels = page.get_by_label("By which channel").first

@@ -18,19 +18,21 @@ from tocsin.model.subscription import Channel
 def render_push(dispatch: Dispatch, *, base_url: str) -> bytes:
     """Return the JSON that the service worker shows: ``title``, ``url``, and the ``tag`` of a repeated message.
 
-    Its address is that of the newest change in the inbox of its person, or the inbox if it is about several assets.
+    Its address is that of the newest change in the inbox of its person, or the inbox if it is about several assets. It
+    names the event, too, which is shown where the inbox has nothing: the person may want these over no bell.
     """
     entries = dispatch.entries
     assets = (asset_of(entry.event) for entry in entries)
     names = {asset.entity_id: asset.name[:HEADLINE_LIMIT] for asset in assets}
     count = f"{len(entries):,} {'change' if len(entries) == 1 else 'changes'}"
     title = f"{next(iter(names.values()))}: {count}" if len(names) == 1 else f"{count} of {len(names):,} assets"
-    place = f"/inbox/{_newest_in_inbox(dispatch)}" if len(names) == 1 else "/inbox"
+    place = _place_of_newest(dispatch) if len(names) == 1 else "/inbox"
     return orjson.dumps({"title": title, "url": f"{base_url}{place}", "tag": dispatch.message.id})
 
 
-def _newest_in_inbox(dispatch: Dispatch) -> str:
-    """Return the id that the newest of these changes has in the inbox of the person."""
+def _place_of_newest(dispatch: Dispatch) -> str:
+    """Return the place of the newest of these changes in the inbox of the person."""
     newest = max(dispatch.entries, key=lambda entry: entry.log_offset)
     bell = Channel.ACTIVITY_FEED.value
-    return ORDERED_IDS.of(newest.log_offset, newest.carried.id, bell, dispatch.message.target)
+    in_inbox = ORDERED_IDS.of(newest.log_offset, newest.carried.id, bell, dispatch.message.target)
+    return f"/inbox/{in_inbox}?event={newest.carried.id}"

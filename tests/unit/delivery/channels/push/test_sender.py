@@ -62,7 +62,7 @@ async def test_each_browser_reads_which_asset_changed_and_no_value() -> None:
     for host, key in keys.items():
         request = service.requests[host]
         message = json.loads(read_push(request.payload, key))
-        url = f"https://tocsin.example.com/inbox/{IN_INBOX}"
+        url = f"https://tocsin.example.com/inbox/{IN_INBOX}?event=0199c6f2-7c00-7000-8000-000000000001"
         assert message == {"title": "orders: 1 change", "url": url, "tag": MESSAGE_ID}
         assert b"orders" not in request.payload
         assert request.headers["Authorization"].startswith("vapid t=")

@@ -23,13 +23,13 @@ PATCH = {"Content-Type": "application/json-patch+json"}
 
 
 def index_all(engine: Engine) -> None:
-    """Bring the index up to date as the pipeline does."""
-    for logged in EventLog(engine).read(0, 10_000):
-        event = logged.event
-        if event.entity_type not in ENTITY_TYPES:
-            continue  # a thread
-        entry = entry_of(event.entity_type, event.entity or {}, log_offset=logged.offset)
-        SearchWrites(engine).put([entry])
+    """Bring the index up to date as the pipeline does: with the newest entry of each entity."""
+    newest_entries = {
+        logged.event.entity_id: entry_of(logged.event.entity_type, logged.event.entity or {}, log_offset=logged.offset)
+        for logged in EventLog(engine).read(0, 10_000)
+        if logged.event.entity_type in ENTITY_TYPES  # not a thread
+    }
+    SearchWrites(engine).put(list(newest_entries.values()))
 
 
 @pytest.fixture

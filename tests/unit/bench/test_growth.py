@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from bench import history
-from bench.growth import BEGIN, END, Growth, write_page
+from bench.growth import BEGIN, END, Growth, keep, read_points, write_page
 from bench.growth_series import SERIES, Series
 from bench.measured import Measurement
 from bench.page import PAGE
@@ -51,9 +51,18 @@ def test_the_page_gets_a_row_and_a_plot_of_each_growth(tmp_path: Path) -> None:
     assert "old" not in text
     assert text.startswith("before\n")
     assert text.endswith("after\n")
-    assert "| things | look at <one> | 10 | 1,000 | 5.00 ms | 5.00 ms | 0.00 | 0 |" in text
+    assert "| things | look at <one> | 10 | 1,000 | 5.00 ms | 5.00 ms | 0.00 | 0 |  |" in text
     titles = [one.text for one in ElementTree.fromstring(plot.read_text()).iter() if one.get("class") == "title"]
     assert titles == ["things: look at <one>"] * 2
+
+
+def test_a_series_that_is_measured_again_takes_the_place_of_its_points_and_the_others_stay(tmp_path: Path) -> None:
+    path = tmp_path / "growth.csv"
+    first, second = (Growth(series, "work", ((10, 1.5), (100, 2.5)), "2026-01-01") for series in SERIES[:2])
+    assert keep([second], path) == [second]
+    assert keep([first], path) == [first, second]
+    newer = Growth(SERIES[1], "other work", ((10, 3.5),), "2026-01-02, not quiet")
+    assert keep([newer], path) == read_points(path) == [first, newer]
 
 
 def test_every_series_has_ascending_sizes_and_a_place_on_the_page() -> None:

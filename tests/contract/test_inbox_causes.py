@@ -12,6 +12,8 @@ from tests.contract.test_access import create_entity, restrict
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
+from tocsin.server.access import inbox_causes
+
 _ALERT = {
     "alertType": "Notification",
     "filteringRules": {"resources": ["table", "testCase"]},
@@ -182,6 +184,30 @@ def test_pages_and_filters_of_causes(reader: CauseReader, served: Served) -> Non
     assert titles == reader.titles() and len(titles) == 3
     assert reader.titles("actor=eve") == ["eve changed 2 tables in warehouse.shop.public"]
     assert [one["count"] for one in reader.causes(f"asset={reader.tables['aa']}")] == [1, 1]
+
+
+@pytest.mark.parametrize("query", ["", "&needsMe=false", "&q=words"])
+def test_causes_go_on_behind_the_entries_that_are_gathered_at_once(
+    reader: CauseReader, served: Served, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr(inbox_causes, "MOST_COUNTED", 2)
+    _, eve = served.person("eve", isAdmin=True)
+    with eve:
+        for writer in (None, eve, None, eve, None):
+            reader.edit("aa", client=writer)
+    counts, after = [], ""
+    while True:
+        page = reader.page(f"limit=1{query}{after}")
+        counts += [one["count"] for one in page["data"]]
+        if "after" not in page["paging"]:
+            break
+        after = f"&after={page['paging']['after']}"
+    assert sum(counts) == 5  # none twice, none left out
+
+
+@pytest.mark.parametrize("after", ["x.", ".", "dTE.x", "dTE.dTE.dTE"])
+def test_a_place_among_causes_that_is_none_is_refused(reader: CauseReader, after: str) -> None:
+    reader.page(f"after={after}", status=400)
 
 
 @pytest.mark.parametrize("cause", ["x", "0123456789abcdef.1", "", "0" * 81])

@@ -62,9 +62,29 @@ class CauseEntries:
         return kind.place_at(self.heads[0].facts.offset, is_other=self.heads[0].is_other)
 
 
+@dataclass(frozen=True)
+class CauseWindow:
+    """The causes of ``MOST_COUNTED`` entries at most, and the place of the last entry where more may follow."""
+
+    causes: list[CauseEntries]
+    end: InboxCursor | None
+
+
 def causes_of_inbox(view: InboxView, kind: PageOf) -> list[CauseEntries]:
     """Return the causes of the first ``MOST_COUNTED`` entries that may be shown, each where the first of these is."""
-    heads = with_visible_roots(_visible_heads(view, kind), view.visibility)
+    return causes_after(view, kind, None).causes
+
+
+def causes_after(view: InboxView, kind: PageOf, start: InboxCursor | None) -> CauseWindow:
+    """Return the causes of the next ``MOST_COUNTED`` entries that may be shown after a place; None: of the first.
+
+    What lies on both sides of that place is two causes.
+    """
+    heads, end = _visible_heads(view, kind, start)
+    return CauseWindow(_gather(with_visible_roots(heads, view.visibility)), end)
+
+
+def _gather(heads: Sequence[InboxHead]) -> list[CauseEntries]:
     groups = gather_causes(head.facts for head in heads)
     number_by_offset = {facts.offset: number for number, group in enumerate(groups) for facts in group.events}
     by_number: dict[int, list[InboxHead]] = {}
@@ -73,17 +93,25 @@ def causes_of_inbox(view: InboxView, kind: PageOf) -> list[CauseEntries]:
     return [CauseEntries(groups[number], tuple(many)) for number, many in by_number.items()]
 
 
-def _visible_heads(view: InboxView, kind: PageOf) -> list[InboxHead]:
-    """Return the heads of entries that may be shown and match: without their documents where everything may be."""
+def _visible_heads(
+    view: InboxView, kind: PageOf, start: InboxCursor | None
+) -> tuple[list[InboxHead], InboxCursor | None]:
+    """Return the heads of entries that may be shown and match: without their documents where everything may be.
+
+    With them, the place of the last entry that was looked at, where more may follow.
+    """
     needs_me = kind.entry_filter.needs_me
-    if view.visibility.is_whole and kind.entry_filter in (NO_FILTER, EntryFilter(needs_me=needs_me)):
+    if start is None and view.visibility.is_whole and kind.entry_filter in (NO_FILTER, EntryFilter(needs_me=needs_me)):
         heads = view.inbox.heads(view.owner, view.now_ms, limit=MOST_COUNTED, kind=kind)
+        last = heads[-1] if len(heads) >= MOST_COUNTED else None
+        end = kind.place_at(last.facts.offset, is_other=last.is_other) if last else None
         if needs_me is None:
-            return heads
+            return heads, end
         needs = view.inbox.open_needs([head.id for head in heads])
-        return [head for head in heads if (head.id in needs) is needs_me]
-    entries = view.page(kind, None, MOST_COUNTED).entries
-    return view.inbox.heads_of([entry.id for entry in entries])
+        return [head for head in heads if (head.id in needs) is needs_me], end
+    page = view.page(kind, start, MOST_COUNTED)
+    end = kind.place_of(page.last) if page.has_more and page.last else None
+    return view.inbox.heads_of([entry.id for entry in page.entries]), end
 
 
 def leading_entries(view: InboxView, causes: Sequence[CauseEntries]) -> dict[str, InboxEntry]:

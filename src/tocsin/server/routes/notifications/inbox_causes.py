@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.model.inbox import MOST_COUNTED
 from tocsin.model.people import Actor
 from tocsin.server.access.inbox import InboxView
-from tocsin.server.access.inbox_causes import CauseEntries, causes_of_inbox, leading_entries
+from tocsin.server.access.inbox_causes import CauseEntries, causes_after, leading_entries
 from tocsin.server.alerts.cause_audience import CAUSE_AUDIENCE, audience_of_events
 from tocsin.server.build import Parts
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
@@ -36,7 +36,7 @@ from tocsin.server.routes.notifications.inbox import (
     shown_entries,
     view_of,
 )
-from tocsin.store.outbox.inbox import PageOf
+from tocsin.store.outbox.inbox import InboxCursor, PageOf
 
 router = DeclaredRoutes(prefix="/users/{user_id}/notifications", tags=["inbox"])
 
@@ -86,22 +86,27 @@ def list_causes(
     limit: Annotated[int, Query(ge=0, le=100)] = 20,
     after: Annotated[str | None, Query(max_length=100)] = None,
 ) -> Response:
-    """Return the causes of the first 1,000 entries of a tab, each where the first of its entries is.
+    """Return the causes of a tab, each where the first of its entries is, of 1,000 entries at a time.
 
     A cause is one run (what one bot or person did and says to be one), one person's edits of neighbours without a pause
     of more than an hour, one failure with what fails below it, or a single event. ``leading`` is its most important
     entry, with the ``fields`` that a page of the list has. Filters are those of the list; with ``cause``, the ``id`` of
     one, lists and marks have its entries. ``counts`` says how many causes there are, and how many have something
-    unread; ``limit=0`` only counts.
+    unread; ``limit=0`` only counts. What lies on both sides of the thousandth entry is two causes; ``counts`` and
+    ``total`` are of the thousand that the page is of.
     """
     parts.inbox.wake(parts.clock.now_ms(), [owner])
-    view, place = view_of(owner, sender, parts), parse_cursor(after) if after else None
-    causes = causes_of_inbox(view, page_of)
+    view = view_of(owner, sender, parts)
+    start, place = _parse_places(after)
+    window = causes_after(view, page_of, start)
+    causes = window.causes
     following = [one for one in causes if place is None or one.is_after(page_of, place)]
     page = following[:limit]
     paging: Document = {"total": len(causes)}
     if page and len(following) > limit:
-        paging["after"] = inbox_cursor(page[-1].place(page_of))
+        paging["after"] = _cursor_of(start, page[-1].place(page_of))
+    elif limit and window.end is not None:
+        paging["after"] = _cursor_of(window.end, None)
     data = [json_of(_CAUSE, one) for one in _shown_causes(page, view, sender, parts, detail_names)] if page else []
     return answer({"data": data, "paging": paging, "counts": json_of(_COUNTS, causes)})
 
@@ -127,6 +132,21 @@ def audience_of_cause(
         raise NotFound(f"the inbox has no entries of the cause {cause_id}")
     offsets = {entry.log_offset for entry in entries}
     return answer({"causeId": cause_id} | audience_of_events(offsets, caller, limit=limit, skip=after))
+
+
+def _cursor_of(start: InboxCursor | None, place: InboxCursor | None) -> str:
+    """Return the text of a place among the causes of the entries that begin after another place, ``start``."""
+    return ".".join(inbox_cursor(one) if one else "" for one in ((place,) if start is None else (start, place)))
+
+
+def _parse_places(after: str | None) -> tuple[InboxCursor | None, InboxCursor | None]:
+    """Return the places that ``_cursor_of`` put into a text; ``InvalidInput`` if it names none."""
+    if not after:
+        return None, None
+    first, dot, second = after.partition(".")
+    if not dot:
+        return None, parse_cursor(first)
+    return parse_cursor(first), parse_cursor(second) if second else None
 
 
 def _shown_causes(

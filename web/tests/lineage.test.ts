@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Lineage } from '../src/api/lineage';
+import { aboveOf, type Lineage } from '../src/api/lineage';
 import { draw, isLit, levelsOf, nextCard } from '../src/pages/lineage/layout';
 
 const asset = (id: string) => ({ id, type: 'table', name: id, fullyQualifiedName: `s.${id}` });
@@ -64,4 +64,26 @@ test('cards of a level lie below each other, and a large level folds until it is
   below.sort((one, other) => one[0]! - other[0]!);
   expect(below).toHaveLength(70);
   expect(below.every(([y], index) => !index || y! >= below[index - 1]![1]!)).toBe(true);
+});
+
+test('what lies above an asset is counted in steps, each once, whatever the ways to it', () => {
+  const edge = (fromEntity: string, toEntity: string) => ({ fromEntity, toEntity });
+  const node = (id: string) => ({ id, type: 'table', name: id });
+  const above = aboveOf({
+    entity: node('mart'),
+    nodes: ['mart', 'raw', 'staging', 'side'].map(node),
+    upstreamEdges: [
+      edge('staging', 'mart'),
+      edge('raw', 'staging'),
+      edge('raw', 'mart'),
+      edge('mart', 'raw'),
+      edge('side', 'raw'),
+    ],
+    downstreamEdges: [],
+  });
+  expect(above.map(({ id, level }) => [id, level])).toEqual([
+    ['raw', 1],
+    ['staging', 1],
+    ['side', 2],
+  ]);
 });

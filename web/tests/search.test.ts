@@ -8,6 +8,7 @@ const meanings = {
   failing: ['t1'],
   stale: [],
   announced: [],
+  breaking: [],
   follow: ['t2'],
   own: ['dana', 'Analytics'],
   sinceMs: 7,

@@ -16,7 +16,7 @@ export type ChangeEvent = {
   changes?: string[];
   semanticChanges?: { category: string; operation: string; target: string; text: string }[];
   breaking?: boolean;
-  breakingReasons?: { text: string }[];
+  breakingReasons?: { text: string; field?: string }[];
   reason?: string;
   partOf?: string;
 };

@@ -55,3 +55,22 @@ export const affectedOf = (impact: Impact | undefined): readonly Affected[] =>
   (Object.values(impact?.affected ?? {}).flat() as unknown as Affected[]).toSorted(
     (one, other) => one.level - other.level || (one.name ?? '').localeCompare(other.name ?? ''),
   );
+
+export type Above = Reference & { level: number };
+
+/** Return what an asset is made from, nearest first, with the steps between. */
+export function aboveOf({ entity, nodes, upstreamEdges }: Lineage): Above[] {
+  const levels = new Map([[entity.id, 0]]);
+  for (let frontier = [entity.id]; frontier.length;) {
+    const edges = upstreamEdges.filter(
+      ({ fromEntity, toEntity }) => frontier.includes(toEntity) && !levels.has(fromEntity),
+    );
+    frontier = [...new Set(edges.map(({ fromEntity }) => fromEntity))];
+    const level = Math.max(...levels.values()) + 1;
+    for (const id of frontier) levels.set(id, level);
+  }
+  return nodes
+    .filter(({ id }) => id !== entity.id && levels.has(id))
+    .map((node) => ({ ...node, level: levels.get(node.id)! }))
+    .toSorted((one, other) => one.level - other.level || (one.name ?? '').localeCompare(other.name ?? ''));
+}

@@ -3,7 +3,12 @@ import { stepsOf } from '../words/names';
 import { api, dataOf } from './client';
 import type { components } from './schema';
 
-type Reference = { id: string; type: string; name?: string; fullyQualifiedName?: string };
+type Reference = {
+  id: string;
+  type: string;
+  name?: string | undefined;
+  fullyQualifiedName?: string | undefined;
+};
 type Announced = {
   name: string;
   kind: 'removal' | 'type' | 'rename' | 'deprecation';
@@ -12,9 +17,9 @@ type Announced = {
   date: number;
 };
 type Incident = components['schemas']['AlertIncident'] & { entity: Reference };
-/** `incident`: it fails; `stale`: it lies below what fails; `change`: a change is announced. */
+/** `incident`: it fails; `stale`: it lies below what fails; `change`: a change is announced; `breaking`: it broke readers. */
 export type Mark = {
-  kind: 'incident' | 'stale' | 'change';
+  kind: 'incident' | 'stale' | 'change' | 'breaking';
   name: string;
   text: string;
   dateMs?: number;

@@ -35,6 +35,7 @@ export type Meanings = {
   failing: readonly string[];
   stale: readonly string[];
   announced: readonly string[];
+  breaking: readonly string[];
   follow: readonly string[];
   own: readonly string[];
   sinceMs: number;
@@ -80,6 +81,7 @@ export function conditionsOf(filters: SearchFilters, meanings: Meanings): Condit
     stale: either(meanings.stale),
     nobody: nobody(),
     announced: ids(meanings.announced),
+    breaking: ids(meanings.breaking),
     recent: { range: { updatedAt: { gte: meanings.sinceMs } } },
   };
   const mine: Record<string, Condition> = {
@@ -242,3 +244,20 @@ export const deleteSearch = (id: string) =>
 
 /** Return whether an error says that the query is wrong. */
 export const isWrongQuery = (error: unknown): boolean => error instanceof ApiError && error.status === 400;
+
+/** Return how many tests there are, and how many of them nobody owns. */
+export async function countTests(): Promise<{ count: number; unowned: number }> {
+  const tests = terms('entityType', ['testCase']);
+  const [count, unowned] = await Promise.all(
+    [[tests], [tests, without('owners')]].map(async (conditions) => {
+      const query = {
+        q: '',
+        index: INDEX,
+        size: 0,
+        query_filter: JSON.stringify({ bool: { filter: conditions } }),
+      };
+      return (await dataOf(api.GET('/api/v1/search/query', { params: { query } }))).hits.total.value;
+    }),
+  );
+  return { count: count!, unowned: unowned! };
+}

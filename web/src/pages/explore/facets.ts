@@ -20,6 +20,7 @@ const MOST_OWNERS = 6;
 const states: readonly FacetItem[] = [
   { value: 'failing', label: 'failing', tone: 'danger' },
   { value: 'stale', label: 'stale, below what fails', tone: 'warn' },
+  { value: 'breaking', label: 'changed, breaking', tone: 'warn' },
   { value: 'announced', label: 'change announced' },
   { value: 'recent', label: 'changed this week' },
   { value: 'nobody', label: 'nobody would be told' },

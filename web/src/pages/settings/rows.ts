@@ -2,7 +2,6 @@
 import type { Cell, Channel, Effective, Kind, Month, Preferences } from '../../api/preferences';
 import type { MatrixCell, MatrixGroup } from '../../components/Matrix.svelte';
 import { countOfRow } from './month';
-import { timeIn } from '../../words/times';
 
 type Role = 'owned' | 'followed' | 'aboveOwned' | 'aboveFollowed';
 export type Row = { key: string; label: string; kinds: readonly string[]; roles?: readonly Role[] };
@@ -105,7 +104,7 @@ export function cellOf(effective: Effective, row: Row, channel: Channel): Matrix
     { value: 'hourly', label: 'hourly' },
     {
       value: 'daily',
-      label: `daily ${timeIn((value === 'daily' && at) || effective.digestAt, effective.timezone)}`,
+      label: `daily ${(value === 'daily' && at) || effective.digestAt}`,
     },
     {
       value: 'weekly',

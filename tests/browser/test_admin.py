@@ -188,7 +188,7 @@ def test_who_is_no_administrator_is_told_so(served: Served, page: Page) -> None:
     served.person("carol")
     log_in(page, "carol@example.org", "carol-password")
     page.goto("/admin")
-    expect(page.get_by_role("heading", name="You may not see the health of Tocsin")).to_be_visible()
+    expect(page.get_by_role("heading", name="The health of Tocsin may not be seen with your rights.")).to_be_visible()
     page.goto("/governance")
     expect(page.get_by_role("heading", name="There are no domains yet.")).to_be_visible()
     expect(page.get_by_role("button", name="Make a domain")).to_have_count(0)

@@ -193,10 +193,6 @@ export async function readChangeRequests(type: string, fqn: string): Promise<rea
   return (page as unknown as { data: ChangeRequest[] }).data;
 }
 
-/** Return the incidents of an entity, newest first. */
-export const readIncidents = async (id: string) =>
-  (await dataOf(api.GET('/api/v1/incidents', { params: { query: { asset: id, limit: 5 } as never } }))).data;
-
 /** Return the tests of a table, those of its columns too, with their last results. */
 export async function readTests(type: string, fqn: string): Promise<readonly TestCase[]> {
   const query = {

@@ -1,9 +1,7 @@
 // What Home shows: what needs me, what happened since a time, incidents, my alerts, what I own, and what comes.
-import type { Reference as Person } from '../words/references';
 import { changeNumberOf } from '../words/titles';
 import type { Alert } from './alerts';
 import { api, dataOf } from './client';
-import { incidentOf } from './incidents';
 import type { Cause, Entry } from './inbox';
 import type { components } from './schema';
 
@@ -16,13 +14,6 @@ export type Reference = {
   displayName?: string;
 };
 export type Me = { id: string; name: string; displayName?: string; teams: readonly Reference[] };
-export type Incident = Omit<Schemas['AlertIncident'], 'entity' | 'assignee'> & {
-  entity: Reference;
-  assignee: Reference | null;
-  /** Who is on it, and since when; nobody where it is not there. */
-  person?: Person;
-  sinceMs?: number;
-};
 export type Happening = Omit<Schemas['ActivityEventPage']['data'][number], 'entity' | 'actor'> & {
   entity: Reference;
   actor: Reference | null;
@@ -32,7 +23,6 @@ export type Scope = 'mine' | 'team' | 'everything';
 
 const MOST_NEEDS = 6;
 const MOST_HAPPENINGS = 8;
-const MOST_INCIDENTS = 5;
 const MOST_ALERTS = 100;
 const MOST_UNANSWERED = 30;
 const DAY_MS = 86_400_000;
@@ -85,26 +75,6 @@ export async function readHappenings(
       ? await dataOf(api.GET('/api/v1/activity/my-feed', { params }))
       : await dataOf(api.GET('/api/v1/activity', { params }));
   return page.data as unknown as readonly Happening[];
-}
-
-/** Return the open incidents, each with who is on it: the assignee, or who acknowledged it last. */
-export async function readIncidents(): Promise<readonly Incident[]> {
-  const params = { query: { status: 'unresolved' as const, limit: MOST_INCIDENTS } };
-  const page = await dataOf(api.GET('/api/v1/incidents', { params }));
-  return Promise.all((page.data as unknown as readonly Incident[]).map(withPerson));
-}
-async function withPerson(incident: Incident): Promise<Incident> {
-  if (incident.assignee) return { ...incident, person: incident.assignee, sinceMs: incident.updatedAt };
-  if (incident.status !== 'acknowledged') return incident;
-  const step = (await incidentOf(incident.name)).timeline.findLast(({ kind }) => kind === 'acknowledged');
-  return step?.user ? { ...incident, person: step.user, sinceMs: step.timestamp } : incident;
-}
-
-/** Take an incident: everybody sees at once who is on it. */
-export async function acknowledge(incident: string): Promise<void> {
-  await dataOf(
-    api.PUT('/api/v1/incidents/{incident}/acknowledge', { params: { path: { incident } }, body: {} }),
-  );
 }
 
 /** Return the alerts that a person or one of their teams owns, each once, by name. */

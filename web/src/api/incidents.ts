@@ -42,10 +42,14 @@ const MOST_UNTOLD = 50;
 /** The owner of whom a person asks who means what they or their teams own. */
 export const ME = 'me';
 
-/** Return a page of incidents, newest first; of those assigned to me or my teams where `isMine`, or of an owner. */
-export async function incidentsOf(state: IncidentState, { isMine = false, owner = '', after = '' } = {}) {
+/** Return a page of incidents, newest first; of an asset, of an owner, or assigned to me or my teams where `isMine`. */
+export async function incidentsOf(
+  state: IncidentState,
+  { isMine = false, owner = '', asset = '', after = '', limit = PAGE } = {},
+) {
   const query = {
-    limit: PAGE,
+    limit,
+    ...(asset ? { asset } : {}),
     ...(state === 'all' ? {} : { status: state }),
     ...(isMine ? { mine: true } : {}),
     ...(owner === ME ? { owned: true } : owner ? { owner } : {}),

@@ -1,7 +1,9 @@
 // The clipboard, on servers without TLS too: there browsers offer no clipboard, and copying what is selected remains.
 
+import { toasts } from './toasts.svelte';
+
 /** Put a text into the clipboard. */
-export async function copyText(text: string): Promise<void> {
+async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');
   field.value = text;
@@ -14,4 +16,16 @@ export async function copyText(text: string): Promise<void> {
   if (focused instanceof HTMLElement) focused.focus();
   if (!isCopied)
     throw new Error('This browser does not let pages without TLS copy. Select the text, and copy it.');
+}
+
+/** Put a text into the clipboard and say so, or say why it could not be copied; returns whether it was. */
+export async function copy(text: string, said?: string): Promise<boolean> {
+  try {
+    await copyText(text);
+  } catch (error) {
+    toasts.say((error as Error).message);
+    return false;
+  }
+  if (said) toasts.say(said);
+  return true;
 }

@@ -40,7 +40,8 @@ export default defineConfig({
             { name: 'start', tags: ['$initial'], priority: 2 },
             {
               name: 'overlays',
-              test: /node_modules[\\/](bits-ui|@floating-ui|svelte-toolbelt|runed|tabbable)/,
+              test: /node_modules[\\/](bits-ui|@floating-ui|svelte-toolbelt|runed|tabbable)|components[\\/](AssetRef|Dialog|Menu|Popover|SplitButton)\.svelte/,
+              includeDependenciesRecursively: false, // a page without menus shares buttons, not overlays
               priority: 1,
             },
             { name: 'shared', minShareCount: SHARED_BY },

@@ -114,6 +114,29 @@ def test_what_people_write_stays_text_and_a_deleted_asset_says_so(served: Served
     page.get_by_role("button", name="Restore customers").click()
     expect(page.get_by_text("customers is restored.")).to_be_visible()
     expect(page.get_by_text("customers is deleted")).to_be_hidden()
+    _write_about_a_column_and_into_a_property(served, page)
+
+
+def _write_about_a_column_and_into_a_property(served: Served, page: Page) -> None:
+    """Begin a conversation about a column, and change a property of the organisation in place."""
+    page.goto(f"{ORDERS}/discussion")
+    page.get_by_label("About what").select_option("email")
+    page.get_by_label("Message").fill("Is it verified?")
+    page.get_by_role("button", name="Start the conversation").click()
+    expect(page.get_by_role("article")).to_contain_text("about email")
+    with served.administrator() as client:
+        tables = client.get("/metadata/types/name/table").json()
+        text = client.get("/metadata/types/name/string").json()
+        kind = {"id": text["id"], "type": "type"}
+        retention = {"name": "kept", "displayName": "Kept for", "description": "How long.", "propertyType": kind}
+        assert client.put(f"/metadata/types/{tables['id']}", json=retention).is_success
+    page.goto(ORDERS)
+    page.get_by_role("button", name="Change Kept for").click()
+    page.get_by_label("Kept for", exact=True).last.fill(NASTY)
+    page.get_by_role("form", name="Kept for").get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Kept for is saved.")).to_be_visible()
+    expect(page.get_by_role("definition").filter(has_text="<script>")).to_be_visible()
+    assert page.locator("main img").count() == 0
 
 
 def test_addresses_of_messages_lead_to_the_asset(served: Served, page: Page, orders: Json) -> None:

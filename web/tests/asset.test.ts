@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entity, FeedEntry, Member, Version } from '../src/api/assets';
 import { MASK, sampleOf } from '../src/api/data';
 import { changesOf, daysOf } from '../src/pages/asset/activity';
-import { bytesOf, codeOf, detailsOf } from '../src/pages/asset/details';
+import { addressIn, bytesOf, codeOf, detailsOf } from '../src/pages/asset/details';
 import { columnOf, labelsOf, linkTo, parseLabels } from '../src/pages/asset/discussion';
 import { differencesOf, eventOf } from '../src/pages/asset/differences';
 import { placeOf } from '../src/pages/asset/editing';
@@ -15,28 +15,26 @@ import { entityTypes, pluralOf } from '../src/words/types';
 const entity = (more: Record<string, unknown>): Entity => ({ id: 'i', name: 'n', ...more });
 
 describe('details', () => {
-  it('are said in words, custom properties by their labels and last', () => {
+  it('are said in words', () => {
     const topic = entity({
       service: {},
       serviceType: 'Kafka',
       partitions: 12,
       retentionTime: 604_800_000,
       cleanupPolicies: ['delete'],
-      extension: { tier: { name: 'gold' }, isOpen: true },
     });
-    expect(detailsOf(topic, [{ name: 'tier', displayName: 'Rank' }])).toEqual([
+    expect(detailsOf(topic)).toEqual([
       { label: 'Partitions', text: '12', href: undefined },
       { label: 'Kept for', text: '7 days', href: undefined },
       { label: 'Clean-up', text: 'delete', href: undefined },
-      { label: 'Rank', text: 'gold', href: undefined },
-      { label: 'isOpen', text: 'yes', href: undefined },
     ]);
   });
   it('link only what a browser may open', () => {
     const links = detailsOf(
-      entity({ sourceUrl: 'https://bi.example.com', extension: { x: 'javascript:alert(1)' } }),
+      entity({ sourceUrl: 'https://bi.example.com', dashboardUrl: 'javascript:alert(1)' }),
     );
-    expect(links.map(({ href }) => href)).toEqual(['https://bi.example.com', undefined]);
+    expect(links.map(({ href }) => href)[0]).toBe('https://bi.example.com');
+    expect(addressIn('javascript:alert(1)')).toBeUndefined();
   });
   it('show code as it is, and sizes in units', () => {
     expect(codeOf(entity({ storedProcedureCode: { code: 'BEGIN;' }, sql: ' ' }))).toEqual([

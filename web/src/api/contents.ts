@@ -3,14 +3,20 @@ import type { Reference } from '../words/references';
 import { collection, type Entity } from './assets';
 import { api, dataOf } from './client';
 
+export type CustomProperty = {
+  name: string;
+  displayName?: string;
+  description?: string;
+  propertyType?: { name?: string };
+  /** Of a choice its values, of a date its form. */
+  customPropertyConfig?: { config?: string | object };
+};
+
 /** Return what the organisation has added to the properties of a type. */
 export async function readCustomProperties(type: string) {
   const params = { path: { fqn: type }, query: { fields: 'customProperties' as never } };
   const answer = await dataOf(api.GET('/api/v1/metadata/types/name/{fqn}', { params }));
-  return (
-    (answer as { customProperties?: { name: string; displayName?: string; description?: string }[] })
-      .customProperties ?? []
-  );
+  return (answer as { customProperties?: CustomProperty[] }).customProperties ?? [];
 }
 
 /** The collections whose members are found by what they lie in, and by which parameter. */

@@ -93,8 +93,8 @@ function asKind(value: unknown, kind: Kind): string {
   return hours < 48 ? `${figure(hours)} h` : `${figure(hours / 24)} days`;
 }
 
-/** Return what is known of an entity beside its parts, custom properties last. */
-export function detailsOf(entity: Entity, custom: readonly CustomProperty[] = []): Detail[] {
+/** Return what is known of an entity beside its parts. */
+export function detailsOf(entity: Entity): Detail[] {
   const own = keys.flatMap(([path, label, kind = 'text']) => {
     const value = valueAt(entity, path);
     const text = asKind(value, kind);
@@ -105,7 +105,6 @@ export function detailsOf(entity: Entity, custom: readonly CustomProperty[] = []
     (each): each is unknown[] => Array.isArray(each) && each.length > 0,
   );
   const references = (entity.references as { name?: string; endpoint?: string }[] | undefined) ?? [];
-  const called = new Map(custom.map((each) => [each.name, each.displayName || each.name]));
   return [
     ...service.filter(({ text }) => text),
     ...own,
@@ -115,13 +114,6 @@ export function detailsOf(entity: Entity, custom: readonly CustomProperty[] = []
       text: name || (endpoint ?? ''),
       href: addressIn(endpoint),
     })),
-    ...Object.entries((entity.extension as Record<string, unknown> | undefined) ?? {}).map(
-      ([name, value]) => ({
-        label: called.get(name) ?? name,
-        text: wordsOf(value),
-        href: addressIn(value),
-      }),
-    ),
   ];
 }
 

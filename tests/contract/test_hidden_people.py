@@ -5,6 +5,7 @@ Log-in names of who acts stand in events, versions and threads: ``userName``, ``
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import httpx
@@ -12,6 +13,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.contract.test_access import create_entity, restrict
 from tests.contract.test_quality import case as case
+from tests.contract.test_search import index_all
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
@@ -125,6 +127,9 @@ def test_no_filter_finds_what_lies_in_a_hidden_domain(
     create_entity(administrator, "/tasks", **request)
     restrict(administrator, mallory_id, {"effect": "deny", "resources": ["domain"]})
     paths = ("/tasks?domain=Mergers", "/activity?domain=Mergers", f"/activity?domains={reference[0]['id']}")
+    news = {"startTime": orders["updatedAt"], "endTime": orders["updatedAt"] + 86_400_000, "description": "y"}
+    create_entity(administrator, "/announcements", name="n", entityLink=about, **news)
+    paths = (*paths, "/announcements?domain=Mergers")
     with mallory:
         for path in paths:
             page, full_page = mallory.get(path).json(), administrator.get(path).json()
@@ -150,3 +155,41 @@ def test_who_may_not_see_a_person_meets_none_of_their_incidents_by_their_name(
     with alice, bob:
         for client, name, count in ((bob, "alice", 0), (bob, "nobody", 0), (bob, "bob", 1), (alice, "alice", 1)):
             assert len(client.get(steps, params={"assignee": name}).json()["data"]) == count, name
+
+
+@pytest.mark.parametrize("kind", ["owners", "domains", "dataProducts"])
+def test_no_search_finds_what_a_hidden_person_owns_or_what_lies_in_a_hidden_domain(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine, kind: str
+) -> None:
+    """Every query by what a reader may not view finds as if nothing referred to it; oneself may always be named."""
+    zoe_id, zoe = served.person("zoe")
+    mallory_id, mallory = served.person("mallory")
+    domain = create_entity(administrator, "/domains", name="Mergers", domainType="Aggregate", description="x")
+    product = create_entity(administrator, "/dataProducts", name="Deals", description="x", domains=["Mergers"])
+    owners = [{"type": "user", "id": zoe_id}, {"type": "user", "id": mallory_id}]
+    references = {
+        "owners": owners,
+        "domains": [{"type": "domain", "id": domain["id"]}],
+        "dataProducts": [{"type": "dataProduct", "id": product["id"]}],
+    }
+    edits = [{"op": "add", "path": f"/{key}", "value": value} for key, value in references.items()]
+    assert administrator.patch(f"/tables/{orders['id']}", json=edits).is_success
+    index_all(sqlite_engine)
+    restrict(administrator, mallory_id, {"effect": "deny", "resources": ["user", "domain", "dataProduct"]})
+    values = {
+        "owners": {"id": zoe_id, "name": "Zoe", "fullyQualifiedName": "zoe"},
+        "domains": {"id": domain["id"], "name": "mergers", "fullyQualifiedName": "Mergers"},
+        "dataProducts": {"id": product["id"], "name": "Deals", "fullyQualifiedName": product["fullyQualifiedName"]},
+    }
+
+    def found(client: httpx.Client, key: str, value: str) -> set[int]:
+        term = json.dumps({"query": {"bool": {"filter": [{"term": {f"{kind}.{key}": value}}]}}})
+        queries = ({"q": f'{kind}.{key}:"{value}"'}, {"q": "*", "query_filter": term})
+        pages = [client.get("/search/query", params={**one, "index": "table"}).json() for one in queries]
+        return {page["hits"]["total"]["value"] for page in pages}
+
+    with zoe, mallory:
+        for key, value in values[kind].items():
+            assert (found(administrator, key, value), found(mallory, key, value)) == ({1}, {0}), key
+        if kind == "owners":
+            assert found(mallory, "name", "mallory") == {1}

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS, conjunction_of
 from tocsin.model import fqn as names
+from tocsin.model.entity_type import OWNING
 from tocsin.model.phrases import nearest
-from tocsin.search.nodes import CompareColumn, IndexedFact, Node, OfService, Words
+from tocsin.search.nodes import CompareColumn, IndexedFact, Node, OfService, Referent, Words
 from tocsin.search.tokens import token_of, words_of
 
 NAMES = ("name", "display_name")
@@ -105,6 +106,15 @@ _LABELS = frozenset({*_TAG_FACTS, "certification.tagLabel.tagFQN"})
 
 _LABELS_OF = {"tags": "tags.tagFQN", "tier": "tier.tagFQN"}
 """Fields whose values name tags and terms, by what says that one holds any."""
+
+_REFERRED_TYPES = {
+    "owners": OWNING,
+    "domains": ("domain",),
+    "dataProducts": ("dataProduct",),
+    "reviewers": OWNING,
+    "experts": ("user",),
+}
+"""Types of what a list of references may name."""
 
 _FACTS = {name: SearchField(name, has_facts=True) for name in (*SCALARS, *TEXT_LISTS, *_REFERENCE_FACTS, *_TAG_FACTS)}
 _SHORT = {
@@ -205,10 +215,17 @@ def equals(name: str, value: str | int | bool) -> Node:
         return OfService(text.lower())
     if field.has_facts:
         label = text if field.name in _LABELS else None
-        return IndexedFact(token_of(field.name, text), _inherited_field(field.name.split(".")[0]), label)
+        inheritance, referent = _inherited_field(field.name.split(".")[0]), _referent_of(field.name, text)
+        return IndexedFact(token_of(field.name, text), inheritance, label, referent=referent)
     if field.column:
         return CompareColumn(field.column, "=", text)
     return has_words(field, text)
+
+
+def _referent_of(field_name: str, value: str) -> Referent | None:
+    """Return what a value of a field refers to; None for another field."""
+    key, _, part = field_name.partition(".")
+    return Referent(_REFERRED_TYPES[key], part, value) if part and key in _REFERRED_TYPES else None
 
 
 def resembles(name: str, pattern: str) -> Node:

@@ -24,18 +24,29 @@ class Words(Formula["Leaf"]):
 
 
 @dataclass(frozen=True, slots=True)
+class Referent:
+    """What a value refers to: an entity of one of these types whose ``key`` is ``value``, as the query writes it."""
+
+    types: tuple[str, ...]
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class IndexedFact(Formula["Leaf"]):
     """An exact value: ``token`` is what ``token_of`` makes of field and value.
 
     ``inherited_as`` is the key under which descendants without a value of their own inherit it: owners, domains.
     ``label`` is the full name of the tag or term that the value names, as the query writes it; None for other facts.
     ``labels`` is the field of labels of which the fact says that it holds any; None for other facts.
+    ``referent`` is the person, team, domain or data product that the value refers to; None for other facts.
     """
 
     token: str
     inherited_as: str | None = None
     label: str | None = field(default=None, compare=False)
     labels: str | None = field(default=None, compare=False)
+    referent: Referent | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Narrowing of searches to what the caller may see: entities, and the labels by which they are found.
+"""Narrowing of searches to what the caller may see: entities, and the labels and references that find them.
 
 Next: ``server/routes/search.py``.
 """
@@ -13,7 +13,7 @@ from tocsin.logic import ALWAYS, NEVER, disjunction_of, leaves, replace_leaves
 from tocsin.model.pointers import LABEL_TYPES
 from tocsin.search.fields import equals
 from tocsin.search.indexes import SEARCHED
-from tocsin.search.nodes import AnyFact, IndexedFact, Leaf, Node
+from tocsin.search.nodes import AnyFact, IndexedFact, Leaf, Node, Referent
 from tocsin.search.parse import Query
 from tocsin.search.tokens import token_of
 from tocsin.server.access.permissions import scope_on
@@ -21,16 +21,17 @@ from tocsin.server.request import Caller
 from tocsin.store.catalogue.search.results import Search
 
 _MOST_BEARERS = 10_000
-"""Tags and terms that are looked up for one query; one that names them is too short to name more."""
+"""Tags, terms and others that are looked up for one query; one that names them is too short to name more."""
 
 
 def narrowed_search(caller: Caller, search: Search) -> Search:
     """Return the search narrowed to what the caller may see: the one place where search asks for permission.
 
     Types of which the caller may see nothing are left out; of those they may see in part, the index shows that part.
-    Nothing has a label of a tag or term that the caller may not see.
+    Nothing has a label of, nor a reference to, what the caller may not see.
     """
-    query = replace(search.query, node=_without_hidden_labels(caller, search.query.node))
+    node = _without_hidden_referents(caller, _without_hidden_labels(caller, search.query.node))
+    query = replace(search.query, node=node)
     search = search if query == search.query else replace(search, query=query)
     types = SEARCHED if search.types is None else search.types
     scopes = {name: scope_on(caller, name) for name in types}
@@ -84,3 +85,41 @@ def _visible_labels(caller: Caller, labels: Collection[str] | None) -> set[str]:
     visible_ids = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
     hidden_labels = {str(hit.sort[0]).lower() for hit in hits if hit.entity_id not in visible_ids}
     return {str(hit.sort[0]).lower() for hit in hits} - hidden_labels
+
+
+def _without_hidden_referents(caller: Caller, node: Node) -> Node:
+    """Return a query in which nothing refers to what the caller may not see, or is gone; what it names is looked up."""
+    referents = {referent for leaf in leaves(node) if (referent := _referent_of(leaf, caller))}
+    if not referents:
+        return node
+    hidden_referents = referents - _visible_referents(caller, referents)
+    return replace_leaves(node, lambda leaf: NEVER if _referent_of(leaf, caller) in hidden_referents else leaf)
+
+
+def _referent_of(leaf: Leaf, caller: Caller) -> Referent | None:
+    """Return what a leaf refers to, in lower case, as the index compares it; None where the caller may see all such."""
+    referent = leaf.referent if isinstance(leaf, IndexedFact) else None
+    if referent is None or all(scope_on(caller, kind) is ALWAYS for kind in referent.types):
+        return None
+    return replace(referent, value=referent.value.lower())
+
+
+def _visible_referents(caller: Caller, referents: Collection[Referent]) -> set[Referent]:
+    """Return those that are there, and all of which the caller may see; oneself may always be named."""
+    types = tuple(sorted({kind for one in referents for kind in one.types}))
+    node = disjunction_of(*(equals(key, value) for key, value in sorted({(one.key, one.value) for one in referents})))
+    search = Search(Query(node), types, deleted=None, sort_column="fqn", size=_MOST_BEARERS)
+    hits = caller.parts.entities.search.hits(search)
+    documents = caller.parts.entities.search.documents([hit.entity_id for hit in hits])
+    visible_ids = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
+    visible_ids |= {caller.actor.id}
+
+    def ids_of(referent: Referent) -> set[str]:
+        return {
+            hit.entity_id
+            for hit in hits
+            if hit.entity_type in referent.types
+            and str(documents.get(hit.entity_id, {}).get(referent.key, "")).lower() == referent.value
+        }
+
+    return {one for one in referents if (ids := ids_of(one)) and ids <= visible_ids}

@@ -18,7 +18,7 @@ from tocsin.model.announced_thread import AnnouncementStatus
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.stored import Key
-from tocsin.server.access.permissions import scopes_of
+from tocsin.server.access.permissions import ids_to_filter_by, scopes_of
 from tocsin.server.alerts.hourly_counts import count_post
 from tocsin.server.http.body_values import patch_of
 from tocsin.server.http.paths import API
@@ -165,7 +165,7 @@ def _filter(query: AnnouncementQuery, caller: Caller) -> AnnouncementFilter:
         about_id, steps = str(document_of(link, caller)["id"]), link.steps
     if query.domain is not None:
         domain = caller.parts.catalogue.reference("domain", Key.by_name(query.domain))
-        domain_id = domain["id"] if domain else ""
+        domain_id = next(iter(ids_to_filter_by([domain] if domain else [], caller)), "")
     return AnnouncementFilter(
         now_ms=caller.parts.clock.now_ms(),
         status=query.status,

@@ -335,6 +335,20 @@ def test_a_filter_that_names_nothing_is_answered_with_what_is_meant(
     assert (answer.status_code, answer.json()["message"]) == (404, says)
 
 
+def test_the_id_of_a_hidden_person_finds_no_incident_of_theirs(
+    administrator: httpx.Client, case: Json, orders: Json, person: Person
+) -> None:
+    ann_id, _ = person("ann")
+    bob_id, bob = person("bob")
+    assign_owners(administrator, orders, ann_id)
+    assert administrator.put("/incidents/INC-1/assign", json={"assignee": {"type": "user", "id": ann_id}}).is_success
+    queries = (f"owner={ann_id}", f"assignee={ann_id}", f"assignee={ann_id.upper()}")
+    assert [len(bob.get(f"/incidents?{query}").json()["data"]) for query in queries] == [1, 1, 1]
+    restrict(administrator, bob_id, {"effect": "deny", "resources": ["user"]})
+    assert [bob.get(f"/incidents?{query}").json()["data"] for query in queries] == [[], [], []]
+    assert len(bob.get("/incidents").json()["data"]) == 1
+
+
 def test_a_comment_is_told_and_changes_no_state(administrator: httpx.Client, case: Json, person: Person) -> None:
     ann_id, ann = person("ann")
     remark = {"comment": "the feed comes at <b>ten</b>"}

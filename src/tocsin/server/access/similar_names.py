@@ -24,7 +24,7 @@ from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import Words
 from tocsin.search.parse import Query
 from tocsin.search.tokens import words_of
-from tocsin.server.access.permissions import visible_document, visible_references
+from tocsin.server.access.permissions import ids_to_filter_by, visible_document, visible_references
 from tocsin.server.access.searches import narrowed_search
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.entities.write import lookups
@@ -59,6 +59,20 @@ def named_id(name: str, types: Sequence[str], caller: Caller) -> str:
     suggestion = similar_names(name, types, caller)
     noun = " or ".join(_SPOKEN.get(kind, kind) for kind in types) if len(types) <= _MOST_SPOKEN else "asset"
     raise NotFound(f"{noun} {name} not found{suggestion}")
+
+
+def id_to_filter_by(name: str, types: Sequence[str], caller: Caller) -> str:
+    """Return the id of what a filter names, as ``named_id`` does; empty for what the caller may not see.
+
+    Its id alone would else tell what concerns it.
+
+    Raises
+    ------
+    NotFound : as ``named_id``
+    """
+    entity_id = named_id(name, types, caller)
+    entity_type, _ = caller.parts.access.standing.of([entity_id]).get(entity_id, ("", {}))
+    return next(iter(ids_to_filter_by([{"type": entity_type, "id": entity_id}], caller)), "")
 
 
 def similar_names(name: str, types: Sequence[str], caller: Caller) -> str:

@@ -36,7 +36,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint
 from tocsin.model.stored import Key
 from tocsin.server.access.pages import visible_page
-from tocsin.server.access.similar_names import named_id
+from tocsin.server.access.similar_names import id_to_filter_by
 from tocsin.server.alerts.hourly_counts import counted_answer, counted_post
 from tocsin.server.alerts.request_notices import notices_by_consumer
 from tocsin.server.changes.announcing import check_change, requested_change, same_request
@@ -102,7 +102,7 @@ class ChangeRequestQuery(PageQuery):
             at_ms=caller.parts.clock.now_ms(),
             status=RequestStatus(self.status) if self.status else None,
             entity_id=self.asset and asset_id_of(self.asset, types, caller),
-            author_id=self.author and named_id(self.author, ("user",), caller),
+            author_id=self.author and id_to_filter_by(self.author, ("user",), caller),
         )
 
 

@@ -20,12 +20,11 @@ from tocsin.model.entity import Document
 from tocsin.model.severity import Severity
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
-from tocsin.server.access.similar_names import named_id
+from tocsin.server.access.similar_names import id_to_filter_by, named_id
 from tocsin.server.alerts.incident_figures import FIGURES, figures_json, own_assignees
 from tocsin.server.alerts.incident_messages import message_moments
 from tocsin.server.alerts.incidents import (
     ROW,
-    alert_reference,
     as_listed,
     causes_json,
     check_may_change,
@@ -77,7 +76,7 @@ class AlertIncidentQuery(QueryParameters):
         is_status = self.status not in (None, "unresolved")
         return AlertIncidentFilter(
             status=IncidentStatus(self.status) if is_status and self.status else None,
-            subscription_id=self._alert_id(caller),
+            subscription_id=None if self.alert is None else id_to_filter_by(self.alert, (ROW.name,), caller),
             asset_id=self.asset and named_id(self.asset, _FAILING, caller),
             assignee_ids=_principals(self.assignee, caller, is_own=self.is_mine),
             owner_ids=_principals(self.owner, caller, is_own=self.is_owned),
@@ -86,17 +85,10 @@ class AlertIncidentQuery(QueryParameters):
             severity=self.severity,
         )
 
-    def _alert_id(self, caller: Caller) -> str | None:
-        """Return the id of the alert; that of none where the caller may not see it, as if it watched nothing."""
-        if self.alert is None:
-            return None
-        alert_id = named_id(self.alert, ("eventsubscription",), caller)
-        return alert_id if alert_id in caller.visibility.sees([alert_reference(alert_id)]) else ""
-
 
 def _principals(name: str | None, caller: Caller, *, is_own: bool) -> set[str] | None:
     """Return the id of a user or team, and of ``is_own`` only where it is the caller's; None of no filter."""
-    chosen_ids = None if name is None else {named_id(name, ("user", "team"), caller)}
+    chosen_ids = None if name is None else {id_to_filter_by(name, ("user", "team"), caller)}
     if not is_own:
         return chosen_ids
     own_ids = own_assignees(caller)

@@ -349,6 +349,14 @@ def test_the_id_of_a_hidden_person_finds_no_incident_of_theirs(
     assert len(bob.get("/incidents").json()["data"]) == 1
 
 
+def test_a_comment_that_comes_in_chunks_is_kept(administrator: httpx.Client, case: Json) -> None:
+    chunks = iter([b'{"comment"', b': "the feed was late"}'])
+    steps = administrator.put("/incidents/INC-1/acknowledge", content=chunks).json()["timeline"]
+    assert steps[-1]["comment"] == "the feed was late"
+    empty_answer = administrator.put("/incidents/INC-1/acknowledge", content=iter([]))
+    assert empty_answer.is_success, empty_answer.text
+
+
 def test_a_comment_is_told_and_changes_no_state(administrator: httpx.Client, case: Json, person: Person) -> None:
     ann_id, ann = person("ann")
     remark = {"comment": "the feed comes at <b>ten</b>"}

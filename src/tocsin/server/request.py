@@ -191,7 +191,10 @@ async def document_of(request: Request) -> Document:
     ------
     InvalidInput : the body is no JSON object
     """
-    body = await json_of(request)
+    return _object_of(await json_of(request))
+
+
+def _object_of(body: Any) -> Document:  # Any: whatever JSON was sent
     if not isinstance(body, dict):
         raise InvalidInput("The body must be a JSON object.")
     return body
@@ -231,8 +234,15 @@ async def csv_of(request: Request) -> str:
 
 
 async def optional_document_of(request: Request) -> Document:
-    """Return the body, which must be a JSON object, or may be left out."""
-    return {} if request.headers.get("content-length", "0") == "0" else await document_of(request)
+    """Return the body, which must be a JSON object, or may be left out; a body in chunks says no length before.
+
+    Raises
+    ------
+    InvalidInput : as ``document_of``
+    """
+    bodies = (await parts_of(request)).traffic.bodies
+    with await bodies.read(request) as text:
+        return _object_of(await bodies.parse(text, parse_json)) if text else {}
 
 
 def answer(document: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -164,3 +164,26 @@ def test_rules_changed_by_hand_take_the_place_of_the_search(served: Served) -> N
         assert client.patch(alert_path, json=new_rules, headers=headers).is_success
         assert client.get(f"/searches/{search_id}").status_code == 404
         assert client.get(f"{alert_path}?fields=*").json().get("search") is None
+
+
+def test_the_alert_of_a_search_does_not_hold_the_name_of_its_owner(served: Served) -> None:
+    """Names of alerts stay when a person is erased."""
+    zoe, client = served.person("zoe.quist")
+    ben, other_client = served.person("ben")
+    with client, other_client:
+        for user_id, one in ((zoe, client), (ben, other_client)):
+            alert = save(one, user_id, query="orders", name="Orders")["search"]["alert"]
+            assert (alert["name"].startswith("Orders ("), "zoe" in alert["fullyQualifiedName"]) == (True, False)
+        assert client.post(f"/users/{zoe}/searches", json={"query": "b", "name": "Orders"}).status_code == 409
+
+
+def test_a_search_whose_owner_was_deleted_is_followed_by_nobody(served: Served, administrator: httpx.Client) -> None:
+    ann, client = served.person("ann")
+    with client:
+        path = f"/searches/{save(client, ann, query='orders', follows=True)['search']['id']}"
+    assert administrator.delete(f"/users/{ann}?hardDelete=true").is_success
+    for follows in (False, True):
+        refusal = administrator.put(f"{path}/follow", json={"follows": follows})
+        assert (refusal.status_code, "save it as your own" in refusal.json()["message"]) == (409, True)
+    assert administrator.get(path).is_success
+    assert administrator.delete(path).is_success

@@ -15,7 +15,7 @@ from fastapi import Response
 from tocsin.alerts.private import TO_ME_ONLY
 from tocsin.alerts.saved_searches import SEARCH
 from tocsin.delivery.lines import clean_line
-from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.logic import NEVER
 from tocsin.model.entity import Document
 from tocsin.model.follow_choices import FollowChoices
@@ -36,7 +36,7 @@ from tocsin.server.routes.people.follow_preferences import choose_for_follows
 from tocsin.server.routes.people.followers import check_oneself, check_person
 from tocsin.server.routes.search import Asking
 
-_COLONS, _LONGEST_ALERT_NAME = re.compile(":{2,}"), 256
+_COLONS, _LONGEST_ALERT_NAME, _OWNER_DIGITS = re.compile(":{2,}"), 256, 12
 _BELL = {"category": "Users", "type": "ActivityFeed"}
 _CHOICES = "choicesOfOwner"
 _STATES: Shape[Document] = {
@@ -69,9 +69,8 @@ def save_search(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     check_person(owner_id, caller)
     search_request = parse_as(SearchRequest, body)
     search = _without_hidden_types(_search_of(search_request, caller), caller)
-    owner = caller.parts.catalogue.reference("user", Key.by_id(owner_id)) or {}
     request: Document = {
-        "name": _alert_name(owner, search),
+        "name": _alert_name(owner_id, search),
         "displayName": f"Saved search {search.name}",
         "alertType": "Notification",
         "owners": [{"id": owner_id, "type": "user"}],
@@ -112,6 +111,8 @@ def read_search(search_id: PathId, caller: Asked) -> Response:
 def follow_search(search_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Follow a saved search of one's own, or no longer."""
     alert, search_follow = _own_alert(str(search_id), caller), parse_as(SearchFollow, body)
+    if not alert.get("owners"):
+        raise Conflict("The owner of this saved search was deleted: save it as your own, or delete it.")
     if not search_follow.follows:
         choose_for_follows(str(alert["owners"][0]["id"]), {alert["id"]: FollowChoices()}, caller)
     operation = {"op": "add", "path": "/enabled", "value": search_follow.follows}
@@ -127,9 +128,12 @@ def delete_search(search_id: PathId, caller: Asked) -> Response:
     return answer(_json(alert, caller))
 
 
-def _alert_name(owner: Document, search: SavedSearch) -> str:
-    """Return the name of the alert of a search: names of entities are one line without ``::``."""
-    return clean_line(f"{owner.get('name')}: {_COLONS.sub(':', search.name)}", limit=_LONGEST_ALERT_NAME)
+def _alert_name(owner_id: str, search: SavedSearch) -> str:
+    """Return the name of the alert of a search, one of its owner's: one line without ``::``, and without their name.
+
+    Names of entities stay when a person is erased.
+    """
+    return clean_line(f"{_COLONS.sub(':', search.name)} ({owner_id[-_OWNER_DIGITS:]})", limit=_LONGEST_ALERT_NAME)
 
 
 def _search_of(request: SearchRequest, caller: Caller) -> SavedSearch:

@@ -66,6 +66,13 @@ def test_ten_failures_pause_it_and_all_workers_know(messages: Messages, store_en
     assert status(store_engine) == ("failed", PROBED_MS, True)
 
 
+def test_the_browsers_of_one_person_pause_nothing_for_others(messages: Messages, store_engine: Engine) -> None:
+    add_messages(store_engine, 20, channel="Push", target="0199c6f2-7c00-7000-8000-00000000a11e")
+    claimed = messages.claim("a", 20, now_ms=NOW_MS + 20)
+    messages.record("a", [finish_of(one, AWAY) for one in claimed], now_ms=NOW_MS + 20)
+    assert messages.pauses(NOW_MS + 20) == Pauses()
+
+
 def test_of_many_workers_one_probes(messages: Messages, store_engine: Engine) -> None:
     break_destination(messages)
     add_messages(store_engine, 5, name="new")

@@ -45,6 +45,18 @@ def test_a_browser_takes_messages_until_its_session_ends(store_engine: Engine, u
     assert [browsers.remove("s2"), browsers.remove("s2")] == [True, False]
 
 
+def test_an_endpoint_that_is_gone_does_not_take_away_the_one_that_its_browser_has_since(
+    store_engine: Engine, user_id: str
+) -> None:
+    browsers, before = PushBrowsers(store_engine), begin_session(store_engine, user_id, "s1")
+    browsers.put(before)
+    after = replace(before, endpoint="https://push.example.net/anew")
+    browsers.put(after)
+    assert not browsers.forget(before)
+    assert browsers.of([user_id], NOW_MS) == {user_id: [after]}
+    assert [browsers.forget(after), browsers.forget(after)] == [True, False]
+
+
 def test_what_is_stored_is_sealed_and_goes_with_the_next_browser_once_its_session_has_ended(
     store_engine: Engine, user_id: str
 ) -> None:

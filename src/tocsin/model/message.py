@@ -18,7 +18,7 @@ from tocsin.model.alert_incident import OpenIncident
 from tocsin.model.change import BELOW_COUNT, BREAKING_REASONS, REASON, ChangeEvent, EventType
 from tocsin.model.entity import Document, WireModel
 from tocsin.model.notification import Reason
-from tocsin.model.own_address import own_address_of
+from tocsin.model.own_address import is_of_holder
 from tocsin.model.runbook import RUNBOOK
 
 T = TypeVar("T")
@@ -131,8 +131,8 @@ class Message:
 
     @property
     def lane(self) -> str:
-        """Return what its turn to be sent depends on: its destination or, of an own address, that alone."""
-        return self.destination_id if own_address_of(self.target) is None else f"{self.channel} {self.target}"
+        """Return what its turn to be sent depends on: its destination or, of an own address or browsers, that alone."""
+        return f"{self.channel} {self.target}" if is_of_holder(self.channel, self.target) else self.destination_id
 
 
 class _Marks(NamedTuple):

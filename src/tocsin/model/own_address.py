@@ -56,6 +56,11 @@ def own_address_of(target: str) -> OwnAddress | None:
     return OwnAddress(*parts) if beginning == _BEGINNING and len(parts) == len(OwnAddress._fields) else None
 
 
+def is_of_holder(channel: str, target: str) -> bool:
+    """Return whether one person or team decides where messages go: to their own address, or to their browsers."""
+    return channel == Channel.PUSH or own_address_of(target) is not None
+
+
 def shown_target(target: str) -> str:
     """Return a target as people read it: of an own address, whose it is; a masked one without its destination's id."""
     own_address = own_address_of(target)

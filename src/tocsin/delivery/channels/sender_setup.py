@@ -19,12 +19,13 @@ from tocsin.settings import Settings
 class PushSetup:
     """What web push is sent with: the server's key in PEM, and the browsers of people.
 
-    ``browsers_of`` finds those of a person by id and time (epoch ms), ``forget`` one by its session.
+    ``browsers_of`` finds those of a person by id and time (epoch ms), ``forget`` one that has
+    unsubscribed, unless its session has subscribed anew meanwhile.
     """
 
     key: str = field(repr=False)
     browsers_of: Callable[[str, int], Awaitable[Sequence[PushBrowser]]]
-    forget: Callable[[str], Awaitable[None]]
+    forget: Callable[[PushBrowser], Awaitable[None]]
 
 
 @dataclass(frozen=True)

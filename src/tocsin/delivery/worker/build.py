@@ -70,8 +70,8 @@ def push_setup(engine: Engine) -> PushSetup:
     async def browsers_of(user_id: str, now_ms: int) -> Sequence[PushBrowser]:
         return (await asyncio.to_thread(browsers.of, [user_id], now_ms)).get(user_id, ())
 
-    async def forget(session_id: str) -> None:
-        await asyncio.to_thread(browsers.remove, session_id)
+    async def forget(browser: PushBrowser) -> None:
+        await asyncio.to_thread(browsers.forget, browser)
 
     return PushSetup(People(engine).secret(PUSH_KEY, new_vapid_key), browsers_of, forget)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from tocsin.model.message import Message
-from tocsin.model.own_address import own_address_of
+from tocsin.model.own_address import is_of_holder
 from tocsin.store.outbox.pauses import NO_PAUSES, Pauses
 from tocsin.store.outbox.sessions import Session
 
@@ -102,9 +102,9 @@ class Capacity:
 
     ``in_hand`` holds the bytes of each lane, ``refused`` are the messages that did not fit. As long as the room is not
     full, the first message of a lane fits whatever its size, or others could keep it out for ever. Where one does not
-    fit, no later one of its lane does: small ones would pass it for ever. Of the messages to an own address at most
-    ``most_own`` are in hand: one that hangs must not take the place of others of its destination; ``counts`` hold how
-    many are.
+    fit, no later one of its lane does: small ones would pass it for ever. Of the messages to an own address, or to the
+    browsers of a person, at most ``most_own`` are in hand: one that hangs must not take the place of others of its
+    destination; ``counts`` hold how many are.
     """
 
     def __init__(
@@ -142,7 +142,8 @@ class Capacity:
 
 
 def _is_own(lane: str) -> bool:
-    return own_address_of(lane.partition(" ")[2]) is not None
+    channel, _, target = lane.partition(" ")
+    return is_of_holder(channel, target)
 
 
 class Watch:

@@ -15,7 +15,7 @@ from tocsin.flow.track.breaker import Breaker, breaker_after, breaker_after_deli
 from tocsin.flow.track.failing import Failing, failing_after
 from tocsin.model.entity import Document
 from tocsin.model.message import SUPPRESSED, Attempt, Delivered, MessageStatus, OutcomeReason
-from tocsin.model.subscription import SubscriptionState
+from tocsin.model.subscription import Channel, SubscriptionState
 
 _STATES = {
     MessageStatus.DELIVERED: SubscriptionState.ACTIVE,
@@ -99,7 +99,8 @@ def standing_after(
 ) -> DestinationStatus:
     """Return the destination's status after ``attempt`` over ``channel``, which led to ``step``.
 
-    Outcomes that do not concern the destination (disabled, muted, recipient deleted, hidden) leave it unchanged.
+    Outcomes that do not concern the destination (disabled, muted, recipient deleted, hidden) leave it unchanged. Those
+    at the browsers of a person never pause it.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
     if not concerns_destination(attempt):
@@ -107,7 +108,9 @@ def standing_after(
     has_changed = before.configured_at_ms not in (None, configured_at_ms)
     failing = failing_after(before.failing, attempt, channel, has_changed=has_changed)
     stopped_breaker = Breaker(opened_at_ms=ended_at_ms)  # open, without a probe
-    breaker = stopped_breaker if failing.is_stopped else breaker_after(before.breaker, attempt)
+    is_of_browsers = channel == Channel.PUSH  # those of one person, whose failures must keep back nobody else's
+    breaker_now = before.breaker if is_of_browsers else breaker_after(before.breaker, attempt)
+    breaker = stopped_breaker if failing.is_stopped else breaker_now
     if isinstance(outcome, Delivered):
         count_fields: dict[str, Any] = {  # Any: the field's value
             "last_successful_at_ms": ended_at_ms,

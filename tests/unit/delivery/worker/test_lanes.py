@@ -16,12 +16,15 @@ from tocsin.model.message import Message
 class Sending:
     """Messages that are sent until ``over`` is set, and which have begun."""
 
-    def __init__(self, limit: int, intervals_s: dict[str, float] | None = None) -> None:
+    def __init__(self, limit: int, intervals_s: dict[str, float] | None = None, *, channel: str = "Slack") -> None:
+        self.channel = channel
         self.lanes, self.over, self.begun = Lanes(lambda: limit, intervals_s), asyncio.Event(), list[str]()
         self.tasks: dict[str, asyncio.Task[None]] = {}
 
     async def add(self, name: str, destination_id: str = "d", *, target: str = "", is_probe: bool = False) -> None:
-        message = replace(dispatch().message, id=name, destination_id=destination_id, target=target, channel="Slack")
+        message = replace(
+            dispatch().message, id=name, destination_id=destination_id, target=target, channel=self.channel
+        )
         self.tasks[name] = asyncio.create_task(self._send(message, is_probe=is_probe))
         await asyncio.sleep(0)
 
@@ -117,6 +120,14 @@ async def test_each_own_address_has_lanes_of_its_own() -> None:
     assert sending.begun == ["one", "other"]
     await sending.finish()
     assert sorted(sending.begun) == ["elsewhere", "one", "other", "two"]
+
+
+async def test_the_browsers_of_each_person_have_lanes_of_their_own() -> None:
+    sending = Sending(1, channel="Push")
+    for name, target in (("one", "ann"), ("two", "ann"), ("other", "ben")):
+        await sending.add(name, target=target)
+    assert sending.begun == ["one", "other"]
+    await sending.finish()
 
 
 async def test_the_number_of_lanes_may_change() -> None:

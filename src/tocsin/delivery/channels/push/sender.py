@@ -58,7 +58,7 @@ class PushSender:
         outcome = await self._requests.send(request, now_ms=now_ms)
         if outcome.status_code not in _UNSUBSCRIBED:
             return outcome
-        await self._push.forget(browser.session_id)
+        await self._push.forget(browser)
         return None
 
     def _request(self, browser: PushBrowser, content: tuple[bytes, str, Timeouts], *, now_ms: int) -> Request | None:

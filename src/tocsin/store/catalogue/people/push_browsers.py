@@ -62,6 +62,15 @@ class PushBrowsers:
         with writing(self._engine) as connection:
             return connection.execute(delete(push_browser).where(_ROW.session_id == session_id)).rowcount > 0
 
+    def forget(self, browser: PushBrowser) -> bool:
+        """Let a browser that has unsubscribed take no more messages; not what its session has put there since."""
+        is_of_session = _ROW.session_id == browser.session_id
+        with writing(self._engine) as connection:
+            sealed = connection.scalar(select(_ROW.sealed).where(is_of_session).with_for_update())
+            if sealed is None or _keys_of(vault_of(connection).open_text(sealed))["endpoint"] != browser.endpoint:
+                return False
+            return connection.execute(delete(push_browser).where(is_of_session)).rowcount > 0
+
     def remove_all(self) -> None:
         """Let no browser of any person take messages any more."""
         with writing(self._engine) as connection:

@@ -44,8 +44,8 @@ async def send_to(service: Transport, browsers: Sequence[PushBrowser]) -> tuple[
     async def browsers_of(user_id: str, now_ms: int) -> Sequence[PushBrowser]:
         return browsers if (user_id, now_ms) == ("dana", NOW_MS) else ()
 
-    async def forget(session_id: str) -> None:
-        gone_sessions.append(session_id)
+    async def forget(browser: PushBrowser) -> None:
+        gone_sessions.append(browser.session_id)
 
     push = PushSetup(new_vapid_key(), browsers_of, forget)
     sender = PushSender(service, push, base_url="https://tocsin.example.com")

@@ -182,7 +182,7 @@ def test_no_search_finds_what_a_hidden_person_owns_or_what_lies_in_a_hidden_doma
         "dataProducts": {"id": product["id"], "name": "Deals", "fullyQualifiedName": product["fullyQualifiedName"]},
     }
 
-    def found(client: httpx.Client, key: str, value: str) -> set[int]:
+    def totals(client: httpx.Client, key: str, value: str) -> set[int]:
         term = json.dumps({"query": {"bool": {"filter": [{"term": {f"{kind}.{key}": value}}]}}})
         queries = ({"q": f'{kind}.{key}:"{value}"'}, {"q": "*", "query_filter": term})
         pages = [client.get("/search/query", params={**one, "index": "table"}).json() for one in queries]
@@ -190,6 +190,6 @@ def test_no_search_finds_what_a_hidden_person_owns_or_what_lies_in_a_hidden_doma
 
     with zoe, mallory:
         for key, value in values[kind].items():
-            assert (found(administrator, key, value), found(mallory, key, value)) == ({1}, {0}), key
+            assert (totals(administrator, key, value), totals(mallory, key, value)) == ({1}, {0}), key
         if kind == "owners":
-            assert found(mallory, "name", "mallory") == {1}
+            assert totals(mallory, "name", "mallory") == {1}

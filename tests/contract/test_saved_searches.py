@@ -171,8 +171,8 @@ def test_the_alert_of_a_search_does_not_hold_the_name_of_its_owner(served: Serve
     zoe, client = served.person("zoe.quist")
     ben, other_client = served.person("ben")
     with client, other_client:
-        for user_id, one in ((zoe, client), (ben, other_client)):
-            alert = save(one, user_id, query="orders", name="Orders")["search"]["alert"]
+        for user_id, own_client in ((zoe, client), (ben, other_client)):
+            alert = save(own_client, user_id, query="orders", name="Orders")["search"]["alert"]
             assert (alert["name"].startswith("Orders ("), "zoe" in alert["fullyQualifiedName"]) == (True, False)
         assert client.post(f"/users/{zoe}/searches", json={"query": "b", "name": "Orders"}).status_code == 409
 

@@ -155,6 +155,12 @@ def test_who_may_not_see_a_person_meets_none_of_their_incidents_by_their_name(
     with alice, bob:
         for client, name, count in ((bob, "alice", 0), (bob, "nobody", 0), (bob, "bob", 1), (alice, "alice", 1)):
             assert len(client.get(steps, params={"assignee": name}).json()["data"]) == count, name
+        step = alice.get(steps, params={"assignee": "alice"}).json()["data"][0]
+        for path in (steps, f"{steps}/{step['id']}", f"{steps}/stateId/{step['stateId']}"):
+            assert alice_id in alice.get(path).text, path
+            answer = bob.get(path)
+            assert (answer.is_success, alice_id in answer.text, "alice" in answer.text) == (True, False, False), path
+            assert "assignee" in answer.text, path
 
 
 @pytest.mark.parametrize("kind", ["owners", "domains", "dataProducts"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.status import INCIDENT_STATUSES
 from tocsin.model.stored import Key
 from tocsin.model.substitute import StandIn
+from tocsin.model.thread import NOBODY_ID
 from tocsin.server.access.permissions import ids_to_filter_by, permitted_document, require, scope_on
 from tocsin.server.alerts.stand_ins import stand_in_for
 from tocsin.server.entities.reports import WindowAsked, Work, page_answer, write_permitted
@@ -25,6 +28,9 @@ from tocsin.server.http.routing import DeclaredRoutes
 from tocsin.server.openapi.operations import answers
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, QueryParameters, answer, list_answer
 from tocsin.store.catalogue.quality.incidents import IncidentStateFilter
+
+_NAMING_PEOPLE = ("assignee", "resolvedBy")
+"""Details of a step that name a person, without which it is none."""
 
 router = DeclaredRoutes(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
 
@@ -56,7 +62,8 @@ def take(body: DocumentBody, caller: Asked) -> Response:
 def list_steps(caller: Asked, window: WindowAsked, query: Annotated[IncidentStateQuery, Query()]) -> Response:
     """Return incident steps, newest first; ``latest``: only the current one of each test case."""
     require(caller, Operation.VIEW_TESTS, ENTITY_TYPES["testCase"])
-    return page_answer(caller.parts.reports.incidents.page(_filter(query, caller), window))
+    page = caller.parts.reports.incidents.page(_filter(query, caller), window)
+    return page_answer(replace(page, documents=_shown_steps(page.documents, caller)))
 
 
 @router.get("/stateId/{state_id}", openapi_extra=answers("TestCaseResolutionStatusPage"))
@@ -68,7 +75,7 @@ def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
     permitted_document(
         "testCase", Key.by_id(steps[0]["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all"
     )
-    return list_answer(steps)
+    return list_answer(_shown_steps(steps, caller))
 
 
 @router.get("/{step_id}", openapi_extra=answers("TestCaseResolutionStatus"))
@@ -78,7 +85,7 @@ def read_step(step_id: PathId, caller: Asked) -> Response:
     permitted_document(
         "testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all"
     )
-    return answer(step)
+    return answer(_shown_steps([step], caller)[0])
 
 
 @router.patch("/{step_id}", openapi_extra=answers("TestCaseResolutionStatus", reads="JsonPatch"))
@@ -104,7 +111,24 @@ def _with_stand_in(body: Document, fqn: str, caller: Caller) -> tuple[Document, 
 
 
 def _write(case: Key, caller: Caller, work: Work) -> Response:
-    return answer(write_permitted("testCase", case, caller, Operation.EDIT_TESTS, work).document)
+    written = write_permitted("testCase", case, caller, Operation.EDIT_TESTS, work)
+    return answer(_shown_steps([written.document], caller)[0])
+
+
+def _shown_steps(steps: Sequence[Document], caller: Caller) -> list[Document]:
+    """Return steps without people who are hidden; details that name one name somebody, as clients require."""
+    return [
+        step if shown_step == step else shown_step | _with_nobody(step.get(DETAILS), shown_step.get(DETAILS))
+        for step, shown_step in zip(steps, caller.visibility.visible_documents(steps), strict=True)
+    ]
+
+
+def _with_nobody(details: object, shown_details: object) -> Document:
+    if not isinstance(details, dict) or not isinstance(shown_details, dict):
+        return {}
+    nobody = {"id": NOBODY_ID, "type": "user"}
+    hidden = {key: nobody for key in _NAMING_PEOPLE if key in details and key not in shown_details}
+    return {DETAILS: shown_details | hidden}
 
 
 def _filter(query: IncidentStateQuery, caller: Caller) -> IncidentStateFilter:

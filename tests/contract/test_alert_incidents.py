@@ -9,9 +9,10 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select
 from tests.contract.test_access import create_entity, restrict
+from tests.contract.test_changes import leave_one_post
 from tests.contract.test_explain import Person, alert, assign_owners, person
 from tests.notifying import notify_all
-from tests.serving import Json
+from tests.serving import Json, Served
 
 from tocsin.store.database.alert_tables import alert_incident
 from tocsin.store.database.engine import writing
@@ -347,6 +348,20 @@ def test_the_id_of_a_hidden_person_finds_no_incident_of_theirs(
     restrict(administrator, bob_id, {"effect": "deny", "resources": ["user"]})
     assert [bob.get(f"/incidents?{query}").json()["data"] for query in queries] == [[], [], []]
     assert len(bob.get("/incidents").json()["data"]) == 1
+
+
+def test_one_person_comments_so_often_in_an_hour_and_acknowledges_still(
+    served: Served, administrator: httpx.Client, case: Json, orders: Json, person: Person
+) -> None:
+    ann_id, ann = person("ann")
+    assign_owners(administrator, orders, ann_id)
+    leave_one_post(served, ann_id)
+    comments = [{"comment": text} for text in ("one", "two")]
+    assert [ann.put("/incidents/INC-1/comment", json=one).status_code for one in comments] == [200, 429]
+    assert ann.put("/incidents/INC-1/acknowledge", json=comments[1]).status_code == 429
+    assert ann.put("/incidents/INC-1/acknowledge").is_success
+    timeline = administrator.get("/incidents/INC-1").json()["timeline"]
+    assert [moment["comment"] for moment in timeline if "comment" in moment] == ["one"]
 
 
 def test_a_comment_that_comes_in_chunks_is_kept(administrator: httpx.Client, case: Json) -> None:

@@ -419,6 +419,21 @@ def test_one_person_announces_moves_and_withdraws_changes_so_often_in_an_hour(sm
         assert kinds == ["announced", *["moved"] * 4]
 
 
+@with_limits(posts_per_hour=3)
+def test_one_person_assigns_so_many_tasks_in_an_hour_also_many_at_once(small: Served) -> None:
+    small.stop_clock()
+    _, mallory = small.person("mallory")
+    with small.administrator() as administrator, mallory:
+        warehouse(administrator)
+        about = {"about": "<#E::table::warehouse.shop.public.orders>", "assignees": ["mallory"]}
+        request = {**about, "category": "MetadataUpdate", "type": "DescriptionUpdate"}
+        ids = [administrator.post("/tasks", json=request).json()["id"] for _ in range(5)]
+        assignment = {"taskIds": ids, "operation": "Assign", "params": {"assignees": ["admin", "mallory"]}}
+        result = mallory.post("/tasks/bulk", json=assignment).json()
+        assert (result["successful"], result["failed"]) == (3, 2)
+        assert "posts_per_hour" in result["results"][-1]["error"]
+
+
 @with_limits(events_per_person_per_hour=20)
 def test_one_person_handles_incidents_so_often_in_an_hour(small: Served, sqlite_engine: Engine) -> None:
     (mallory_id, mallory) = small.person("mallory")

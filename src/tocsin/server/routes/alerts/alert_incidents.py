@@ -5,6 +5,7 @@ Incidents of test cases are ``server/routes/quality/incidents.py``. Next: ``aler
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from operator import itemgetter
 from typing import Annotated, Literal
@@ -21,6 +22,7 @@ from tocsin.model.severity import Severity
 from tocsin.server.access.pages import visible_page
 from tocsin.server.access.permissions import require
 from tocsin.server.access.similar_names import id_to_filter_by, named_id
+from tocsin.server.alerts.hourly_counts import counted_post
 from tocsin.server.alerts.incident_figures import FIGURES, figures_json, own_assignees
 from tocsin.server.alerts.incident_messages import message_moments
 from tocsin.server.alerts.incidents import (
@@ -186,7 +188,8 @@ def _handle_incident(name: str, kind: StepKind, body: Document, caller: Caller) 
     handling = handling_of(kind, body)
     if kind is StepKind.ASSIGNED:
         handling = with_stand_in(handling, target, caller)
-    caller.parts.writes.within(lambda record: handle(record, target.id, handling), actor=caller.actor)
+    with nullcontext() if handling.comment is None else counted_post([handling.comment], caller):
+        caller.parts.writes.within(lambda record: handle(record, target.id, handling), actor=caller.actor)
     return _incident_answer(found_incident(incident.id, caller), caller)
 
 

@@ -192,6 +192,7 @@ def _bulk_result(name: str, request: BulkRequest, caller: Caller) -> Document:
             _decide(thread_id, request.decision, caller)
         else:
             _visible_task(thread_id, caller)
+            count_post([], caller)
             caller.parts.discussion.task_writes.edit(thread_id, request.edits, actor=caller.actor)
     except TocsinError as refusal:
         return {"taskId": name, "status": "failed", "error": refusal.message}

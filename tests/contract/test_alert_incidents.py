@@ -350,6 +350,23 @@ def test_the_id_of_a_hidden_person_finds_no_incident_of_theirs(
     assert len(bob.get("/incidents").json()["data"]) == 1
 
 
+def test_who_acknowledged_has_no_display_name_for_who_may_not_see_them(
+    administrator: httpx.Client, case: Json, orders: Json, person: Person, sqlite_engine: Engine
+) -> None:
+    (zoe_id, zoe), (bob_id, bob) = person("zoe"), person("bob")
+    naming = [{"op": "add", "path": "/displayName", "value": "Zoe Quist"}]
+    assert administrator.patch(f"/users/{zoe_id}", json=naming).is_success
+    assign_owners(administrator, orders, zoe_id, bob_id)
+    report_result(administrator, case["fullyQualifiedName"], "Failed", case["now"] + 2)
+    notify_all(sqlite_engine)
+    restrict(administrator, bob_id, {"effect": "deny", "resources": ["user"]})
+    assert zoe.put("/incidents/INC-1/acknowledge").is_success
+    event_id = bob.get(f"/users/{bob_id}/notifications").json()["data"][0]["eventId"]
+    for path in (f"/users/{bob_id}/notifications?fields=incident", f"/events/{event_id}/audience"):
+        assert "Zoe Quist" in administrator.get(path).text, path
+        assert ("acknowledgedBy" in bob.get(path).text, "Zoe Quist" in bob.get(path).text) == (True, False), path
+
+
 def test_one_person_comments_so_often_in_an_hour_and_acknowledges_still(
     served: Served, administrator: httpx.Client, case: Json, orders: Json, person: Person
 ) -> None:

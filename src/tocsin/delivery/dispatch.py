@@ -92,6 +92,10 @@ class FailureIncident(NamedTuple):
         is_theirs = reader_id is not None and reader_id == self.acknowledger_id
         return self._replace(acknowledger=YOU) if is_theirs else self
 
+    def without_display_name(self) -> FailureIncident:
+        """Return it as it is said to who may not view the person: by the name of commands, as in the history."""
+        return self._replace(acknowledger=None)
+
     @property
     def is_handled(self) -> bool:
         """Return whether nobody need acknowledge it any more."""

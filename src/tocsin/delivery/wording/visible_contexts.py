@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from tocsin.delivery.dispatch import Dispatch, FailureContext
+from tocsin.delivery.dispatch import Dispatch, FailureContext, FailureIncident
+from tocsin.model import fqn
 from tocsin.model.message import Entry
 
 NamesSeen = Callable[[Dispatch, Sequence[str]], tuple[str, ...]]
@@ -45,16 +46,26 @@ def names_in(context: FailureContext) -> list[str]:
     upstream = (name for cause in context.causes for name in (cause.failing, cause.asset))
     people = context.audience.names if context.audience else ()
     definitions = (context.runbook.definition,) if context.runbook else ()
-    return [*context.downstream, *people, *upstream, *definitions]
+    incident = context.incident
+    acknowledger = (_full_name_in(incident),) if incident and incident.acknowledger else ()
+    return [*context.downstream, *people, *upstream, *definitions, *acknowledger]
 
 
 def _with_names(context: FailureContext, visible_names: Container[str]) -> FailureContext:
     """Return a context with that only which these names belong to."""
-    audience, runbook = context.audience, context.runbook
+    audience, runbook, incident = context.audience, context.runbook, context.incident
+    if incident and incident.acknowledger and _full_name_in(incident) not in visible_names:
+        incident = incident.without_display_name()
     return replace(
         context,
         downstream=tuple(name for name in context.downstream if name in visible_names),
         causes=tuple(one for one in context.causes if one.failing in visible_names and one.asset in visible_names),
         audience=audience and audience._replace(names=tuple(name for name in audience.names if name in visible_names)),
         runbook=runbook if runbook and runbook.definition in visible_names else None,
+        incident=incident,
     )
+
+
+def _full_name_in(incident: FailureIncident) -> str:
+    """Return the full name of who acknowledged an incident."""
+    return fqn.quote(incident.acknowledged_by or "")

@@ -19,6 +19,7 @@ from tocsin.model.thread import THREAD
 from tocsin.server.access.permissions import visible_references
 from tocsin.server.alerts.destination_names import destination_names, names_of
 from tocsin.server.alerts.explanations import MOST_RECORDS, editable_alerts, visible_alerts
+from tocsin.server.alerts.inbox_details import shown_incident
 from tocsin.server.http.answer_shapes import Shape, json_of, schema_of
 from tocsin.server.http.json_schema import COUNT, FLAG, ID, OPEN, TEXT, TIME, array, exact_object, nullable
 from tocsin.server.request import Caller
@@ -154,7 +155,9 @@ def _incident_of(logged: LoggedEvent, caller: Caller) -> FailureIncident | None:
     place = ReportPlace(logged.event.entity_id, logged.offset)
     incidents, _ = caller.parts.alert_stores.failure_messages.incidents_and_runbooks({place: logged.event})
     incident = incidents.get(place)
-    return incident if incident and caller.visibility.sees_incidents({incident.name}) else None
+    if incident is None or not caller.visibility.sees_incidents({incident.name}):
+        return None
+    return shown_incident(incident, caller.visibility)
 
 
 def _unowned_assets(event: ChangeEvent, caller: Caller) -> list[Document]:

@@ -87,6 +87,7 @@ class DetailReader:
         events = {_place_of(entry): entry.event for entry in entries}
         messages = self.stores.failure_messages
         incidents, runbooks = messages.incidents_and_runbooks(events) if names & _OF_INCIDENTS else ({}, {})
+        incidents = {place: shown_incident(incident, self.visibility) for place, incident in incidents.items()}
         guidance = self._guidance(entries, incidents, runbooks) if names & {SEVERITY, RUNBOOKS} else {}
         failing_rows = self._failing_rows(entries) if FAILING_ROWS in names else {}
         streaks = messages.streaks(events) if FAILURE in names else {}
@@ -155,6 +156,13 @@ class DetailReader:
         }
         failing_rows = self.samples.visible_to(self.permissions.subject.id, results.values())
         return {identity: failing_rows[place] for identity, place in results.items() if place in failing_rows}
+
+
+def shown_incident(incident: FailureIncident, visibility: Visibility) -> FailureIncident:
+    """Return the incident of a failure without the display name of who acknowledged it, if they may not be seen."""
+    person = {"id": str(incident.acknowledger_id), "type": "user"}
+    is_shown = incident.acknowledger is None or bool(visibility.sees([person]))
+    return incident if is_shown else incident.without_display_name()
 
 
 def _place_of(entry: InboxEntry) -> ReportPlace:

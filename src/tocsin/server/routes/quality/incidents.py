@@ -116,7 +116,7 @@ def _write(case: Key, caller: Caller, work: Work) -> Response:
 
 
 def _shown_steps(steps: Sequence[Document], caller: Caller) -> list[Document]:
-    """Return steps without people who are hidden; details that name one name somebody, as clients require."""
+    """Return steps without people who are hidden; details that need a person name nobody in their place."""
     return [
         step if shown_step == step else shown_step | _with_nobody(step.get(DETAILS), shown_step.get(DETAILS))
         for step, shown_step in zip(steps, caller.visibility.visible_documents(steps), strict=True)

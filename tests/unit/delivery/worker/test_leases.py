@@ -97,9 +97,9 @@ def test_a_session_that_went_and_came_is_watched_from_then() -> None:
     assert watch.silent([session], 10.0) == []
 
 
-@pytest.mark.parametrize("place", [{"target": "own:user:ann:root"}, {"channel": "Push", "target": "ann"}])
-def test_an_own_address_and_the_browsers_of_a_person_have_few_messages_in_hand(place: dict[str, str]) -> None:
-    messages = [replace(ONE, id=str(number), **place) for number in range(4)]
+@pytest.mark.parametrize(("channel", "target"), [("Slack", "own:user:ann:root"), ("Push", "ann")])
+def test_an_own_address_and_the_browsers_of_a_person_have_few_messages_in_hand(channel: str, target: str) -> None:
+    messages = [replace(ONE, id=str(number), channel=channel, target=target) for number in range(4)]
     lane = messages[0].lane
     room = Capacity(80, {}, counts={lane: 1}, most_own=3)
     assert [room.take(one, 0) for one in messages] == [True, True, False, False]

@@ -25,7 +25,7 @@ from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.conditions.relations import ANYBODY
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.resolve.counted import Moment, SimilarEvents, count_recipients
+from tocsin.flow.resolve.counted import Moment, SimilarEvents, recipients_of_similar
 from tocsin.flow.resolve.directory import EVERYBODY, NO_END, Portion
 from tocsin.flow.resolve.portions import MatchedEvent
 from tocsin.flow.resolve.recipient_rules import recipient_rules
@@ -142,7 +142,7 @@ def test_events_that_are_counted_together_are_told_each(company: SmallCompany) -
         {None: [Moment(one.offset, one.event.timestamp) for one in changes]},
     )
     rules = {alert.id: recipient_rules(alert, plan_of(alert).questions)}
-    counted = list(count_recipients([similar], rules, SqlDirectory(company.engine)))
+    counted = list(recipients_of_similar([similar], rules, SqlDirectory(company.engine)))
     assert sorted(offset for one in counted for offset in one.log_offsets) == [changes[1].offset, changes[3].offset]
 
 

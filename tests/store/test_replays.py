@@ -144,9 +144,9 @@ def test_large_selections_are_collected_in_portions(messages: Messages, store_en
     give_up(messages, 1_201)
     replay_id = some_id("large")
     Replays(store_engine).add(Replay(replay_id, "ana", LATER_MS, Selection(), ReplayState.COLLECTING))
-    assert Replays(store_engine).advance_all(LATER_MS)
+    assert Replays(store_engine).advance_collecting(LATER_MS)
     assert counts(store_engine, replay_id)[:2] == ("collecting", 500)
-    while Replays(store_engine).advance_all(LATER_MS):
+    while Replays(store_engine).advance_collecting(LATER_MS):
         pass
     assert counts(store_engine, replay_id)[:3] == ("sending", 1_201, 1_201)
 

@@ -64,7 +64,7 @@ def rules_of_search(search: object) -> Document:
         formula = parse_terms(saved_search.query)
     except InvalidInput as error:
         raise InvalidInput(error.message, field="query") from error
-    now, before = _text(formula, _answers), _text(formula, _answers_before)
+    now, before = _condition_of(formula, _condition_after), _condition_of(formula, _condition_before)
     condition = before if _has_answered_before(formula) else f"({now}) || ({before})"
     if isinstance(formula, Constant) and formula.holds:
         return {"resources": sorted(types), "rules": []}
@@ -76,24 +76,24 @@ def rules_of_search(search: object) -> Document:
     return {"resources": sorted(types), "rules": [{"condition": condition, "effect": "include"}]}
 
 
-def _text(formula: Formula[Term], render: Callable[[Term], str]) -> str:
+def _condition_of(formula: Formula[Term], render: Callable[[Term], str]) -> str:
     """Return a formula of terms as a condition."""
     match formula:
         case Constant(holds=holds):
             return "true == true" if holds else "true == false"
         case Not(operand=operand):
-            return f"!({_text(operand, render)})"
+            return f"!({_condition_of(operand, render)})"
         case And(operands=operands):
-            return " && ".join(f"({_text(one, render)})" for one in operands)
+            return " && ".join(f"({_condition_of(one, render)})" for one in operands)
         case Or(operands=operands):
-            return " || ".join(f"({_text(one, render)})" for one in operands)
+            return " || ".join(f"({_condition_of(one, render)})" for one in operands)
         case Term():
             return render(formula)
     raise AssertionError(formula)
 
 
-def _answers(term: Term) -> str:
-    """Return what holds of an asset that a term finds after the event."""
+def _condition_after(term: Term) -> str:
+    """Return the condition that holds for an asset that a term finds after the event."""
     field = _field_of(term)
     if field in _SETS:
         return f"{_SETS[field]}.contains({_literal(_whole_value(term))})"
@@ -108,9 +108,9 @@ def _answers(term: Term) -> str:
     return " || ".join(parts)
 
 
-def _answers_before(term: Term) -> str:
-    """Return what holds of an asset that a term found before the event."""
-    field, now = _field_of(term), _answers(term)
+def _condition_before(term: Term) -> str:
+    """Return the condition that holds for an asset that a term found before the event."""
+    field, now = _field_of(term), _condition_after(term)
     if field in _SETS:
         value, category = _literal(_whole_value(term)), _CATEGORIES.get(field, "*")
         arrival, leaving = (
@@ -134,7 +134,7 @@ def _has_answered_before(formula: Formula[Term]) -> bool:
     """Return whether what a formula finds after an event it found before as well, as far as conditions say so."""
     match formula:
         case Not(operand=operand):
-            return _text(operand, _answers) == _text(operand, _answers_before)
+            return _condition_of(operand, _condition_after) == _condition_of(operand, _condition_before)
         case And(operands=operands) | Or(operands=operands):
             return all(map(_has_answered_before, operands))
         case Term():

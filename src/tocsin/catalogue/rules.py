@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tocsin.catalogue.changes import end_column_requests
-from tocsin.catalogue.feed.approvals import TERM, follow_reviewers, follow_status, with_review_status
+from tocsin.catalogue.feed.approvals import TERM, update_task_for_reviewers, update_task_for_status, with_review_status
 from tocsin.catalogue.governance.columns import with_checked_columns
 from tocsin.catalogue.governance.custom_properties import forget_values, with_checked_extension
 from tocsin.catalogue.governance.labels import with_certificate_dates, with_checked_labels, with_shown_labels
@@ -98,8 +98,8 @@ class CatalogueRules(Rules):
         """Keep implied lineage edges, the tasks that approve glossary terms, and who creates or changes an alert."""
         edges.connect(record, entity_type, document, before)
         if entity_type == TERM:
-            follow_status(record, document, before)
-        follow_reviewers(record, entity_type, document, before)
+            update_task_for_status(record, document, before)
+        update_task_for_reviewers(record, entity_type, document, before)
         if entity_type == "eventsubscription" and document != before:
             record.transaction.alert_editors.add(document["id"], record.actor.id, record.at_ms)
 

@@ -27,9 +27,9 @@ def main() -> None:
     except TocsinError as error:
         sys.exit(report(error))
     except Exception as error:
-        from tocsin.store.database.faults import known_failure
+        from tocsin.store.database.faults import failure_with_cause
 
-        failure = known_failure(error)
+        failure = failure_with_cause(error)
         if failure is None:
             raise
         sys.exit(report(failure))

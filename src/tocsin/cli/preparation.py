@@ -83,11 +83,11 @@ def _prepare(prepare: Callable[[Report], None], to_report: Connection) -> None:
     try:
         with needing("all"):
             from tocsin.store.database.engine import STORE_FAILURES
-            from tocsin.store.database.faults import known_failure
+            from tocsin.store.database.faults import failure_with_cause
         try:
             prepare(report)
         except STORE_FAILURES as error:
-            failure = error if isinstance(error, TocsinError) else known_failure(error)
+            failure = error if isinstance(error, TocsinError) else failure_with_cause(error)
             if failure is None:
                 raise
             to_report.send(failure)

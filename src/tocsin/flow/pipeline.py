@@ -19,7 +19,7 @@ from tocsin.chunks import chunks_of
 from tocsin.flow.match.cascade import Cascades, cascades_of, links_of, with_triggered
 from tocsin.flow.match.local import accepted_answers
 from tocsin.flow.match.plan import RECOVERY, plan_of
-from tocsin.flow.resolve.counted import SimilarEvents, count_recipients
+from tocsin.flow.resolve.counted import SimilarEvents, recipients_of_similar
 from tocsin.flow.resolve.directory import Directory, Portion
 from tocsin.flow.resolve.holding import HeldBack, Hidden, Waiting, name_incidents
 from tocsin.flow.resolve.only_visible import Events, only_visible
@@ -349,7 +349,7 @@ def drafts_of_similar(
     telling_alerts = find_telling_alerts(batch, context)
     notifying_events = [by_offset[event.head.offset]._replace(first=event) for event in batch.events]
     directory, people_at_once = context.lookups.directory, context.people_at_once
-    for head, recipients, offsets in count_recipients(
+    for head, recipients, offsets in recipients_of_similar(
         notifying_events, alerts.rules, directory, people_at_once=people_at_once
     ):
         yield without_told_parts([recipient.draft(head) for recipient in recipients], telling_alerts), offsets

@@ -1,6 +1,6 @@
-"""Progress reports of streaming queries, stored after each micro-batch that Spark has committed.
+"""Streaming queries over the log: started where checkpoint and store say, with their progress stored.
 
-Next: ``store/outbox/notifications.py``, which stores them.
+That is after each micro-batch that Spark has committed. Next: ``store/outbox/notifications.py``, which stores them.
 """
 
 from __future__ import annotations
@@ -139,11 +139,11 @@ def following_the_log(
     """
     register_source(session, LogSource)
     set_aside_if_damaged(Path(monitored_query.checkpoint), monitored_query.clock)
-    _leave_another_log(monitored_query)
-    position = _position_of(monitored_query)
+    _set_aside_if_of_another_log(monitored_query)
+    position = _resume_position(monitored_query)
     with reporting(session, monitored_query, position) as reporter:
         query = start_query(lambda: _start(stream(position.offset), monitored_query, interval))
-        if has_worked(query):
+        if has_looked_at_log(query):
             reporter.report()  # Spark's first event of an idle query comes ten seconds later
         try:
             yield query
@@ -154,13 +154,13 @@ def following_the_log(
 
 def _start(stream: Stream, reported: MonitoredQuery, interval: str | None) -> StreamingQuery:
     frame, work = stream
-    writer = frame.writeStream.queryName(reported.query_name).foreachBatch(in_few_words(work))
+    writer = frame.writeStream.queryName(reported.query_name).foreachBatch(with_short_errors(work))
     if interval is not None:
         writer = writer.trigger(processingTime=interval)
     return writer.option("checkpointLocation", reported.checkpoint).start()
 
 
-def _leave_another_log(reported: MonitoredQuery) -> None:
+def _set_aside_if_of_another_log(reported: MonitoredQuery) -> None:
     """Set a checkpoint aside that has read what the log does not hold: the store was restored, replaced or damaged."""
     read = planned_position(Path(reported.checkpoint))
     if read is not None and not reported.progress.holds(read):
@@ -168,8 +168,8 @@ def _leave_another_log(reported: MonitoredQuery) -> None:
         set_aside(Path(reported.checkpoint), reason, reported.clock)
 
 
-def _position_of(reported: MonitoredQuery) -> LogPosition:
-    """Return how far the query is: what it committed last may have come too late to be reported."""
+def _resume_position(reported: MonitoredQuery) -> LogPosition:
+    """Return the later of the offsets that store and checkpoint record: a report may have come too late."""
     recorded = LogPosition(reported.progress.processed_offset(reported.query_name))
     checkpointed = read_committed_position(Path(reported.checkpoint))
     return checkpointed if checkpointed is not None and checkpointed.offset > recorded.offset else recorded
@@ -192,12 +192,12 @@ def start_query(start: Callable[[], StreamingQuery]) -> StreamingQuery:
     return query
 
 
-def has_worked(query: StreamingQuery) -> bool:
+def has_looked_at_log(query: StreamingQuery) -> bool:
     """Return whether a query has done a micro-batch, or looked at the log and found nothing to do."""
     return query.lastProgress is not None or query.status["message"] in _IDLE
 
 
-def in_few_words(work: BatchFunction) -> BatchFunction:
+def with_short_errors(work: BatchFunction) -> BatchFunction:
     """Return ``work`` on a micro-batch so that it fails, if it does, with a short message.
 
     Spark searches the message with a regular expression that recurses with every character (``StreamExecution``'s for

@@ -23,7 +23,7 @@ from tocsin.clock import Clock
 from tocsin.errors import InternalError, Unavailable
 from tocsin.jobs.checkpoint import is_damage, set_aside
 from tocsin.jobs.intervals import FAILURES, brief
-from tocsin.jobs.query_progress import has_worked
+from tocsin.jobs.query_progress import has_looked_at_log
 from tocsin.store.database.faults import Fault, fault_in, fault_of
 from tocsin.store.database.folder import check_takes_files
 from tocsin.threads import run_beside
@@ -86,7 +86,7 @@ class _End:
     """How a run ended: why, in Spark's words or Python's, and whether it had got anywhere."""
 
     reason: str
-    has_worked: bool
+    has_looked_at_log: bool
 
 
 def keep_running(
@@ -101,7 +101,7 @@ def keep_running(
     """
     failures, watch = 0, _QueryWatch(query, environment, stopping, go_on)
     while (end := watch.run()) is not None:
-        failures = 0 if end.has_worked else failures
+        failures = 0 if end.has_looked_at_log else failures
         fault = fault_in(end.reason) or environment.fault(query.name, environment.clock.now_ms(), "query_failed")
         if fault is not None and not fault.passes:
             raise Unavailable(f"{fault.sentence} The query {query.name} failed with: {brief(end.reason)}")
@@ -197,7 +197,7 @@ class _QueryWatch:
     def _look_at(self, query: StreamingQuery) -> None:
         """Note that the query works, as soon as it has done a micro-batch or has nothing to do."""
         if not self._has_worked:
-            self._has_worked = has_worked(query)
+            self._has_worked = has_looked_at_log(query)
         if self._has_worked:
             self._go_on()
         if self._has_worked and not self._is_clear:

@@ -18,7 +18,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tocsin.clock import FixedClock
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.jobs.query_progress import BatchError, MonitoredQuery, has_worked, in_few_words, reporting, start_query
+from tocsin.jobs.query_progress import (
+    BatchError,
+    MonitoredQuery,
+    has_looked_at_log,
+    reporting,
+    start_query,
+    with_short_errors,
+)
 
 LATE = "[STREAM_FAILED] Query [id = x] terminated with exception: Python worker failed to connect back."
 READS = "Waiting for data to arrive"
@@ -109,7 +116,7 @@ def test_a_query_that_reads_is_given_at_once() -> None:
 def test_a_query_that_has_looked_is_given_though_it_looks_again() -> None:
     looks_again = Query(["Getting offsets", "Getting offsets"], lastProgress={"batchId": 0})
     assert start_one_of(looks_again, Query([READS])) == (looks_again, 1)
-    assert has_worked(cast(StreamingQuery, looks_again))
+    assert has_looked_at_log(cast(StreamingQuery, looks_again))
 
 
 def test_a_query_whose_python_was_late_is_started_again() -> None:
@@ -131,7 +138,7 @@ def test_a_failure_of_spark_is_reported_in_few_words() -> None:
         raise AnalysisException("no such column " + "x" * 100_000)
 
     with pytest.raises(BatchError) as caught:
-        in_few_words(work)(cast(DataFrame, None), 7)
+        with_short_errors(work)(cast(DataFrame, None), 7)
     notified = "".join(traceback.format_exception(caught.value))
     assert "AnalysisException: no such column" in notified
     assert len(notified) < 3_000
@@ -148,7 +155,7 @@ def test_the_causes_of_a_long_failure_are_reported() -> None:
         raise Py4JError("\n".join(trace))
 
     with pytest.raises(BatchError, match=r"py4j.protocol.Py4JError: job aborted[^$]*InterruptedException: x$"):
-        in_few_words(work)(cast(DataFrame, None), 7)
+        with_short_errors(work)(cast(DataFrame, None), 7)
 
 
 def test_other_failures_are_reported_as_they_are() -> None:
@@ -156,7 +163,7 @@ def test_other_failures_are_reported_as_they_are() -> None:
         raise KeyError("gone")
 
     with pytest.raises(KeyError):
-        in_few_words(work)(cast(DataFrame, None), 7)
+        with_short_errors(work)(cast(DataFrame, None), 7)
 
 
 def test_java_is_asked_once_for_the_progress_of_a_micro_batch() -> None:

@@ -51,7 +51,7 @@ def with_review_status(record: Record, fields: Document, old: Document) -> Docum
     Forbidden : a person who is no reviewer approves or rejects it, or makes themselves one
     """
     may_state = record.actor.is_admin or record.actor.is_bot
-    if not _is_reviewed(record) or (may_state and STATUS in fields):
+    if not _needs_review(record) or (may_state and STATUS in fields):
         return fields
     document = _with_full_name(fields, old)
     is_moved = bool(old) and _id_above(document) != _id_above(old)
@@ -59,24 +59,24 @@ def with_review_status(record: Record, fields: Document, old: Document) -> Docum
     entitled_reviewers = _reviewers_before(record, document, old, reviewers) or reviewers
     if not entitled_reviewers:
         return fields
-    status, before, is_mine = fields.get(STATUS), old.get(STATUS), _is_among(record, entitled_reviewers)
-    if not is_mine and not may_state and not is_moved and _is_among(record, reviewers):
+    status, before, is_reviewer = fields.get(STATUS), old.get(STATUS), _is_among(record, entitled_reviewers)
+    if not is_reviewer and not may_state and not is_moved and _is_among(record, reviewers):
         raise Forbidden("Only reviewers of a glossary term, or of what it is in, may make themselves its reviewers.")
     if not old:
-        return fields | {STATUS: APPROVED if is_mine else IN_REVIEW}
+        return fields | {STATUS: APPROVED if is_reviewer else IN_REVIEW}
     if is_moved and not may_state and reviewers and not _is_among(record, reviewers):
         return fields | {STATUS: IN_REVIEW}
     if status is None and before is not None:
         return fields | {STATUS: before}
-    if status != before and status in _DECISIONS and not is_mine:
+    if status != before and status in _DECISIONS and not is_reviewer:
         raise Forbidden("Only reviewers of a glossary term may approve or reject it.")
     return fields
 
 
-def follow_status(record: Record, document: Document, before: Document) -> None:
+def update_task_for_status(record: Record, document: Document, before: Document) -> None:
     """Open the approval task of a term that is In Review now; end that of one that no longer is."""
     was, now = before.get(STATUS), document.get(STATUS)
-    if was == now or not _is_reviewed(record):
+    if was == now or not _needs_review(record):
         return
     if was == IN_REVIEW:
         for thread in record.transaction.threads.open_tasks(document["id"], GLOSSARY_APPROVAL):
@@ -86,12 +86,12 @@ def follow_status(record: Record, document: Document, before: Document) -> None:
         _begin(record, _term(record, document["id"]), reviewers, is_new=not before)
 
 
-def follow_reviewers(record: Record, entity_type: str, document: Document, before: Document) -> None:
+def update_task_for_reviewers(record: Record, entity_type: str, document: Document, before: Document) -> None:
     """Give the open approval tasks of a term, and of those below it or below a glossary, to its reviewers of now.
 
     As long as nobody reviews a term, its task stays whose it was.
     """
-    if entity_type not in (TERM, _GLOSSARY) or not before or not _is_reviewed(record):
+    if entity_type not in (TERM, _GLOSSARY) or not before or not _needs_review(record):
         return
     is_moved = entity_type == TERM and _id_above(document) != _id_above(before)
     if document.get("reviewers") == before.get("reviewers") and not is_moved:
@@ -158,8 +158,8 @@ def _id_above(term: Document) -> str | None:
     return above.get("id") if isinstance(above, dict) else None
 
 
-def _is_reviewed(record: Record) -> bool:
-    """Return whether a change is one of here and now: histories and mirrors bring decisions made elsewhere."""
+def _needs_review(record: Record) -> bool:
+    """Return whether review applies to a change: histories and mirrors bring decisions that were made elsewhere."""
     return not record.is_recorded and record.origin is None and record.actor != SYSTEM
 
 

@@ -1,4 +1,4 @@
-"""Egress policy: which addresses may be connected to, decided on the resolved address when the socket is created.
+"""Egress policy: private addresses are refused, as the resolved address says when the socket is created.
 
 Host names, redirects and unusual spellings of addresses (``127.1``, ``0x7f000001``, ``localhost.``) are irrelevant
 then: whatever the URL looked like, this is where the packets would go. Metadata services of clouds are never reached,
@@ -113,6 +113,6 @@ def is_web_scheme(scheme: str) -> bool:
 
 
 def _is_public(address: Address) -> bool:
-    """Return whether an address is none of IANA's special-purpose ones, nor one that carries another within."""
+    """Return whether an address is assigned, and in none of IANA's special-purpose networks: 6to4, Teredo, NAT64."""
     is_assigned = isinstance(address, IPv4Address) or address in _GLOBAL_IPV6
     return is_assigned and address.is_global and not any(address in network for network in _NEVER_PUBLIC)

@@ -391,7 +391,9 @@ class Worker:
         return [
             _repeat(queue.failure_reports.report, lambda _: limits.lease_s / _BEATS_PER_LEASE),
             _repeat(queue.lag_reports.report, lambda _: queue.lag_reports.pause_s),
-            _repeat(lambda: queue.replays.advance_all(clock.now_ms()), lambda count: 0.0 if count else PAUSE_S),
+            _repeat(
+                lambda: queue.replays.advance_collecting(clock.now_ms()), lambda has_more: 0.0 if has_more else PAUSE_S
+            ),
             _repeat(lambda: queue.handovers.advance(clock.now_ms()), lambda moved: PAUSE_S if moved else _IDLE_PAUSE_S),
         ]
 

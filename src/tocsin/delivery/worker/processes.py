@@ -21,7 +21,7 @@ from tocsin.delivery.worker.shares import Place, ProcessTable
 from tocsin.errors import TocsinError, Unavailable
 from tocsin.forks import EarlyDeaths, end_forks, end_in_words, fork, stop_requests
 from tocsin.store.database.engine import STORE_FAILURES
-from tocsin.store.database.faults import known_failure
+from tocsin.store.database.faults import failure_with_cause
 
 _NO_MORE_FOR_S = 30.0
 """Seconds for which no other process is started after one has failed."""
@@ -136,7 +136,7 @@ def _report_error(work: Callable[[], None], to_report: Connection) -> None:
     try:
         work()
     except STORE_FAILURES as error:
-        failure = error if isinstance(error, TocsinError) else known_failure(error)
+        failure = error if isinstance(error, TocsinError) else failure_with_cause(error)
         if failure is None:
             raise
         to_report.send(failure)

@@ -46,7 +46,7 @@ class SimilarEvents(NamedTuple):
                 yield self.first._replace(head=head)
 
 
-class CountedRecipients(NamedTuple):
+class SharedRecipients(NamedTuple):
     """Recipients that some events have in common, as far as they are in one portion.
 
     ``head`` is that of one of the events, ``log_offsets`` are those of all.
@@ -57,25 +57,25 @@ class CountedRecipients(NamedTuple):
     log_offsets: Sequence[int]
 
 
-def count_recipients(
+def recipients_of_similar(
     similar: Sequence[SimilarEvents],
     rules: Mapping[str, Sequence[RecipientRule]],
     directory: Directory,
     *,
     people_at_once: int = PEOPLE_AT_ONCE,
-) -> Iterator[CountedRecipients]:
+) -> Iterator[SharedRecipients]:
     """Yield the recipients of all these events: together those of ``portions.resolve_events`` for each by itself."""
     firsts = [events.first for events in similar]
     entities = {offset: events.first.head.entity_id for events in similar for offset in events.offsets()}
     audiences = audiences_of(firsts, rules, directory, people_at_once, entities)
     for audience in audiences:
         for events in similar:
-            yield from _count_in(audience, events, rules, is_only=len(audiences) == 1)
+            yield from _recipients_in(audience, events, rules, is_only=len(audiences) == 1)
 
 
-def _count_in(
+def _recipients_in(
     audience: IndexedAudience, events: SimilarEvents, rules: Mapping[str, Sequence[RecipientRule]], *, is_only: bool
-) -> Iterator[CountedRecipients]:
+) -> Iterator[SharedRecipients]:
     """Yield the recipients of these events that are in one audience; ``is_only``: there are no other portions."""
     accepted = events.first.answers_by_alert
     event_rules = [rule for alert in accepted for rule in rules.get(alert, ())]
@@ -85,7 +85,7 @@ def _count_in(
     for head, log_offsets in _groups(events, changes, by_event=by_event):
         ways = merge_candidates(audience.candidates(head, event_rules, accepted))
         if recipients := [recipient for recipient in ways if recipient.mute is None]:
-            yield CountedRecipients(head, recipients, log_offsets)
+            yield SharedRecipients(head, recipients, log_offsets)
 
 
 @dataclass

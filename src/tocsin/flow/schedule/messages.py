@@ -163,7 +163,7 @@ def _by_asset(slot: Slot, draft: NotificationDraft) -> Slot:
 
 
 def slot_order(slot: Slot, *, now_ms: int) -> tuple[int, bool]:
-    """Return the sort key of a notification's slots among alerts of equal rank.
+    """Return the sort key by which the slot of a notification is chosen; of equal slots, that of its leading alert.
 
     The earliest is first, by when it goes out at the latest: a check that a digest waits for may be stuck. Of several
     at one time an ungrouped one is, because a group may show only a count.

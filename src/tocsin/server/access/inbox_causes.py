@@ -71,7 +71,7 @@ class CauseWindow:
 
 
 def causes_of_inbox(view: InboxView, kind: PageOf) -> list[CauseEntries]:
-    """Return the causes of the first ``MOST_COUNTED`` entries that may be shown, each where the first of these is."""
+    """Return the causes of the first ``MOST_COUNTED`` entries that may be shown, ordered by the first entry of each."""
     return causes_after(view, kind, None).causes
 
 

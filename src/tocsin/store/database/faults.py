@@ -127,8 +127,8 @@ def failure_for(error: BaseException) -> TocsinError | None:
     return Unavailable(fault.sentence, retry_after_s=_RETRY_AFTER_S if fault.passes else None)
 
 
-def known_failure(error: Exception) -> TocsinError | None:
-    """Return what a fault of the store or the disk is in a command, with the driver's words; else None."""
+def failure_with_cause(error: Exception) -> TocsinError | None:
+    """Return the failure as ``failure_for`` does, with the driver's first line: for commands and their processes."""
     failure = failure_for(error)
     if failure is not None:
         cause = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]

@@ -97,8 +97,11 @@ class Replays:
         with writing(self._engine) as connection:
             connection.execute(replay.update().where(open_one).values(state=ReplayState.CANCELLING.value))
 
-    def advance_all(self, now_ms: int) -> bool:
-        """Collect or take back a portion of each replay under way; return whether there is more to do at once."""
+    def advance_collecting(self, now_ms: int) -> bool:
+        """Collect a portion of each replay that still collects, take one back of each that is being cancelled.
+
+        Return whether to call it again at once.
+        """
         query = select(_ROW.id).where(_ROW.ended_at_ms.is_(None), _ROW.state != ReplayState.SENDING.value)
         with reading(self._engine) as connection:
             ids = list(connection.execute(query.order_by(_ROW.requested_at_ms, _ROW.id)).scalars())

@@ -302,7 +302,9 @@ class AskedConsumers:
                 consumers[who].append(consumer)
                 team_ids |= {who} if kind == "team" else set()
             teams: dict[str, list[str]] = defaultdict(list)
-            for team_id, user_id, (since, until) in relations_over_time.members(connection, team_ids, asking.offset):
+            for team_id, user_id, (since, until) in relations_over_time.members_over_time(
+                connection, team_ids, asking.offset
+            ):
                 if since <= asking.offset <= until:
                     teams[user_id].append(team_id)
         return _AskedPeople(dict(consumers), dict(teams))
@@ -379,7 +381,7 @@ def _people_of(connection: Connection, consumers: _Consumers) -> dict[_Asking, s
     principals = list(_who_answer(connection, consumers, from_offset))
     team_ids = {one.principal_id for _, one in principals if one.principal_type == "team"}
     members: dict[str, list[tuple[str, relations_over_time.Span]]] = defaultdict(list)
-    for team_id, user_id, span in relations_over_time.members(connection, team_ids, from_offset):
+    for team_id, user_id, span in relations_over_time.members_over_time(connection, team_ids, from_offset):
         members[team_id].append((user_id, span))
     people: dict[_Asking, set[str]] = {asking: set() for asking in consumers}
     for asking, principal in principals:
@@ -400,7 +402,7 @@ def _people_by_consumer(connection: Connection, askings: Sequence[_Asking]) -> d
     answers = list(_answers_needed(connection, consumers, from_offset))
     team_ids = {principal_id for _, _, (principal_id, kind) in answers if kind == "team"}
     members: dict[str, list[tuple[str, relations_over_time.Span]]] = defaultdict(list)
-    for team_id, user_id, span in relations_over_time.members(connection, team_ids, from_offset):
+    for team_id, user_id, span in relations_over_time.members_over_time(connection, team_ids, from_offset):
         members[team_id].append((user_id, span))
     people: dict[_Asking, dict[str, set[str]]] = {asking: defaultdict(set) for asking in askings}
     for asking, consumer, (principal_id, kind) in answers:

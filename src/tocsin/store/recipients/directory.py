@@ -313,7 +313,9 @@ class SqlDirectory:
     def members(self, team_ids: Collection[str]) -> Iterator[Member]:
         """Return the people of each team, nested teams included; cycles of teams end."""
         with reading(self._engine) as connection:
-            memberships = list(relations_over_time.members(connection, team_ids, self._from, self._portion.holds))
+            memberships = list(
+                relations_over_time.members_over_time(connection, team_ids, self._from, self._portion.holds)
+            )
             names = full_names_of(connection, team_ids)
         for team_id, user_id, (since, until) in memberships:
             yield Member(team_id, names.get(team_id, team_id), user_id, since, until)

@@ -183,7 +183,7 @@ def _own_or_inherited(
         yield from ((node, target, span) for target, span in effective)
 
 
-def members(
+def members_over_time(
     connection: Connection,
     team_ids: Collection[str],
     from_offset: int = 0,
@@ -193,7 +193,7 @@ def members(
 ) -> Iterator[tuple[str, str, Span]]:
     """Yield the people of each team and of the teams below it: (team, person, span of offsets); cycles of teams end.
 
-    With ``only_live``, a soft-deleted team has no direct members, and one of ``team_ids`` none at all.
+    With ``only_live``, a soft-deleted team has no direct members, and one of ``team_ids`` no members at all.
     """
     teams_below: dict[str, list[_Held]] = {}
     frontier = set(team_ids)

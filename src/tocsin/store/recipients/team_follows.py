@@ -24,7 +24,7 @@ from tocsin.store.database.follow_tables import follow_refusal, team_follow
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity, follow
 from tocsin.store.eventlog.log import announce_write
-from tocsin.store.recipients.relations_over_time import Span, members, overlap_of, spans_without
+from tocsin.store.recipients.relations_over_time import Span, members_over_time, overlap_of, spans_without
 
 _TEAM, _REFUSAL, _ENTITY = team_follow.c, follow_refusal.c, entity.c
 _IS_CURRENT = _TEAM.until_offset == NO_END
@@ -138,7 +138,7 @@ def expand_team_follows(
     team_ids = {one.team_id for one in follows}
     names = dict(map(tuple, rows_by_key(connection, select(_ENTITY.id, _ENTITY.fqn), _ENTITY.id, team_ids)))
     members_by_team: dict[str, list[tuple[str, Span]]] = defaultdict(list)
-    for team_id, user_id, span in members(connection, team_ids, from_offset, is_wanted, only_live=True):
+    for team_id, user_id, span in members_over_time(connection, team_ids, from_offset, is_wanted, only_live=True):
         members_by_team[team_id].append((user_id, span))
     refusal_rows = rows_by_key(
         connection, select(follow_refusal), _REFUSAL.entity_id, {one.entity_id for one in follows}

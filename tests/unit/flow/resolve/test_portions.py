@@ -12,7 +12,7 @@ import pytest
 from tests.directories import Company, company
 from tests.soak import SOAK
 
-from tocsin.flow.resolve.counted import Moment, SimilarEvents, count_recipients
+from tocsin.flow.resolve.counted import Moment, SimilarEvents, recipients_of_similar
 from tocsin.flow.resolve.directory import Principal
 from tocsin.flow.resolve.portions import MatchedEvent, resolve_events
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule, recipient_rules
@@ -266,7 +266,7 @@ def test_events_that_are_counted_together_have_the_recipients_of_each(
     oracle_recipients = expected_recipients(sample)
     counted_recipients: Notified = {}
     resolved_count = 0
-    for group in count_recipients(similar, sample.rules, sample.company, people_at_once=people_at_once):
+    for group in recipients_of_similar(similar, sample.rules, sample.company, people_at_once=people_at_once):
         resolved_count += 1
         for recipient in group.recipients:
             for offset in group.log_offsets:
@@ -284,5 +284,5 @@ def test_similar_events_are_worked_out_once_however_many_they_are() -> None:
     (head, answers), moments = sample.events[0], [Moment(offset, NOW_MS) for offset in range(100, 1_100)]
     first = MatchedEvent(head._replace(offset=100, user_id=None, timestamp_ms=NOW_MS), answers)
     similar = SimilarEvents(first, {"somebody": moments, None: [Moment(1_100, NOW_MS)]})
-    (counted,) = count_recipients([similar], sample.rules, sample.company)
+    (counted,) = recipients_of_similar([similar], sample.rules, sample.company)
     assert counted.recipients and sorted(counted.log_offsets) == list(range(100, 1_101))

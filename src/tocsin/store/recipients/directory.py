@@ -29,6 +29,7 @@ from tocsin.store.catalogue.feed import thread_directory
 from tocsin.store.catalogue.people.own_addresses import held_addresses
 from tocsin.store.catalogue.people.push_browsers import PushBrowsers
 from tocsin.store.database.engine import reading
+from tocsin.store.database.entity_names import PRESENT_OR_DELETED
 from tocsin.store.database.entity_tables import former_name
 from tocsin.store.database.follow_tables import column_follow, team_follow
 from tocsin.store.database.keys import is_one_of, rows_by_key, rows_of_all
@@ -294,8 +295,9 @@ class SqlDirectory:
 
     def _holders(self, kind: str, fqns: Collection[str]) -> dict[str, str]:
         """Return the ids of the users or teams that have these FQNs, or had one that nobody has now."""
-        columns = select(entity.c.fqn, entity.c.id, entity.c.deleted).where(entity.c.entity_type == kind)
-        holders = {row.fqn: row for row in self._by_key(columns, entity.c.fqn, fqns)}
+        columns = select(entity.c.fqn, entity.c.id, entity.c.deleted)
+        of_kind = columns.where(entity.c.entity_type == kind, PRESENT_OR_DELETED)
+        holders = {row.fqn: row for row in self._by_key(of_kind, entity.c.fqn, fqns)}
         present = {full_name: str(row.id) for full_name, row in holders.items() if not row.deleted}
         vacant = [full_name for full_name in fqns if full_name not in holders]
         if not vacant:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, literal, select, union_all
 from tocsin.chunks import chunks_of
 from tocsin.model import fqn
 from tocsin.store.catalogue.relations.past import ABOVE
+from tocsin.store.database.entity_names import PRESENT_OR_DELETED, is_of_type
 from tocsin.store.database.feed_tables import thread, tombstone_part
 from tocsin.store.database.keys import is_one_of, rows_by_key
 from tocsin.store.database.tables import change_event, entity, past_relation
@@ -81,7 +82,7 @@ def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
     deleted_part, past, test = tombstone_part.c, past_relation.c, entity.alias("test").c
     policy = entity.alias("policy").c
     is_test = select(change_event.c.id).where(
-        change_event.c.entity_id == past.entity_id, change_event.c.entity_type == _TEST
+        change_event.c.entity_id == past.entity_id, is_of_type(change_event.c.entity_type, _TEST)
     )
     deleted_subjects = select(literal("table"), past.entity_id, past.other_id).where(
         is_one_of(connection, past.entity_id, ids), past.relation.like(f"{ABOVE}%"), past.other_type == _TABLE
@@ -92,11 +93,11 @@ def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
             is_one_of(connection, deleted_part.thread_id, ids)
         ),
         select(literal("name"), test.id, test.fqn).where(
-            is_one_of(connection, test.id, ids), test.entity_type == _TEST
+            is_one_of(connection, test.id, ids), is_of_type(test.entity_type, _TEST)
         ),
         deleted_subjects.where(is_test.exists()),
         select(literal(_POLICY), policy.id, policy.id).where(
-            is_one_of(connection, policy.id, ids), policy.entity_type == _POLICY
+            is_one_of(connection, policy.id, ids), is_of_type(policy.entity_type, _POLICY)
         ),
     ]
 
@@ -104,6 +105,6 @@ def _queries(connection: Connection, ids: Collection[str]) -> list[Select[Any]]:
 def _tables(connection: Connection, tested: Mapping[str, str]) -> dict[str, str]:
     """Return the table of each test case, given by id with its FQN: ``service.database.schema.table[.column].name``."""
     names = {test: fqn.join(fqn.split(name)[:_TABLE_PARTS]) for test, name in tested.items()}
-    tables = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == _TABLE)
+    tables = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == _TABLE, PRESENT_OR_DELETED)
     ids = {row.fqn: row.id for row in rows_by_key(connection, tables, entity.c.fqn, set(names.values()))}
     return {test: ids[name] for test, name in names.items() if name in ids}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from tocsin.model.inheritance import BY_REFERENCE, Entry, ancestors, types_above
+from tocsin.store.database.entity_names import PRESENT_OR_DELETED
 from tocsin.store.database.keys import rows_by_key
 from tocsin.store.database.tables import entity
 
@@ -44,7 +45,9 @@ def ancestor_entities(connection: Connection, entries: Mapping[str, Entry]) -> d
     lines = ancestry(connection, entries.values())
     types = {one for entity_type, _ in entries.values() for one in types_above(entity_type)}
     entities_by_fqn: dict[str, list[Ancestor]] = defaultdict(list)
-    query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(entity.c.entity_type.in_(types))
+    query = select(entity.c.fqn, entity.c.id, entity.c.entity_type).where(
+        entity.c.entity_type.in_(types), PRESENT_OR_DELETED
+    )
     for row in rows_by_key(connection, query, entity.c.fqn, {above for line in lines.values() for above in line}):
         entities_by_fqn[row.fqn].append(Ancestor(row.id, row.entity_type, row.fqn))
     return {

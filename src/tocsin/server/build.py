@@ -28,6 +28,7 @@ from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares
 from tocsin.server.http.write_quotas import IngestRate, PersonalWriteCounts
 from tocsin.server.inbox.streams import StreamLimits, Streams
+from tocsin.server.inbox.together import Together
 from tocsin.server.login.browser_sessions import BrowserSessions, SessionLife, is_of_browser
 from tocsin.server.login.openid import OpenIdConnect
 from tocsin.server.login.sessions import LoginSessions
@@ -113,6 +114,7 @@ class TrafficParts:
     bodies: Bodies
     shares: Shares
     streams: Streams
+    together: Together
     health_lane: anyio.CapacityLimiter
     ingest_rate: IngestRate
 
@@ -281,6 +283,7 @@ def _traffic_of(settings: Settings, inbox: Inbox, people: People, clock: Clock) 
         Bodies(settings),
         Shares(settings.requests_per_person, settings.requests_waiting_per_person),
         Streams(inbox, people.tokens, clock, StreamLimits(settings.streams_per_person, settings.streams)),
+        Together(),
         anyio.CapacityLimiter(1),
         IngestRate(clock, settings.ingest_events_per_minute),
     )

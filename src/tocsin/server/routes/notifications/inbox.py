@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
+import orjson
 from fastapi import Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from tocsin.access.decide import Permissions
 from tocsin.access.person_visibility import Visibility
 from tocsin.delivery.lines import UTC
 from tocsin.errors import Forbidden, NotFound
@@ -215,10 +217,11 @@ async def stream(
                 counts = await run_in_threadpool(_counts_now, owner, session.actor, parts)
                 yield ServerSentEvent(data={"counts": counts}, event="states")
                 continue
-            shown_entry = await run_in_threadpool(_entry_in_sight, entry, session.actor, parts, detail_names, zone)
-            if shown_entry is not None:
+            sight = _Sight(entry, session.actor, parts, detail_names, zone)
+            text = await parts.traffic.together.run(_entries_in_sight, sight)
+            if text is not None:
                 position = LogPosition(entry.log_offset, entry.event.id)
-                yield ServerSentEvent(data=shown_entry, event="notification", id=_event_id(position))
+                yield ServerSentEvent(raw_data=text, event="notification", id=_event_id(position))
 
 
 def _counts_now(owner: str, sender: Actor, parts: Parts) -> Document:
@@ -229,15 +232,35 @@ def _zone_of(owner: str, parts: Parts) -> str:
     return parts.alert_stores.preferences.of(owner).timezone
 
 
-def _entry_in_sight(
-    entry: InboxEntry, sender: Actor, parts: Parts, detail_names: frozenset[str], zone: str
-) -> Document | None:
-    """Return the visible part of an entry as JSON: permissions may have changed since the notification."""
-    view = view_of(entry.recipient_id, sender, parts)
+class _Sight(NamedTuple):
+    """An entry that is to be shown on a stream, to whom, and how."""
+
+    entry: InboxEntry
+    sender: Actor
+    parts: Parts
+    detail_names: frozenset[str]
+    zone: str
+
+
+def _entries_in_sight(sights: Sequence[_Sight]) -> list[str | None]:
+    """Return the visible part of each entry as JSON text: permissions may have changed since the notification.
+
+    Those of all readers are looked up together.
+    """
+    policies = sights[0].parts.access.permission_cache.current_policies()
+    permissions_by_reader = policies.of_many({one.sender.id for one in sights})
+    return [_entry_in_sight(one, permissions_by_reader[one.sender.id]) for one in sights]
+
+
+def _entry_in_sight(sight: _Sight, permissions: Permissions) -> str | None:
+    entry, sender, parts, detail_names, zone = sight
+    visibility = Visibility(permissions, parts.access.standing)
+    view = InboxView(parts.inbox, entry.recipient_id, parts.clock.now_ms(), visibility)
     visible = view.present_entry_of(entry)
     if visible is None:
         return None
-    return _entries_json([visible], _detail_reader(view, sender, parts), detail_names, zone)[0]
+    document = _entries_json([visible], _detail_reader(view, sender, parts), detail_names, zone)[0]
+    return orjson.dumps(document).decode()
 
 
 def _entries_json(

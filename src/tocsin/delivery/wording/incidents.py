@@ -74,6 +74,34 @@ def assigned_incident(described: ChangeDescription | None) -> AssignedIncident |
     return None
 
 
+class HandlingAdvice(NamedTuple):
+    """How it goes on after a person has handled an incident, and the command with which to see it; empty for none."""
+
+    text: str
+    command: str
+
+
+def handling_advice(event: ChangeEvent, described: ChangeDescription | None) -> HandlingAdvice | None:
+    """Return how it goes on after an incident was acknowledged, commented on or resolved; None after anything else."""
+    changes = (*described.fields_updated, *described.fields_added) if described and tells_of_incident(event) else ()
+    for change in changes:
+        step = object_in(change.new_value)
+        if step.get("isMerged") != object_in(change.old_value).get("isMerged"):
+            return None
+        status = str(step.get("status") or STEPS.get(str(step.get(_STEP_KIND))))
+        incident, who = step.get(_NAME), clean_line(event.user_name or "a person")
+        if status == "resolved":
+            return HandlingAdvice("nothing: if it fails again, a new incident begins", "")
+        if step.get(IS_REMARK) and incident:
+            command = f"tocsin incidents comment {incident} TEXT"
+            return HandlingAdvice(f"answer if you know more: {command}", command)
+        if status == "acknowledged":
+            command = f"tocsin incidents show {incident}" if incident else ""
+            text = f"nothing: {who} looks into it, and reminders end"
+            return HandlingAdvice(f"{text}; to see how it goes on: {command}" if incident else text, command)
+    return None
+
+
 def _name_of(reference: Document) -> str:
     return clean_line(str(reference.get("displayName") or reference.get("name") or "its assignee"))
 

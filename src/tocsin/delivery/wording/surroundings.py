@@ -16,6 +16,7 @@ from tocsin.delivery.wording.incidents import (
     INCIDENT,
     INCIDENT_LABEL,
     assigned_incident,
+    handling_advice,
     tells_of_incident,
     tells_of_open_incident,
 )
@@ -154,6 +155,9 @@ def advice_lines(
         by_other = f"{handover.assignee} looks into it, and resolves it"
         advice = "repair it, then resolve its incident" if handover.is_to_reader else by_other
         yield advice_line(f"{advice}: {resolving}", resolving)
+        return
+    if handling := handling_advice(event, described):
+        yield advice_line(*handling)
         return
     paths, command = _paths_of(event), f"tocsin impact {event.id}"
     is_failing = is_failure_report(event) or not paths.isdisjoint({STILL_FAILING, INCIDENT_REMINDER})

@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,15 @@ def test_no_text_of_a_change_request_is_markup(channel: Channel) -> None:
             "\u202e",
         )
         assert not [mark for mark in marks if mark in text]
+
+
+@pytest.mark.parametrize("channel", [Channel.EMAIL, Channel.SLACK, Channel.MS_TEAMS, Channel.G_CHAT])
+def test_no_time_is_in_another_zone_than_the_readers(channel: Channel) -> None:
+    messages = {name: message_about(name, channel) for name in KINDS}
+    messages |= {name: digest_of(name, channel) for name in DIGESTS}
+    in_tokyo = {name: replace(one, zone="Asia/Tokyo") for name, one in messages.items()}
+    previews = {name: PREVIEWS[channel](one, samples.HOME) for name, one in in_tokyo.items()}
+    assert [name for name, preview in previews.items() if "UTC" in json.dumps(preview, ensure_ascii=False)] == []
 
 
 def test_there_are_forty_kinds() -> None:
